@@ -289,11 +289,13 @@ def test_outputs_that_do_not_fit_fail_their_rows(here):
                 assert row["a"] is None and row["b"] is None and row["__error"]
             else:
                 assert row["a"] == value and row["__error"] is None
+    assert rows_of(here, call_of(wrong, pa.field("result", pa.int64()))) == []
     assert "KeyError" == fault_of(here, call_of(wrong, pa.field("result", pa.int64())), 1, 2)["error_type"]
 
 
 def test_classes_keep_state(here):
     call = call_of(scale, pa.field("result", pa.struct([("scaled", pa.float64()), ("calls", pa.int64())]), False))
+    assert rows_of(here, call) == []  # the proof of a new function has no initialization
     call["initialization"] = text(stream(pa.RecordBatch.from_pylist([{"factor": 2.0, "offset": None}])))
     assert rows_of(here, call, 1) == [{"result": {"scaled": 12.0, "calls": 1}}]
     assert rows_of(here, call, 2, 3)[1] == {"result": {"scaled": 16.0, "calls": 3}}

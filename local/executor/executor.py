@@ -60,12 +60,12 @@ class Function:
             raise Refused(f"the adapter {call['adapter']} is unknown")
         self.outputs = pa.ipc.open_stream(base64.b64decode(call["outputs"])).schema
         os.environ.update(call.get("env") or {})
-        target = self._load(call["kind"], artifact, call["entrypoint"])
+        self.target = self._load(call["kind"], artifact, call["entrypoint"])
+        if not callable(self.target):
+            raise Refused(f"{call['entrypoint']} is no function and no class")
+        self.initialization = call.get("initialization")
         self.instance = None
-        if inspect.isclass(target):
-            self.instance = target = target(**self._initialization(call.get("initialization")))
-        self.target = target
-        self.batch_parameter, self.takes_arrays = self._style(target)
+        self.batch_parameter, self.takes_arrays = self._style(self.target)
 
     def _load(self, kind: str, artifact: bytes, entrypoint: str):
         if kind == "python_callable":
@@ -85,21 +85,21 @@ class Function:
         sys.path.insert(0, self.folder.name)
         return getattr(importlib.import_module("user_function"), entrypoint)
 
-    @staticmethod
-    def _initialization(row: str | None) -> dict:
-        """The arguments of a class. A null value leaves a parameter its default."""
+    def _instantiate(self):
+        """Makes the instance of a class, with the first rows: a function without a use has no initialization. A
+        null value leaves a parameter its default."""
         import pyarrow as pa
 
-        if not row:
-            return {}
-        values = pa.ipc.open_stream(base64.b64decode(row)).read_all().to_pylist()[0]
-        return {name: value for name, value in values.items() if value is not None}
+        values = {}
+        if self.initialization:
+            values = pa.ipc.open_stream(base64.b64decode(self.initialization)).read_all().to_pylist()[0]
+        self.instance = self.target = self.target(**{name: value for name, value in values.items() if value is not None})
 
     @staticmethod
     def _style(target) -> tuple[str | None, bool]:
         """The parameter that takes a whole batch, and whether all take arrays. Names of types are compared, since
         the source of a function need not import what its annotations name."""
-        call = target if inspect.isfunction(target) else type(target).__call__
+        call = target if inspect.isfunction(target) else (target if inspect.isclass(target) else type(target)).__call__
         parameters = [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
         kinds = [getattr(p.annotation, "__name__", str(p.annotation)).rpartition(".")[2] for p in parameters]
         return parameters[0].name if kinds == ["RecordBatch"] else None, bool(kinds) and all(kind == "Array" for kind in kinds)
@@ -108,6 +108,10 @@ class Function:
         """The outputs of a batch, as columns, and the errors of its rows."""
         import pyarrow as pa
 
+        if batch.num_rows == 0:
+            return [pa.array([], field.type) for field in self.outputs], None
+        if inspect.isclass(self.target):
+            self._instantiate()
         if self.batch_parameter:
             return self._columns(self.target(**{self.batch_parameter: batch}), batch.num_rows), None
         if self.takes_arrays:

@@ -37,7 +37,7 @@ from the directory while the server runs.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServeCommand(), newImportCommand(), newInspectCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newImportCommand(), newInspectCommand(), newSecretsCommand(), newVersionCommand())
 	return root
 }
 

@@ -92,3 +92,70 @@ func (c *Catalog) changeSecret(ctx context.Context, id []string, change func(rec
 func (c *Catalog) ListSecrets(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
 	return c.list(ctx, parent, kindOfSecrets, after, limit)
 }
+
+// ResealSecrets calls reseal with the value of each secret, in all namespaces, and replaces those that
+// reseal changes. Nothing else of a secret changes, so that a repetition continues where this ended.
+// The error joins those of secrets that stay as they are; an error of ctx or of the store ends it.
+func (c *Catalog) ResealSecrets(ctx context.Context, reseal func(id []string, sealed sealing.Sealed) (again sealing.Sealed, changed bool, err error)) (resealed, all int, err error) {
+	var wrong []error
+	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {
+		if err != nil {
+			return resealed, all, fmt.Errorf("list secrets: %w", err)
+		}
+		if !keys.Secrets.Has(object.Key) {
+			continue
+		}
+		changed, found, err := c.reseal(ctx, object.Key, reseal)
+		var refused *resealError
+		if errors.As(err, &refused) {
+			wrong = append(wrong, err)
+		} else if err != nil {
+			return resealed, all, err
+		}
+		if found {
+			all++
+		}
+		if changed {
+			resealed++
+		}
+	}
+	return resealed, all, errors.Join(wrong...)
+}
+
+// A resealError is the error of one secret, which keeps no others from being sealed again.
+type resealError struct {
+	id  []string
+	err error
+}
+
+func (e *resealError) Error() string {
+	return fmt.Sprintf("secret %s stays as it is: %v", keys.Display(e.id), e.err)
+}
+
+func (e *resealError) Unwrap() error { return e.err }
+
+// reseal seals the value of a record again. A record that is gone by now is not found.
+func (c *Catalog) reseal(ctx context.Context, key string, reseal func(id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error)) (changed, found bool, err error) {
+	for attempt := range objects.Tries {
+		record := new(stored.Secret)
+		etag, found, err := c.store.Find(ctx, key, record)
+		if err != nil || !found {
+			return false, false, err
+		}
+		again, changed, err := reseal(record.ID, record.Sealed)
+		if err != nil {
+			return false, true, &resealError{record.ID, err}
+		}
+		if !changed {
+			return false, true, nil
+		}
+		record.Sealed = again
+		if _, err = c.store.Write(ctx, key, record, objectstore.Condition{IfMatch: etag}); !objects.Changed(err) {
+			return err == nil, true, err
+		}
+		if err := objects.Pause(ctx, attempt); err != nil {
+			return false, true, err
+		}
+	}
+	return false, true, fmt.Errorf("seal the secret of %s again: %w", key, objectstore.ErrPrecondition)
+}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -184,5 +186,115 @@ func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 	}
 	if _, err := c.Secret(t.Context(), split("kept/s")); err != nil {
 		t.Error(err)
+	}
+}
+
+// sealAgain seals with the key new, except the values of the key lost.
+func sealAgain(id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+	switch sealed.Key {
+	case "lost":
+		return sealed, false, errors.New("there is no such key")
+	case "new":
+		return sealed, false, nil
+	}
+	return sealing.Sealed{Key: "new", Ciphertext: []byte(strings.Join(id, "/"))}, true, nil
+}
+
+// plantSecrets makes two secrets of the key old and one of each other key, with a table of the same name.
+func plantSecrets(t *testing.T, c *Catalog) {
+	t.Helper()
+	mustCreate(t, c, "n", "n/m")
+	mustTable(t, c, "n/old1")
+	for _, id := range []string{"old0", "n/old1", "n/new", "n/m/lost"} {
+		name := keys.Display(split(id)[len(split(id))-1:])
+		if err := c.CreateSecret(t.Context(), split(id), sealing.Sealed{Key: strings.TrimRight(name, "01")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSecretsAreSealedAgain(t *testing.T) {
+	c := open(t, memstore.New())
+	plantSecrets(t, c)
+	before, err := c.Secret(t.Context(), split("n/old1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 0} {
+		resealed, all, err := c.ResealSecrets(t.Context(), sealAgain)
+		if resealed != want || all != 4 || err == nil || !strings.Contains(err.Error(), "secret n$m$lost stays") {
+			t.Errorf("%d of %d are sealed again, want %d: %v", resealed, all, want, err)
+		}
+	}
+	after, err := c.Secret(t.Context(), split("n/old1"))
+	if err != nil || after.Sealed.Key != "new" || string(after.Sealed.Ciphertext) != "n/old1" {
+		t.Errorf("got %+v, %v", after, err)
+	}
+	before.Sealed = after.Sealed
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("more than the seal has changed: %s", diff)
+	}
+}
+
+// Wherever it stops, each value is whole, and a repetition seals the rest.
+func TestSealingAgainSurvivesCrashes(t *testing.T) {
+	for at := 0; ; at++ {
+		inner := memstore.New()
+		plantSecrets(t, open(t, inner))
+		calls := 0
+		failing := faultstore.New(inner, func(faultstore.Call) faultstore.Fault {
+			calls++
+			return faultstore.Fault{Crash: calls == at/2+1, Lost: calls == at/2+1 && at%2 == 1}
+		})
+		_, _, _ = open(t, failing).ResealSecrets(t.Context(), sealAgain)
+		c := open(t, inner)
+		for _, id := range []string{"old0", "n/old1"} {
+			if record, err := c.Secret(t.Context(), split(id)); err != nil || record.Sealed.Key == "new" != (string(record.Sealed.Ciphertext) == id) {
+				t.Errorf("crash %d: secret %s is %+v, %v", at, id, record, err)
+			}
+		}
+		if _, all, err := c.ResealSecrets(t.Context(), sealAgain); all != 4 || err == nil {
+			t.Errorf("crash %d: %d secrets, %v", at, all, err)
+		}
+		for _, id := range []string{"old0", "n/old1"} {
+			if record, err := c.Secret(t.Context(), split(id)); err != nil || record.Sealed.Key != "new" {
+				t.Errorf("crash %d: secret %s is %+v, %v in the end", at, id, record, err)
+			}
+		}
+		if calls < at/2+1 {
+			if at < 8 {
+				t.Errorf("there were %d calls", calls)
+			}
+			return
+		}
+	}
+}
+
+// A value that an owner replaces, or drops, while it is sealed again is not brought back.
+func TestSealingAgainLosesToOwners(t *testing.T) {
+	for what, change := range map[string]func(*Catalog) error{
+		"alter": func(c *Catalog) error {
+			return c.AlterSecret(t.Context(), split("old"), sealing.Sealed{Key: "new", Nonce: []byte("theirs")})
+		},
+		"drop": func(c *Catalog) error { return c.DropSecret(t.Context(), split("old")) },
+	} {
+		c := open(t, memstore.New())
+		if err := c.CreateSecret(t.Context(), split("old"), sealing.Sealed{Key: "old"}); err != nil {
+			t.Fatal(err)
+		}
+		changed := false
+		_, _, err := c.ResealSecrets(t.Context(), func(id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+			if !changed {
+				changed = true
+				if err := change(c); err != nil {
+					t.Error(err)
+				}
+			}
+			return sealAgain(id, sealed)
+		})
+		record, found := c.Secret(t.Context(), split("old"))
+		if err != nil || what == "drop" && found == nil || what == "alter" && string(record.Sealed.Nonce) != "theirs" {
+			t.Errorf("%s: got %+v, %v, %v", what, record, found, err)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // A KeyFile is a file of keys. Each use reads it, so that a key that an operator adds counts at
@@ -128,29 +129,105 @@ func parse(data []byte) (*ring, error) {
 	return found, nil
 }
 
-// make makes the file with one new key, unless another process makes it first. The file has its
-// whole content before it has its name.
-func (f *KeyFile) make() (err error) {
+// make makes the file with one new key, unless another process makes it first.
+func (f *KeyFile) make() error {
+	return f.write(ring{Deployment: strings.ToLower(rand.Text()), Keys: []key{newKey()}}, func(draft string) error {
+		if err := os.Link(draft, f.path); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+func newKey() key {
 	fresh := key{ID: strings.ToLower(rand.Text()), Key: make([]byte, keyBytes)}
 	rand.Read(fresh.Key) // never returns an error: a failure ends the program
-	data, err := json.MarshalIndent(ring{Deployment: strings.ToLower(rand.Text()), Keys: []key{fresh}}, "", "  ")
+	return fresh
+}
+
+// AddKey makes a key that seals from now on, and returns its id. The other keys stay, since they open
+// what they have sealed.
+func (f *KeyFile) AddKey() (id string, err error) {
+	unlock, err := f.lock()
+	if err != nil {
+		return "", fmt.Errorf("add a key: %w", err)
+	}
+	defer unlock()
+	found, err := f.read()
+	if err != nil {
+		return "", err
+	}
+	fresh := newKey()
+	found.Keys = append([]key{fresh}, found.Keys...)
+	if err := f.write(*found, func(draft string) error { return os.Rename(draft, f.path) }); err != nil {
+		return "", fmt.Errorf("add a key: %w", err)
+	}
+	return fresh.ID, nil
+}
+
+// IDs returns the ids of the keys, that which seals first.
+func (f *KeyFile) IDs() ([]string, error) {
+	found, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(found.Keys))
+	for i, one := range found.Keys {
+		ids[i] = one.ID
+	}
+	return ids, nil
+}
+
+// lock keeps other processes from adding keys. Each of them replaces the file, so the lock of a file is
+// good only while the file has its name.
+func (f *KeyFile) lock() (unlock func(), err error) {
+	for {
+		file, err := os.Open(f.path)
+		if err != nil {
+			return nil, err
+		}
+		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		locked, err := file.Stat()
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		named, err := os.Stat(f.path)
+		if err == nil && os.SameFile(locked, named) {
+			return func() { _ = file.Close() }, nil // which ends the lock
+		}
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// write writes a file of keys and calls name with its path, to give it its name. The file has its whole
+// content before that.
+func (f *KeyFile) write(r ring, name func(draft string) error) (err error) {
+	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
+	}
+	if data = append(data, '\n'); len(data) > maxFileBytes {
+		return fmt.Errorf("the file of keys would be larger than %d bytes: remove keys that seal no secret any more", maxFileBytes)
 	}
 	folder := filepath.Dir(f.path)
 	draft, err := os.CreateTemp(folder, filepath.Base(f.path)+".*") // mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(draft.Name())) }()
-	_, err = draft.Write(append(data, '\n'))
+	defer func() {
+		if gone := os.Remove(draft.Name()); !errors.Is(gone, fs.ErrNotExist) { // it is gone when it was renamed
+			err = errors.Join(err, gone)
+		}
+	}()
+	_, err = draft.Write(data)
 	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(draft.Name(), f.path); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil
-		}
+	if err := name(draft.Name()); err != nil {
 		return err
 	}
 	return syncFolder(folder)

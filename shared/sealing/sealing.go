@@ -34,6 +34,20 @@ func (f *KeyFile) Seal(id []string, value []byte) (Sealed, error) {
 	return Sealed{Key: current.ID, Nonce: nonce, Ciphertext: aead.Seal(nil, nonce, value, ring.binding(id))}, nil
 }
 
+// Reseal seals a value with the first key of the file. changed is false when it is so already.
+func (f *KeyFile) Reseal(id []string, sealed Sealed) (again Sealed, changed bool, err error) {
+	ring, err := f.read()
+	if err != nil || sealed.Key == ring.Keys[0].ID {
+		return sealed, false, err
+	}
+	value, err := f.Open(id, sealed)
+	if err != nil {
+		return sealed, false, err
+	}
+	again, err = f.Seal(id, value)
+	return again, err == nil, err
+}
+
 // Open is the inverse of [KeyFile.Seal]. It returns an error when the value was sealed for another
 // secret, by a key that the file does not hold, or in another deployment, and when it was changed.
 func (f *KeyFile) Open(id []string, sealed Sealed) ([]byte, error) {

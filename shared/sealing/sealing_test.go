@@ -3,8 +3,11 @@ package sealing
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,27 +62,37 @@ func TestFirstKeySeals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	added, err := f.AddKey()
+	if err != nil || added == before.Key {
+		t.Fatalf("added %q, %v", added, err)
+	}
 	now, err := f.read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	now.Keys = append([]key{{ID: "new", Key: bytes.Repeat([]byte{7}, keyBytes)}}, now.Keys...)
-	data, err := json.Marshal(now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(f.path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	after, err := f.Seal(id, []byte("value"))
-	if err != nil || after.Key != "new" {
+	if err != nil || after.Key != added {
 		t.Errorf("got %v, %v", after, err)
 	}
 	if value, err := f.Open(id, before); err != nil || string(value) != "old" {
 		t.Errorf("got %q, %v", value, err)
 	}
+	again, changed, err := f.Reseal(id, before)
+	if err != nil || !changed || again.Key != added {
+		t.Errorf("got %v, %v, %v", again, changed, err)
+	}
+	if value, err := f.Open(id, again); err != nil || string(value) != "old" {
+		t.Errorf("got %q, %v", value, err)
+	}
+	if _, changed, err := f.Reseal(id, again); err != nil || changed {
+		t.Errorf("a value of the first key is sealed again: %v", err)
+	}
+	if _, _, err := f.Reseal([]string{"other"}, before); err == nil {
+		t.Error("the value of another secret is sealed again")
+	}
 	now.Deployment = "another"
-	if data, err = json.Marshal(now); err != nil {
+	data, err := json.Marshal(now)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(f.path, data, 0o600); err != nil {
@@ -110,6 +123,43 @@ func TestConcurrentFirstSealsMakeOneFile(t *testing.T) {
 	}
 	if left, err := filepath.Glob(f.path + ".*"); err != nil || len(left) > 0 {
 		t.Errorf("drafts are left: %v, %v", left, err)
+	}
+}
+
+// Keys that several processes add at once are all kept, and no draft is.
+func TestConcurrentlyAddedKeysAreKept(t *testing.T) {
+	f := open(t)
+	if _, err := f.AddKey(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("adds a key to no file: %v", err)
+	}
+	if _, err := f.Seal([]string{"s"}, []byte("v")); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	ids := make([]string, 16)
+	for i := range ids {
+		all.Go(func() {
+			var err error
+			if ids[i], err = f.AddKey(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	found, err := f.read()
+	if err != nil || len(found.Keys) != 17 {
+		t.Fatalf("got %d keys, %v", len(found.Keys), err)
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(found.Keys, func(k key) bool { return k.ID == id }) {
+			t.Errorf("the key %s is lost", id)
+		}
+	}
+	if left, err := filepath.Glob(f.path + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("drafts are left: %v, %v", left, err)
+	}
+	if info, err := os.Stat(f.path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("got file %v, %v", info.Mode(), err)
 	}
 }
 

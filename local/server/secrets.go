@@ -1,0 +1,92 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/boot"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/sealing"
+)
+
+// secretsSettings are the settings that determine where secrets and their keys are.
+var secretsSettings = []string{"root", "allow-location", "secrets"}
+
+func newSecretsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "secrets",
+		Short: "Change the keys that seal secrets",
+		Long: `Change the keys that seal secrets. To replace a key, add another with add-key, which
+seals new values from then on, and seal the older values with it by reseal. Then remove the
+former key from the file. Servers may be running: they read the file with each use.`,
+	}
+	add := &cobra.Command{
+		Use: "add-key", Short: "Add a key to the file of keys, which seals from now on", Args: cobra.NoArgs,
+		RunE: withKeys(func(cmd *cobra.Command, _ *boot.Env, keys *sealing.KeyFile) error {
+			id, err := keys.AddKey()
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "the key %s seals from now on; seal the older values with it: tiltyard secrets reseal\n", id)
+			}
+			return err
+		}),
+	}
+	reseal := &cobra.Command{
+		Use: "reseal", Short: "Seal all secrets with the first key of the file of keys", Args: cobra.NoArgs,
+		Long: `Seal all secrets with the first key of the file of keys. A run that was interrupted is
+continued by the next. Keys that seal no secret any more are listed, and can be removed.`,
+		RunE: withKeys(reseal),
+	}
+	for _, c := range []*cobra.Command{add, reseal} {
+		c.Flags().SortFlags = false
+		for _, s := range boot.Settings {
+			if slices.Contains(secretsSettings, s.Name) {
+				addFlag(c.Flags(), s)
+			}
+		}
+		cmd.AddCommand(c)
+	}
+	return cmd
+}
+
+// withKeys opens what the configuration names for run.
+func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile) error) func(cmd *cobra.Command, _ []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		config, err := boot.Read(givenIfAny(cmd.Flags()), boot.Environment, boot.LocalDefaults)
+		if err != nil {
+			return err
+		}
+		if !config.HasCredentials() {
+			config.Token = rand.Text() // no client is served, so the token is never used
+		}
+		env, err := boot.Open(config, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		keys, err := env.OpenKeys()
+		if err == nil && keys == nil {
+			err = errors.New("there is no file of keys: name it with --secrets file:PATH")
+		}
+		if err != nil {
+			return err
+		}
+		return run(cmd, env, keys)
+	}
+}
+
+func reseal(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile) error {
+	names := catalog.Open(env.Objects, env.Now)
+	resealed, all, err := names.ResealSecrets(cmd.Context(), keys.Reseal)
+	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d secrets sealed again\n", resealed, all)
+	if err != nil {
+		return err
+	}
+	ids, err := keys.IDs()
+	for _, id := range ids[min(1, len(ids)):] {
+		fmt.Fprintf(cmd.OutOrStdout(), "the key %s seals no secret: remove it from the file when the servers have run for a minute since the last add-key\n", id)
+	}
+	return err
+}
