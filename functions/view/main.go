@@ -1,5 +1,6 @@
-// Command view is the Lambda function behind the operations on views and on secrets. It reads and writes the records
-// of the catalog, makes the tables of views, and begins the jobs that fill them.
+// Command view is the Lambda function behind the operations on views, on functions and on secrets. It reads
+// and writes the records of the catalog, keeps the code of functions, makes the tables of views, and begins
+// the jobs that fill views and prove functions.
 package main
 
 import (

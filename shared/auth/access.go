@@ -106,7 +106,7 @@ type entities struct{ access *Access }
 // Get returns the entity of that name.
 func (e entities) Get(uid cedar.EntityUID) (cedar.Entity, bool) {
 	switch uid.Type {
-	case typeNamespace, typeTable, typeSecret, typeLocation:
+	case typeNamespace, typeTable, typeSecret, typeFunction, typeLocation:
 		return Object{uid.Type, string(uid.ID)}.entity(), true
 	case typeAction:
 		return actionEntity(uid), true
@@ -114,8 +114,12 @@ func (e entities) Get(uid cedar.EntityUID) (cedar.Entity, bool) {
 	return e.access.user, uid == e.access.user.UID
 }
 
-// useLocation is the action of naming a place for the data of a table.
-const useLocation = "UseLocation"
+// These are actions that are no operations: naming a place for the data of a table, and giving the value
+// of a secret to a function.
+const (
+	useLocation = "UseLocation"
+	useSecret   = "UseSecret"
+)
 
 func actionUID(name string) cedar.EntityUID {
 	return cedar.NewEntityUID(typeAction, cedar.String(name))
@@ -126,7 +130,7 @@ func actionEntity(uid cedar.EntityUID) cedar.Entity {
 	e := cedar.Entity{UID: uid}
 	if op, known := protocol.Lookup(string(uid.ID)); known {
 		e.Parents = cedar.NewEntityUIDSet(actionUID(string(op.Access)), actionUID(string(op.Group)))
-	} else if uid.ID == useLocation {
+	} else if uid.ID == useLocation || uid.ID == useSecret {
 		e.Parents = cedar.NewEntityUIDSet(actionUID(string(protocol.Write)))
 	}
 	return e
@@ -179,6 +183,15 @@ func Permits(ctx context.Context, operation string, object Object) bool {
 func CheckLocation(ctx context.Context, uri string) error {
 	if object := Location(uri); !Permits(ctx, useLocation, object) {
 		return Denied(useLocation, object)
+	}
+	return nil
+}
+
+// CheckSecret checks that the sender of the request may give the value of a secret to a function; the
+// error is PermissionDenied.
+func CheckSecret(ctx context.Context, id []string) error {
+	if object := Secret(id); !Permits(ctx, useSecret, object) {
+		return Denied(useSecret, object)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An Object is what policies are about: a namespace, a table, a secret, or a place of data.
+// An Object is what policies are about: a namespace, a table, a secret, a function, or a place of data.
 type Object struct {
 	kind cedar.EntityType
 	name string
@@ -24,6 +24,7 @@ const (
 	typeNamespace cedar.EntityType = "Namespace"
 	typeTable     cedar.EntityType = "Table"
 	typeSecret    cedar.EntityType = "Secret"
+	typeFunction  cedar.EntityType = "Function"
 	typeLocation  cedar.EntityType = "Location"
 )
 
@@ -43,6 +44,11 @@ func Secret(id []string) Object {
 	return Object{typeSecret, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
 
+// Function is the function of an id, whose name is made as that of a table.
+func Function(id []string) Object {
+	return Object{typeFunction, protocol.JoinID(id, protocol.DefaultDelimiter)}
+}
+
 // Location is a place of data by its canonical URI, without a slash at the end.
 func Location(uri string) Object { return Object{typeLocation, uri} }
 
@@ -56,6 +62,8 @@ func objectOf(op protocol.Operation, id []string) (Object, bool) {
 		return Namespace(id), true
 	case strings.HasPrefix(op.Path, "/v1/secret/"):
 		return Secret(id), true
+	case strings.HasPrefix(op.Path, "/v1/function/"):
+		return Function(id), true
 	}
 	return Table(id), true
 }
@@ -96,6 +104,8 @@ func (o Object) describe() string {
 		return "DescribeTable"
 	case typeSecret:
 		return "DescribeSecret"
+	case typeFunction:
+		return "DescribeFunction"
 	}
 	return ""
 }

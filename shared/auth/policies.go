@@ -23,10 +23,11 @@ import (
 // claims groups, roles and scope, with the attributes subject and issuer; User::"key:<name>"
 // for an API key and User::"token" for the one token. An action is an operation by its name,
 // in Action::"read" or Action::"write" and in the group of its endpoint, such as
-// Action::"query". A resource is a Table, a Secret or a Namespace by its id with "$" between the parts,
-// in the namespaces above it up to Namespace::"$", with the attribute name. The action
-// Action::"UseLocation", in Action::"write", is asked about for the places that clients name
-// for tables: Location::"s3://bucket/landing" holds what is below it.
+// Action::"query". A resource is a Table, a Secret, a Function or a Namespace by its id with "$"
+// between the parts, in the namespaces above it up to Namespace::"$", with the attribute name. The
+// action Action::"UseLocation", in Action::"write", is asked about for the places that clients name
+// for tables: Location::"s3://bucket/landing" holds what is below it. Action::"UseSecret", in
+// Action::"write", is asked about for secrets whose values a function gets.
 //
 // An object that the principal may not describe does not exist for it.
 type Policies struct {

@@ -49,6 +49,8 @@ func objectOf(kind keys.Kind, id []string) auth.Object {
 		return auth.Namespace(id)
 	case keys.Secrets:
 		return auth.Secret(id)
+	case keys.Functions:
+		return auth.Function(id)
 	}
 	return auth.Table(id)
 }

@@ -30,6 +30,7 @@ func (l leaf) forgotten() removal { return l.forget }
 var leaves = []leaf{
 	{kindOfNamed, "DropTable", (*Catalog).dropAny, (*Catalog).forget},
 	{kindOfSecrets, "DropSecret", (*Catalog).DropSecret, (*Catalog).DropSecret},
+	{kindOfFunctions, "DropFunction", (*Catalog).DropFunction, (*Catalog).DropFunction},
 }
 
 // removeLeaves removes objects of a namespace by their names. Some of them may be gone.

@@ -54,6 +54,7 @@ var (
 	kindOfNamespaces = childKind{Kind: keys.Namespaces}
 	kindOfNamed      = childKind{Kind: keys.Tables} // tables and views
 	kindOfSecrets    = childKind{Kind: keys.Secrets}
+	kindOfFunctions  = childKind{Kind: keys.Functions}
 	kindOfTables     = childKind{keys.Tables, false, func(v *stored.View) bool { return v == nil || v.Kind == stored.Materialized }}
 )
 

@@ -16,8 +16,8 @@ import (
 // MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
 const MinSweepAge = time.Hour
 
-// Sweep deletes what crashed writers have left behind: objects of batches, copies of manifests, and
-// records in namespaces that do not exist. It deletes objects older than age, and never younger
+// Sweep deletes what crashed writers have left behind: objects of batches, copies of manifests,
+// records in namespaces that do not exist, and artifacts of no function. It deletes objects older than age, and never younger
 // than [MinSweepAge], and returns how many. Committed batches are carried out first, so that no
 // record needs their decision any more. The copies of manifests are then unused.
 func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
@@ -36,7 +36,11 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 		return decisions + copies, err
 	}
 	orphans, err := c.sweepOrphans(ctx, oldest)
-	return decisions + copies + orphans, err
+	if err != nil {
+		return decisions + copies + orphans, err
+	}
+	unnamed, err := c.sweepArtifacts(ctx, oldest)
+	return decisions + copies + orphans + unnamed, err
 }
 
 // sweep calls one for each object older than a time, and counts those that one deleted.

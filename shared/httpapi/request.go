@@ -102,6 +102,7 @@ func (c *call) decodeBody(req protocol.Request) error {
 	if c.match.operation.Group == protocol.GroupQuery {
 		limit = c.Limits.Query
 	}
+	limit = max(limit, c.routes[c.match.operation.Name].most)
 	body, err := c.limitBody(limit)
 	if err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 type Route struct {
 	operation string
 	body      bodyKind
-	concealed bool // see Concealed
+	concealed bool  // see Concealed
+	most      int64 // bytes of a JSON body; 0 is what all operations allow
 	serve     func(c *call) error
 }
 
@@ -51,6 +52,13 @@ func JSON[Req, Resp any, PReq interface {
 		c.send(r)
 		return nil
 	}}
+}
+
+// Within returns the route with another limit of the JSON body, where that is more than all operations
+// allow.
+func (r Route) Within(bytes int64) Route {
+	r.most = bytes
+	return r
 }
 
 // Concealed is JSON for an operation whose body holds a secret. Nothing of the body is quoted in an

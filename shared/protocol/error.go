@@ -73,8 +73,10 @@ type Error struct {
 	Err       error  // the cause; may be nil
 }
 
-// These are the kinds of errors about secrets. Their codes are those of the same errors about tables.
+// These are the kinds of errors about secrets and functions. Their codes are those of the same errors
+// about tables.
 const (
+	FunctionNotFound    = "function-not-found"
 	SecretNotFound      = "secret-not-found"
 	SecretAlreadyExists = "secret-already-exists"
 )

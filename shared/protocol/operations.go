@@ -181,6 +181,7 @@ var Operations = []Operation{
 	{"DescribeView", post, "/v1/view/{id}/describe", GroupView, Read, LanceDB},
 	{"DropView", post, "/v1/view/{id}/drop", GroupView, Write, LanceDB},
 	{"ListViews", list, "/v1/namespace/{id}/view/list", GroupView, Read, LanceDB},
+	{"CreateFunction", post, "/v1/function/{id}/create", GroupView, Write, LanceDB},
 	{"DescribeFunction", post, "/v1/function/{id}/describe", GroupView, Read, LanceDB},
 	{"DropFunction", post, "/v1/function/{id}/drop", GroupView, Write, LanceDB},
 	{"ListFunctions", list, "/v1/namespace/{id}/function/list", GroupView, Read, LanceDB},

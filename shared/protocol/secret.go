@@ -39,12 +39,16 @@ func (r *SecretRequest) Validate() error {
 		return err
 	}
 	name := r.ID[len(r.ID)-1]
-	bytes := len(name) + 2*(strings.Count(name, ".")+strings.Count(name, "-"))
-	if bytes > MaxSecretNameBytes || strings.ContainsFunc(name, func(c rune) bool { return !inSecretName(c) }) {
+	if escapedBytes(name) > MaxSecretNameBytes || strings.ContainsFunc(name, func(c rune) bool { return !inSecretName(c) }) {
 		return Errorf(InvalidInput, "%s cannot name a secret: names consist of letters of ASCII, digits, _, . and -, and have at most %d bytes, of which . and - take three each",
 			quoteShort(name), MaxSecretNameBytes)
 	}
 	return nil
+}
+
+// escapedBytes returns how many bytes a name of letters of ASCII, digits, _, . and - takes in a key.
+func escapedBytes(name string) int {
+	return len(name) + 2*(strings.Count(name, ".")+strings.Count(name, "-"))
 }
 
 func inSecretName(c rune) bool {

@@ -3,6 +3,8 @@
 package work
 
 import (
+	"tiltyard/shared/function"
+	"tiltyard/shared/function/expression"
 	"tiltyard/shared/job"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
@@ -10,15 +12,23 @@ import (
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/maintain"
 	"tiltyard/shared/work/refresh"
+	"tiltyard/shared/work/registering"
 )
 
 // Kinds returns all kinds of jobs by name.
-func Kinds(on tables.Tables, keeper *maintain.Keeper) map[string]job.Kind {
+// runtimes run functions.
+func Kinds(on tables.Tables, keeper *maintain.Keeper, runtimes function.Runtimes) map[string]job.Kind {
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
 		refresh.Kind:        refresh.Refresh(on),
 		backfill.Kind:       backfill.Fill(on),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
+		registering.Kind:    registering.Create(on.Names, runtimes),
 	}
+}
+
+// Runtimes returns the runtimes of functions that need no configuration.
+func Runtimes() function.Runtimes {
+	return function.Runtimes{"sql": expression.Runtime{}}
 }

@@ -6,6 +6,7 @@
 //	_catalog/<folder of the parent>/t/<name>    a table
 //	_catalog/<folder of the parent>/n/<name>    a namespace
 //	_catalog/<folder of the parent>/s/<name>    a secret
+//	_catalog/<folder of the parent>/f/<name>    a function
 //
 // The folder of the root is "$" and that of ["a","b"] is "$a$b". A path that is too long for a file
 // name becomes "$$" and a hash, so that one GET reaches any record at any depth. Names are escaped
@@ -32,6 +33,7 @@ const (
 	Tables     Kind = "/t/"
 	Namespaces Kind = "/n/"
 	Secrets    Kind = "/s/"
+	Functions  Kind = "/f/"
 )
 
 // Records is the prefix of the keys of all records.
@@ -48,6 +50,9 @@ func Namespace(id []string) string { return Namespaces.key(id) }
 
 // Secret returns the key of a secret's record.
 func Secret(id []string) string { return Secrets.key(id) }
+
+// Function returns the key of a function's record.
+func Function(id []string) string { return Functions.key(id) }
 
 func (k Kind) key(id []string) string {
 	if IsRoot(id) {

@@ -80,7 +80,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,
-			Kinds: work.Kinds(tables, keeper),
+			Kinds: work.Kinds(tables, keeper, work.Runtimes()),
 		}
 	}
 	return all

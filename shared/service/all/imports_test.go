@@ -31,7 +31,7 @@ var mayImport = map[string]string{
 	"shared/service":            "memory service arrowipc auth vending catalog engine httpapi index job lance/dataset lance/indexmeta lance/manifest multipart objectstore protocol record sealing sql tables transaction view work",
 	"shared/job":                "memory job protocol transaction pause",
 	"shared/tables":             "auth catalog engine idempotency job lance/dataset lance/manifest multipart objectstore protocol record sql transaction vending",
-	"shared/work":               "auth catalog engine fulltext index job lance/dataset lance/indexmeta protocol record tables transaction view work",
+	"shared/work":               "auth catalog engine fulltext function index job lance/dataset lance/indexmeta protocol record tables transaction view work",
 	"shared/importing":          "catalog engine lance/dataset objectstore protocol",
 	"shared/catalog":            "memory auth catalog lance/manifest objectstore protocol sealing",
 	"shared/engine":             "memory engine fulltext =function take index lance objectstore protocol sortkey sql vector",
@@ -75,6 +75,8 @@ var mayImport = map[string]string{
 	"shared/pause":              "",
 	"shared/objectstore":        "objectstore pause",
 	"shared/protocol":           "",
+
+	"shared/function/expression": "=function memory protocol sql take",
 
 	"shared/engine/narrow":    "memory engine/explain fulltext index lance objectstore sql",
 	"shared/engine/explain":   "take objectstore",

@@ -40,6 +40,7 @@ permit (principal in Group::"readers", action in Action::"read", resource in Nam
 permit (principal in Group::"writers", action, resource in Namespace::"oak");
 forbid (principal, action, resource == Table::"oak$secret") unless { principal in Group::"admins" };
 forbid (principal, action, resource == Secret::"oak$secret") unless { principal in Group::"admins" };
+forbid (principal, action, resource == Function::"oak$secret") unless { principal in Group::"admins" };
 permit (principal == User::"iss#sub-askers", action == Action::"QueryTable", resource == Table::"elm$x");
 permit (principal in Group::"listers", action in [Action::"ListTables", Action::"ListNamespaces"], resource == Namespace::"$");
 permit (principal in Group::"viewers", action == Action::"DescribeTable", resource in Namespace::"oak");
@@ -185,6 +186,9 @@ var bodies = map[string]string{
 	"DescribeTableVersion": `{"version":1}`, "BatchDeleteTableVersions": `{"ranges":[{"start_version":1,"end_version":2}]}`,
 	"RestoreTable": `{"version":1}`, "GetTableTagVersion": `{"tag":"x"}`, "CreateTableTag": `{"tag":"x","version":1}`,
 	"UpdateTableTag": `{"tag":"x","version":1}`, "DeleteTableTag": `{"tag":"x"}`,
+	"DescribeFunction": `{"version":"1"}`, "DropFunction": `{"version":"1"}`, "CreateFunction": `{
+		"artifact": {"kind":"sql_expression","digest":"sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","content":{"encoding":"base64","data":"eA=="}},
+		"signature": {"inputs":[],"output":{"kind":"scalar","arrow_type":"utf8","nullable":false}}, "runtime": {"kind":"sql"}}`,
 	"CreateSecret": `{"value":"w"}`, "AlterSecret": `{"value":"w"}`,
 	"CreateTableBranch": `{"name":"x"}`, "DeleteTableBranch": `{"name":"x"}`,
 	"DiffTableBranches": `{"from_branch":"x"}`, "CherryPickTableBranch": `{"from_branch":"x"}`,

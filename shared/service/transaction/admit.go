@@ -46,6 +46,9 @@ func objectOf(t *transaction.Transaction) auth.Object {
 	if len(t.Object) == 0 || strings.HasSuffix(t.Kind, "namespace") { // such as "create-namespace"
 		return auth.Namespace(t.Object)
 	}
+	if strings.HasSuffix(t.Kind, "_function") {
+		return auth.Function(t.Object)
+	}
 	return auth.Table(t.Object)
 }
 

@@ -1,4 +1,4 @@
-// Package view answers the operations on views and on secrets.
+// Package view answers the operations on views, on functions and on secrets.
 package view
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/work/refresh"
 )
 
-// A Service answers the operations on views and on secrets.
+// A Service answers the operations on views, on functions and on secrets.
 type Service struct {
 	tables tables.Tables
 	keys   *sealing.KeyFile // nil when there are none
@@ -40,6 +40,10 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DescribeView", s.DescribePlain),
 		httpapi.JSON("DropView", s.DropPlain),
 		httpapi.JSON("ListViews", s.ListPlain),
+		httpapi.JSON("CreateFunction", s.CreateFunction).Within(protocol.MaxFunctionBody),
+		httpapi.JSON("DescribeFunction", s.DescribeFunction),
+		httpapi.JSON("DropFunction", s.DropFunction),
+		httpapi.JSON("ListFunctions", s.ListFunctions),
 		httpapi.Concealed("CreateSecret", s.CreateSecret),
 		httpapi.Concealed("AlterSecret", s.AlterSecret),
 		httpapi.JSON("DescribeSecret", s.DescribeSecret),

@@ -1,0 +1,127 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// The content of an artifact is an object of its own for each request that brings it:
+//
+//	_functions/artifacts/<SHA-256 of the content>/<unique id>
+//
+// The request writes it, and the job that makes the version names it in the record of the function. An
+// object that no record names belongs to a request whose job failed, to a version that was there
+// before, or to a dropped function. A sweep removes it once no job can name it any more.
+
+const artifacts = "_functions/artifacts/"
+
+// artifactTime is how long after an artifact came a version may name it. It is shorter than the age at
+// which a sweep takes an artifact away, by longer than a sweep and a write to a record take.
+const artifactTime = MinSweepAge / 2
+
+// PutArtifact keeps the content of an artifact with the given digest, and returns its key.
+func (c *Catalog) PutArtifact(ctx context.Context, digest string, content []byte) (key string, err error) {
+	key = artifacts + strings.TrimPrefix(digest, "sha256:") + "/" + objects.NewUID()
+	if _, err := c.store.Put(ctx, key, content, objectstore.Condition{}); err != nil {
+		return "", fmt.Errorf("put artifact: %w", err)
+	}
+	return key, nil
+}
+
+// Artifact returns the content of an artifact and when it came. Its memory is held until the share of the
+// context closes. Content with another digest is an error.
+func (c *Catalog) Artifact(ctx context.Context, key, digest string) (content []byte, came time.Time, err error) {
+	_, info, err := c.store.GetRanges(ctx, key)
+	if err == nil {
+		err = memory.FromContext(ctx).Take(ctx, info.Size)
+	}
+	if err == nil {
+		content, info, err = c.store.Get(ctx, key)
+	}
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil, came, &protocol.Error{
+			Code: protocol.TableNotFound, Kind: protocol.FunctionNotFound, Message: "the artifact of the function does not exist any more",
+			Detail: "create the function again", Err: err,
+		}
+	}
+	if err != nil {
+		return nil, came, fmt.Errorf("get artifact %s: %w", key, err)
+	}
+	if got := protocol.DigestOf(content); got != digest {
+		return nil, came, &protocol.Error{
+			Code: protocol.InvalidTableState, Damaged: true, Message: "the artifact of the function is damaged: its content is not that of its digest",
+			Detail: "drop the function and create it again", Err: fmt.Errorf("artifact %s has the digest %s", key, got),
+		}
+	}
+	return content, info.Modified, nil
+}
+
+// MayName reports whether a version may still name an artifact that came at a time.
+func (c *Catalog) MayName(came time.Time) bool {
+	return c.names.Now().Sub(came) < artifactTime
+}
+
+// sweepArtifacts deletes artifacts that came before a time and that no record names.
+func (c *Catalog) sweepArtifacts(ctx context.Context, oldest time.Time) (deleted int, err error) {
+	var old []string // before the records are read
+	opts := objectstore.ListOptions{Prefix: artifacts, Limit: objects.PageSize}
+	for object, err := range objectstore.Objects(ctx, c.store, opts) {
+		if err != nil {
+			return 0, fmt.Errorf("sweep artifacts: %w", err)
+		}
+		if object.Modified.Before(oldest) {
+			old = append(old, object.Key)
+		}
+	}
+	if len(old) == 0 {
+		return 0, nil
+	}
+	named, err := c.namedArtifacts(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("sweep artifacts: %w", err)
+	}
+	for _, key := range old {
+		if named[key] {
+			continue
+		}
+		if err := c.store.Delete(ctx, key, objectstore.Condition{}); objects.IgnoreMissing(err) != nil {
+			return deleted, fmt.Errorf("sweep artifact %s: %w", key, err)
+		}
+		deleted++
+	}
+	return deleted, nil
+}
+
+// namedArtifacts returns the keys of the artifacts that records of functions name.
+func (c *Catalog) namedArtifacts(ctx context.Context) (map[string]bool, error) {
+	named := map[string]bool{}
+	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
+	for object, err := range objectstore.Objects(ctx, c.store, opts) {
+		if err != nil {
+			return nil, err
+		}
+		if !keys.Functions.Has(object.Key) {
+			continue
+		}
+		record := new(stored.Function)
+		if _, found, err := c.store.Find(ctx, object.Key, record); err != nil {
+			return nil, err
+		} else if !found {
+			continue
+		}
+		for _, v := range record.Versions {
+			named[v.Artifact] = true
+		}
+	}
+	return named, nil
+}

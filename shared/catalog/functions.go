@@ -1,0 +1,195 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// The limits of the record of a function, which is read with every use of the function.
+const (
+	maxFunctionVersions = 1000
+	maxFunctionBytes    = 2 << 20 // of all definitions
+)
+
+// AddFunctionVersion adds a version to a function, and makes the function when the name is free. A version
+// with the same definition is that version: a proof is added to it if it has none. It returns the
+// record of the function and the number of the version. A missing parent is NamespaceNotFound.
+func (c *Catalog) AddFunctionVersion(ctx context.Context, id []string, v stored.FunctionVersion) (*stored.Function, int, error) {
+	v.Created = c.names.Now().UTC()
+	for attempt := range objects.Tries {
+		record, number, err := c.tryFunctionVersion(ctx, id, v)
+		if !objects.Changed(err) {
+			return record, number, err
+		}
+		if err := objects.Pause(ctx, attempt); err != nil {
+			return nil, 0, err
+		}
+	}
+	return nil, 0, stored.LostRace("function", id, objectstore.ErrPrecondition)
+}
+
+// tryFunctionVersion is AddFunctionVersion once; objects.Changed is true for the error when another
+// writer was faster.
+func (c *Catalog) tryFunctionVersion(ctx context.Context, id []string, v stored.FunctionVersion) (*stored.Function, int, error) {
+	record := new(stored.Function)
+	etag, found, err := c.store.Find(ctx, keys.Function(id), record)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !found {
+		record = &stored.Function{ID: id, UID: objects.NewUID(), Created: v.Created, Versions: []stored.FunctionVersion{v}}
+		_, err = c.names.CreateChild(ctx, id, keys.Function(id), record)
+		return record, 1, err
+	}
+	at := slices.IndexFunc(record.Versions, func(old stored.FunctionVersion) bool { return old.Digest == v.Digest })
+	if at >= 0 && (record.Versions[at].Proved || !v.Proved) {
+		return record, at + 1, nil
+	}
+	if at >= 0 {
+		record.Versions[at].Proved = true
+	} else {
+		at, record.Versions = len(record.Versions), append(record.Versions, v)
+	}
+	bytes := 0
+	for _, one := range record.Versions {
+		bytes += len(one.Definition)
+	}
+	if len(record.Versions) > maxFunctionVersions || bytes > maxFunctionBytes {
+		return nil, 0, protocol.Errorf(protocol.InvalidInput, "function %s has %d versions already, which is as much as a name can hold; choose another name, or drop the function",
+			keys.Display(id), len(record.Versions)-1)
+	}
+	_, err = c.store.Write(ctx, keys.Function(id), record, objectstore.Condition{IfMatch: etag})
+	return record, at + 1, err
+}
+
+// Function returns the record of a function. A function that is missing or that policies hide is an
+// error of the kind [protocol.FunctionNotFound].
+func (c *Catalog) Function(ctx context.Context, id []string) (*stored.Function, error) {
+	record, _, err := c.function(ctx, id)
+	return record, err
+}
+
+func (c *Catalog) function(ctx context.Context, id []string) (record *stored.Function, etag string, err error) {
+	record = new(stored.Function)
+	etag, found, err := c.store.Find(ctx, keys.Function(id), record)
+	switch {
+	case !auth.Sees(ctx, auth.Function(id)), err == nil && !found:
+		return nil, "", FunctionNotFound("function %s does not exist", keys.Display(id))
+	case err != nil:
+		return nil, "", err
+	}
+	return record, etag, nil
+}
+
+// FunctionNotFound returns an error of the kind [protocol.FunctionNotFound].
+func FunctionNotFound(format string, args ...any) error {
+	return &protocol.Error{Code: protocol.TableNotFound, Kind: protocol.FunctionNotFound, Message: fmt.Sprintf(format, args...)}
+}
+
+// FunctionVersion returns a function with a version, which is counted from 1. The error is that of
+// [Catalog.Function].
+func (c *Catalog) FunctionVersion(ctx context.Context, id []string, number int) (*stored.Function, *stored.FunctionVersion, error) {
+	record, err := c.Function(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if number < 1 || number > len(record.Versions) {
+		return nil, nil, FunctionNotFound("function %s has no version %d; the newest is %d", keys.Display(id), number, len(record.Versions))
+	}
+	return record, &record.Versions[number-1], nil
+}
+
+// DropFunction removes a function with all of its versions. The error is that of [Catalog.Function].
+// A sweep removes the artifacts.
+func (c *Catalog) DropFunction(ctx context.Context, id []string) error {
+	for attempt := range objects.Tries {
+		record, etag, err := c.function(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := c.store.Remove(ctx, keys.Function(id), record.UID, etag); !objects.Changed(err) {
+			return err
+		}
+		if err := objects.Pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+	return stored.LostRace("function", id, objectstore.ErrPrecondition)
+}
+
+// Functions returns the functions of a namespace in the order of names, after the given name: at most
+// limit (All: no bound), and fewer when they are large. The memory that they take is held until the
+// share of the context closes. next is where the following page starts, empty at the end.
+func (c *Catalog) Functions(ctx context.Context, parent []string, after string, limit int) (all []*stored.Function, next string, err error) {
+	const (
+		pageNames = 100
+		pageBytes = 4 << 20 // of definitions
+	)
+	if limit == All || limit > pageNames {
+		limit = pageNames
+	}
+	names, next, err := c.list(ctx, parent, kindOfFunctions, after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	share, bytes := memory.FromContext(ctx), int64(0)
+	for i, name := range names {
+		record, err := c.Function(ctx, keys.Child(parent, name))
+		if protocol.HasCode(err, protocol.TableNotFound) {
+			continue // dropped since it was listed
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		size := int64(0)
+		for _, v := range record.Versions {
+			size += 512 + 3*int64(len(v.Definition)) // with the copy in the answer
+		}
+		if err := share.Take(ctx, size); err != nil {
+			return nil, "", err
+		}
+		all = append(all, record)
+		if bytes += size; bytes > pageBytes && i < len(names)-1 {
+			return all, name, nil
+		}
+	}
+	return all, next, nil
+}
+
+// DescribeFunction returns a version of a function, which is counted from 1, as clients know it.
+func DescribeFunction(record *stored.Function, number int) (*protocol.FunctionVersion, error) {
+	v := record.Versions[number-1]
+	var d protocol.FunctionDefinition
+	if err := json.Unmarshal(v.Definition, &d); err != nil {
+		return nil, fmt.Errorf("definition of function %s: %w", keys.Display(record.ID), err)
+	}
+	last := len(record.ID) - 1
+	return &protocol.FunctionVersion{
+		Name: record.ID[last], Namespace: record.ID[:last], ObjectID: record.UID, Location: "function:" + record.UID,
+		Version: strconv.Itoa(number),
+		Image: protocol.FunctionImage{
+			ManifestDigest: v.Digest, Descriptor: protocol.FunctionDescriptor{Artifact: d.Artifact, Runtime: d.Runtime}, Source: d.Artifact.IsSource(),
+		},
+		Signature: d.Signature, SecretBindings: d.SecretBindings,
+		CreatedAt: v.Created.Format(time.RFC3339), CreatedAtMillis: v.Created.UnixMilli(), Disabled: !v.Proved,
+	}, nil
+}
+
+// IsFunctionNotFound reports whether an error says that a function or a version is missing.
+func IsFunctionNotFound(err error) bool {
+	var known *protocol.Error
+	return errors.As(err, &known) && known.Kind == protocol.FunctionNotFound
+}

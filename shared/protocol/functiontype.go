@@ -1,0 +1,259 @@
+package protocol
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// The types of parameters and results of functions are texts: words such as utf8 and float32, list<…>,
+// large_list<…> and fixed_size_list<…, n> of them, whose items are not null, blob_v2, and the JSON of a
+// type in the vocabulary of the public specification for the rest.
+//
+// Source: the fixtures of lancedb 0.40, tests/fixtures/first_class_functions/v1/arrow_types.json.
+
+const blobWord = "blob_v2"
+
+// BlobType is the type of columns of blobs as functions know it.
+var BlobType = arrow.StructOf(
+	arrow.Field{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
+	arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true},
+)
+
+// functionWords are the words for types without children.
+var functionWords = map[string]bool{
+	"null": true, "bool": true, "int8": true, "int16": true, "int32": true, "int64": true,
+	"uint8": true, "uint16": true, "uint32": true, "uint64": true, "float16": true, "float32": true, "float64": true,
+	"utf8": true, "large_utf8": true, "binary": true, "date32": true, "date64": true,
+}
+
+// Field returns the field as Arrow has it. The error is InvalidInput.
+func (f FunctionField) Field() (arrow.Field, error) {
+	field := arrow.Field{Name: f.Name, Nullable: f.Nullable}
+	if f.ArrowType == blobWord {
+		field.Type = BlobType
+		field.Metadata = arrow.MetadataFrom(map[string]string{"ARROW:extension:name": "lance.blob.v2"})
+		return field, nil
+	}
+	var err error
+	field.Type, err = ParseFunctionType(f.ArrowType)
+	return field, err
+}
+
+// IsBlob reports whether the field holds blobs.
+func (f FunctionField) IsBlob() bool { return f.ArrowType == blobWord }
+
+// ParseFunctionType returns the type of a text. The error is InvalidInput.
+func ParseFunctionType(text string) (arrow.DataType, error) {
+	if strings.HasPrefix(text, "{") {
+		var written JSONType
+		if err := unmarshalStrict(text, &written); err != nil {
+			return nil, Errorf(InvalidInput, "arrow_type %s is not the JSON of a type: %w", quoteShort(text), err)
+		}
+		typ, err := decodeType(written, 0)
+		if err == nil {
+			err = checkMembers(typ)
+		}
+		return typ, err
+	}
+	return parseFunctionType(text, 0)
+}
+
+func unmarshalStrict(text string, to any) error {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(to); err != nil {
+		return err
+	}
+	if decoder.More() {
+		return Errorf(InvalidInput, "there is more behind it")
+	}
+	return nil
+}
+
+// checkMembers requires that structs have members with different names.
+func checkMembers(typ arrow.DataType) error {
+	children := typeChildren(typ)
+	if _, ok := typ.(*arrow.StructType); ok {
+		seen := map[string]bool{}
+		for _, f := range children {
+			if f.Name == "" || seen[f.Name] {
+				return Errorf(InvalidInput, "a struct in arrow_type has members without a name, or two of the same name")
+			}
+			seen[f.Name] = true
+		}
+		if len(children) == 0 {
+			return Errorf(InvalidInput, "a struct in arrow_type has no members")
+		}
+	}
+	for _, f := range children {
+		if err := checkMembers(f.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseFunctionType(text string, depth int) (arrow.DataType, error) {
+	bad := func() error {
+		return Errorf(InvalidInput, "arrow_type %s is not known; there are utf8, float32 and other words, list<…>, large_list<…>, fixed_size_list<…, n>, blob_v2, and JSON", quoteShort(text))
+	}
+	if depth > maxTypeNesting {
+		return nil, Errorf(InvalidInput, "arrow_type is nested deeper than %d", maxTypeNesting)
+	}
+	if functionWords[text] {
+		return plainTypes[text], nil
+	}
+	word, inner, ok := strings.Cut(text, "<")
+	inner, closed := strings.CutSuffix(inner, ">")
+	if !ok || !closed {
+		return nil, bad()
+	}
+	length := 0
+	if word == "fixed_size_list" {
+		comma := strings.LastIndexByte(inner, ',')
+		if comma < 0 {
+			return nil, bad()
+		}
+		n, err := strconv.ParseInt(strings.TrimLeft(inner[comma+1:], " "), 10, 32)
+		if err != nil || n < 1 || n > 1<<20 {
+			return nil, bad()
+		}
+		inner, length = inner[:comma], int(n)
+	}
+	item, err := parseFunctionType(inner, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	child := arrow.Field{Name: "item", Type: item}
+	switch word {
+	case "list":
+		return arrow.ListOfField(child), nil
+	case "large_list":
+		return arrow.LargeListOfField(child), nil
+	case "fixed_size_list":
+		return arrow.FixedSizeListOfField(int32(length), child), nil
+	}
+	return nil, bad()
+}
+
+// FunctionTypeText is the inverse of [ParseFunctionType]. A type that has no text is an Unsupported error.
+func FunctionTypeText(typ arrow.DataType) (string, error) {
+	if text := plainFunctionType(typ); text != "" {
+		return text, nil
+	}
+	written, err := encodeType(DialectNamespace, "", typ, 0)
+	if err != nil {
+		return "", err
+	}
+	encoded, err := json.Marshal(written)
+	return string(encoded), err
+}
+
+// plainFunctionType returns the text of a type without JSON, "" when there is none.
+func plainFunctionType(typ arrow.DataType) string {
+	list, ok := typ.(arrow.ListLikeType)
+	if !ok {
+		if word := namespaceName(typ); functionWords[word] && arrow.TypeEqual(plainTypes[word], typ) {
+			return word
+		}
+		return ""
+	}
+	child := list.ElemField()
+	if child.Name != "item" || child.Nullable || child.Metadata.Len() > 0 {
+		return ""
+	}
+	inner := plainFunctionType(child.Type)
+	if inner == "" {
+		return ""
+	}
+	switch typ := typ.(type) {
+	case *arrow.ListType:
+		return "list<" + inner + ">"
+	case *arrow.LargeListType:
+		return "large_list<" + inner + ">"
+	case *arrow.FixedSizeListType:
+		return "fixed_size_list<" + inner + ", " + strconv.Itoa(int(typ.Len())) + ">"
+	}
+	return ""
+}
+
+// SameFunctionType reports whether a column of one type holds what a function declares as another. The
+// names and the nullability of the items of lists do not count, because Lance stores neither.
+func SameFunctionType(declared, column arrow.DataType) bool {
+	a, b := typeChildren(declared), typeChildren(column)
+	if declared.ID() != column.ID() || len(a) != len(b) {
+		return false
+	}
+	if len(a) == 0 {
+		return arrow.TypeEqual(declared, column)
+	}
+	if x, ok := declared.(*arrow.FixedSizeListType); ok && x.Len() != column.(*arrow.FixedSizeListType).Len() { //nolint:forcetypeassert // of the same id
+		return false
+	}
+	_, members := declared.(*arrow.StructType)
+	for i := range a {
+		if members && (a[i].Name != b[i].Name || a[i].Nullable != b[i].Nullable) || !SameFunctionType(a[i].Type, b[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// validate checks the fields of a signature.
+func (s *FunctionSignature) validate() error {
+	if err := checkFields("signature.inputs", s.Inputs); err != nil {
+		return err
+	}
+	if err := checkFields("signature.initialization", s.Initialization); err != nil {
+		return err
+	}
+	for _, f := range s.Initialization {
+		for _, in := range s.Inputs {
+			if f.Name == in.Name {
+				return Errorf(InvalidInput, "signature.inputs and signature.initialization both have %s", quoteShort(f.Name))
+			}
+		}
+	}
+	switch out := s.Output; out.Kind {
+	case ScalarOutput:
+		if len(out.Fields) > 0 || out.Nullable == nil || *out.Nullable {
+			return Errorf(InvalidInput, "signature.output of kind scalar has no fields and nullable false: a row without a value is one that is not computed")
+		}
+		return checkFields("signature.output", []FunctionField{{Name: "output", ArrowType: out.ArrowType}})
+	case NamedStructOutput:
+		if out.ArrowType != "" || len(out.Fields) == 0 {
+			return Errorf(InvalidInput, "signature.output of kind named_struct has fields, and no arrow_type")
+		}
+		return checkFields("signature.output.fields", out.Fields)
+	default:
+		return Errorf(InvalidInput, "signature.output.kind is %s; scalar and named_struct are possible", quoteShort(out.Kind))
+	}
+}
+
+func checkFields(where string, fields []FunctionField) error {
+	if len(fields) > MaxFunctionFields {
+		return Errorf(InvalidInput, "%s has %d entries; at most %d are possible", where, len(fields), MaxFunctionFields)
+	}
+	seen := map[string]bool{}
+	for _, f := range fields {
+		if f.Name == "" || len(f.Name) > MaxFunctionNameBytes || seen[f.Name] {
+			return Errorf(InvalidInput, "%s has the name %s, which is empty, too long or given twice", where, quoteShort(f.Name))
+		}
+		seen[f.Name] = true
+		if _, err := f.Field(); err != nil {
+			return Errorf(InvalidInput, "%s, %s: %w", where, quoteShort(f.Name), err)
+		}
+	}
+	return nil
+}
+
+// Results returns the columns that the function computes: one, or the fields of a struct.
+func (s *FunctionSignature) Results() []FunctionField {
+	if s.Output.Kind == ScalarOutput {
+		return []FunctionField{{Name: "output", ArrowType: s.Output.ArrowType}}
+	}
+	return s.Output.Fields
+}

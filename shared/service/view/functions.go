@@ -1,0 +1,106 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/registering"
+)
+
+// CreateFunction begins a job that proves a function and makes a version of it. The name need not be free:
+// another definition is the next version.
+func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFunctionRequest) (*protocol.CreateFunctionResponse, error) {
+	if s.tables.Jobs == nil {
+		return nil, &protocol.Error{
+			Code: protocol.Unsupported, Message: "this deployment has no workers, which prove functions", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
+		}
+	}
+	parent := keys.Parent(req.ID)
+	if _, err := s.tables.Names.Namespace(ctx, parent); err != nil {
+		return nil, err
+	}
+	for _, bound := range req.SecretBindings {
+		if err := auth.CheckSecret(ctx, bound.Secret.ID()); err != nil {
+			return nil, err
+		}
+	}
+	definition, err := json.Marshal(req.Definition())
+	if err != nil {
+		return nil, err
+	}
+	order := registering.Order{Definition: definition}
+	if order.Digest, err = req.Definition().Digest(); err != nil {
+		return nil, err
+	}
+	if order.Artifact, err = s.tables.Names.PutArtifact(ctx, req.Artifact.Digest, req.Content()); err != nil {
+		return nil, err
+	}
+	begun, err := s.tables.Jobs.Begin(ctx, registering.Kind, req.ID, order)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.CreateFunctionResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
+}
+
+// DescribeFunction returns a version of a function.
+func (s *Service) DescribeFunction(ctx context.Context, req *protocol.FunctionRequest) (*protocol.FunctionVersion, error) {
+	number := protocol.FunctionNumber(req.Version)
+	record, _, err := s.tables.Names.FunctionVersion(ctx, req.ID, number)
+	if err != nil {
+		return nil, err
+	}
+	return catalog.DescribeFunction(record, number)
+}
+
+// DropFunction removes a function with all of its versions. The version that the request names must exist.
+func (s *Service) DropFunction(ctx context.Context, req *protocol.FunctionRequest) (*protocol.DropFunctionResponse, error) {
+	record, err := s.tables.Names.Function(ctx, req.ID)
+	if err == nil && protocol.FunctionNumber(req.Version) > len(record.Versions) {
+		return nil, catalog.FunctionNotFound("function %s has no version %s; the newest is %d", keys.Display(req.ID), req.Version, len(record.Versions))
+	}
+	if err == nil {
+		err = s.tables.Names.DropFunction(ctx, req.ID)
+	}
+	if catalog.IsFunctionNotFound(err) {
+		return &protocol.DropFunctionResponse{}, nil
+	}
+	return &protocol.DropFunctionResponse{Dropped: true}, err
+}
+
+// ListFunctions returns all versions of the functions in a namespace. The limit counts functions.
+func (s *Service) ListFunctions(ctx context.Context, req *protocol.ListFunctionsRequest) (*protocol.ListFunctionsResponse, error) {
+	limit := catalog.All
+	if most, bounded := req.Bound(); bounded {
+		limit = int(min(most, 1<<31-1))
+	}
+	found, next, err := s.tables.Names.Functions(ctx, req.ID, req.PageToken, limit)
+	if err != nil {
+		return nil, err
+	}
+	answer := &protocol.ListFunctionsResponse{PageToken: next}
+	for _, record := range found {
+		listed, err := listVersions(record)
+		if err != nil {
+			return nil, err
+		}
+		answer.Functions = append(answer.Functions, listed...)
+	}
+	return answer, nil
+}
+
+func listVersions(record *stored.Function) ([]protocol.ListedFunction, error) {
+	listed := make([]protocol.ListedFunction, len(record.Versions))
+	for i := range record.Versions {
+		version, err := catalog.DescribeFunction(record, i+1)
+		if err != nil {
+			return nil, err
+		}
+		listed[i].Definition = *version
+	}
+	return listed, nil
+}

@@ -1,0 +1,65 @@
+// Package registering makes versions of functions in jobs. A job proves a function before it has a name:
+// the runtime opens it and calls it with no rows.
+package registering
+
+import (
+	"context"
+	"encoding/json"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/function"
+	"tiltyard/shared/job"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/calling"
+)
+
+// Kind is the kind of the jobs that make versions of functions.
+const Kind = "create_function"
+
+// An Order is the input of a job.
+type Order struct {
+	Definition json.RawMessage `json:"definition"` // a protocol.FunctionDefinition
+	Digest     string          `json:"digest"`     // of the definition
+	Artifact   string          `json:"artifact"`   // key of its content
+}
+
+// Create returns the kind of job that makes a version of a function. A function of a kind without a
+// runtime gets a version that no runtime has proved. A job that is interrupted begins anew, and finds
+// the version that it has made.
+func Create(names *catalog.Catalog, runtimes function.Runtimes) job.Kind {
+	return job.Single("prove", func(ctx context.Context, r *job.Run) (any, error) {
+		var order Order
+		if err := r.Input(&order); err != nil {
+			return nil, err
+		}
+		version := stored.FunctionVersion{Digest: order.Digest, Definition: order.Definition, Artifact: order.Artifact}
+		var d protocol.FunctionDefinition
+		if err := json.Unmarshal(order.Definition, &d); err != nil {
+			return nil, err
+		}
+		content, came, err := names.Artifact(ctx, order.Artifact, d.Artifact.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if runtime := runtimes[d.RuntimeKind()]; runtime != nil {
+			spec, err := calling.SpecOf(r.Object(), d, content)
+			if err != nil {
+				return nil, err
+			}
+			spec.Job = r.ID()
+			if err := calling.Prove(ctx, runtime, spec); err != nil {
+				return nil, err
+			}
+			version.Proved = true
+		}
+		if !names.MayName(came) {
+			return nil, protocol.Errorf(protocol.InvalidInput, "the job has waited too long, and the code that came with the request is given up; create the function again")
+		}
+		record, number, err := names.AddFunctionVersion(ctx, r.Object(), version)
+		if err != nil {
+			return nil, err
+		}
+		return catalog.DescribeFunction(record, number)
+	})
+}
