@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,14 +26,16 @@ func unmarshal(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return protocol.Errorf(protocol.InvalidInput, "body is not valid UTF-8")
 	}
-	if err := checkSyntax(data); err != nil {
-		return err
-	}
 	n := normalizer{in: data, out: make([]byte, 0, len(data))}
 	if err := n.run(); err != nil {
-		return err
+		return cmp.Or(checkSyntax(data), err)
 	}
-	if err := json.Unmarshal(n.out, into); err != nil {
+	// What the normalizer copies is valid if the body is, so encoding/json checks the syntax.
+	err := json.Unmarshal(n.out, into)
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		return cmp.Or(checkSyntax(data), explainJSON(err))
+	}
+	if err != nil {
 		return explainJSON(err)
 	}
 	return nil
@@ -44,16 +47,26 @@ func checkSyntax(data []byte) error {
 		if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
 			return protocol.Errorf(protocol.InvalidInput, "body is not valid JSON: %v at byte %d", syntax, syntax.Offset)
 		}
-		return protocol.Errorf(protocol.InvalidInput, "body is not valid JSON")
+		return errSyntax
 	}
-	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		return protocol.Errorf(protocol.InvalidInput, "body must be a JSON object")
+	if !startsObject(data) {
+		return errNoObject
 	}
 	return nil
 }
 
-// normalizer copies valid JSON. It refuses deep nesting and duplicate keys, and writes integral
-// numbers as integers, because encoding/json accepts nothing else for integer fields.
+func startsObject(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
+}
+
+var (
+	errSyntax   = protocol.Errorf(protocol.InvalidInput, "body is not valid JSON")
+	errNoObject = protocol.Errorf(protocol.InvalidInput, "body must be a JSON object")
+)
+
+// normalizer copies JSON. It refuses deep nesting and duplicate keys, and writes integral
+// numbers as integers, because encoding/json accepts nothing else for integer fields. Of JSON that is not valid it
+// makes none that is.
 type normalizer struct {
 	in, out []byte
 	pos     int
@@ -61,6 +74,9 @@ type normalizer struct {
 }
 
 func (n *normalizer) run() error {
+	if !startsObject(n.in) {
+		return errNoObject
+	}
 	expectKey := false
 	for n.pos < len(n.in) {
 		c := n.in[n.pos]
@@ -70,12 +86,17 @@ func (n *normalizer) run() error {
 				return err
 			}
 			expectKey = c == '{'
+		case (c == '}' || c == ']' || c == ',') && len(n.open) == 0:
+			return errSyntax
 		case c == '}' || c == ']':
 			n.open = n.open[:len(n.open)-1]
 		case c == ',':
 			expectKey = n.open[len(n.open)-1] != nil
 		case c == '"':
 			text := n.text()
+			if text == nil {
+				return errSyntax
+			}
 			if expectKey {
 				if err := n.key(text); err != nil {
 					return err
@@ -85,7 +106,9 @@ func (n *normalizer) run() error {
 			n.out = append(n.out, text...)
 			continue
 		case c == '-' || '0' <= c && c <= '9':
-			n.number()
+			if !n.number() {
+				return errSyntax
+			}
 			continue
 		}
 		n.out = append(n.out, c)
@@ -106,16 +129,19 @@ func (n *normalizer) push(object bool) error {
 	return nil
 }
 
-// text returns the string literal at pos, with its quotes, and moves behind it.
+// text returns the string literal at pos, with its quotes, and moves behind it. A literal without an end is nil.
 func (n *normalizer) text() []byte {
-	start := n.pos
-	for n.pos++; n.in[n.pos] != '"'; n.pos++ {
-		if n.in[n.pos] == '\\' {
-			n.pos++
+	for at := n.pos + 1; at < len(n.in); at++ {
+		switch n.in[at] {
+		case '\\':
+			at++
+		case '"':
+			text := n.in[n.pos : at+1]
+			n.pos = at + 1
+			return text
 		}
 	}
-	n.pos++
-	return n.in[start:n.pos]
+	return nil
 }
 
 func (n *normalizer) key(literal []byte) error {
@@ -131,36 +157,71 @@ func (n *normalizer) key(literal []byte) error {
 	return nil
 }
 
-func (n *normalizer) number() {
-	start := n.pos
-	for n.pos < len(n.in) && strings.IndexByte("+-.eE0123456789", n.in[n.pos]) >= 0 {
-		n.pos++
+// number copies the number at pos and moves behind it. It returns false if it is none.
+func (n *normalizer) number() bool {
+	number, integral := scanNumber(n.in[n.pos:])
+	if number == nil {
+		return false
 	}
-	n.out = append(n.out, integral(n.in[start:n.pos])...)
+	n.pos += len(number)
+	if integral {
+		number = integer(number)
+	}
+	n.out = append(n.out, number...)
+	return true
 }
 
-// integral rewrites 1.0 and 1e3 as 1 and 1000 and leaves all other numbers alone.
-func integral(number []byte) []byte {
-	const exact = 1 << 53 // larger float64 values are all integers, and not exact
-	if !mayBeIntegral(number) {
-		return number
+// scanNumber returns the number that data begins with, nil if there is none. mayBeIntegral is false for those that
+// are integers already, and for those with a fraction and no exponent. Most numbers are of these two forms, and
+// parsing the numbers of a vector twice would be slow.
+//
+//	number = ["-"] ("0" | digits without a leading 0) ["." digits] [("e" | "E") ["+" | "-"] digits]
+func scanNumber(data []byte) (number []byte, mayBeIntegral bool) {
+	at := 0
+	digits := func() (count int) {
+		for ; at < len(data) && '0' <= data[at] && data[at] <= '9'; at++ {
+			count++
+		}
+		return count
 	}
+	if at < len(data) && data[at] == '-' {
+		at++
+	}
+	first := at
+	if count := digits(); count == 0 || count > 1 && data[first] == '0' {
+		return nil, false
+	}
+	if at < len(data) && data[at] == '.' {
+		at++
+		from := at
+		if digits() == 0 {
+			return nil, false
+		}
+		mayBeIntegral = data[from] == '0' && len(bytes.Trim(data[from:at], "0")) == 0
+	}
+	if at < len(data) && data[at]|0x20 == 'e' {
+		if at++; at < len(data) && (data[at] == '+' || data[at] == '-') {
+			at++
+		}
+		if digits() == 0 {
+			return nil, false
+		}
+		mayBeIntegral = true
+	}
+	if at < len(data) && strings.IndexByte("+-.eE0123456789", data[at]) >= 0 {
+		return nil, false // not valid behind a number, but perhaps behind what is written instead
+	}
+	return data[:at], mayBeIntegral
+}
+
+// integer rewrites 1.0 and 1e3 as 1 and 1000 and leaves all other numbers alone.
+func integer(number []byte) []byte {
+	const exact = 1 << 53 // larger float64 values are all integers, and not exact
 	f, err := strconv.ParseFloat(string(number), 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > exact || f == 0 && math.Signbit(f) {
 		return number
 	}
 	return strconv.AppendInt(nil, int64(f), 10)
-}
-
-// mayBeIntegral is false for numbers that are integers already, and for those with a fraction and
-// no exponent. Most numbers are of these two forms, and parsing the numbers of a vector twice would
-// be slow.
-func mayBeIntegral(number []byte) bool {
-	point := bytes.IndexByte(number, '.')
-	if bytes.IndexByte(number, 'e') >= 0 || bytes.IndexByte(number, 'E') >= 0 {
-		return true
-	}
-	return point >= 0 && len(bytes.Trim(number[point+1:], "0")) == 0
 }
 
 // explainJSON turns an error of encoding/json into one that names the field and the expected type.

@@ -43,6 +43,10 @@ func (v *QueryVector) UnmarshalJSON(data []byte) error {
 }
 
 func (v *QueryVector) parseObject(data []byte) error {
+	if vector := onlyVector(data); vector != nil {
+		v.Vectors = [][]float64{vector}
+		return nil
+	}
 	var forms struct {
 		Single json.RawMessage `json:"single_vector"`
 		Multi  json.RawMessage `json:"multi_vector"`
@@ -76,6 +80,28 @@ func (v *QueryVector) parseObject(data []byte) error {
 		*v = single
 	}
 	return nil
+}
+
+// onlyVector returns the vector of an object {"single_vector": [..]} that has nothing else, and nil for any other
+// object. Most objects are such, and a general decoder would read the numbers two more times.
+func onlyVector(data []byte) []float64 {
+	r := numberReader{data: bytes.TrimLeft(data, jsonSpace)[1:]}
+	r.next()
+	rest, ok := bytes.CutPrefix(r.data, []byte(`"single_vector"`))
+	if !ok {
+		return nil
+	}
+	r.data = rest
+	r.skip(':')
+	if r.next() != '[' {
+		return nil
+	}
+	r.data = r.data[1:]
+	vector, err := r.vector("", 0)
+	if err != nil || len(vector) == 0 || r.next() != '}' {
+		return nil
+	}
+	return vector
 }
 
 // parseArray reads [1, 2] as one vector and [[1, 2], [3, 4]] as several; [] is none. The data is
@@ -118,9 +144,13 @@ type numberReader struct{ data []byte }
 
 // next returns the next byte that is not space, and leaves it.
 func (r *numberReader) next() byte {
-	r.data = bytes.TrimLeft(r.data, jsonSpace)
+	for isSpace(r.data[0]) {
+		r.data = r.data[1:]
+	}
 	return r.data[0]
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // skip steps over the next byte if it is c.
 func (r *numberReader) skip(c byte) {
@@ -134,10 +164,13 @@ func (r *numberReader) skip(c byte) {
 func (r *numberReader) vector(field string, room int) ([]float64, error) {
 	vector := make([]float64, 0, room)
 	for ; r.next() != ']'; r.skip(',') {
-		end := bytes.IndexAny(r.data, ",] \t\r\n")
+		end := 0
+		for c := r.data[0]; c != ',' && c != ']' && !isSpace(c); c = r.data[end] {
+			end++
+		}
 		number, err := strconv.ParseFloat(string(r.data[:end]), 64)
 		switch {
-		case string(r.data[:end]) == "null":
+		case err != nil && string(r.data[:end]) == "null":
 			return nil, Errorf(InvalidInput, "%s holds a null", field)
 		case err != nil:
 			return nil, Errorf(InvalidInput, "%s must hold only numbers, or arrays of numbers of the same depth", field)

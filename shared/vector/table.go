@@ -110,7 +110,12 @@ func (t *Table) Nearest(rows, bias []float32, numbers []uint32, distances []floa
 // Distances writes what lies between a row and each vector: the square of the distance under L2, and the
 // negative dot product under Dot.
 func (t *Table) Distances(row, out []float32) {
-	tile := make([]float32, tileRows*t.dim)
+	var small [tileRows * panelWidth]float32 // for short rows, as those of a codebook are
+	tile := small[:]
+	if t.dim > panelWidth {
+		tile = make([]float32, tileRows*t.dim)
+	}
+	tile = tile[:tileRows*t.dim]
 	copy(tile, row)
 	square := float32(0)
 	if t.metric == L2 {

@@ -2,7 +2,9 @@ package quantize
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -95,7 +97,9 @@ func (p *product) Bytes() int64 {
 	return int64(p.places)*vector.TableBytes(1<<p.bits, p.width) + 4*int64(len(p.squares))
 }
 
-func (p *product) QueryBytes() int64 { return 4 * 256 * int64(p.rowBytes()) }
+func (p *product) QueryBytes() int64 {
+	return 4*256*int64(p.rowBytes()) + vector.CodeTableBytes(p.rowBytes())
+}
 
 // arrange computes the part of the distance of each row that is the same for all queries.
 func (p *product) arrange(codes *Codes) {
@@ -124,6 +128,15 @@ type productQuery struct {
 	*product
 	vector *Vector
 	table  []float32
+
+	onceBounds sync.Once
+	bounds     *vector.CodeTable
+}
+
+// boundsTable returns what bounds the sums of codes by the table, made once, or nil if there is none.
+func (q *productQuery) boundsTable() *vector.CodeTable {
+	q.onceBounds.Do(func() { q.bounds = vector.NewCodeTable(q.table) })
+	return q.bounds
 }
 
 func (q *productQuery) Meter(codes *Codes) Meter {
@@ -165,11 +178,12 @@ func (p *product) table(entries []float32) []float32 {
 	return pairs
 }
 
-// addSums adds to each of out what the bytes of its row add. The first row is from.
+// addSums adds to each of out what the bytes of its row add. The first row is from. The sums are those of
+// addSum, to the last bit.
 func (p *product) addSums(table []float32, codes *Codes, from int, out []float32) {
 	if !p.transposed {
-		for i := range out {
-			out[i] += p.sum(table, codes, from+i)
+		for i, sum := range out {
+			out[i] = p.addSum(table, codes, from+i, sum)
 		}
 		return
 	}
@@ -196,15 +210,22 @@ func (p *product) addSums(table []float32, codes *Codes, from int, out []float32
 	}
 }
 
-// sum returns what the bytes of one row add.
-func (p *product) sum(table []float32, codes *Codes, row int) float32 {
+// addSum adds to a number what the bytes of one row add.
+func (p *product) addSum(table []float32, codes *Codes, row int, sum float32) float32 {
 	step, at := codes.Rows, row
 	if !p.transposed {
 		step, at = 1, row*p.rowBytes()
 	}
-	sum := float32(0)
-	for b := range p.rowBytes() {
-		sum += table[b*256+int(codes.Columns[0][at])]
+	column := codes.Columns[0]
+	b := 0
+	for ; b+4 <= p.rowBytes(); b += 4 {
+		t := (*[4 * 256]float32)(table[b*256:])
+		c0, c1, c2, c3 := int(column[at]), int(column[at+step]), int(column[at+2*step]), int(column[at+3*step])
+		sum += (t[c0] + t[256+c1]) + (t[512+c2] + t[768+c3])
+		at += 4 * step
+	}
+	for ; b < p.rowBytes(); b++ {
+		sum += table[b*256+int(column[at])]
 		at += step
 	}
 	return sum
@@ -217,7 +238,14 @@ type productMeter struct {
 	base  float32 // of the distances of all rows
 }
 
-func (m *productMeter) Measure(from int, _ float32, out []float32) {
+// Measure leaves out rows by bounds of their distances, which take a fraction of the time of distances.
+func (m *productMeter) Measure(from int, limit float32, out []float32) {
+	if m.transposed && limit < noLimit {
+		if bounds := m.boundsTable(); bounds != nil {
+			m.measureSome(bounds, from, limit, out)
+			return
+		}
+	}
 	for i := range out {
 		out[i] = m.base
 	}
@@ -232,10 +260,30 @@ func (m *productMeter) Measure(from int, _ float32, out []float32) {
 	}
 }
 
+// measureSome measures the rows whose bound is not above the limit.
+func (m *productMeter) measureSome(bounds *vector.CodeTable, from int, limit float32, out []float32) {
+	bounds.AtLeast(m.codes.Columns[0][from:], m.codes.Rows, out)
+	beside := float32(math.Abs(float64(m.base)))
+	for i, bound := range out {
+		offset := float32(0)
+		if m.metric != vector.Dot {
+			offset = m.codes.Offsets[from+i]
+		}
+		if bound+m.base+offset > limit+bounds.Margin(beside+float32(math.Abs(float64(offset)))) {
+			out[i] = noLimit
+		} else {
+			out[i] = m.One(from + i)
+		}
+	}
+}
+
 func (m *productMeter) One(row int) float32 {
-	distance := m.base + m.sum(m.table, m.codes, row)
+	distance := m.addSum(m.table, m.codes, row, m.base)
 	if m.metric == vector.Dot {
 		return distance
 	}
-	return max(distance+m.codes.Offsets[row], 0)
+	if distance += m.codes.Offsets[row]; distance < 0 {
+		return 0
+	}
+	return distance
 }

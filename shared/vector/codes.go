@@ -1,0 +1,104 @@
+package vector
+
+import "math"
+
+// A CodeTable bounds sums of numbers that the bytes of codes select. For each byte of a code there are 256 numbers, one
+// for each value of the byte, and a code stands for the sum of those that its bytes select. The table has the numbers
+// as bytes, in steps above the least number of their place, so that a kernel looks up 64 of them at a time. It does not
+// change and is safe for concurrent use.
+type CodeTable struct {
+	steps []byte  // 256 for each byte of a code
+	least float32 // what a code stands for at least
+	step  float32
+	// margin is more than what rounding changes, for a sum that has numbers of up to 1 beside those of the table.
+	margin, beside float32
+}
+
+const (
+	byteValues = 256
+	codeRows   = 64 // that a kernel sums up together
+)
+
+// NewCodeTable returns the table of numbers, 256 for each byte of a code. It returns nil if the processor has no kernel
+// for it, or if some numbers are not finite.
+func NewCodeTable(numbers []float32) *CodeTable {
+	if !hasCodeKernels {
+		return nil
+	}
+	return newCodeTable(numbers)
+}
+
+func newCodeTable(numbers []float32) *CodeTable {
+	n := len(numbers) / byteValues
+	least, width, sum, most := make([]float32, n), float32(0), float32(0), float32(0)
+	for i := range n {
+		low, high, finite := numberBounds((*[byteValues]float32)(numbers[i*byteValues:]))
+		if !finite {
+			return nil
+		}
+		least[i], width = low, max(width, high-low)
+		sum, most = sum+low, most+max(-low, high)
+	}
+	if !(width > 0 && most < math.MaxFloat32/4) || n == 0 || n > math.MaxUint16 {
+		return nil
+	}
+	steps := float32(min(math.MaxUint8, math.MaxUint16/n)) // so that a sum of them has 16 bits
+	t := &CodeTable{steps: make([]byte, len(numbers)), least: sum, step: width / steps}
+	for i, low := range least {
+		stepsAbove((*[byteValues]float32)(numbers[i*byteValues:]), low, steps/width, (*[byteValues]byte)(t.steps[i*byteValues:]))
+	}
+	t.beside = float32(n+16) / (1 << 22)
+	t.margin = t.beside * most
+	return t
+}
+
+// CodeTableBytes is how much memory a table takes for codes of so many bytes.
+func CodeTableBytes(code int) int64 { return byteValues * int64(code) }
+
+// AtLeast writes bounds of the sums of len(out) codes: no sum is smaller than its bound. The first bytes of the codes
+// lie one after another, the second ones stride bytes after these, and so on.
+func (t *CodeTable) AtLeast(codes []byte, stride int, out []float32) {
+	var sums [codeRows]uint16
+	for from := 0; from < len(out); from += codeRows {
+		n := min(codeRows, len(out)-from)
+		sumCodes(t.steps, codes[from:(len(t.steps)/byteValues-1)*stride+from+n], stride, n, &sums)
+		for i, sum := range sums[:n] {
+			out[from+i] = t.least + t.step*float32(sum)
+		}
+	}
+}
+
+// Margin returns more than what rounding changes in a sum, and in its bound, to which a number is added whose
+// magnitude is beside at most.
+func (t *CodeTable) Margin(beside float32) float32 { return t.margin + t.beside*beside }
+
+// sumCodesPortable defines what sumCodes computes: the sums of the steps of n codes.
+func sumCodesPortable(steps, codes []byte, stride, n int, sums *[codeRows]uint16) {
+	clear(sums[:n])
+	for b := range len(steps) / byteValues {
+		table := (*[byteValues]byte)(steps[b*byteValues:])
+		for i, code := range codes[b*stride:][:n] {
+			sums[i] += uint16(table[code])
+		}
+	}
+}
+
+// numberBoundsPortable defines what numberBounds returns: the least and the greatest number, and whether all are
+// finite. If not, the others mean nothing.
+func numberBoundsPortable(numbers *[byteValues]float32) (low, high float32, finite bool) {
+	low, high = numbers[0], numbers[0]
+	sum := float32(0)
+	for _, x := range numbers {
+		low, high = min(low, x), max(high, x)
+		sum += 0 * x
+	}
+	return low, high, sum == 0
+}
+
+// stepsAbovePortable defines what stepsAbove writes: how many whole steps numbers are above the least one. factor is
+// how many steps 1 has.
+func stepsAbovePortable(numbers *[byteValues]float32, least, factor float32, steps *[byteValues]byte) {
+	for i, x := range numbers {
+		steps[i] = uint8(min((x-least)*factor, math.MaxUint8))
+	}
+}
