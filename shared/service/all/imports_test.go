@@ -19,6 +19,7 @@ var mayImport = map[string]string{
 	"local/lambda":              "gateway protocol runtimeapi",
 	"local/functionbench":       "runtimeapi",
 	"local/figures":             "",
+	"local/guest":               "guest/go",
 	"local/server":              "boot catalog engine importing inspect job lance/dataset prometheus protocol record sealing service tables",
 	"local/prometheus":          "httpapi memory",
 	"shared/boot":               "memory vending arrowipc auth httpapi idempotency job metrics objectstore record sealing",

@@ -1,0 +1,54 @@
+package guest
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// arguments keeps what the service writes into from being collected, by place.
+var arguments = map[uint32][]byte{}
+
+// answer is the reply of a call, and content is what it refers to. They stay until the next call.
+var (
+	answer  [12]byte
+	content []byte
+)
+
+//go:wasmexport tiltyard_abi
+func abiVersion() uint32 { return 1 }
+
+//go:wasmexport alloc
+func alloc(size uint32) uint32 {
+	buffer := make([]byte, max(size, 1))
+	at := place(buffer)
+	arguments[at] = buffer[:size]
+	return at
+}
+
+//go:wasmexport free
+func free(at, _ uint32) { delete(arguments, at) }
+
+//go:wasmexport open
+func openExport(at, _ uint32) uint32 { return reply(open(arguments[at])) }
+
+//go:wasmexport call
+func callExport(at, _ uint32) uint32 { return reply(call(arguments[at])) }
+
+//go:wasmexport close
+func closeExport() {}
+
+// reply returns where the reply is: its status, and the place and the size of its content.
+func reply(bytes []byte, failed bool) uint32 {
+	content = bytes
+	clear(answer[:])
+	if failed {
+		answer[0] = 1
+	}
+	if len(bytes) > 0 {
+		binary.LittleEndian.PutUint32(answer[4:], place(bytes))
+		binary.LittleEndian.PutUint32(answer[8:], uint32(len(bytes)))
+	}
+	return place(answer[:])
+}
+
+func place(bytes []byte) uint32 { return uint32(uintptr(unsafe.Pointer(&bytes[0]))) }
