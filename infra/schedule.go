@@ -10,8 +10,12 @@ import (
 // of package job with a kind and no table.
 const lookAtAll = `{"kind":"maintain"}`
 
-// lookDaily has all tables checked once a day, including those that are not written to.
-func (s *Service) lookDaily() {
+// lookAtViews is the message that makes a worker look at all views that are refreshed without requests.
+const lookAtViews = `{"kind":"refresh_materialized_view"}`
+
+// look has all tables checked once a day, including those that are not written to, and all views once
+// an hour, whose sources may be written to past the service.
+func (s *Service) look() {
 	role := awsiam.NewRole(s.Stack, jsii.String("ClockRole"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), nil),
 	})
@@ -24,14 +28,18 @@ func (s *Service) lookDaily() {
 	if s.storage.Key != nil {
 		allow(s.storage.Key.KeyArn(), "kms:Decrypt", "kms:GenerateDataKey")
 	}
-	awsscheduler.NewCfnSchedule(s.Stack, jsii.String("Clock"), &awsscheduler.CfnScheduleProps{
-		Description:        jsii.String("looks at all tables once a day"),
-		ScheduleExpression: jsii.String("rate(1 day)"),
-		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{
-			Mode: jsii.String("FLEXIBLE"), MaximumWindowInMinutes: jsii.Number(60),
-		},
-		Target: &awsscheduler.CfnSchedule_TargetProperty{
-			Arn: s.storage.Jobs.QueueArn(), RoleArn: role.RoleArn(), Input: jsii.String(lookAtAll),
-		},
-	})
+	every := func(name, rate, message, description string) {
+		awsscheduler.NewCfnSchedule(s.Stack, jsii.String(name), &awsscheduler.CfnScheduleProps{
+			Description:        jsii.String(description),
+			ScheduleExpression: jsii.String(rate),
+			FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{
+				Mode: jsii.String("FLEXIBLE"), MaximumWindowInMinutes: jsii.Number(15),
+			},
+			Target: &awsscheduler.CfnSchedule_TargetProperty{
+				Arn: s.storage.Jobs.QueueArn(), RoleArn: role.RoleArn(), Input: jsii.String(message),
+			},
+		})
+	}
+	every("Clock", "rate(1 day)", lookAtAll, "looks at all tables once a day")
+	every("ClockOfViews", "rate(1 hour)", lookAtViews, "looks at all views once an hour")
 }

@@ -43,7 +43,7 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	}
 	s.callWorker(storage.Jobs, c.Workers)
 	s.callWorker(storage.DeadLetters, fewestWorkers) // which ends the jobs of its messages
-	s.lookDaily()
+	s.look()
 	var requests traffic
 	if c.Gateway == "rest" {
 		requests = s.newRESTAPI()

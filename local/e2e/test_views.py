@@ -31,12 +31,12 @@ def rows_of(*ids: int) -> pa.Table:
 class House:
     """A server and the local LanceDB over one source table, which is called t."""
 
-    def __init__(self, folder: pathlib.Path):
+    def __init__(self, folder: pathlib.Path, settings: dict | None = None):
         self.folder = folder / "native"
         self.folder.mkdir()
         self.native = lancedb.connect(str(self.folder))
         self.source = self.native.create_table("t", rows_of(*range(10)), storage_options=STABLE)
-        self.server = Server(folder / "root", allow=[self.folder]).start()
+        self.server = Server(folder / "root", allow=[self.folder], settings=settings).start()
         self.wire = Wire(self.server.url, self.server.token)
         self.register("t")
         self.remote = lancedb.connect("db://test", api_key=self.server.token, host_override=self.server.url)
@@ -385,3 +385,31 @@ def test_columns_that_trade_names(house):
     assert sorted(view.table.search().to_arrow()["name"].to_pylist()) == [f"p{i}" for i in range(10)]
     house.source.drop_columns(["was"])
     assert house.refresh("v")["mode"] in ("incremental", "no_op")
+
+
+SOON = {"TILTYARD_AUTO_REFRESH": "100ms", "TILTYARD_AUTO_REFRESH_COOLDOWN": "10ms"}
+
+
+def test_views_follow_their_sources(tmp_path):
+    """Views with auto_refresh in either form, and one upon another, show an appended row by themselves."""
+    house = House(tmp_path, SOON)
+    try:
+        post = house.wire.post
+        assert post("/v1/materialized_view/v/create", {"query": "SELECT id, name FROM t", "auto_refresh": True}).status == 202
+        assert post("/v1/materialized_view/up/create", {"query": "SELECT id FROM v", "auto_refresh": True}).status == 202
+        body = {"kind": "query", "source_query": '{"base": {"columns": ["id"]}, "source_table": "t"}', "auto_refresh": True}
+        assert post("/v1/materialized_view/g/create", body | {"output_schema": schema_text(("id", pa.int64()))}).status == 201
+        house.job(post("/v1/materialized_view/still/create", {"query": "SELECT id FROM t"}).json["job_id"])
+        house.remote.open_table("t").add(rows_of(77))
+        end = time.monotonic() + WAIT_SECONDS
+        while not all(any("77" in row for row in house.rows(name)) for name in ("v", "up", "g")):
+            assert time.monotonic() < end, {name: house.rows(name) for name in ("v", "up", "g")}
+            time.sleep(0.05)
+        assert not any("77" in row for row in house.rows("still"))
+        described = post("/v1/materialized_view/v/describe", {}).json
+        assert described["auto_refresh"] and described["source_version"] == 2, described
+        job = house.job(described["last_job_id"])
+        assert job["job_type"] == "refresh_materialized_view" and job["result"]["mode"] == "incremental", job
+        assert not post("/v1/materialized_view/still/describe", {}).json["auto_refresh"]
+    finally:
+        house.server.stop()

@@ -15,6 +15,9 @@ const (
 	// lookEvery is the interval at which all tables are checked for maintenance, including those
 	// that are not written to.
 	lookEvery = 24 * time.Hour
+	// followEvery is the interval at which all views that follow their sources are looked at. Writes
+	// through the server cause looks of their own.
+	followEvery = time.Hour
 	// reviveEvery is the interval at which the server looks for jobs whose messages are lost. They
 	// belong to another server over the same root, which has died.
 	reviveEvery = 5 * time.Minute
@@ -46,6 +49,13 @@ func startWorker(ctx context.Context, services all.Services, env *boot.Env) (wai
 			})
 		})
 	}
+	group.Go(func() {
+		every(ctx, followEvery, func() {
+			if err := services.Follow(ctx); err != nil && ctx.Err() == nil {
+				env.Logger.Warn("could not look at all views", "error", err)
+			}
+		})
+	})
 	return group.Wait
 }
 

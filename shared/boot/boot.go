@@ -41,7 +41,8 @@ type Config struct {
 	Records        string   // dynamodb://TABLE; empty: in the root
 	Jobs           string   // URL of a queue of SQS; empty: none
 	Maintain       bool     // maintenance of tables that are written to, by jobs
-	Listen         string   // for the local server only
+	Auto           AutoRefresh
+	Listen         string // for the local server only
 
 	Token                     string // a secret
 	APIKeys                   string // a file
@@ -66,6 +67,14 @@ type Config struct {
 	MemoryBytes    int64           // of all requests and jobs; 0: Open chooses the size
 	MergeBytes     int64
 	TopK           int
+}
+
+// AutoRefresh holds the settings of refreshes of views without requests: the fields of
+// [tiltyard/shared/tables.AutoRefresh].
+type AutoRefresh struct {
+	After    time.Duration
+	Rows     int64
+	Cooldown time.Duration
 }
 
 // HasCredentials reports whether there is any way to sign in.

@@ -2,6 +2,7 @@ package boot
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"net/url"
@@ -106,6 +107,18 @@ func parseTimeout(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
 		return 0, errors.New("must be a positive duration, such as 90s or 5m")
+	}
+	return d, nil
+}
+
+// parseDurationOr accepts a positive duration, or a word for 0.
+func parseDurationOr(word, text string) (time.Duration, error) {
+	if text == word {
+		return 0, nil
+	}
+	d, err := parseTimeout(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w, or %s", err, word)
 	}
 	return d, nil
 }

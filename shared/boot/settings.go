@@ -52,6 +52,28 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Maintain, err = parseSwitch(text); return err },
 	},
 	{
+		Name: "auto-refresh", Value: "DURATION", Default: "10m",
+		Help: "age of the oldest change that a view with auto_refresh may lack before a job refreshes it, or off",
+		set: func(c *Config, text string) (err error) {
+			c.Auto.After, err = parseDurationOr("off", text)
+			return err
+		},
+	},
+	{
+		Name: "auto-refresh-rows", Value: "ROWS", Default: "1000",
+		Help: "changed rows that are enough for such a refresh at once, if they are one percent of the table that the view reads",
+		set: func(c *Config, text string) error {
+			rows, err := parseCount(text)
+			c.Auto.Rows = int64(rows)
+			return err
+		},
+	},
+	{
+		Name: "auto-refresh-cooldown", Value: "DURATION", Default: "5m",
+		Help: "least time between two such refreshes of a view",
+		set:  func(c *Config, text string) (err error) { c.Auto.Cooldown, err = parseTimeout(text); return err },
+	},
+	{
 		Name: "listen", Value: "HOST:PORT", Local: "127.0.0.1:10024",
 		Help: "host:port that the local server listens on; port 0 takes a free one",
 		set:  func(c *Config, text string) (err error) { c.Listen, err = parseAddress(text); return err },

@@ -28,6 +28,7 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 	want := Config{
 		Root:           "./data",
 		Maintain:       true,
+		Auto:           AutoRefresh{After: 10 * time.Minute, Rows: 1000, Cooldown: 5 * time.Minute},
 		Listen:         "127.0.0.1:10024",
 		LogLevel:       slog.LevelInfo,
 		LogText:        true,
@@ -58,7 +59,7 @@ func TestReadTakesTheFirstSourceThatKnows(t *testing.T) {
 
 func TestReadTakesEverySetting(t *testing.T) {
 	got, err := Read(texts(map[string]string{
-		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "listen": "[::1]:0",
+		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "listen": "[::1]:0",
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r", "secrets": "file:/srv/keys",
 		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s", "stall-timeout": "7s",
@@ -70,6 +71,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 	}
 	want := Config{
 		Root: "/srv/a b", AllowLocations: []string{"/x", "/with,comma"}, Listen: "[::1]:0",
+		Auto:  AutoRefresh{Rows: 7, Cooldown: time.Second},
 		Jobs:  "https://sqs.eu-central-1.amazonaws.com/1/jobs",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r", Secrets: "/srv/keys",
@@ -89,6 +91,8 @@ func TestReadRefuses(t *testing.T) {
 		{"jobs", "queue", "must be the URL of an SQS queue"},
 		{"jobs", "https://key:secret@host/1/q", "must be the URL of an SQS queue"},
 		{"maintenance", "perhaps", "must be on or off"},
+		{"auto-refresh", "sometimes", "must be a positive duration, such as 90s or 5m, or off"},
+		{"auto-refresh-rows", "0", "must be a positive number"},
 		{"root", "s3://", "must be s3://bucket/prefix"},
 		{"root", "s3:///prefix", "must be s3://bucket/prefix"},
 		{"root", "s3://bucket:80/prefix", "must be s3://bucket/prefix"},

@@ -281,6 +281,16 @@ func (c *Catalog) asListed(ctx context.Context, object objectstore.Info) (*store
 // AllTables returns the ids of all tables that the caller may see, in all namespaces, in no
 // particular order.
 func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
+	return c.all(ctx, kindOfTables.has)
+}
+
+// AllViews is AllTables for materialized views.
+func (c *Catalog) AllViews(ctx context.Context) ([][]string, error) {
+	return c.all(ctx, func(v *stored.View) bool { return v != nil && v.Kind == stored.Materialized })
+}
+
+// all returns the ids of all tables of a kind.
+func (c *Catalog) all(ctx context.Context, has func(v *stored.View) bool) ([][]string, error) {
 	var ids [][]string
 	paths := map[string][]string{} // by folder
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
@@ -293,7 +303,7 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 			return nil, err
 		}
 		for _, object := range records {
-			if !keys.Tables.Has(object.Key) || !kindOfTables.has(object.view) {
+			if !keys.Tables.Has(object.Key) || !has(object.view) {
 				continue
 			}
 			id, err := c.idOf(ctx, object.Key, paths)

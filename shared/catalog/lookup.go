@@ -100,6 +100,15 @@ func (c *Catalog) look(ctx context.Context, id []string, key string) (lookedUp, 
 	return now, nil
 }
 
+// Dependents returns the views that read the table, as the catalog last saw them.
+func (l *Lookup) Dependents() []stored.Dependent {
+	last, seen := l.catalog.lookups.GetIfPresent(keys.Table(l.Table.ID))
+	if !seen || last.record.UID != l.Table.UID {
+		return nil
+	}
+	return last.record.Dependents
+}
+
 // hintLag is how far the version hint of a record may be behind. A refresh costs one write, and
 // saves one round trip whenever a process opens the table anew.
 const hintLag = 16

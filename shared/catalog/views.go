@@ -30,6 +30,7 @@ type NewView struct {
 	Kind   stored.ViewKind
 	Source []string          // empty when it is not known
 	Digest string            // as in stored.View
+	Auto   bool              // as in stored.View
 	Plain  *stored.PlainView // of a plain view
 	// Location and Hint are those of [Catalog.CreateTable]. A plain view has none.
 	Location objectstore.Location
@@ -52,7 +53,7 @@ func (c *Catalog) CreateView(ctx context.Context, id []string, v NewView) (*stor
 	if v.Kind == stored.Plain {
 		record.Location, record.Claim = "", ""
 	}
-	record.View = &stored.View{Kind: v.Kind, UID: objects.NewUID(), Source: v.Source, Digest: v.Digest, Plain: v.Plain}
+	record.View = &stored.View{Kind: v.Kind, UID: objects.NewUID(), Source: v.Source, Digest: v.Digest, Auto: v.Auto, Plain: v.Plain}
 	if len(v.Source) > 0 {
 		if err := c.addDependent(ctx, record); err != nil {
 			return nil, err
@@ -149,7 +150,7 @@ func (c *Catalog) addDependent(ctx context.Context, view *stored.Table) error {
 		if len(old) >= stored.MaxDependents {
 			return nil, protocol.Errorf(protocol.InvalidInput, "table %s has %d views, which is the most that it may have", keys.Display(v.Source), len(old))
 		}
-		return append(slices.Clone(old), stored.Dependent{ID: view.ID, UID: v.UID, Kind: v.Kind}), nil
+		return append(slices.Clone(old), stored.Dependent{ID: view.ID, UID: v.UID, Kind: v.Kind, Auto: v.Auto}), nil
 	})
 }
 
@@ -219,11 +220,11 @@ func (c *Catalog) changeDependents(ctx context.Context, id []string, change func
 // AdoptView makes the record of a table that of a materialized view. Other programs make such tables,
 // and then register them here. The error is that of [Catalog.CreateView]. A table that is a view
 // already stays as it is.
-func (c *Catalog) AdoptView(ctx context.Context, t *Table, source []string, digest string) (*stored.View, error) {
-	if err := c.checkCycle(ctx, t.ID, source); err != nil {
+func (c *Catalog) AdoptView(ctx context.Context, t *Table, adopt NewView) (*stored.View, error) {
+	if err := c.checkCycle(ctx, t.ID, adopt.Source); err != nil {
 		return nil, err
 	}
-	v := &stored.View{Kind: stored.Materialized, UID: objects.NewUID(), Source: source, Digest: digest}
+	v := &stored.View{Kind: stored.Materialized, UID: objects.NewUID(), Source: adopt.Source, Digest: adopt.Digest, Auto: adopt.Auto}
 	if err := c.addDependent(ctx, &stored.Table{ID: t.ID, View: v}); err != nil {
 		return nil, err
 	}

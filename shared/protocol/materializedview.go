@@ -20,7 +20,9 @@ type CreateMaterializedViewRequest struct {
 	SourceQuery  string    `json:"source_query"`
 	OutputSchema string    `json:"output_schema"` // base64 of an Arrow IPC schema message
 	UDTF         *UDTFSpec `json:"udtf_spec"`
-	AutoRefresh  bool      `json:"auto_refresh"`
+
+	// AutoRefresh has the view refreshed when its source has changed. LanceDB clients do not send it.
+	AutoRefresh bool `json:"auto_refresh"`
 
 	// WithNoData leaves the view empty. Nil: the form decides.
 	WithNoData *bool `json:"with_no_data"`
@@ -219,6 +221,7 @@ type DescribeMaterializedViewResponse struct {
 	SourceVersion     *uint64  `json:"source_version,omitempty"` // that the rows show
 	RefreshedAtMillis *int64   `json:"refreshed_at_millis,omitempty"`
 	AutoRefresh       bool     `json:"auto_refresh"`
+	LastJobID         string   `json:"last_job_id,omitempty"` // the last job that refreshed it, or tried to
 }
 
 // ViewProjection is a column of a view.

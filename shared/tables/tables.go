@@ -36,6 +36,7 @@ type Stores struct {
 	Rows       engine.Limits
 	Queue      job.Queue      // nil: there are no jobs, and requests do long work themselves
 	Maintain   bool           // has jobs look after tables that are written to; see package maintain
+	Auto       AutoRefresh    // has jobs refresh views whose sources are written to
 	Vendor     vending.Vendor // makes credentials for clients; nil: clients get none
 }
 
@@ -47,8 +48,12 @@ type Tables struct {
 	Uploads      *multipart.Uploads
 	Jobs         *job.Starter   // nil when there are no jobs
 	Vendor       vending.Vendor // nil when clients get no credentials
+	Auto         AutoRefresh
+	Records      record.Store // holds the states of jobs about tables
+	Now          func() time.Time
 
 	maintain bool
+	followed *recent
 }
 
 // Open returns the tables of stores. It sends no request.
@@ -65,7 +70,11 @@ func Open(s Stores) Tables {
 		Uploads:      multipart.OpenUploads(s.Records, s.Now),
 		Jobs:         job.NewStarter(transactions, s.Queue),
 		Vendor:       s.Vendor,
+		Auto:         s.Auto,
+		Records:      s.Records,
+		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
+		followed:     &recent{now: s.Now, times: map[string]time.Time{}},
 	}
 }
 
@@ -161,6 +170,9 @@ func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, wor
 		}
 		if err == nil {
 			t.written(ctx, found.Table.ID, done.Version)
+		}
+		if err == nil && branch == "" {
+			t.follow(ctx, found)
 		}
 		return done, err
 	})

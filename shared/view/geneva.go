@@ -56,6 +56,7 @@ func readGeneva(metadata map[string]string) (*Definition, error) {
 			}
 		}
 		d := Geneva(kind, text, metadata[genevaPrefix+string(kind)], namespace)
+		d.Auto = isAutoRefreshed(metadata)
 		if table := metadata[genevaTable]; d.Source == nil && table != "" {
 			d.Source = append(slices.Clone(namespace), table)
 		}
@@ -131,14 +132,19 @@ type settings struct {
 
 const settingsKey = "tiltyard.mv"
 
-// IsAutoRefreshed reports whether the view shall be refreshed when its source has changed.
-func IsAutoRefreshed(metadata map[string]string) bool {
+func (s settings) String() string {
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
+// isAutoRefreshed reports whether the view shall be refreshed when its source has changed.
+func isAutoRefreshed(metadata map[string]string) bool {
 	var s settings
 	return json.Unmarshal([]byte(metadata[settingsKey]), &s) == nil && s.AutoRefresh
 }
 
 // GenevaSchema returns the schema of a new view in Geneva's layout, whose columns the client chose.
-func GenevaSchema(d *Definition, columns *arrow.Schema, namespace []string, version uint64, auto bool) *arrow.Schema {
+func GenevaSchema(d *Definition, columns *arrow.Schema, namespace []string, version uint64) *arrow.Schema {
 	var fields []arrow.Field
 	if d.Kind != KindUDTF && !columns.HasField(selection.SourceRowID) {
 		fields = append(fields, arrow.Field{Name: selection.SourceRowID, Type: arrow.PrimitiveTypes.Int64, Nullable: true})
@@ -151,8 +157,7 @@ func GenevaSchema(d *Definition, columns *arrow.Schema, namespace []string, vers
 	}
 	metadata := columns.Metadata().ToMap()
 	maps.Copy(metadata, d.metadata(namespace, version))
-	text, _ := json.Marshal(settings{auto})
-	metadata[settingsKey] = string(text)
+	metadata[settingsKey] = settings{d.Auto}.String()
 	all := arrow.MetadataFrom(metadata)
 	return arrow.NewSchema(append(fields, columns.Fields()...), &all)
 }

@@ -62,6 +62,8 @@ type Definition struct {
 	Missing string
 	// Function is what a view of another kind than KindQuery calls, in JSON.
 	Function string
+	// Auto is whether the metadata asks for refreshes without requests. The record of the view decides.
+	Auto bool
 
 	geneva bool
 }
@@ -97,8 +99,8 @@ func invalid(err error) error {
 }
 
 // New returns the definition of a view by a query, in LanceDB's layout, and the schema of its table.
-// source is the table that the query reads.
-func New(ctx context.Context, query *selection.Query, source *dataset.Dataset, incarnation string) (*Definition, *arrow.Schema, error) {
+// source is the table that the query reads, and auto asks for refreshes without requests.
+func New(ctx context.Context, query *selection.Query, source *dataset.Dataset, incarnation string, auto bool) (*Definition, *arrow.Schema, error) {
 	plan, err := query.Plan(ctx, source.Schema().BlobValues())
 	if err != nil {
 		return nil, nil, invalid(err)
@@ -107,6 +109,7 @@ func New(ctx context.Context, query *selection.Query, source *dataset.Dataset, i
 	if err != nil {
 		return nil, nil, err
 	}
+	d.Auto = auto
 	return d, d.schema(plan.Schema, incarnation), nil
 }
 
@@ -131,7 +134,7 @@ func Read(metadata map[string]string) (*Definition, error) {
 	if !ok {
 		return readGeneva(metadata)
 	}
-	d := &Definition{Kind: KindQuery, Text: text}
+	d := &Definition{Kind: KindQuery, Text: text, Auto: isAutoRefreshed(metadata)}
 	var form stored
 	if err := json.Unmarshal([]byte(text), &form); err != nil {
 		d.Missing = "its definition is not JSON"
@@ -191,6 +194,9 @@ func (d *Definition) schema(answer *arrow.Schema, incarnation string) *arrow.Sch
 	fields := append(answer.Fields(), arrow.Field{Name: selection.SourceRowID, Type: arrow.PrimitiveTypes.Uint64})
 	metadata := answer.Metadata().ToMap()
 	metadata[definitionKey], metadata[IncarnationKey] = d.Text, incarnation
+	if d.Auto { // else the metadata is that of native writers
+		metadata[settingsKey] = settings{d.Auto}.String()
+	}
 	all := arrow.MetadataFrom(metadata)
 	return arrow.NewSchema(fields, &all)
 }

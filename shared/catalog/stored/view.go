@@ -16,6 +16,8 @@ type View struct {
 	// created: its creator was permitted to read what the definition reads. The definition itself
 	// may lie where others can change it.
 	Digest string `json:"definition_sha256"`
+	// Auto means that the view is refreshed without a request when its source has changed.
+	Auto bool `json:"auto_refresh,omitempty"`
 	// Plain is the definition of a plain view, and nil for other kinds.
 	Plain *PlainView `json:"plain,omitempty"`
 }
@@ -49,11 +51,12 @@ type Dependent struct {
 	ID   []string `json:"id"`
 	UID  string   `json:"uid"` // of the view: see View
 	Kind ViewKind `json:"kind"`
+	Auto bool     `json:"auto_refresh,omitempty"` // as in View
 }
 
 // Equal reports whether two dependents are the same.
 func (d Dependent) Equal(other Dependent) bool {
-	return d.UID == other.UID && d.Kind == other.Kind && slices.Equal(d.ID, other.ID)
+	return d.UID == other.UID && d.Kind == other.Kind && d.Auto == other.Auto && slices.Equal(d.ID, other.ID)
 }
 
 // MaxDependents is how many dependents a record may have.

@@ -4,6 +4,7 @@
 package all
 
 import (
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"slices"
@@ -29,6 +30,7 @@ import (
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work"
 	"tiltyard/shared/work/maintain"
+	"tiltyard/shared/work/refresh"
 )
 
 // Services holds all services over one set of stores.
@@ -36,6 +38,8 @@ type Services struct {
 	Routes []httpapi.Route
 	Worker *job.Worker      // runs jobs; nil when the stores have no queue
 	Keeper *maintain.Keeper // maintains the tables
+	// Follow suggests a look at all views that are refreshed without requests.
+	Follow func(ctx context.Context) error
 }
 
 // Options configures the services. A field that is zero means its default.
@@ -65,7 +69,7 @@ func Open(stores tables.Stores, opts Options) Services {
 		Tables: tables, Records: stores.Records, Now: stores.Now, Grace: maintain.GraceAfter(opts.RequestTimeout),
 		Extend: build.Extender{},
 	}
-	all := Services{Keeper: keeper, Routes: slices.Concat(
+	all := Services{Keeper: keeper, Follow: func(ctx context.Context) error { return refresh.SuggestAll(ctx, tables) }, Routes: slices.Concat(
 		namespace.New(tables.Names, tables.Jobs).Routes(),
 		table.New(tables).Routes(),
 		data.New(tables, opts.Uploads).Routes(),

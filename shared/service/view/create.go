@@ -46,6 +46,9 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMa
 		return nil, err
 	}
 	answer := &protocol.CreateMaterializedViewResponse{Version: firstVersion, ForLanceDB: req.IsQuery()}
+	if req.Empty() && made.Auto {
+		s.tables.Follow(ctx, req.ID, made.UID)
+	}
 	if !req.Empty() {
 		if answer.JobID, err = s.begin(ctx, req.ID, made, definition, refresh.Order{}); err != nil {
 			return nil, err
@@ -64,7 +67,7 @@ func (s *Service) create(ctx context.Context, id []string, location objectstore.
 	var made *stored.View
 	if err == nil {
 		made, err = s.tables.Names.CreateView(ctx, id, catalog.NewView{
-			Kind: stored.Materialized, Source: d.Source, Digest: d.Digest(), Location: location, Hint: firstVersion,
+			Kind: stored.Materialized, Source: d.Source, Digest: d.Digest(), Auto: d.Auto, Location: location, Hint: firstVersion,
 		})
 	}
 	if err != nil && !errors.Is(err, objectstore.ErrUnknownOutcome) { // else the view may exist
@@ -86,7 +89,7 @@ func (s *Service) fromQuery(ctx context.Context, req *protocol.CreateMaterialize
 	var definition *view.Definition
 	var schema *arrow.Schema
 	err = engine.Do(ctx, s.tables.At(found), nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
-		definition, schema, err = view.New(ctx, query, d, uuid.NewString())
+		definition, schema, err = view.New(ctx, query, d, uuid.NewString(), req.AutoRefresh)
 		return err
 	})
 	return definition, schema, err
@@ -116,6 +119,7 @@ func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterialized
 	}
 	namespace := req.ID[:len(req.ID)-1]
 	definition := view.Geneva(view.Kind(req.Kind), req.SourceQuery, function, namespace)
+	definition.Auto = req.AutoRefresh
 	version := uint64(0)
 	if definition.Source != nil {
 		found, err := s.source(ctx, definition.Source)
@@ -130,7 +134,7 @@ func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterialized
 	if err != nil {
 		return nil, nil, err
 	}
-	return definition, view.GenevaSchema(definition, schema, namespace, version, req.AutoRefresh), nil
+	return definition, view.GenevaSchema(definition, schema, namespace, version), nil
 }
 
 // schemaOf reads a schema as base64 of an Arrow IPC message.

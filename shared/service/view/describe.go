@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/view"
+	"tiltyard/shared/work/refresh"
 )
 
 // DescribeMaterialized describes a view by its definition and by what its rows show.
@@ -17,19 +18,27 @@ func (s *Service) DescribeMaterialized(ctx context.Context, req *protocol.Materi
 	if err != nil {
 		return nil, err
 	}
-	return engine.Read(ctx, s.tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.DescribeMaterializedViewResponse, error) {
+	answer, err := engine.Read(ctx, s.tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.DescribeMaterializedViewResponse, error) {
 		definition, err := view.Read(d.Schema().Metadata)
 		if err != nil {
 			return nil, err
 		}
+		if found.View != nil {
+			definition.Auto = found.View.Auto
+		}
 		return describe(definition, d), nil
 	})
+	if err != nil || found.View == nil {
+		return answer, err
+	}
+	answer.LastJobID, err = refresh.LastJob(ctx, s.tables, found.View.UID)
+	return answer, err
 }
 
 func describe(definition *view.Definition, d *dataset.Dataset) *protocol.DescribeMaterializedViewResponse {
 	metadata := d.Schema().Metadata
 	answer := &protocol.DescribeMaterializedViewResponse{
-		Kind: protocol.ViewKind(definition.Kind), Incarnation: metadata[view.IncarnationKey], AutoRefresh: view.IsAutoRefreshed(metadata),
+		Kind: protocol.ViewKind(definition.Kind), Incarnation: metadata[view.IncarnationKey], AutoRefresh: definition.Auto,
 	}
 	if last := len(definition.Source) - 1; last >= 0 {
 		answer.SourceTable, answer.SourceNamespace = definition.Source[last], definition.Source[:last]

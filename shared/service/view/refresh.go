@@ -35,7 +35,7 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	}
 	v := found.View
 	if v == nil {
-		if v, err = s.tables.Names.AdoptView(ctx, found, definition.Source, definition.Digest()); err != nil {
+		if v, err = s.tables.Names.AdoptView(ctx, found, catalog.NewView{Source: definition.Source, Digest: definition.Digest(), Auto: definition.Auto}); err != nil {
 			return nil, err
 		}
 	}

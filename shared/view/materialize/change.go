@@ -84,8 +84,26 @@ const refreshKey = math.MaxUint64
 // difference returns the rows of the view that have to go, and those of the source to compute. The
 // error is errRebuild when that is not known.
 func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, compute *rowset.Set, err error) {
+	err = c.sinceShown(ctx, shown, func(ctx context.Context, rows *difference.Rows) error {
+		if c.query.Limit != nil && !(rows.Gone.IsEmpty() && rows.Changed.IsEmpty()) {
+			return fmt.Errorf("%w: other rows may come below its limit", errRebuild)
+		}
+		rows.Gone.Or(rows.Changed)
+		if evict, err = difference.Find(ctx, &c.held, c.view.Snapshot, selection.SourceRowID, rows.Gone); err != nil {
+			return err
+		}
+		rows.Fresh.Or(rows.Changed)
+		compute, err = difference.Places(ctx, &c.held, c.version.Snapshot, rows.Fresh)
+		return err
+	})
+	return evict, compute, err
+}
+
+// sinceShown passes the rows of the source that differ from those that the view shows to use. The error
+// is errRebuild when they are not known.
+func (c *change) sinceShown(ctx context.Context, shown *view.Watermark, use func(ctx context.Context, rows *difference.Rows) error) error {
 	before := int64(shown.Source)
-	err = engine.Do(ctx, c.source, &before, func(ctx context.Context, was *dataset.Dataset) error {
+	err := engine.Do(ctx, c.source, &before, func(ctx context.Context, was *dataset.Dataset) error {
 		if uint64(was.Manifest().Time().UnixNano()) != shown.SourceTS {
 			return fmt.Errorf("%w: the source was created anew", errRebuild)
 		}
@@ -102,21 +120,12 @@ func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, 
 			return err
 		}
 		defer rows.Release()
-		if c.query.Limit != nil && !(rows.Gone.IsEmpty() && rows.Changed.IsEmpty()) {
-			return fmt.Errorf("%w: other rows may come below its limit", errRebuild)
-		}
-		rows.Gone.Or(rows.Changed)
-		if evict, err = difference.Find(ctx, &c.held, c.view.Snapshot, selection.SourceRowID, rows.Gone); err != nil {
-			return err
-		}
-		rows.Fresh.Or(rows.Changed)
-		compute, err = difference.Places(ctx, &c.held, c.version.Snapshot, rows.Fresh)
-		return err
+		return use(ctx, rows)
 	})
 	if errors.Is(err, difference.ErrNotComparable) || protocol.HasCode(err, protocol.TableVersionNotFound) {
 		err = fmt.Errorf("%w: %w", errRebuild, err)
 	}
-	return evict, compute, err
+	return err
 }
 
 // all returns all rows of the view.

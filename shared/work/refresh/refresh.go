@@ -1,5 +1,8 @@
 // Package refresh brings materialized views up to date in jobs: package materialize does the work.
 //
+// Of several jobs for one view one works (history.go); the others wait, and most often find then that the
+// view shows what they want. Views that ask for it are refreshed without requests (follow.go).
+//
 // The commit of a job is made at most once. A job has no rights of its own: the request that begins
 // one checks that its sender may read what the definition of the view names, and passes the digest of
 // that definition on. A job that finds another definition ends.
@@ -23,7 +26,7 @@ import (
 )
 
 // Kind is the kind of the jobs that refresh a view.
-const Kind = "refresh_materialized_view"
+const Kind = tables.RefreshKind
 
 // An Order is the input of a job.
 type Order struct {
@@ -37,13 +40,15 @@ type Order struct {
 
 // Refresh returns the kind of job that refreshes a view.
 func Refresh(on tables.Tables) job.Kind {
-	return job.Single("refresh", func(ctx context.Context, r *job.Run) (any, error) {
+	kind := job.Single("refresh", func(ctx context.Context, r *job.Run) (any, error) {
 		work := refresher{on: on, run: r}
 		if err := r.Input(&work.order); err != nil {
 			return nil, err
 		}
 		return work.refresh(ctx)
 	})
+	kind.Wanted = follower{on}.wanted
+	return kind
 }
 
 // A refresher is one run of a job.
@@ -57,8 +62,15 @@ type refresher struct {
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the view was replaced while its refresh waited")
 
 func (f *refresher) refresh(ctx context.Context) (materialize.Result, error) {
+	wait, err := f.hold(ctx)
+	if err != nil {
+		return materialize.Result{}, err
+	}
+	if wait > 0 {
+		return materialize.Result{}, job.Later(wait)
+	}
 	var done materialize.Result
-	_, err := f.on.ChangeFound(ctx, f.run.Object(), "", func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+	_, err = f.on.ChangeFound(ctx, f.run.Object(), "", func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
 		v := found.Table.View
 		switch {
 		case v == nil || v.Kind != stored.Materialized:

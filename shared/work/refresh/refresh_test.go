@@ -44,12 +44,18 @@ type process struct {
 
 func open(t *testing.T, objects objectstore.Store) *process {
 	t.Helper()
+	return openWith(t, objects, tables.AutoRefresh{})
+}
+
+// openWith is open with a policy about refreshes without requests.
+func openWith(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh) *process {
+	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{Tables: tables.Open(tables.Stores{
-		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
+		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Auto: auto,
 	})}
 	p.worker = &job.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),

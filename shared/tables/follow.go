@@ -1,0 +1,76 @@
+package tables
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
+)
+
+// RefreshKind is the kind of the jobs that refresh materialized views; package refresh runs them.
+const RefreshKind = "refresh_materialized_view"
+
+// AutoRefresh decides when a view that asks for it is refreshed without a request. Its zero value means
+// never.
+type AutoRefresh struct {
+	// After is the age of the oldest change that the view does not show. 0 switches all of this off.
+	After time.Duration
+	// Rows of the source that differ from what the view shows are enough earlier, if they are one
+	// percent of the source or more.
+	Rows int64
+	// Cooldown is the least time between two refreshes.
+	Cooldown time.Duration
+}
+
+// Few refreshes bear a delay. Many commits within it need one look.
+const followAfter = 5 * time.Second
+
+// follow suggests to the workers that they look at the views of a table that was changed. A suggestion
+// that is lost does no harm, because later changes and the regular look at all tables make new ones.
+func (t Tables) follow(ctx context.Context, found *catalog.Lookup) {
+	if t.Auto.After == 0 || t.Jobs == nil {
+		return
+	}
+	for _, d := range found.Dependents() {
+		if d.Auto && d.Kind == stored.Materialized {
+			t.Follow(ctx, d.ID, d.UID)
+		}
+	}
+}
+
+// Follow suggests to the workers that they look whether a view has to be refreshed.
+func (t Tables) Follow(ctx context.Context, id []string, uid string) {
+	if t.Auto.After == 0 || t.Jobs == nil || !t.followed.isDue(uid, min(followAfter, t.Auto.After)) {
+		return
+	}
+	_ = t.Jobs.Suggest(ctx, RefreshKind, id, min(followAfter, t.Auto.After))
+}
+
+// recent holds the times of the last suggestions of this process by view.
+type recent struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	times map[string]time.Time
+}
+
+// isDue reports whether a look that comes after a delay has to be suggested: not when one was that is
+// still to come. That one sees a change that was committed before this call.
+func (r *recent) isDue(uid string, delay time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if last, ok := r.times[uid]; ok && !now.Before(last) && now.Sub(last) < delay {
+		return false
+	}
+	if len(r.times) >= maxRecent {
+		clear(r.times)
+	}
+	r.times[uid] = now
+	return true
+}
+
+// maxRecent bounds the memory of suggestions. A forgotten one is made again.
+const maxRecent = 10_000

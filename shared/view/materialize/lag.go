@@ -1,0 +1,70 @@
+package materialize
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/difference"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/view"
+)
+
+// A Lag is how far a view is behind its source.
+type Lag struct {
+	Source    uint64    // the newest version of the source
+	Rows      int64     // of the source that the view does not show as they are; 0 when that is not known
+	Of        int64     // rows of the source
+	Since     time.Time // when the oldest change that the view does not show was made; zero: not known
+	Refreshed time.Time // zero: never, as far as is known
+}
+
+// Behind returns how far a view is behind the newest version of its source, nil when there is nothing to
+// show.
+func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
+	s, err := engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (state, error) { return stateOf(ctx, t, d) })
+	if err != nil {
+		return nil, err
+	}
+	return engine.Read(ctx, o.Source, nil, func(ctx context.Context, newest *dataset.Dataset) (*Lag, error) {
+		lag := &Lag{Source: newest.Version(), Of: newest.CountRows(), Since: newest.Manifest().Time()}
+		if s.mark == nil {
+			lag.Rows = lag.Of
+			return lag, nil
+		}
+		lag.Refreshed = s.mark.At
+		if s.mark.Source == newest.Version() && s.mark.SourceTS == uint64(newest.Manifest().Time().UnixNano()) {
+			return nil, nil
+		}
+		plan, err := o.Query.Plan(ctx, newest.Schema().BlobValues())
+		if err != nil {
+			return nil, protocol.Errorf(protocol.TableSchemaValidationError, "the query of the view does not fit its source any more: %w", err)
+		}
+		c := change{target: &target{source: o.Source, version: newest, plan: plan, query: o.Query}}
+		isEmpty := false
+		err = c.sinceShown(ctx, s.mark, func(_ context.Context, rows *difference.Rows) error {
+			isEmpty = rows.IsEmpty()
+			lag.Rows = int64(rows.Gone.GetCardinality() + rows.Fresh.GetCardinality() + rows.Changed.GetCardinality())
+			return nil
+		})
+		if isEmpty || err != nil && !errors.Is(err, errRebuild) {
+			return nil, err
+		}
+		lag.Since, err = c.firstChange(ctx, s.mark)
+		return lag, err
+	})
+}
+
+// firstChange returns when the source was first changed after a version that the view shows.
+func (c *change) firstChange(ctx context.Context, shown *view.Watermark) (time.Time, error) {
+	next := int64(shown.Source) + 1
+	made, err := engine.Read(ctx, c.source, &next, func(_ context.Context, d *dataset.Dataset) (time.Time, error) {
+		return d.Manifest().Time(), nil
+	})
+	if protocol.HasCode(err, protocol.TableVersionNotFound) { // removed, or the source was made anew
+		return time.Time{}, nil
+	}
+	return made, err
+}

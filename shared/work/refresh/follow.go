@@ -1,0 +1,137 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/view"
+	"tiltyard/shared/view/materialize"
+)
+
+// A follower decides which views are refreshed without a request. The metadata of a view may be
+// written by those who may not read its source, so the view is refreshed only by the definition that
+// its record names: it was written when the rights of its creator were checked.
+type follower struct{ on tables.Tables }
+
+// wanted returns the refresh that a view needs, nil if there is none. Without a view it suggests a look
+// at all views.
+func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
+	if f.on.Auto.After == 0 {
+		return nil, nil
+	}
+	if len(id) == 0 {
+		return nil, SuggestAll(ctx, f.on)
+	}
+	found, err := f.on.Names.Table(ctx, id)
+	if err != nil || !follows(found.View) {
+		return nil, unlessGone(err)
+	}
+	at := f.on.At(found)
+	definition, err := engine.Read(ctx, at, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
+		return view.Read(d.Schema().Metadata)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if definition.Query == nil || definition.Digest() != found.View.Digest {
+		return nil, nil
+	}
+	source, err := f.on.Names.Table(ctx, definition.Source)
+	if err != nil {
+		return nil, unlessGone(err)
+	}
+	lag, err := materialize.Behind(ctx, at, materialize.Order{Query: definition.Query, Source: f.on.At(source)})
+	if err != nil || lag == nil {
+		return nil, err
+	}
+	due, err := f.isDue(ctx, id, found.View.UID, lag)
+	if err != nil || !due {
+		return nil, err
+	}
+	return &job.Want{
+		Input: Order{UID: found.View.UID, Digest: found.View.Digest},
+		Mark:  fmt.Sprint(found.View.UID, "@", lag.Source),
+	}, nil
+}
+
+func follows(v *stored.View) bool { return v != nil && v.Kind == stored.Materialized && v.Auto }
+
+// unlessGone returns an error, nil for one that a table is gone: then there is nothing to refresh.
+func unlessGone(err error) error {
+	if protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) {
+		return nil
+	}
+	return err
+}
+
+// isDue reports whether a refresh is due, and records that it begins now. Otherwise it suggests a look
+// at the time when it is. Of several callers at the same time one gets true.
+func (f follower) isDue(ctx context.Context, id []string, uid string, lag *materialize.Lag) (bool, error) {
+	h, version, err := historyOf(ctx, f.on, uid)
+	if err != nil {
+		return false, err
+	}
+	now := f.on.Now()
+	due := dueAt(f.on.Auto, lag, h.Began)
+	wait := min(due.Sub(now), job.MaxDelay)
+	switch {
+	case wait <= 0:
+		h.Began, h.Look = now.UTC(), time.Time{}
+	case now.Before(h.Look) && !h.Look.After(due):
+		return false, nil // that look suggests the next one
+	default:
+		h.Look = now.Add(wait).UTC()
+	}
+	if err = note(ctx, f.on, uid, version, h); errors.Is(err, record.ErrConflict) {
+		return false, nil // another look or a job was faster; changes that it does not see suggest looks, too
+	}
+	if wait <= 0 || err != nil {
+		return err == nil, err
+	}
+	return false, f.on.Jobs.Suggest(ctx, Kind, id, wait)
+}
+
+// dueAt returns when a view has to be refreshed. began is when a refresh last began without a request.
+func dueAt(policy tables.AutoRefresh, lag *materialize.Lag, began time.Time) time.Time {
+	due := lag.Since.Add(policy.After)
+	if lag.Rows > 0 && lag.Rows >= policy.Rows && lag.Rows >= lag.Of/100 {
+		due = time.Time{}
+	}
+	for _, last := range []time.Time{lag.Refreshed, began} {
+		if last = last.Add(policy.Cooldown); last.After(due) {
+			due = last
+		}
+	}
+	return due
+}
+
+// SuggestAll suggests a look at each view that follows its source. Writers that go past this service
+// suggest none, and messages get lost.
+func SuggestAll(ctx context.Context, on tables.Tables) error {
+	if on.Auto.After == 0 || on.Jobs == nil {
+		return nil
+	}
+	ids, err := on.Names.AllViews(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		found, err := on.Names.Table(ctx, id)
+		if err == nil && follows(found.View) {
+			err = on.Jobs.Suggest(ctx, Kind, id, 0)
+		}
+		if err := unlessGone(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
