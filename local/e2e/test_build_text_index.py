@@ -204,7 +204,7 @@ WRONG = [
     ({"max_token_length": -1}, "max_token_length"),
     ({"split_identifiers": True}, "base_tokenizer code"),
     ({"lance_tokenizer": "json"}, "lance_tokenizer"),
-    ({"document_granularity": "list_element"}, "row"),
+    ({"document_granularity": "list_element"}, "list of texts"),
 ]
 
 

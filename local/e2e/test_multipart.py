@@ -130,7 +130,7 @@ def test_the_wire_of_a_multipart_write(wire, table, space):
 
     begun = end("create", "")
     upload, one = begun.json["upload_id"], uuid.uuid4()
-    assert begun.headers["phalanx-version"] == "0.5.0"
+    assert begun.headers["phalanx-version"] == "0.6.0"
     for _ in range(2):
         assert part(f"upload_id={upload}&upload_part_id={one}").json["num_inserted_rows"] == 3
     for query in (

@@ -37,9 +37,6 @@ func NewAnalyzer(p Params) (*Analyzer, error) {
 	if a.split, err = splitterOf(&p); err != nil {
 		return nil, err
 	}
-	if p.DocumentGranularity == "list_element" {
-		return nil, fmt.Errorf("%w: a text index whose documents are the elements of lists", lance.ErrUnsupported)
-	}
 	switch p.LanceTokenizer {
 	case "", "text":
 	case "json":

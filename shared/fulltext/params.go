@@ -42,10 +42,16 @@ type Params struct {
 	PreserveOriginal bool `json:"preserve_original"` // … beside the whole names
 	IndexOperators   bool `json:"index_operators"`   // code: signs are words, too
 
-	// DocumentGranularity is "list_element" for an index in which each element of a list
+	// DocumentGranularity is ListElements for an index in which each element of a list
 	// is a document of its own, else "row" or "".
 	DocumentGranularity string `json:"document_granularity,omitempty"`
 }
+
+// ListElements is the granularity of documents that are elements of lists.
+const ListElements = "list_element"
+
+// OfElements reports whether documents are elements of lists.
+func (p *Params) OfElements() bool { return p.DocumentGranularity == ListElements }
 
 // CodeTokenizer is the base tokenizer of program text.
 const CodeTokenizer = "code"
@@ -80,8 +86,8 @@ func (p *Params) Check() error {
 	if p.BaseTokenizer != CodeTokenizer && (p.SplitIdentifiers || p.SplitOnNumerics || p.PreserveOriginal || p.IndexOperators) {
 		return invalid("split_identifiers, split_on_numerics, preserve_original and index_operators need base_tokenizer code")
 	}
-	if p.DocumentGranularity != "" && p.DocumentGranularity != "row" {
-		return invalid("document_granularity is %.40q; the server builds indices with row only", p.DocumentGranularity)
+	if p.DocumentGranularity != "" && p.DocumentGranularity != "row" && !p.OfElements() {
+		return invalid("document_granularity is %.40q; it may be row or %s", p.DocumentGranularity, ListElements)
 	}
 	if p.BaseTokenizer == "ngram" && (p.MinNgramLength < 1 || p.MaxNgramLength < p.MinNgramLength || p.MaxNgramLength > maxNgram) {
 		return invalid("ngrams of %d to %d characters; min_ngram_length may be 1 to max_ngram_length, and that at most %d", p.MinNgramLength, p.MaxNgramLength, maxNgram)

@@ -49,7 +49,11 @@ func (s *Search) Scorer(total *Tally) *Scorer {
 	scorer := &Scorer{search: s, columns: make([]weights, len(s.columns))}
 	for i := range s.columns {
 		covered := s.covered(i, total)
-		scorer.columns[i] = weights{covered: newModel(covered), others: newModel(covered, &total.columns[i].passed)}
+		all := newModel(covered, &total.columns[i].passed)
+		scorer.columns[i] = weights{covered: newModel(covered), others: all}
+		if s.elements { // native Lance scores those that an index covers by all of them, too
+			scorer.columns[i].covered = all
+		}
 	}
 	s.root.weigh(scorer, total)
 	return scorer

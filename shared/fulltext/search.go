@@ -11,6 +11,9 @@ type Field struct {
 	// Indexed means that an index covers some of the rows; the analyzer is then that of the
 	// index. An index may also cover no row.
 	Indexed bool
+	// Elements means that each element of a list in the column is a document of its own. Then
+	// no other column can be searched with it.
+	Elements bool
 }
 
 // A Search is a query that is ready to count and to score. It is safe for concurrent use,
@@ -21,7 +24,8 @@ type Search struct {
 	fields         map[string]Field
 	phrases        []*phrase
 	fuzzies        []*fuzzyLeaf
-	combinedLeaves int // which need statistics of unfiltered rows
+	combinedLeaves int  // which need statistics of unfiltered rows
+	elements       bool // documents are elements of lists
 	root           node
 	terms          int // of all columns
 
@@ -57,9 +61,19 @@ func NewSearch(q Query, field func(column string) (Field, error)) (*Search, erro
 	if err != nil {
 		return nil, err
 	}
-	s.root = root
+	s.root, s.elements = root, s.ofElements()
 	s.layOut()
 	return s, nil
+}
+
+// ofElements reports whether documents are elements of lists.
+func (s *Search) ofElements() bool {
+	for _, f := range s.fields {
+		if f.Elements {
+			return true
+		}
+	}
+	return false
 }
 
 // Columns returns the names of the columns, in the order in which a row's documents must be

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Document is the text of a row in one column.
+// A Document is the text of a row in one column, or of an element of a list.
 type Document struct {
 	Text    string
 	Null    bool // there is no text
@@ -18,13 +18,15 @@ type Tally struct {
 	counters *counters
 	columns  []corpora
 
-	// Addresses are the addresses of the kept rows, in the order of their counts.
+	// Addresses are the addresses of the kept rows, in the order of their counts. If documents are
+	// elements of lists, Elements are their places in the lists.
 	Addresses []uint64
+	Elements  []uint32
 	rows      []uint32
 }
 
 // A corpus is the statistics of BM25 about many documents. Documents without any term are
-// not counted.
+// not counted, unless documents are elements of lists.
 type corpus struct {
 	documents int64
 	length    int64   // of all documents together, in terms
@@ -69,12 +71,19 @@ func (t *Tally) Done() {
 }
 
 // Bytes returns how much memory the kept rows take.
-func (t *Tally) Bytes() int64 { return 8*int64(cap(t.Addresses)) + 4*int64(cap(t.rows)) }
+func (t *Tally) Bytes() int64 {
+	return 8*int64(cap(t.Addresses)) + 4*int64(cap(t.Elements)) + 4*int64(cap(t.rows))
+}
 
 // Add counts the documents of a row, one for each column. found means that the row can be a
 // result: it is not deleted, and the filter passes it. With keep, the counts are kept if
 // they contain a term.
 func (t *Tally) Add(address uint64, documents []Document, found, keep bool) error {
+	return t.AddElement(address, 0, documents, found, keep)
+}
+
+// AddElement does what Add does for an element of a list.
+func (t *Tally) AddElement(address uint64, element uint32, documents []Document, found, keep bool) error {
 	row := t.counters.row
 	clear(row)
 	matches := false
@@ -84,12 +93,15 @@ func (t *Tally) Add(address uint64, documents []Document, found, keep bool) erro
 			return err
 		}
 		matches = matches || holds
-		if row[t.search.base[i]]&^coveredMark > 0 {
+		if row[t.search.base[i]]&^coveredMark > 0 || t.search.elements && !d.Null {
 			t.enter(i, row, found)
 		}
 	}
 	if matches && found && keep {
 		t.Addresses = append(t.Addresses, address)
+		if t.search.elements {
+			t.Elements = append(t.Elements, element)
+		}
 		t.rows = append(t.rows, row...)
 	}
 	return nil
@@ -136,6 +148,14 @@ func (t *Tally) Merge(other *Tally) {
 		t.columns[i].passed.merge(&other.columns[i].passed)
 		t.columns[i].others.merge(&other.columns[i].others)
 	}
+}
+
+// Element returns the place of a kept document in its list, 0 if documents are whole rows.
+func (t *Tally) Element(i int) uint32 {
+	if t.Elements == nil {
+		return 0
+	}
+	return t.Elements[i]
 }
 
 // Row returns the counts of a kept row, for [Scorer.Score].

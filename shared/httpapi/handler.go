@@ -166,9 +166,9 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 }
 
 // phalanxVersion is the feature level that LanceDB clients assume of this server. From 0.3.0 on they
-// send structured text queries and several vectors, from 0.4.0 on multipart writes, and from 0.5.0
-// on they fetch blobs.
-const phalanxVersion = "0.5.0"
+// send structured text queries and several vectors, and from 0.4.0 on multipart writes; from 0.5.0
+// on they fetch blobs, and from 0.6.0 on they search for elements of lists.
+const phalanxVersion = "0.6.0"
 
 // call is one request on its way through the handler.
 type call struct {

@@ -292,7 +292,7 @@ func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
 		header map[string]string
 	}{
 		{name: "object", rq: request{path: "/v1/namespace/a/create"}, status: 200, body: `{"properties":{}}`,
-			header: map[string]string{"Content-Type": "application/json", "Phalanx-Version": "0.5.0", "X-Request-Id": "generated", "Content-Length": "17"}},
+			header: map[string]string{"Content-Type": "application/json", "Phalanx-Version": "0.6.0", "X-Request-Id": "generated", "Content-Length": "17"}},
 		{name: "empty list", rq: request{method: "GET", path: "/v1/namespace/$/list"}, status: 200, body: `{"namespaces":[]}`},
 		{name: "no body", rq: request{path: "/v1/namespace/a/exists"}, status: 200},
 		{name: "number", rq: request{path: "/v1/table/t/count_rows/"}, status: 200, body: `42`, header: map[string]string{"X-Lancedb-Version": "7"}},

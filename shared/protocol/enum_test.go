@@ -28,6 +28,7 @@ var enumerations = map[string]func(*testing.T){
 	"UnsetPropertyMode": enumeration(protocol.UnsetPropertyFail),
 	"NamingScheme":      enumeration(protocol.NamingSchemeV1),
 	"TextOperator":      enumeration(protocol.TextAnd),
+	"Granularity":       enumeration(protocol.GranularityElement),
 }
 
 func TestEnumerationsSurviveARoundTrip(t *testing.T) {

@@ -31,6 +31,7 @@ type MatchQuery struct {
 	MaxExpansions *int64       `json:"max_expansions"` // nil is 50
 	Operator      TextOperator `json:"operator"`
 	PrefixLength  int64        `json:"prefix_length"`
+	Documents     Granularity  `json:"document_granularity"`
 }
 
 // PhraseQuery finds rows that hold the terms in order.
@@ -38,6 +39,8 @@ type PhraseQuery struct {
 	Terms  string `json:"terms"`
 	Column string `json:"column"`
 	Slop   int64  `json:"slop"` // words that may lie between
+
+	Documents Granularity `json:"document_granularity"`
 }
 
 // BoostQuery finds the rows of Positive and lowers those that Negative finds, too.
@@ -92,6 +95,29 @@ func (o TextOperator) MarshalText() ([]byte, error) { return textOperators.marsh
 // UnmarshalText accepts the spellings in any case.
 func (o *TextOperator) UnmarshalText(text []byte) error {
 	return textOperators.parse(text, (*uint8)(o))
+}
+
+// Granularity selects what is a document of a search: the whole text of a row, or each element of a list.
+type Granularity uint8
+
+// The granularities. Without one, that of the index on the column counts.
+const (
+	GranularityUnset Granularity = iota
+	GranularityRow
+	GranularityElement
+)
+
+var granularities = enum{"document_granularity", []string{"", "row", "list_element"}}
+
+// String returns the lower-case spelling.
+func (g Granularity) String() string { return granularities.text(uint8(g)) }
+
+// MarshalText returns what String returns, and an error for an unknown value.
+func (g Granularity) MarshalText() ([]byte, error) { return granularities.marshal(uint8(g)) }
+
+// UnmarshalText accepts the spellings in any case.
+func (g *Granularity) UnmarshalText(text []byte) error {
+	return granularities.parse(text, (*uint8)(g))
 }
 
 // OptionalInt is a number for which null, or "auto", means something else than absence: a

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -12,7 +13,7 @@ type CreateTableIndexRequest struct {
 	TextIndexParameters
 	Column string `json:"column"`
 	Type   string `json:"index_type"`
-	Name   string `json:"name"` // empty: the column, followed by _idx
+	Name   string `json:"name"` // empty: the column, followed by _idx or, with list_element, _list_element_idx
 	Branch string `json:"branch" query:"branch"`
 	// Replace lets the index replace one of the same name. Nil: LanceDB clients replace, others do not.
 	Replace *bool `json:"replace"`
@@ -83,6 +84,9 @@ const maxIndexName = 1024
 func (r *CreateTableIndexRequest) IndexName() string {
 	if r.Name != "" {
 		return r.Name
+	}
+	if r.Dialect != DialectLanceDB && strings.EqualFold(r.DocumentGranularity, GranularityElement.String()) {
+		return r.Column + "_list_element_idx" // as native Lance names it; LanceDB clients wait for the other
 	}
 	return r.Column + "_idx"
 }

@@ -108,7 +108,7 @@ func checkGolden[T Element](t *testing.T, c goldenCase, narrow func(number) T) {
 func (c goldenCase) hits() []Hit {
 	var hits []Hit
 	for i, id := range c.IDs {
-		hits = append(hits, Hit{float32(c.Distances[i]), id})
+		hits = append(hits, Hit{Distance: float32(c.Distances[i]), RowID: id})
 	}
 	return hits
 }

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// A Hit is a row in the result.
+// A Hit is a row in the result, or a part of a row.
 type Hit struct {
 	Distance float32
+	Part     uint32 // its number; 0 for whole rows
 	RowID    uint64
 }
 
@@ -19,7 +20,7 @@ type Bounds struct {
 }
 
 // A TopK keeps the k nearest of the rows that are added, within its bounds. Of equal
-// distances, the smaller row id is nearer. NaN is never kept, an infinite distance is. The
+// distances, the smaller row id is nearer, then the smaller part. NaN is never kept, an infinite distance is. The
 // result does not depend on the order in which rows are added.
 //
 // Its memory grows with the number of kept hits, so k may be any number. A TopK is for one
@@ -60,7 +61,14 @@ func below(x float32) float32 {
 // Add adds one row.
 func (t *TopK) Add(distance float32, rowID uint64) {
 	if distance <= t.limit { // false for NaN on either side
-		t.consider(Hit{distance, rowID})
+		t.consider(Hit{Distance: distance, RowID: rowID})
+	}
+}
+
+// AddPart adds one part of a row.
+func (t *TopK) AddPart(distance float32, rowID uint64, part uint32) {
+	if distance <= t.limit {
+		t.consider(Hit{distance, part, rowID})
 	}
 }
 
@@ -69,7 +77,7 @@ func (t *TopK) AddAll(distances []float32, rowIDs []uint64) {
 	rowIDs = rowIDs[:len(distances)]
 	for i, d := range distances {
 		if d <= t.limit {
-			t.consider(Hit{d, rowIDs[i]})
+			t.consider(Hit{Distance: d, RowID: rowIDs[i]})
 		}
 	}
 }
@@ -78,7 +86,7 @@ func (t *TopK) AddAll(distances []float32, rowIDs []uint64) {
 func (t *TopK) AddRun(distances []float32, first uint64) {
 	for i, d := range distances {
 		if d <= t.limit {
-			t.consider(Hit{d, first + uint64(i)})
+			t.consider(Hit{Distance: d, RowID: first + uint64(i)})
 		}
 	}
 }
@@ -86,7 +94,7 @@ func (t *TopK) AddRun(distances []float32, first uint64) {
 // Merge adds the hits of another TopK, which does not change.
 func (t *TopK) Merge(other *TopK) {
 	for _, h := range other.hits {
-		t.Add(h.Distance, h.RowID)
+		t.AddPart(h.Distance, h.RowID, h.Part)
 	}
 }
 
@@ -149,9 +157,12 @@ func (t *TopK) siftDown(i int) {
 }
 
 func farther(a, b Hit) bool {
-	return a.Distance > b.Distance || a.Distance == b.Distance && a.RowID > b.RowID
+	if a.Distance != b.Distance {
+		return a.Distance > b.Distance
+	}
+	return a.RowID > b.RowID || a.RowID == b.RowID && a.Part > b.Part
 }
 
 func compareHits(a, b Hit) int {
-	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.RowID, b.RowID))
+	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.RowID, b.RowID), cmp.Compare(a.Part, b.Part))
 }

@@ -26,12 +26,12 @@ func TestTopKKeepsNearest(t *testing.T) {
 		bounds Bounds
 		want   []Hit
 	}{
-		{"ties by row id", 4, Bounds{}, []Hit{{-inf, 16}, {0, 18}, {1, 12}, {1, 15}}},
-		{"everything but NaN", math.MaxInt, Bounds{}, []Hit{{-inf, 16}, {0, 18}, {1, 12}, {1, 15}, {1, 17}, {2, 14}, {3, 10}, {inf, 13}}},
-		{"lower is inclusive, upper exclusive", 9, Bounds{at(1), at(3)}, []Hit{{1, 12}, {1, 15}, {1, 17}, {2, 14}}},
-		{"k within bounds", 2, Bounds{at(1), nil}, []Hit{{1, 12}, {1, 15}}},
-		{"upper only", 9, Bounds{nil, at(1)}, []Hit{{-inf, 16}, {0, 18}}},
-		{"upper infinite", 9, Bounds{at(2), at(inf)}, []Hit{{2, 14}, {3, 10}}},
+		{"ties by row id", 4, Bounds{}, []Hit{{-inf, 0, 16}, {0, 0, 18}, {1, 0, 12}, {1, 0, 15}}},
+		{"everything but NaN", math.MaxInt, Bounds{}, []Hit{{-inf, 0, 16}, {0, 0, 18}, {1, 0, 12}, {1, 0, 15}, {1, 0, 17}, {2, 0, 14}, {3, 0, 10}, {inf, 0, 13}}},
+		{"lower is inclusive, upper exclusive", 9, Bounds{at(1), at(3)}, []Hit{{1, 0, 12}, {1, 0, 15}, {1, 0, 17}, {2, 0, 14}}},
+		{"k within bounds", 2, Bounds{at(1), nil}, []Hit{{1, 0, 12}, {1, 0, 15}}},
+		{"upper only", 9, Bounds{nil, at(1)}, []Hit{{-inf, 0, 16}, {0, 0, 18}}},
+		{"upper infinite", 9, Bounds{at(2), at(inf)}, []Hit{{2, 0, 14}, {3, 0, 10}}},
 		{"upper least", 9, Bounds{nil, at(-inf)}, nil},
 		{"bound NaN", 9, Bounds{at(nan), nil}, nil},
 		{"bounds crossed", 9, Bounds{at(3), at(1)}, nil},
@@ -51,7 +51,7 @@ func TestTopKNumbersRuns(t *testing.T) {
 	top := NewTopK(2, Bounds{})
 	top.AddRun([]float32{5, 4, 3}, 1<<32)
 	top.AddRun([]float32{4, 3}, 7)
-	diffHits(t, top.Hits(), []Hit{{3, 8}, {3, 1<<32 + 2}})
+	diffHits(t, top.Hits(), []Hit{{3, 0, 8}, {3, 0, 1<<32 + 2}})
 }
 
 func TestTopKLimitFalls(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTopKIsSortedPrefixHoweverItIsShown(t *testing.T) {
 		values := rapid.SampledFrom([]float32{-1, 0, 0.5, 1, 2, 3, 5, 8, inf, nan})
 		hits := make([]Hit, n)
 		for i := range hits {
-			hits[i] = Hit{values.Draw(t, "distance"), uint64(i)}
+			hits[i] = Hit{Distance: values.Draw(t, "distance"), Part: uint32(i % 3), RowID: uint64(i / 2)}
 		}
 		shuffled := rapid.Permutation(slices.Clone(hits)).Draw(t, "order")
 
@@ -85,7 +85,7 @@ func TestTopKIsSortedPrefixHoweverItIsShown(t *testing.T) {
 			parts[i] = NewTopK(k, Bounds{})
 		}
 		for i, h := range shuffled {
-			parts[i%3].Add(h.Distance, h.RowID)
+			parts[i%3].AddPart(h.Distance, h.RowID, h.Part)
 		}
 		parts[0].Merge(parts[1])
 		parts[0].Merge(parts[2])
@@ -107,7 +107,7 @@ func FuzzTopK(f *testing.F) {
 		var hits []Hit
 		top := NewTopK(k, bounds)
 		for at := 9; at+4 <= len(in); at += 4 {
-			hits = append(hits, Hit{word(at), uint64(in[at])})
+			hits = append(hits, Hit{Distance: word(at), RowID: uint64(in[at])})
 			top.Add(word(at), uint64(in[at]))
 		}
 		diffHits(t, top.Hits(), sortedPrefix(hits, k, bounds))

@@ -2,11 +2,10 @@ package build
 
 import (
 	"context"
-	"fmt"
 
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/index/ivf"
-	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
@@ -33,8 +32,8 @@ func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.In
 	switch n.Kind {
 	case indexmeta.Text:
 		n.Text, err = inverted.ParamsOf(ctx, like)
-		if err == nil && n.Text.DocumentGranularity == "list_element" {
-			err = fmt.Errorf("%w: an index in which each element of a list is a document", lance.ErrUnsupported)
+		if err == nil {
+			n.Text.DocumentGranularity, err = granularityOf(x)
 		}
 	case indexmeta.Vector:
 		return extendVectors(ctx, part, n, like)
@@ -43,6 +42,12 @@ func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.In
 		return dataset.NewIndex{}, err
 	}
 	return n.Resolve(part)
+}
+
+// granularityOf returns what is a document of an index of texts, which only its entry in the manifest has.
+func granularityOf(x snapshot.Index) (string, error) {
+	entry, err := fulltext.ParseParams([]byte(x.Kind.Details))
+	return entry.DocumentGranularity, err
 }
 
 // extendVectors returns how a segment is built beside one of vectors. An index that had too few vectors

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -81,7 +82,9 @@ func planText(d *dataset.Dataset, n Index, field arrow.Field) (plan, error) {
 		return plan{}, protocol.Errorf(protocol.InvalidInput, "lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, field.Type)
 	}
 	params.LanceTokenizer = fits
-	params.DocumentGranularity = "" // only the entry in the manifest has it, and there row is absent
+	if params.OfElements() && !column.IsList() {
+		return plan{}, protocol.Errorf(protocol.InvalidInput, "document_granularity is %s, which needs a list of texts; column %q is of type %s", fulltext.ListElements, n.Column, field.Type)
+	}
 	analyzer, err := fulltext.NewAnalyzer(params)
 	if err != nil {
 		return plan{}, textParamsError(err)
@@ -105,6 +108,9 @@ func textDetails(p *fulltext.Params) ([]byte, error) {
 		BlockSize: &blockSize, FormatVersion: &version, Code: p.BaseTokenizer == fulltext.CodeTokenizer,
 		SplitIdentifiers: p.SplitIdentifiers, SplitOnNumerics: p.SplitOnNumerics,
 		PreserveOriginal: p.PreserveOriginal, IndexOperators: p.IndexOperators,
+	}
+	if p.OfElements() {
+		details.DocumentGranularity = 1
 	}
 	if p.MaxTokenLength != nil {
 		longest := uint32(*p.MaxTokenLength)
@@ -136,11 +142,11 @@ func (x texts) write(ctx context.Context, out index.Output) error {
 func (x texts) add(ctx context.Context, b *inverted.Builder, span Span) (rows int64, err error) {
 	added, err := snapshot.Map(ctx, x.dataset.Snapshot, snapshot.ScanOptions{Columns: []string{x.column, x.stores}, Span: span},
 		func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
-			text, err := x.reader.Reader(ctx, batch.Column(0))
+			documents, err := x.documents(ctx, batch)
 			if err != nil {
 				return 0, err
 			}
-			return batch.NumRows(), b.Add(ctx, batch.Column(1).(*array.Uint64).Uint64Values(), text)
+			return batch.NumRows(), b.Add(ctx, documents)
 		})
 	if err != nil {
 		return 0, err
@@ -154,6 +160,35 @@ func (x texts) add(ctx context.Context, b *inverted.Builder, span Span) (rows in
 		}
 	}
 	return rows, nil
+}
+
+// documents returns the documents of a batch.
+func (x texts) documents(ctx context.Context, batch arrow.RecordBatch) (inverted.Documents, error) {
+	rows := batch.Column(1).(*array.Uint64).Uint64Values()
+	if !x.analyzer.Params().OfElements() {
+		text, err := x.reader.Reader(ctx, batch.Column(0))
+		return inverted.Documents{Rows: rows, Text: text}, err
+	}
+	lists, err := x.reader.Lists(batch.Column(0))
+	if err != nil {
+		return inverted.Documents{}, err
+	}
+	count := 0
+	for i := range rows {
+		count += lists.Elements(i)
+	}
+	const documentBytes = 8 + 4 + 4
+	if err := memory.FromContext(ctx).Take(ctx, documentBytes*int64(count)); err != nil {
+		return inverted.Documents{}, err
+	}
+	d, at := inverted.Documents{Rows: make([]uint64, 0, count), Elements: make([]uint32, 0, count)}, make([]int32, 0, count)
+	for i, row := range rows {
+		for element := range lists.Elements(i) {
+			d.Rows, d.Elements, at = append(d.Rows, row), append(d.Elements, uint32(element)), append(at, int32(i))
+		}
+	}
+	d.Text = func(i int) (string, bool) { return lists.Text(int(at[i]), int(d.Elements[i])), false }
+	return d, nil
 }
 
 // Train implements Parts.

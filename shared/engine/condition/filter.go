@@ -64,7 +64,7 @@ func New(ctx context.Context, what, sql string, r Relation, policy narrow.Policy
 	if bound == nil {
 		return Filter{}, nil
 	}
-	f := Filter{Where: Where(what, bound, ""), Bound: bound}
+	f := Filter{Where: Where(what, bound), Bound: bound}
 	f.Narrowing, err = narrow.New(r.Dataset, bound, policy)
 	return f, err
 }
@@ -78,11 +78,11 @@ func (f Filter) Options(columns []string) snapshot.ScanOptions {
 	return opts
 }
 
-// Where returns what a scan needs to know of a condition. Its columns are without the one that the
-// caller adds to what is read, if any.
-func Where(what string, bound *plan.Bound, added string) *snapshot.Where {
+// Where returns what a scan needs to know of a condition. Its columns are without those that the caller
+// adds to what is read.
+func Where(what string, bound *plan.Bound, added ...string) *snapshot.Where {
 	return &snapshot.Where{
-		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return name == added }),
+		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return slices.Contains(added, name) }),
 		Select: func(ctx context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error) {
 			rows, err := bound.Select(ctx, batch, among)
 			return rows, failure.OfExpression(what, err)

@@ -56,6 +56,9 @@ func isText(t arrow.DataType) bool {
 	return false
 }
 
+// IsList reports whether the column holds lists of texts.
+func (c Column) IsList() bool { return isText(ElementOf(c.Field.Type)) }
+
 // ElementOf returns the element type of a list, nil for other types.
 func ElementOf(t arrow.DataType) arrow.DataType {
 	switch t := t.(type) {
@@ -93,6 +96,40 @@ func (c Column) Reader(ctx context.Context, column arrow.Array) (Reader, error) 
 		}
 		return value(i), false
 	}, nil
+}
+
+// Lists are the lists of texts of a batch.
+type Lists struct {
+	lists    array.ListLike
+	elements func(int) string
+}
+
+// Lists returns the lists of the column in a batch, which holds lists of texts.
+func (c Column) Lists(column arrow.Array) (Lists, error) {
+	list, ok := column.(array.ListLike)
+	if !ok {
+		return Lists{}, protocol.Errorf(protocol.InvalidInput, "column %s is of %s; only the elements of lists can be documents", c.Name, column.DataType())
+	}
+	return Lists{list, stringsOf(list.ListValues())}, nil
+}
+
+// Elements returns how many elements the list of a row has. A null list has none.
+func (l Lists) Elements(row int) int {
+	if l.lists.IsNull(row) {
+		return 0
+	}
+	start, end := l.lists.ValueOffsets(row)
+	return int(end - start)
+}
+
+// Text returns the text of an element of the list of a row. That of an element that is null is empty, as
+// in native Lance.
+func (l Lists) Text(row, element int) string {
+	start, _ := l.lists.ValueOffsets(row)
+	if at := int(start) + element; !l.lists.ListValues().IsNull(at) {
+		return l.elements(at)
+	}
+	return ""
 }
 
 // stringsOf returns a reader of the texts of an array that are not null.

@@ -51,16 +51,15 @@ type foundRows struct {
 	kept, order, take, project *explain.Step
 }
 
-// newFoundRows prepares the steps after a search. scored is the name of the answer's column for
-// distance or score.
-func newFoundRows(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
+// newFoundRows prepares the steps after a search, which adds columns to the answer.
+func newFoundRows(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest, rated rating) (*foundRows, error) {
 	f := &foundRows{dataset: r.Dataset, offset: req.Offset, queries: 1}
 	var err error
-	if f.out, err = planOutput(ctx, req, r, scored); err != nil {
+	if f.out, err = planOutput(ctx, req, r, rated); err != nil {
 		return nil, err
 	}
 	if !req.Prefilter && req.Filter != "" {
-		if f.where, err = whereFound(ctx, "filter", req.Filter, r, scored); err != nil {
+		if f.where, err = rated.where(ctx, "filter", req.Filter, r); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +122,7 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 		}
 		part := hits[:batch.NumRows()]
 		hits = hits[len(part):]
-		rows, err := f.where.Select(ctx, withScore(batch, f.out.scored, scores(part)), nil)
+		rows, err := f.where.Select(ctx, f.out.rated.with(batch, f.out.rated.of(part)), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +235,7 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 			}
 			f.take.Took(began)
 			f.take.Made(read)
-			for batch, err := range f.out.pieces(ctx, read, scores(hits[:read.NumRows()])) {
+			for batch, err := range f.out.pieces(ctx, read, f.out.rated.of(hits[:read.NumRows()])) {
 				if err == nil && f.index {
 					batch = withQueries(batch, schema, hits[:batch.NumRows()])
 				}
@@ -259,15 +258,6 @@ func withQueries(batch arrow.RecordBatch, schema *arrow.Schema, hits []found) ar
 	}
 	index := plain(arrow.PrimitiveTypes.Int32, arrow.Int32Traits.CastToBytes(queries), len(hits))
 	return array.NewRecordBatch(schema, append([]arrow.Array{index}, batch.Columns()...), batch.NumRows())
-}
-
-// scores returns the distances or scores of found rows.
-func scores(hits []found) arrow.Array {
-	values := make([]float32, len(hits))
-	for i, h := range hits {
-		values[i] = h.Distance
-	}
-	return plain(arrow.PrimitiveTypes.Float32, arrow.Float32Traits.CastToBytes(values), len(hits))
 }
 
 // plain makes an array of fixed-width values without nulls.

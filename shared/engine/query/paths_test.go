@@ -65,7 +65,7 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		search := resolved.(*textSearch)
-		scan, err := newTextScan(t.Context(), d, search.query, false)
+		scan, err := newTextScan(t.Context(), d, search.query, false, false)
 		if err != nil {
 			t.Fatal(err)
 		}

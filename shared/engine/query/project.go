@@ -24,6 +24,7 @@ import (
 const (
 	distanceColumn   = "_distance"   // float32
 	scoreColumn      = "_score"      // float32, in a search for words
+	elementColumn    = "_doc_index"  // list of uint32, where in its list a found element is
 	queryIndexColumn = "query_index" // int32, the number of the query vector
 )
 
@@ -32,24 +33,24 @@ type output struct {
 	schema  *arrow.Schema
 	columns []outputColumn
 	sources []string // columns of the table, and row columns, that must be read
-	scored  string   // the column that a search adds; "" without a search
-	rates   bool     // an expression refers to the scored column
+	rated   rating   // columns that a search adds
+	rates   bool     // an expression refers to an added column
 }
 
-// An outputColumn is a column that is read, a computed one, or a distance or score. A column that
+// An outputColumn is a column that is read, a computed one, or one that a search adds. A column that
 // is read is returned unchanged, except that JSON becomes text.
 type outputColumn struct {
-	source   int         // position in sources, or -1
-	stored   arrow.Field // the field as it is read
-	bound    *plan.Bound // nil unless the column is computed
-	distance bool
+	source int         // position in sources, or -1
+	stored arrow.Field // the field as it is read
+	bound  *plan.Bound // nil unless the column is computed
+	added  int         // position among the columns that a search adds, from 1 on; else 0
 }
 
-// planOutput resolves the columns that a request asks for. A search adds a column, scored: at the
-// requested position, or else after the other columns. scored is "" without a search. If row ids
-// are requested beside the columns, they come last, even if they are also one of the columns.
-func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r condition.Relation, scored string) (*output, error) {
-	out := &output{sources: []string{}, scored: scored}
+// planOutput resolves the columns that a request asks for. A search adds columns: each at the
+// requested position, or else after the other columns. If row ids are requested beside the columns,
+// they come last, even if they are also one of the columns.
+func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r condition.Relation, rated rating) (*output, error) {
+	out := &output{sources: []string{}, rated: rated}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {
 		f.Name = name
@@ -63,12 +64,10 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r conditio
 			wanted = append(wanted, protocol.ProjectedColumn{Name: f.Name})
 		}
 	}
-	hasScored := scored == ""
 	for _, w := range wanted {
 		if w.Name == snapshot.RowID && w.Expression == "" && req.WithRowID {
 			continue
 		}
-		hasScored = hasScored || w.Name == scored
 		if slices.ContainsFunc(fields, func(f arrow.Field) bool { return f.Name == w.Name }) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "columns: %q is given twice; each column of an answer needs its own name", w.Name)
 		}
@@ -78,8 +77,10 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r conditio
 		}
 		add(w.Name, c, f)
 	}
-	if !hasScored {
-		add(scored, outputColumn{source: -1, distance: true}, scoreField(scored))
+	for i, f := range rated.fields() {
+		if !slices.ContainsFunc(fields, func(has arrow.Field) bool { return has.Name == f.Name }) {
+			add(f.Name, outputColumn{source: -1, added: 1 + i}, f)
+		}
 	}
 	if req.WithRowID {
 		c, f, err := out.stored(snapshot.RowID, r.Dataset)
@@ -96,30 +97,27 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r conditio
 // column resolves one column of the request: a column of the relation, a row column, a path into a
 // struct, the distance or score, or an expression.
 func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, r condition.Relation) (outputColumn, arrow.Field, error) {
-	sql := w.Expression
+	sql, added := w.Expression, o.rated.index(w.Name)
 	switch {
 	case sql != "" && r.Columns().HasField(sql): // also a column whose name is no expression, such as a-b
 		return o.named(sql, r)
-	case sql == "" && o.scored != "" && w.Name == o.scored:
-		return outputColumn{source: -1, distance: true}, scoreField(w.Name), nil
+	case sql == "" && added >= 0:
+		return outputColumn{source: -1, added: 1 + added}, o.rated.fields()[added], nil
 	case sql == "":
 		return o.named(w.Name, r)
 	}
-	var added []arrow.Field
-	if o.scored != "" {
-		added = append(added, scoreField(o.scored))
-	}
-	bound, err := r.Bind(ctx, "column "+w.Name, sql, plan.Bind, added...)
+	bound, err := r.Bind(ctx, "column "+w.Name, sql, plan.Bind, o.rated.fields()...)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}
-	switch name, ok := bound.Column(); {
-	case ok && name == o.scored:
-		return outputColumn{source: -1, distance: true}, scoreField(name), nil
-	case ok:
-		return o.stored(name, r.Dataset)
+	name, ok := bound.Column()
+	if !ok {
+		return o.computed(bound)
 	}
-	return o.computed(bound)
+	if added = o.rated.index(name); added >= 0 {
+		return outputColumn{source: -1, added: 1 + added}, o.rated.fields()[added], nil
+	}
+	return o.stored(name, r.Dataset)
 }
 
 // named resolves a column of the relation by its name.
@@ -153,7 +151,7 @@ func (o *output) stored(name string, d *dataset.Dataset) (outputColumn, arrow.Fi
 // computed adds the columns that an expression reads.
 func (o *output) computed(bound *plan.Bound) (outputColumn, arrow.Field, error) {
 	for _, name := range bound.Columns() {
-		if o.scored != "" && name == o.scored {
+		if o.rated.index(name) >= 0 {
 			o.rates = true
 			continue
 		}
@@ -189,28 +187,28 @@ func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatc
 }
 
 // pieces computes the answer's columns for a batch of the sources: for all rows at once, or for
-// fewer at a time when memory is too short. distances is nil without a search.
-func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) iter.Seq2[arrow.RecordBatch, error] {
+// fewer at a time when memory is too short. added are the columns of a search.
+func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, added []arrow.Array) iter.Seq2[arrow.RecordBatch, error] {
 	return pieces.Of(ctx, read, func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
-		of := distances
-		if of != nil {
-			of = array.NewSlice(of, from, from+rows.NumRows())
+		of := make([]arrow.Array, len(added))
+		for i, a := range added {
+			of[i] = array.NewSlice(a, from, from+rows.NumRows())
 		}
 		return o.batch(ctx, rows, of)
 	})
 }
 
 // batch computes the answer's columns from the sources, and takes memory for the computed ones.
-func (o *output) batch(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
+func (o *output) batch(ctx context.Context, read arrow.RecordBatch, added []arrow.Array) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.columns))
 	given := read
 	if o.rates {
-		given = withScore(read, o.scored, distances)
+		given = o.rated.with(read, added)
 	}
 	for i, c := range o.columns {
 		switch {
-		case c.distance:
-			columns[i] = distances
+		case c.added > 0:
+			columns[i] = added[c.added-1]
 		case c.bound != nil:
 			var err error
 			if columns[i], err = c.bound.Eval(ctx, given); err != nil {

@@ -25,7 +25,7 @@ type tableScan struct {
 // newScan resolves a query without a search.
 func (p *Planner) newScan(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
 	d := r.Dataset
-	out, err := planOutput(ctx, req, r, "")
+	out, err := planOutput(ctx, req, r, rating{})
 	if err != nil {
 		return nil, err
 	}

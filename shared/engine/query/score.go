@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
@@ -13,24 +14,82 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// whereFound makes a filter for found rows. It may also refer to the distance or score of a row, in
-// a column named scored. That column is not read from the table but added to the columns that the
-// filter reads.
-func whereFound(ctx context.Context, what, sql string, r condition.Relation, scored string) (*snapshot.Where, error) {
-	bound, err := r.Bind(ctx, what, sql, plan.BindFilter, scoreField(scored))
+// A rating describes the columns that a search adds to its answer. The zero value is that of a scan, which
+// adds none.
+type rating struct {
+	scored   string // the column with the distance or score
+	elements bool   // documents are elements of lists, and a column has their places
+}
+
+// fields are the added columns.
+func (r rating) fields() []arrow.Field {
+	switch {
+	case r.scored == "":
+		return nil
+	case r.elements:
+		return []arrow.Field{elementField, scoreField(r.scored)}
+	}
+	return []arrow.Field{scoreField(r.scored)}
+}
+
+// of returns the values of the added columns.
+func (r rating) of(hits []found) []arrow.Array {
+	if r.elements {
+		return []arrow.Array{elements(hits), scores(hits)}
+	}
+	return []arrow.Array{scores(hits)}
+}
+
+// index returns the position of an added column, or -1 if the search adds none of this name.
+func (r rating) index(name string) int {
+	return slices.IndexFunc(r.fields(), func(f arrow.Field) bool { return f.Name == name })
+}
+
+// with adds the columns to a batch.
+func (r rating) with(read arrow.RecordBatch, added []arrow.Array) arrow.RecordBatch {
+	schema := arrow.NewSchema(append(slices.Clone(read.Schema().Fields()), r.fields()...), nil)
+	return array.NewRecordBatch(schema, append(slices.Clone(read.Columns()), added...), read.NumRows())
+}
+
+// where makes a filter for found rows. It may also refer to the added columns, which are not read from the
+// table.
+func (r rating) where(ctx context.Context, what, sql string, of condition.Relation) (*snapshot.Where, error) {
+	bound, err := of.Bind(ctx, what, sql, plan.BindFilter, r.fields()...)
 	if err != nil {
 		return nil, failure.OfFilter(err)
 	}
-	return condition.Where(what, bound, scored), nil
+	var names []string
+	for _, f := range r.fields() {
+		names = append(names, f.Name)
+	}
+	return condition.Where(what, bound, names...), nil
 }
 
-// scoreField is the column that a search adds.
+// scoreField is the column of the distance or score.
 func scoreField(name string) arrow.Field {
 	return arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float32, Nullable: true}
 }
 
-// withScore adds the distance or score of each row to a batch.
-func withScore(read arrow.RecordBatch, name string, scores arrow.Array) arrow.RecordBatch {
-	schema := arrow.NewSchema(append(slices.Clone(read.Schema().Fields()), scoreField(name)), nil)
-	return array.NewRecordBatch(schema, append(slices.Clone(read.Columns()), scores), read.NumRows())
+// elementField is the column of the places of elements in their lists, from 0 on. A place is a list because
+// lists may be nested.
+var elementField = arrow.Field{Name: elementColumn, Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)}
+
+// scores returns the distances or scores of found rows.
+func scores(hits []found) arrow.Array {
+	values := make([]float32, len(hits))
+	for i, h := range hits {
+		values[i] = h.Distance
+	}
+	return plain(arrow.PrimitiveTypes.Float32, arrow.Float32Traits.CastToBytes(values), len(hits))
+}
+
+// elements returns the places of found elements.
+func elements(hits []found) arrow.Array {
+	values, offsets := make([]uint32, len(hits)), make([]int32, len(hits)+1)
+	for i, h := range hits {
+		values[i], offsets[i+1] = h.Part, int32(i+1)
+	}
+	inside := plain(arrow.PrimitiveTypes.Uint32, arrow.Uint32Traits.CastToBytes(values), len(hits))
+	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))}
+	return array.MakeFromData(array.NewData(elementField.Type, len(hits), buffers, []arrow.ArrayData{inside.Data()}, 0, 0))
 }

@@ -33,7 +33,7 @@ func (p *Planner) newSearch(ctx context.Context, r condition.Relation, req *prot
 	d := r.Dataset
 	s := &vectorSearch{bounds: bounds(req)}
 	var err error
-	if s.foundRows, err = newFoundRows(ctx, r, req, distanceColumn); err != nil {
+	if s.foundRows, err = newFoundRows(ctx, r, req, rating{scored: distanceColumn}); err != nil {
 		return nil, err
 	}
 	if s.target, err = newTarget(d, req); err != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"math"
-	"slices"
 
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/document"
@@ -25,13 +23,14 @@ import (
 // that the index covers as the index would.
 type textSearch struct {
 	*foundRows
-	warn    func(ctx context.Context, message string, about ...slog.Attr)
-	query   fulltext.Query
-	indices []string // whose posting lists it reads; nil: it reads all texts
-	among   asked    // the rows among which it searches
-	fast    bool     // finds only rows that an index covers
-	k       int64    // includes the rows that are skipped
-	limit   int      // the most rows that it may find
+	warn     func(ctx context.Context, message string, about ...slog.Attr)
+	query    fulltext.Query
+	elements bool     // documents are elements of lists
+	indices  []string // whose posting lists it reads; nil: it reads all texts
+	among    asked    // the rows among which it searches
+	fast     bool     // finds only rows that an index covers
+	k        int64    // includes the rows that are skipped
+	limit    int      // the most rows that it may find
 
 	read, score *explain.Step
 }
@@ -40,26 +39,31 @@ type textSearch struct {
 func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
 	d := r.Dataset
 	s := &textSearch{warn: p.Policy.Warn, fast: req.FastSearch, k: textK(req), limit: p.TopK}
-	var err error
-	if s.foundRows, err = newFoundRows(ctx, r, req, scoreColumn); err != nil {
+	indices, err := textIndices(d)
+	if err != nil {
+		return nil, err
+	}
+	asked := textQuery{indices: indices}
+	if s.query, err = asked.of(req.FullTextQuery); err != nil {
+		return nil, err
+	}
+	s.elements = asked.elements
+	if s.foundRows, err = newFoundRows(ctx, r, req, rating{scoreColumn, s.elements}); err != nil {
 		return nil, err
 	}
 	if s.among, err = p.before(ctx, req, r); err != nil {
 		return nil, err
 	}
-	indices, err := textIndices(d)
-	if err != nil {
-		return nil, err
-	}
-	if s.query, err = (textQuery{indexed: slices.Sorted(maps.Keys(indices))}).of(req.FullTextQuery); err != nil {
-		return nil, err
-	}
 	columns := fulltext.Columns(s.query)
 	for _, column := range columns {
-		if _, err := document.Of(d, column); err != nil {
+		text, err := document.Of(d, column)
+		if err != nil {
 			return nil, err
 		}
-		if x := indices[column]; coversAny(d, x) {
+		if s.elements && !text.IsList() {
+			return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: document_granularity list_element needs a list of texts; column %s is of %s", column, text.Field.Type)
+		}
+		if x := indices.of(s.elements)[column]; coversAny(d, x) {
 			s.indices = append(s.indices, x.Name)
 		}
 	}
@@ -123,7 +127,7 @@ func (s *textSearch) findIndexed(ctx context.Context) ([]found, error) {
 
 // findBy returns the best rows. indexed says that it reads posting lists.
 func (s *textSearch) findBy(ctx context.Context, indexed bool) ([]found, error) {
-	scan, err := newTextScan(ctx, s.dataset, s.query, indexed)
+	scan, err := newTextScan(ctx, s.dataset, s.query, s.elements, indexed)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +160,8 @@ func textError(err error) error {
 	return err
 }
 
-// best returns the k best rows with their scores, best first; rows with equal scores are in the
-// order of the table. If k is larger than limit and more than limit rows match, the error says so.
+// best returns the k best documents with their scores, best first; those with equal scores are in the
+// order of the table. If k is larger than limit and more than limit match, the error says so.
 func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error) {
 	if s.fast && s.coverage == nil {
 		return nil, nil
@@ -175,7 +179,11 @@ func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error
 	if err != nil {
 		return nil, err
 	}
-	room, err := memory.Take(ctx, 2*hitBytes*min(k, int64(limit)+1, s.dataset.CountRows()))
+	most := min(k, int64(limit)+1)
+	if !s.elements {
+		most = min(most, s.dataset.CountRows())
+	}
+	room, err := memory.Take(ctx, 2*hitBytes*most)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +195,7 @@ func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error
 	hits := top.Hits()
 	if len(hits) > limit {
 		return nil, protocol.Errorf(protocol.InvalidInput,
-			"the full_text_query finds more than %d rows; ask for fewer rows with k, or make the query more specific", limit)
+			"the full_text_query finds more than %d documents; ask for fewer rows with k, or make the query more specific", limit)
 	}
 	list := make([]found, len(hits))
 	for i, h := range hits {
@@ -220,7 +228,7 @@ func (s *textScan) scoreAll(ctx context.Context, counted *counts, top *vector.To
 func addScores(top *vector.TopK, scorer *fulltext.Scorer, rows *fulltext.Tally) {
 	for i, address := range rows.Addresses {
 		if score, ok := scorer.Score(rows.Row(i)); ok {
-			top.Add(-score, address)
+			top.AddPart(-score, address, rows.Element(i))
 		}
 	}
 }

@@ -13,19 +13,38 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// textIndices returns the text indices of a version by column.
-func textIndices(d *dataset.Dataset) (map[string]*snapshot.Index, error) {
+// textIndexes are the text indices of a version by column: those in which rows are documents, and those
+// in which elements of lists are.
+type textIndexes struct{ rows, elements map[string]*snapshot.Index }
+
+// of returns the indices with one kind of documents.
+func (x textIndexes) of(elements bool) map[string]*snapshot.Index {
+	if elements {
+		return x.elements
+	}
+	return x.rows
+}
+
+func textIndices(d *dataset.Dataset) (textIndexes, error) {
+	found := textIndexes{map[string]*snapshot.Index{}, map[string]*snapshot.Index{}}
 	all, err := d.Indices()
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	byColumn := map[string]*snapshot.Index{}
 	for i := range all {
-		if x := &all[i]; x.Kind.Of == indexmeta.Text && len(x.Columns) == 1 && byColumn[x.Columns[0]] == nil {
+		x := &all[i]
+		if x.Kind.Of != indexmeta.Text || len(x.Columns) != 1 {
+			continue
+		}
+		params, err := fulltext.ParseParams([]byte(x.Kind.Details))
+		if err != nil {
+			return found, err
+		}
+		if byColumn := found.of(params.OfElements()); byColumn[x.Columns[0]] == nil {
 			byColumn[x.Columns[0]] = x
 		}
 	}
-	return byColumn, nil
+	return found, nil
 }
 
 func coversAny(d *dataset.Dataset, x *snapshot.Index) bool {

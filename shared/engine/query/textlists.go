@@ -35,6 +35,7 @@ type textLists struct {
 // A listColumn is the text index on a column.
 type listColumn struct {
 	index    *snapshot.Index
+	elements bool // documents are elements of lists
 	segments []*snapshot.Segment
 	readers  []*inverted.Reader
 	found    [][]*inverted.Matches // by segment and partition
@@ -50,11 +51,11 @@ func (e *unreadIndex) Error() string { return fmt.Sprintf("index %s: %v", e.name
 func (e *unreadIndex) Unwrap() error { return e.err }
 
 // openTextLists opens the indices on columns of a version.
-func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index) (*textLists, error) {
+func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, elements bool) (*textLists, error) {
 	l := &textLists{dataset: d}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range columns {
-		c := &listColumn{index: indices[name]}
+		c := &listColumn{index: indices[name], elements: elements}
 		l.columns = append(l.columns, c)
 		group.Go(func() (err error) {
 			defer contain(&err)
@@ -95,7 +96,7 @@ func (c *listColumn) open(ctx context.Context, d *dataset.Dataset) (err error) {
 	}
 	c.readers, c.found = make([]*inverted.Reader, len(c.segments)), make([][]*inverted.Matches, len(c.segments))
 	return c.each(ctx, func(ctx context.Context, i int) (err error) {
-		c.readers[i], err = inverted.Open(ctx, c.segments[i])
+		c.readers[i], err = inverted.Open(ctx, c.segments[i], c.elements)
 		return err
 	})
 }
@@ -216,28 +217,34 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 			}
 		}
 	}
-	return l.rows(ctx, allowed, func(address uint64, counts []uint32) error {
+	return l.documents(ctx, allowed, func(at place, counts []uint32) error {
 		l.scored++
 		if score, ok := scorer.Score(counts); ok {
-			top.Add(-score, address)
+			top.AddPart(-score, at.address, at.element)
 		}
 		return nil
 	})
 }
 
-// A rowSink takes the counts of rows, which are good until it returns.
-type rowSink func(address uint64, counts []uint32) error
+// A place is that of a document: a row, and an element of its list if documents are elements.
+type place struct {
+	address uint64
+	element uint32
+}
 
-// rows calls sink with the counts of each row that an index has, that is not deleted, that is allowed,
-// and that the bound does not leave out, in the fragments that all indices cover.
-func (l *textLists) rows(ctx context.Context, allowed func(address uint64) bool, sink rowSink) error {
+// A sink takes the counts of documents, which are good until it returns.
+type sink func(at place, counts []uint32) error
+
+// documents calls sink with the counts of each document that an index has, whose row is not deleted and is
+// allowed, and that the bound does not leave out, in the fragments that all indices cover.
+func (l *textLists) documents(ctx context.Context, allowed func(address uint64) bool, sink sink) error {
 	if len(l.columns) == 1 {
-		return l.columnRows(ctx, 0, allowed, sink)
+		return l.ofColumn(ctx, 0, allowed, sink)
 	}
-	j := &joinedRows{search: l.search, at: map[uint64]int{}}
+	j := &joinedCounts{search: l.search, at: map[place]int{}}
 	defer j.room.Release()
 	for i := range l.columns {
-		if err := l.columnRows(ctx, i, allowed, func(address uint64, counts []uint32) error { return j.add(ctx, address, counts) }); err != nil {
+		if err := l.ofColumn(ctx, i, allowed, func(at place, counts []uint32) error { return j.add(ctx, at, counts) }); err != nil {
 			return err
 		}
 	}
@@ -248,22 +255,22 @@ func (l *textLists) rows(ctx context.Context, allowed func(address uint64) bool,
 			}
 		}
 	}
-	for address, i := range j.at {
-		if err := sink(address, j.row(i)); err != nil {
+	for at, i := range j.at {
+		if err := sink(at, j.row(i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// columnRows calls sink with the counts of each row in one column.
-func (l *textLists) columnRows(ctx context.Context, column int, allowed func(address uint64) bool, sink rowSink) error {
+// ofColumn calls sink with the counts of each document of one column.
+func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(address uint64) bool, sink sink) error {
 	c := l.columns[column]
 	for i, partitions := range c.found {
 		for _, m := range partitions {
-			p := &placedRows{lists: l, segment: c.segments[i], allowed: allowed, sink: sink, step: firstPlaced}
+			p := &placing{lists: l, segment: c.segments[i], allowed: allowed, sink: sink, step: firstPlaced}
 			enter := func(d *inverted.Document) error {
-				l.search.Enter(p.next(d.Row), column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
+				l.search.Enter(p.next(d.Row, d.Element), column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
 				return p.full(ctx)
 			}
 			var err error
@@ -283,37 +290,38 @@ func (l *textLists) columnRows(ctx context.Context, column int, allowed func(add
 	return nil
 }
 
-// Rows are placed together: so many at first and at most. The first ones are few, since a search leaves out most
-// rows as soon as it knows the scores of as many as it wants.
+// Documents are placed together: so many at first and at most. The first ones are few, since a search leaves out
+// most documents as soon as it knows the scores of as many as it wants.
 const (
 	firstPlaced = 16
 	mostPlaced  = 128
 )
 
-// placedRows finds where the rows of a partition are, a number of them at a time.
-type placedRows struct {
+// placing finds where the rows of the documents of a partition are, a number of them at a time.
+type placing struct {
 	lists   *textLists
 	segment *snapshot.Segment
 	allowed func(address uint64) bool
-	sink    rowSink
+	sink    sink
 
-	step   int // how many rows are placed together
-	ids    []uint64
-	counts []uint32
+	step     int // how many documents are placed together
+	ids      []uint64
+	elements []uint32
+	counts   []uint32
 }
 
-// next returns the counts of one more row, all zero.
-func (p *placedRows) next(id uint64) []uint32 {
+// next returns the counts of one more document, all zero.
+func (p *placing) next(id uint64, element uint32) []uint32 {
 	words := p.lists.search.RowWords()
-	p.ids = append(p.ids, id)
+	p.ids, p.elements = append(p.ids, id), append(p.elements, element)
 	n := len(p.counts)
 	p.counts = slices.Grow(p.counts, words)[:n+words]
 	clear(p.counts[n:])
 	return p.counts[n:]
 }
 
-// full places the rows if there are enough of them.
-func (p *placedRows) full(ctx context.Context) error {
+// full places the documents if there are enough of them.
+func (p *placing) full(ctx context.Context) error {
 	if len(p.ids) < p.step {
 		return nil
 	}
@@ -321,7 +329,7 @@ func (p *placedRows) full(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
-func (p *placedRows) flush(ctx context.Context) error {
+func (p *placing) flush(ctx context.Context) error {
 	if err := p.lists.dataset.Places(ctx, p.segment, p.ids); err != nil {
 		return err
 	}
@@ -330,41 +338,41 @@ func (p *placedRows) flush(ctx context.Context) error {
 		if address == snapshot.NoAddress || !p.lists.covers(address>>32) || p.allowed != nil && !p.allowed(address) {
 			continue
 		}
-		if err := p.sink(address, p.counts[i*words:(i+1)*words]); err != nil {
+		if err := p.sink(place{address, p.elements[i]}, p.counts[i*words:(i+1)*words]); err != nil {
 			return err
 		}
 	}
-	p.ids, p.counts = p.ids[:0], p.counts[:0]
+	p.ids, p.elements, p.counts = p.ids[:0], p.elements[:0], p.counts[:0]
 	return nil
 }
 
-// joinedRows joins the counts of rows in several columns.
-type joinedRows struct {
+// joinedCounts joins the counts of documents in several columns.
+type joinedCounts struct {
 	search *fulltext.Search
-	at     map[uint64]int // number of the row by its address
+	at     map[place]int // number of the row of counts
 	counts []uint32
 	room   memory.Hold
 }
 
-// joinedRowBytes is about what a row takes beside its counts.
-const joinedRowBytes = 48
+// joinedBytes is about what a document takes beside its counts.
+const joinedBytes = 56
 
-func (j *joinedRows) row(i int) []uint32 {
+func (j *joinedCounts) row(i int) []uint32 {
 	words := j.search.RowWords()
 	return j.counts[i*words : (i+1)*words]
 }
 
-// add adds the counts of a row in one column to its counts in others.
-func (j *joinedRows) add(ctx context.Context, address uint64, counts []uint32) error {
-	i, ok := j.at[address]
+// add adds the counts of a document in one column to its counts in others.
+func (j *joinedCounts) add(ctx context.Context, at place, counts []uint32) error {
+	i, ok := j.at[at]
 	if !ok {
 		i = len(j.at)
-		if need := int64(i+1) * (joinedRowBytes + 8*int64(len(counts))); need > j.room.Bytes() {
+		if need := int64(i+1) * (joinedBytes + 8*int64(len(counts))); need > j.room.Bytes() {
 			if err := j.room.Resize(ctx, 2*need); err != nil {
 				return err
 			}
 		}
-		j.at[address] = i
+		j.at[at] = i
 		j.counts = append(j.counts, counts...)
 		return nil
 	}
@@ -376,7 +384,7 @@ func (j *joinedRows) add(ctx context.Context, address uint64, counts []uint32) e
 }
 
 // lengths adds the lengths of the documents of a column to rows that hold no term there.
-func (l *textLists) lengths(ctx context.Context, column int, j *joinedRows) error {
+func (l *textLists) lengths(ctx context.Context, column int, j *joinedCounts) error {
 	c := l.columns[column]
 	empty := make([]uint32, len(l.search.Terms(column)))
 	for i, r := range c.readers {
@@ -385,7 +393,7 @@ func (l *textLists) lengths(ctx context.Context, column int, j *joinedRows) erro
 				return err
 			}
 			for n, address := range ids {
-				if at, ok := j.at[address]; ok && !l.search.Entered(j.row(at), column) {
+				if at, ok := j.at[place{address: address}]; ok && !l.search.Entered(j.row(at), column) {
 					l.search.Enter(j.row(at), column, fulltext.Entry{Length: lengths[n], Frequencies: empty})
 				}
 			}

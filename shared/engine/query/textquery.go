@@ -1,7 +1,10 @@
 package query
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"tiltyard/shared/fulltext"
@@ -14,28 +17,67 @@ const (
 	defaultNegativeBoost = 0.5
 )
 
-// A textQuery turns queries of the protocol into those of the search. indexed are the columns with
-// a text index; a query that names no column searches these.
-type textQuery struct{ indexed []string }
+// A textQuery turns queries of the protocol into those of the search. A query that names no column
+// searches those with an index in which rows are documents.
+type textQuery struct {
+	indices textIndexes
+
+	// Of the parts of the query that have been turned:
+	columns  []string // which they search
+	elements bool     // documents are elements of lists
+}
+
+// indexed returns the columns that a query searches which names none.
+func (t *textQuery) indexed() []string { return slices.Sorted(maps.Keys(t.indices.rows)) }
+
+// search decides what is a document of a column, as native Lance does: what the query asks for, or else
+// what the index on the column has. All parts of a query must have the same documents.
+func (t *textQuery) search(column string, asked protocol.Granularity) error {
+	byRow, byElement := t.indices.rows[column], t.indices.elements[column]
+	elements := asked == protocol.GranularityElement
+	switch {
+	case asked == protocol.GranularityUnset && byRow != nil && byElement != nil:
+		return protocol.Errorf(protocol.InvalidInput,
+			"full_text_query: column %s has a text index of rows, %s, and one of list elements, %s; choose one by document_granularity", column, byRow.Name, byElement.Name)
+	case asked == protocol.GranularityUnset:
+		elements = byElement != nil
+	case elements && byElement == nil && byRow != nil:
+		return protocol.Errorf(protocol.InvalidInput,
+			"full_text_query: document_granularity is list_element, and the text index %s on column %s is one of rows", byRow.Name, column)
+	case !elements && byRow == nil && byElement != nil:
+		return protocol.Errorf(protocol.InvalidInput,
+			"full_text_query: document_granularity is row, and the text index %s on column %s is one of list elements", byElement.Name, column)
+	}
+	if len(t.columns) > 0 && elements != t.elements {
+		return protocol.Errorf(protocol.InvalidInput,
+			"full_text_query: documents are rows in one part of the query and list elements in another; use the same document_granularity in all")
+	}
+	if elements && len(t.columns) > 0 && column != t.columns[0] {
+		return protocol.Errorf(protocol.InvalidInput,
+			"full_text_query: documents are the elements of lists in %s and in %s; elements of one column only can be searched together", t.columns[0], column)
+	}
+	t.columns, t.elements = append(t.columns, column), elements
+	return nil
+}
 
 // of returns the query of a request.
-func (t textQuery) of(q *protocol.FullTextQuery) (fulltext.Query, error) {
+func (t *textQuery) of(q *protocol.FullTextQuery) (fulltext.Query, error) {
 	if q.Node != nil {
 		return t.node(q.Node)
 	}
 	columns := q.Columns
+	documents := protocol.GranularityUnset
 	if len(columns) == 0 {
-		columns = t.indexed
+		columns, documents = t.indexed(), protocol.GranularityRow
 	}
 	// Words in quotes are a phrase.
 	if text, quoted := strings.CutPrefix(q.Text, `"`); quoted && len(text) > 0 && strings.HasSuffix(text, `"`) {
-		column, err := t.only(columns)
-		return &fulltext.Phrase{Column: column, Terms: strings.TrimSuffix(text, `"`)}, err
+		return t.phraseIn(columns, &protocol.PhraseQuery{Terms: strings.TrimSuffix(text, `"`), Documents: documents})
 	}
-	return t.matches(columns, protocol.MatchQuery{Terms: q.Text}, nil)
+	return t.matches(columns, protocol.MatchQuery{Terms: q.Text, Documents: documents}, nil)
 }
 
-func (t textQuery) node(n *protocol.TextQuery) (fulltext.Query, error) {
+func (t *textQuery) node(n *protocol.TextQuery) (fulltext.Query, error) {
 	switch {
 	case n.Match != nil:
 		return t.match(n.Match)
@@ -60,7 +102,7 @@ func errNoTextIndex() error {
 }
 
 // only returns the single column that a phrase searches.
-func (t textQuery) only(columns []string) (string, error) {
+func (t *textQuery) only(columns []string) (string, error) {
 	switch len(columns) {
 	case 0:
 		return "", errNoTextIndex()
@@ -70,16 +112,26 @@ func (t textQuery) only(columns []string) (string, error) {
 	return "", protocol.Errorf(protocol.InvalidInput, "full_text_query: a phrase needs exactly one column; choose one of %s", strings.Join(columns, ", "))
 }
 
-func (t textQuery) match(m *protocol.MatchQuery) (fulltext.Query, error) {
+func (t *textQuery) match(m *protocol.MatchQuery) (fulltext.Query, error) {
 	if m.Column != "" {
-		return matchOf(m, m.Column, nil)
+		return t.matchOf(m, m.Column, nil)
 	}
-	return t.matches(t.indexed, *m, nil)
+	if m.Documents == protocol.GranularityElement {
+		return nil, errNoElementColumn()
+	}
+	inRows := *m
+	inRows.Documents = protocol.GranularityRow
+	return t.matches(t.indexed(), inRows, nil)
+}
+
+// errNoElementColumn is the error of a search of list elements without a column.
+func errNoElementColumn() error {
+	return protocol.Errorf(protocol.InvalidInput, "full_text_query: a query with document_granularity list_element needs a column")
 }
 
 // matches searches several columns for the same words. boosts is nil, or holds one boost per
 // column.
-func (t textQuery) matches(columns []string, m protocol.MatchQuery, boosts []float64) (fulltext.Query, error) {
+func (t *textQuery) matches(columns []string, m protocol.MatchQuery, boosts []float64) (fulltext.Query, error) {
 	if len(columns) == 0 {
 		return nil, errNoTextIndex()
 	}
@@ -89,7 +141,7 @@ func (t textQuery) matches(columns []string, m protocol.MatchQuery, boosts []flo
 		if boosts != nil {
 			boost = &boosts[i]
 		}
-		one, err := matchOf(&m, column, boost)
+		one, err := t.matchOf(&m, column, boost)
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +150,23 @@ func (t textQuery) matches(columns []string, m protocol.MatchQuery, boosts []flo
 	if len(several.Matches) == 1 {
 		return several.Matches[0], nil
 	}
-	return several, nil
+	return several, t.byRow("multi_match")
+}
+
+// byRow returns an error if the documents of a kind of query that needs rows are elements of lists.
+func (t *textQuery) byRow(kind string) error {
+	if t.elements {
+		return protocol.Errorf(protocol.InvalidInput, "full_text_query: %s searches whole rows, and column %s has a text index of list elements only; use match or phrase", kind, t.columns[0])
+	}
+	return nil
 }
 
 // matchOf returns a match query for a column. Its boost is that of the query, unless boost is
 // given. Automatic fuzziness means none, as in native Lance.
-func matchOf(m *protocol.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
+func (t *textQuery) matchOf(m *protocol.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
+	if err := t.search(column, m.Documents); err != nil {
+		return nil, err
+	}
 	if boost == nil {
 		boost = m.Boost
 	}
@@ -125,18 +188,28 @@ func matchOf(m *protocol.MatchQuery, column string, boost *float64) (*fulltext.M
 
 func toInt(n int64) int { return int(min(n, math.MaxInt32)) }
 
-func (t textQuery) phrase(p *protocol.PhraseQuery) (fulltext.Query, error) {
-	column := p.Column
-	if column == "" {
-		var err error
-		if column, err = t.only(t.indexed); err != nil {
-			return nil, err
-		}
+func (t *textQuery) phrase(p *protocol.PhraseQuery) (fulltext.Query, error) {
+	switch {
+	case p.Column != "":
+		return t.phraseIn([]string{p.Column}, p)
+	case p.Documents == protocol.GranularityElement:
+		return nil, errNoElementColumn()
 	}
-	return &fulltext.Phrase{Column: column, Terms: p.Terms, Slop: toInt(p.Slop)}, nil
+	inRows := *p
+	inRows.Documents = protocol.GranularityRow
+	return t.phraseIn(t.indexed(), &inRows)
 }
 
-func (t textQuery) boost(b *protocol.BoostQuery) (fulltext.Query, error) {
+// phraseIn searches the only one of some columns for a phrase.
+func (t *textQuery) phraseIn(columns []string, p *protocol.PhraseQuery) (fulltext.Query, error) {
+	column, err := t.only(columns)
+	if err != nil {
+		return nil, err
+	}
+	return &fulltext.Phrase{Column: column, Terms: p.Terms, Slop: toInt(p.Slop)}, t.search(column, p.Documents)
+}
+
+func (t *textQuery) boost(b *protocol.BoostQuery) (fulltext.Query, error) {
 	positive, err := t.node(b.Positive)
 	if err != nil {
 		return nil, err
@@ -152,7 +225,7 @@ func (t textQuery) boost(b *protocol.BoostQuery) (fulltext.Query, error) {
 	return &fulltext.Boost{Positive: positive, Negative: negative, NegativeBoost: by}, nil
 }
 
-func (t textQuery) multiMatch(m *protocol.MultiMatchQuery) (fulltext.Query, error) {
+func (t *textQuery) multiMatch(m *protocol.MultiMatchQuery) (fulltext.Query, error) {
 	if len(m.MatchQueries) == 0 {
 		if len(m.Boost) > 0 && len(m.Boost) != len(m.Columns) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: multi_match has %d boosts for %d columns", len(m.Boost), len(m.Columns))
@@ -161,30 +234,31 @@ func (t textQuery) multiMatch(m *protocol.MultiMatchQuery) (fulltext.Query, erro
 		if len(boosts) == 0 {
 			boosts = nil
 		}
-		return t.matches(m.Columns, protocol.MatchQuery{Terms: m.Query}, boosts)
+		q, err := t.matches(m.Columns, protocol.MatchQuery{Terms: m.Query}, boosts)
+		return q, cmp.Or(err, t.byRow("multi_match"))
 	}
 	several := &fulltext.MultiMatch{}
 	for i := range m.MatchQueries {
-		q := &m.MatchQueries[i]
+		q := m.MatchQueries[i]
 		columns := []string{q.Column}
 		if q.Column == "" {
-			columns = t.indexed
+			columns, q.Documents = t.indexed(), protocol.GranularityRow
 		}
 		if len(columns) == 0 {
 			return nil, errNoTextIndex()
 		}
 		for _, column := range columns {
-			one, err := matchOf(q, column, nil)
+			one, err := t.matchOf(&q, column, nil)
 			if err != nil {
 				return nil, err
 			}
 			several.Matches = append(several.Matches, one)
 		}
 	}
-	return several, nil
+	return several, t.byRow("multi_match")
 }
 
-func (t textQuery) boolean(b *protocol.BooleanQuery) (fulltext.Query, error) {
+func (t *textQuery) boolean(b *protocol.BooleanQuery) (fulltext.Query, error) {
 	var q fulltext.Boolean
 	for _, part := range []struct {
 		nodes []protocol.TextQuery
@@ -201,7 +275,16 @@ func (t textQuery) boolean(b *protocol.BooleanQuery) (fulltext.Query, error) {
 	return &q, nil
 }
 
-func (t textQuery) combined(c *protocol.CombinedFieldsQuery) (fulltext.Query, error) {
+func (t *textQuery) combined(c *protocol.CombinedFieldsQuery) (fulltext.Query, error) {
+	for _, column := range c.Columns {
+		asked := protocol.GranularityUnset
+		if t.indices.rows[column] != nil {
+			asked = protocol.GranularityRow
+		}
+		if err := cmp.Or(t.search(column, asked), t.byRow("combined_fields")); err != nil {
+			return nil, err
+		}
+	}
 	q := &fulltext.CombinedFields{Columns: c.Columns, Terms: c.Query, All: c.Operator == protocol.TextAnd}
 	for _, w := range c.Boost {
 		q.Weights = append(q.Weights, float32(w))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 )
 
@@ -31,12 +32,14 @@ func FuzzTextQueries(f *testing.F) {
 	f.Add(`{"columns":["a"],"query":"\"two words\""}`)
 	f.Add(`{"query":{"multi_match":{"query":"a","columns":["a","b"],"boost":[1,2]}}}`)
 	f.Add(`{"query":{"match":{"terms":"a","fuzziness":"auto","max_expansions":0}}}`)
+	f.Add(`{"query":{"match":{"terms":"a","column":"b","document_granularity":"list_element"}}}`)
+	f.Add(`{"query":{"phrase":{"terms":"a","column":"c","document_granularity":"row"}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var query protocol.FullTextQuery
 		if len(text) > 1<<12 || json.Unmarshal([]byte(text), &query) != nil {
 			return
 		}
-		q, err := textQuery{indexed: []string{"a", "b"}}.of(&query)
+		q, err := (&textQuery{indices: textIndexes{rows: map[string]*snapshot.Index{"a": {}, "b": {}}, elements: map[string]*snapshot.Index{"b": {}, "c": {}}}}).of(&query)
 		if err != nil {
 			return
 		}

@@ -23,6 +23,7 @@ type textScan struct {
 	search   *fulltext.Search
 	columns  []string                // the searched columns, in the form of the search
 	texts    []document.Column       // the same columns, for reading
+	elements bool                    // documents are elements of lists
 	coverage []coverage              // per column; nil when no index covers any fragment
 	among    asked                   // rows that may be found
 	fast     bool                    // reads only texts that an index covers
@@ -41,22 +42,25 @@ const maxKeptCounts = 128 << 20
 // vocabularyStep is how much memory a vocabulary takes in advance.
 const vocabularyStep = 64 << 10
 
-// newTextScan prepares a search. indexed says that it reads posting lists, which all searched columns
-// have.
-func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, indexed bool) (*textScan, error) {
-	indices, err := textIndices(d)
+// newTextScan prepares a search. elements says that documents are elements of lists, and indexed that it
+// reads posting lists, which all searched columns have.
+func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, elements, indexed bool) (*textScan, error) {
+	all, err := textIndices(d)
 	if err != nil {
 		return nil, err
 	}
-	s := &textScan{dataset: d, budget: maxKeptCounts, made: func(arrow.RecordBatch) {}}
+	indices := all.of(elements)
+	s := &textScan{dataset: d, elements: elements, budget: maxKeptCounts, made: func(arrow.RecordBatch) {}}
 	opened := fulltext.Columns(query)
 	if indexed {
-		if s.lists, err = openTextLists(ctx, d, opened, indices); err != nil {
+		if s.lists, err = openTextLists(ctx, d, opened, indices, elements); err != nil {
 			return nil, err
 		}
 	}
 	s.search, err = fulltext.NewSearch(query, func(column string) (fulltext.Field, error) {
-		return textField(ctx, d, column, indices)
+		field, err := textField(ctx, d, column, indices)
+		field.Elements = elements
+		return field, err
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +107,8 @@ func (s *textScan) anyCovered(fragment uint64) bool {
 type textBatch struct {
 	addresses []uint64
 	texts     []document.Reader
-	found     []bool // rows that pass the filter; nil: all
+	lists     []document.Lists // instead of texts, if documents are elements of lists
+	found     []bool           // rows that pass the filter; nil: all
 }
 
 // scanned returns the columns to read: the texts, the addresses, and the columns of a filter that
@@ -124,6 +129,14 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	n := len(s.columns)
 	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
 	for i, text := range s.texts {
+		if s.elements {
+			lists, err := text.Lists(batch.Column(i))
+			if err != nil {
+				return nil, err
+			}
+			b.lists = append(b.lists, lists)
+			continue
+		}
 		reader, err := text.Reader(ctx, batch.Column(i))
 		if err != nil {
 			return nil, err
@@ -146,8 +159,9 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	return b, nil
 }
 
-// eachRow calls f with the documents of each row.
-func (s *textScan) eachRow(b *textBatch, f func(row int, documents []fulltext.Document) error) error {
+// eachDocument calls f with the documents of each row, and with their place in the row if documents are
+// elements of lists.
+func (s *textScan) eachDocument(b *textBatch, f func(row int, element uint32, documents []fulltext.Document) error) error {
 	documents := make([]fulltext.Document, len(s.columns))
 	fragment := uint64(0)
 	for row, address := range b.addresses {
@@ -157,17 +171,35 @@ func (s *textScan) eachRow(b *textBatch, f func(row int, documents []fulltext.Do
 				documents[i].Covered = s.covered(i, fragment)
 			}
 		}
-		for i, text := range b.texts {
-			documents[i].Text, documents[i].Null = text(row)
-			if s.fast && !documents[i].Covered {
-				documents[i].Null = true
+		for element := range b.elements(row) {
+			for i := range documents {
+				documents[i].Text, documents[i].Null = b.text(i, row, element)
+				if s.fast && !documents[i].Covered {
+					documents[i].Null = true
+				}
 			}
-		}
-		if err := f(row, documents); err != nil {
-			return err
+			if err := f(row, uint32(element), documents); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// elements returns how many documents a row has in each column.
+func (b *textBatch) elements(row int) int {
+	if b.lists == nil {
+		return 1
+	}
+	return b.lists[0].Elements(row) // all columns are the same
+}
+
+// text returns a document of a row.
+func (b *textBatch) text(column, row, element int) (text string, null bool) {
+	if b.lists == nil {
+		return b.texts[column](row)
+	}
+	return b.lists[column].Text(row, element), false
 }
 
 // counts holds the word counts of all rows.
@@ -241,13 +273,13 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 		}
 		tally, kept := s.search.NewTally(), keep()
 		defer tally.Done()
-		return tally, s.eachRow(b, func(row int, documents []fulltext.Document) error {
+		return tally, s.eachDocument(b, func(row int, element uint32, documents []fulltext.Document) error {
 			if bytes := tally.Bytes() + s.search.TallyBytes(); kept && bytes > room.Bytes() {
 				if err := room.Resize(ctx, 2*bytes); err != nil { // the slice grows by doubling
 					return err
 				}
 			}
-			return tally.Add(b.addresses[row], documents, b.found == nil || b.found[row], kept)
+			return tally.AddElement(b.addresses[row], element, documents, b.found == nil || b.found[row], kept)
 		})
 	})
 }
@@ -266,9 +298,9 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 		}
 		tally := s.search.NewTally()
 		defer tally.Done()
-		return tally, s.eachRow(b, func(row int, documents []fulltext.Document) error {
+		return tally, s.eachDocument(b, func(row int, element uint32, documents []fulltext.Document) error {
 			s.forget(documents)
-			return tally.Add(b.addresses[row], documents, false, false)
+			return tally.AddElement(b.addresses[row], element, documents, false, false)
 		})
 	})
 	if err != nil {
@@ -324,7 +356,7 @@ func (s *textScan) expand(ctx context.Context) error {
 		}
 		v, room := s.search.NewVocabulary(), memory.Hold{}
 		defer v.Done()
-		return v, s.eachRow(b, func(_ int, documents []fulltext.Document) error {
+		return v, s.eachDocument(b, func(_ int, _ uint32, documents []fulltext.Document) error {
 			if bytes := v.Bytes(); bytes > room.Bytes() {
 				if err := room.Resize(ctx, bytes+vocabularyStep); err != nil {
 					return err

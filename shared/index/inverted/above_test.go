@@ -62,7 +62,7 @@ func TestSearchesThatLeaveOutDocumentsFindTheBest(t *testing.T) {
 		segments[fmt.Sprint("blocks of ", size)] = build(t.Context(), t, plain(size, false), randomTexts(random, 12_000)).Folder
 	}
 	for name, s := range segments {
-		r, err := Open(t.Context(), s)
+		r, err := Open(t.Context(), s, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestRequiredTermsHaveTheirPlaces(t *testing.T) {
 	}
 	places := func(d *Document) string { return fmt.Sprint(d.Row, d.Length, d.Frequencies, d.Positions) }
 	for name, s := range segments {
-		r, err := Open(t.Context(), s)
+		r, err := Open(t.Context(), s, false)
 		if err != nil {
 			t.Fatal(err)
 		}

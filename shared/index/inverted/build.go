@@ -66,23 +66,37 @@ func NewBuilder(ctx context.Context, analyzer *fulltext.Analyzer, out index.Outp
 // segment must not have partitions with the same number.
 func (b *Builder) NumberFrom(first uint64) { b.first = first }
 
-// Add adds the documents of rows. numbers are what the segment stores of the rows; text returns the text
-// of a row, and whether it has none.
-func (b *Builder) Add(ctx context.Context, numbers []uint64, text func(row int) (string, bool)) error {
+// Documents are some documents to add.
+type Documents struct {
+	Rows     []uint64 // what the segment stores of their rows
+	Elements []uint32 // their places in the lists of the rows, if documents are elements of lists; else nil
+	// Text returns the text of a document, and whether there is none.
+	Text func(i int) (text string, null bool)
+}
+
+func (d *Documents) element(i int) uint32 {
+	if d.Elements == nil {
+		return 0
+	}
+	return d.Elements[i]
+}
+
+// Add adds documents.
+func (b *Builder) Add(ctx context.Context, d Documents) error {
 	ctx = memory.WithShare(ctx, b.share)
-	for next, alone := 0, false; next < len(numbers); {
+	for next, alone := 0, false; next < len(d.Rows); {
 		written := b.written.Load()
 		c, err := b.take(ctx)
 		if err != nil {
 			return err
 		}
 		from := next
-		next, err = b.fill(ctx, c, numbers, next, text, alone)
+		next, err = b.fill(ctx, c, &d, next, alone)
 		b.free <- c
 		if err != nil {
 			return err
 		}
-		if next < len(numbers) {
+		if next < len(d.Rows) {
 			if err := b.flush(ctx, written); err != nil {
 				return err
 			}
@@ -103,28 +117,28 @@ func (b *Builder) take(ctx context.Context) (*collector, error) {
 	}
 }
 
-// fill adds documents from row on to a collector while there is memory, and returns the first row that
-// is left. For the first row it waits for memory if that is asked for.
-func (b *Builder) fill(ctx context.Context, c *collector, numbers []uint64, row int, text func(row int) (string, bool), wait bool) (int, error) {
+// fill adds documents from the i-th on to a collector while there is memory, and returns the first one that
+// is left. For the first it waits for memory if that is asked for.
+func (b *Builder) fill(ctx context.Context, c *collector, d *Documents, i int, wait bool) (int, error) {
 	held := c.held.Bytes()
 	defer func() { b.held.Add(c.held.Bytes() - held) }()
-	for ; row < len(numbers); row++ {
+	for ; i < len(d.Rows); i++ {
 		if err := ctx.Err(); err != nil {
-			return row, err
+			return i, err
 		}
-		document, null := text(row)
+		document, null := d.Text(i)
 		if null {
 			continue
 		}
 		if !wait && !b.room(ctx, c, held) {
-			return row, nil
+			return i, nil
 		}
 		wait = false
-		if err := c.add(ctx, numbers[row], document); err != nil {
-			return row, err
+		if err := c.add(ctx, d.Rows[i], d.element(i), document); err != nil {
+			return i, err
 		}
 	}
-	return row, nil
+	return i, nil
 }
 
 // room takes memory for a further document if there is some to spare. It leaves half of the share to
@@ -237,7 +251,9 @@ func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out 
 	if err != nil {
 		return err
 	}
-	params, err := json.Marshal(p)
+	stored := *p
+	stored.DocumentGranularity = "" // as in native Lance, only the entry in the manifest has it
+	params, err := json.Marshal(&stored)
 	if err != nil {
 		return err
 	}

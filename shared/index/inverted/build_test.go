@@ -11,9 +11,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
 )
 
@@ -60,7 +63,7 @@ func build(ctx context.Context, t testing.TB, p fulltext.Params, texts []string)
 			for i := range numbers {
 				numbers[i] = uint64(from + i)
 			}
-			errs <- b.Add(ctx, numbers, func(row int) (string, bool) { return part[row], from+row == 7 })
+			errs <- b.Add(ctx, Documents{Rows: numbers, Text: func(row int) (string, bool) { return part[row], from+row == 7 }})
 		})
 	}
 	group.Wait()
@@ -133,7 +136,7 @@ func TestWhatIsBuiltHasTheTermsOfItsTexts(t *testing.T) {
 	for _, blockSize := range []int{128, 256} {
 		for _, positions := range []bool{false, true} {
 			t.Run(fmt.Sprint(blockSize, positions), func(t *testing.T) {
-				r, err := Open(t.Context(), build(t.Context(), t, plain(blockSize, positions), texts))
+				r, err := Open(t.Context(), build(t.Context(), t, plain(blockSize, positions), texts), false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -175,7 +178,7 @@ func TestABuildKeepsToItsMemory(t *testing.T) {
 	if share.Held() != 0 {
 		t.Errorf("the build holds %d bytes in the end", share.Held())
 	}
-	reader, err := Open(t.Context(), out)
+	reader, err := Open(t.Context(), out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,19 +200,68 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	b := NewBuilder(ctx, analyzer, indextest.NewOutput(t))
 	defer b.Release()
 	stop()
-	err = b.Add(ctx, []uint64{1}, func(int) (string, bool) { return strings.Repeat("word ", 1<<20), false })
+	err = b.Add(ctx, Documents{Rows: []uint64{1}, Text: func(int) (string, bool) { return strings.Repeat("word ", 1<<20), false }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the error of the context", err)
 	}
 }
 
 func TestAnEmptySegmentIsRead(t *testing.T) {
-	r, err := Open(t.Context(), build(t.Context(), t, plain(128, false), []string{"", " . "}))
+	r, err := Open(t.Context(), build(t.Context(), t, plain(128, false), []string{"", " . "}), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if count, _ := r.Documents(); count != 0 || r.Partitions() != 0 {
 		t.Errorf("%d documents in %d partitions, want none", count, r.Partitions())
+	}
+}
+
+// Each element of a list is a document, also one without terms.
+func TestDocumentsAreElementsOfLists(t *testing.T) {
+	p := plain(128, false)
+	p.DocumentGranularity = fulltext.ListElements
+	analyzer, err := fulltext.NewAnalyzer(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{"red fox", "", "blue fox fox", "red"}
+	segmentOf := func(rows []uint64, elements []uint32) (*Reader, error) {
+		out := indextest.NewOutput(t)
+		b := NewBuilder(t.Context(), analyzer, out)
+		defer b.Release()
+		if err := b.Add(t.Context(), Documents{Rows: rows, Elements: elements, Text: func(i int) (string, bool) { return texts[i], false }}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), out, false); !errors.Is(err, lance.ErrUnsupported) {
+			t.Errorf("elements of lists are read as rows: %v", err)
+		}
+		return Open(t.Context(), out, true)
+	}
+	r, err := segmentOf([]uint64{4, 4, 4, 9}, []uint32{0, 1, 2, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count, length := r.Documents(); count != 4 || length != 6 {
+		t.Errorf("%d documents of %d terms, want 4 of 6", count, length)
+	}
+	matches, err := r.Find(t.Context(), []string{"fox"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Document
+	err = matches[0].Each(t.Context(), func(d *Document) error {
+		got = append(got, Document{Row: d.Row, Element: d.Element, Frequencies: slices.Clone(d.Frequencies)})
+		return nil
+	})
+	want := []Document{{Row: 4, Element: 0, Frequencies: []uint32{1}}, {Row: 4, Element: 2, Frequencies: []uint32{2}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if _, err := segmentOf([]uint64{4, 4, 4, 9}, []uint32{0, 1, 1, 0}); !errors.Is(err, lance.ErrUnsupported) {
+		t.Errorf("an element with several documents is read: %v", err)
 	}
 }
 

@@ -17,9 +17,10 @@ type collector struct {
 	analyzer  *fulltext.Analyzer
 	positions bool // of terms are wanted
 
-	rows    []uint64 // of the documents
-	lengths []uint32 // how many terms each has
-	total   int64    // terms of all of them
+	rows     []uint64 // of the documents
+	elements []uint32 // their places in lists, if documents are elements of lists
+	lengths  []uint32 // how many terms each has
+	total    int64    // terms of all of them
 
 	numbers   map[string]uint32 // the places of terms in the slices below
 	terms     []string
@@ -74,8 +75,9 @@ func newCollector(analyzer *fulltext.Analyzer) *collector {
 	}
 }
 
-// add adds the document of a row, unless it has no terms.
-func (c *collector) add(ctx context.Context, row uint64, text string) error {
+// add adds the document of a row, unless it has no terms. If documents are elements of lists, those
+// without terms are there, too, as in native Lance.
+func (c *collector) add(ctx context.Context, row uint64, element uint32, text string) error {
 	c.length, c.err = 0, nil
 	if c.analyzer.IsJSON() {
 		if err := c.analyzer.Members(text, func(term string, place int) { c.member(ctx, term, place) }); err != nil {
@@ -84,10 +86,14 @@ func (c *collector) add(ctx context.Context, row uint64, text string) error {
 	} else {
 		c.analyzer.Words(text, func(word string, place int) bool { return c.word(ctx, word, place) })
 	}
-	if c.err != nil || c.length == 0 {
+	ofElements := c.analyzer.Params().OfElements()
+	if c.err != nil || c.length == 0 && !ofElements {
 		return c.err
 	}
 	c.rows = append(c.rows, row)
+	if ofElements {
+		c.elements = append(c.elements, element)
+	}
 	c.lengths = append(c.lengths, uint32(min(c.length, math.MaxUint32)))
 	c.total += int64(c.length)
 	c.size += 2 * documentBytes

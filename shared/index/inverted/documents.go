@@ -15,17 +15,28 @@ import (
 
 // documents are those of a partition, by their numbers.
 type documents struct {
-	rows    []uint64 // what is stored of the row of each
-	lengths []uint32 // terms in each, as scores count them
-	total   int64    // terms in all of them
+	rows     []uint64 // what is stored of the row of each
+	elements []uint32 // its place in a list, if documents are elements of lists; else nil
+	lengths  []uint32 // terms in each, as scores count them
+	total    int64    // terms in all of them
 }
 
-// What a document takes: what is stored of its row, and its length.
+// What a document takes: what is stored of its row, its place in a list, and its length.
 const (
 	idBytes       = 8
 	lengthBytes   = 4
-	documentBytes = idBytes + lengthBytes
+	elementBytes  = 4
+	documentBytes = idBytes + elementBytes + lengthBytes
 )
+
+// bytes returns how much memory the documents take.
+func (d *documents) bytes() int64 {
+	return idBytes*int64(len(d.rows)) + elementBytes*int64(len(d.elements)) + lengthBytes*int64(len(d.lengths))
+}
+
+// elementColumn is the column of the places in lists. There are more of them, numbered, for lists
+// inside of lists.
+const elementColumn = "_doc_index_0"
 
 // openDocuments reads the documents of a partition, or finds them where they are kept.
 func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
@@ -34,7 +45,7 @@ func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		d, err := readDocuments(ctx, file)
+		d, err := readDocuments(ctx, file, p.elements)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", p.name("docs"), err)
 		}
@@ -43,7 +54,7 @@ func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 				d.lengths[i] = rounded(n)
 			}
 		}
-		return d, documentBytes * int64(len(d.rows)), nil
+		return d, d.bytes(), nil
 	})
 	if err != nil {
 		return nil, err
@@ -51,13 +62,20 @@ func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 	return kept.(*documents), nil
 }
 
-func readDocuments(ctx context.Context, file *datafile.File) (*documents, error) {
-	c, err := index.ColumnsOf(ctx, file, "_rowid", "_num_tokens")
+func readDocuments(ctx context.Context, file *datafile.File, elements bool) (*documents, error) {
+	names := []string{"_rowid", "_num_tokens"}
+	if elements {
+		names = append(names, elementColumn)
+	}
+	c, err := index.ColumnsOf(ctx, file, names...)
 	if err != nil {
 		return nil, err
 	}
-	if c.Schema.Field("_doc_index_0") != nil {
+	if c.Schema.Field(elementColumn) != nil && !elements {
 		return nil, fmt.Errorf("%w: documents that are elements of lists", lance.ErrUnsupported)
+	}
+	if c.Schema.Field("_doc_index_1") != nil {
+		return nil, fmt.Errorf("%w: documents that are elements of lists inside of lists", lance.ErrUnsupported)
 	}
 	if file.NumRows() > maxTerms {
 		return nil, fmt.Errorf("%w: %d documents of one partition", lance.ErrCorrupt, file.NumRows())
@@ -76,6 +94,13 @@ func readDocuments(ctx context.Context, file *datafile.File) (*documents, error)
 		return nil, err
 	}
 	d := &documents{rows: rows.Uint64Values(), lengths: slices.Clone(lengths.Uint32Values())}
+	if elements {
+		places, ok := read[2].(*array.Uint32)
+		if !ok || places.NullN() > 0 {
+			return nil, fmt.Errorf("%w: elements of type %s", lance.ErrCorrupt, read[2].DataType())
+		}
+		d.elements = places.Uint32Values()
+	}
 	for _, n := range d.lengths {
 		d.total += int64(n)
 	}

@@ -10,6 +10,8 @@
 //	part_<n>_tokens.lance  the terms, each with a number
 //	part_<n>_docs.lance    _rowid      u64   the row of each document
 //	                       _num_tokens u32   how many terms it has
+//	                       _doc_index_0 u32  which element of the list in the row it is, if each
+//	                                         element of a list is a document
 //	part_<n>_invert.lance  a posting list for each term, in the order of their numbers:
 //	                       _posting    list  blocks of documents, with frequencies
 //	                       _length     u32   how many documents there are
@@ -24,7 +26,7 @@
 // segment has anew, count until the index is rebuilt.
 //
 // Indices of the first years, with one nameless partition, are not read here; nor are those whose
-// documents are elements of lists. The file that describes a segment also names fragments that
+// documents are elements of lists inside of lists. The file that describes a segment also names fragments that
 // the table does not have any more. They are not looked at: a segment answers for fragments that
 // its entry in the manifest has, and these it does not.
 //
@@ -32,6 +34,7 @@
 package inverted
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,19 +63,21 @@ type Reader struct {
 	// Params are how texts become terms, as JSON; empty if the segment does not have it.
 	Params string
 
+	elements   bool // documents are elements of lists
 	partitions []*partition
 }
 
-// Open reads which documents a segment has, and its terms.
-func Open(ctx context.Context, files index.Files) (*Reader, error) {
+// Open reads which documents a segment has, and its terms. Documents that are rows are
+// lance.ErrUnsupported if elements of lists are asked for, and the other way round.
+func Open(ctx context.Context, files index.Files, elements bool) (*Reader, error) {
 	openAhead(ctx, files)
 	metadata, err := readMetadata(ctx, files)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataFile, err)
 	}
-	r := &Reader{Params: metadata.params}
+	r := &Reader{Params: metadata.params, elements: elements}
 	for _, number := range metadata.partitions {
-		r.partitions = append(r.partitions, &partition{files: files, number: number, tokenFormat: metadata.tokenFormat, coding: metadata.coding})
+		r.partitions = append(r.partitions, &partition{files: files, number: number, elements: elements, tokenFormat: metadata.tokenFormat, coding: metadata.coding})
 	}
 	if err := r.each(ctx, func(ctx context.Context, p *partition, _ int) error { return p.open(ctx) }); err != nil {
 		return nil, err
@@ -102,17 +107,24 @@ func openAhead(ctx context.Context, files index.Files) {
 	_ = group.Wait()
 }
 
-// check sees to it that no row has several documents. A list had one for each of its elements in
-// indices of early versions. In a table with stable row ids native Lance leaves the earlier document
-// of an updated row in a segment when it adds the new one.
+// check sees to it that no row, or no element of a list, has several documents. A list had one for each of
+// its elements in indices of early versions. In a table with stable row ids native Lance leaves the earlier
+// document of an updated row in a segment when it adds the new one.
 func (r *Reader) check(ctx context.Context, files index.Files) error {
 	_, err := files.Keep(metadataFile+" checked", func() (any, int64, error) {
 		count, _ := r.Documents()
-		room, err := memory.Take(ctx, idBytes*count)
+		perDocument := int64(idBytes)
+		if r.elements {
+			perDocument += idBytes // with padding
+		}
+		room, err := memory.Take(ctx, perDocument*count)
 		if err != nil {
 			return nil, 0, err
 		}
 		defer room.Release()
+		if r.elements {
+			return true, 1, r.checkElements(count)
+		}
 		rows := make([]uint64, 0, count)
 		for _, p := range r.partitions {
 			rows = append(rows, p.documents.rows...)
@@ -128,6 +140,27 @@ func (r *Reader) check(ctx context.Context, files index.Files) error {
 		return true, 1, nil
 	})
 	return err
+}
+
+// checkElements does what check does for documents that are elements of lists.
+func (r *Reader) checkElements(count int64) error {
+	type place struct {
+		row     uint64
+		element uint32
+	}
+	places := make([]place, 0, count)
+	for _, p := range r.partitions {
+		for i, row := range p.documents.rows {
+			places = append(places, place{row, p.documents.elements[i]})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.element, b.element)) })
+	for i := 1; i < len(places); i++ {
+		if places[i-1] == places[i] {
+			return fmt.Errorf("%w: several documents of element %d of row %d", lance.ErrUnsupported, places[i].element, places[i].row)
+		}
+	}
+	return nil
 }
 
 // each calls f for all partitions, some side by side.

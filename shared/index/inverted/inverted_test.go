@@ -69,7 +69,7 @@ func TestSegmentsHaveTheTermsOfTheirTexts(t *testing.T) {
 	segments, terms, _ := native(t)
 	for name, known := range terms {
 		t.Run(name, func(t *testing.T) {
-			r, err := Open(t.Context(), segments[name])
+			r, err := Open(t.Context(), segments[name], false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func compare(t *testing.T, term string, got, want []holder, positions, large boo
 func TestTermsAreListed(t *testing.T) {
 	segments, terms, _ := native(t)
 	for name, segment := range segments {
-		r, err := Open(t.Context(), segment)
+		r, err := Open(t.Context(), segment, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,12 +161,12 @@ func TestMemoryOfASearchIsTaken(t *testing.T) {
 	share := budget.Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	r, err := Open(ctx, segments["positions"])
+	r, err := Open(ctx, segments["positions"], false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened := share.Held()
-	if want := int64(documentBytes * 600); opened < want {
+	if want := int64((idBytes + lengthBytes) * 600); opened < want {
 		t.Errorf("an open segment of 600 documents holds %d bytes, want at least %d", opened, want)
 	}
 	found, err := r.Find(ctx, []string{"w1"}, true)
@@ -229,7 +229,7 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 	share := memory.NewBudget(64<<20, 64<<20).Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	reader, err := Open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)})
+	reader, err := Open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)}, false)
 	if err == nil {
 		err = reader.Terms(ctx, func([]byte) error { return nil })
 	}
@@ -285,7 +285,7 @@ func FuzzBlock(f *testing.F) {
 func FuzzAutomaton(f *testing.F) {
 	segments, _, _ := native(f)
 	for _, segment := range segments {
-		r, err := Open(f.Context(), segment)
+		r, err := Open(f.Context(), segment, false)
 		if err != nil {
 			f.Fatal(err)
 		}

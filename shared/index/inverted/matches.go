@@ -49,8 +49,9 @@ func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*M
 
 // A Document is one that has some of the terms.
 type Document struct {
-	Row    uint64 // what the segment stores of its row
-	Length uint32 // in terms, as scores count it
+	Row     uint64 // what the segment stores of its row
+	Element uint32 // its place in the list of the row, if documents are elements of lists
+	Length  uint32 // in terms, as scores count it
 	// Frequencies are how often it has each of the terms.
 	Frequencies []uint32
 	// Positions are where it has each of them, ascending; nil unless they were asked for.
@@ -104,6 +105,9 @@ func (m *Matches) load(ctx context.Context, d *Document, number int64, cursors [
 		return fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, number, len(documents.rows))
 	}
 	d.Row, d.Length = documents.rows[number], documents.lengths[number]
+	if documents.elements != nil {
+		d.Element = documents.elements[number]
+	}
 	clear(d.Frequencies)
 	for i := range d.Positions {
 		d.Positions[i] = d.Positions[i][:0]

@@ -15,6 +15,7 @@ import (
 type partition struct {
 	files       index.Files
 	number      uint64
+	elements    bool // documents are elements of lists
 	tokenFormat string
 	coding      coding // of the segment; the invert file may say otherwise
 

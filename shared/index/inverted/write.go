@@ -232,14 +232,18 @@ func (w *partitionWriter) writeDocuments(ctx context.Context) error {
 		return err
 	}
 	rows, lengths := make([]uint64, 0, w.corpus.documents), make([]uint32, 0, w.corpus.documents)
+	var elements []uint32
 	for _, c := range w.collectors {
-		rows, lengths = append(rows, c.rows...), append(lengths, c.lengths...)
+		rows, lengths, elements = append(rows, c.rows...), append(lengths, c.lengths...), append(elements, c.elements...)
 	}
 	metadata := arrow.NewMetadata([]string{"total_tokens"}, []string{strconv.FormatInt(w.total, 10)})
-	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64}, {Name: "_num_tokens", Type: arrow.PrimitiveTypes.Uint32},
-	}, &metadata)
-	return writeFile(ctx, w.out, w.names.name("docs"), array.NewRecordBatch(schema, []arrow.Array{uint64s(rows), uint32s(lengths)}, int64(len(rows))))
+	fields := []arrow.Field{{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64}, {Name: "_num_tokens", Type: arrow.PrimitiveTypes.Uint32}}
+	columns := []arrow.Array{uint64s(rows), uint32s(lengths)}
+	if elements != nil {
+		fields = append(fields, arrow.Field{Name: elementColumn, Type: arrow.PrimitiveTypes.Uint32})
+		columns = append(columns, uint32s(elements))
+	}
+	return writeFile(ctx, w.out, w.names.name("docs"), array.NewRecordBatch(arrow.NewSchema(fields, &metadata), columns, int64(len(rows))))
 }
 
 // writeFile writes a file of one batch of rows.

@@ -33,7 +33,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	if t.ID() != arrow.STRING {
 		return nil, fmt.Errorf("%w: the words of a column of type %s", lance.ErrUnsupported, t)
 	}
-	terms, err := inverted.Open(ctx, files)
+	terms, err := inverted.Open(ctx, files, false)
 	if err != nil {
 		return nil, err
 	}
