@@ -32,7 +32,7 @@ func TestStrangersAreRefusedBeforeTheirBodiesAreRead(t *testing.T) {
 		for _, op := range protocol.Operations {
 			path := strings.NewReplacer("{id}", "a$t", "{index_name}", "i", "{column}", "c", "{row_id}", "1").Replace(op.Path)
 			for _, slash := range []string{"", "/"} {
-				r := httptest.NewRequest(op.Methods[len(op.Methods)-1], path+slash, unreadable{t})
+				r := httptest.NewRequest(withBody(op), path+slash, unreadable{t})
 				if token != "" {
 					r.Header.Set("Authorization", token)
 				}
@@ -62,7 +62,7 @@ func TestPoliciesDecideBeforeBodiesAreRead(t *testing.T) {
 		if strings.HasPrefix(op.Name, "Describe") || !strings.Contains(op.Path, "{id}") {
 			continue
 		}
-		r := httptest.NewRequest(op.Methods[len(op.Methods)-1], strings.ReplaceAll(op.Path, "{id}", "a$t"), unreadable{t})
+		r := httptest.NewRequest(withBody(op), strings.ReplaceAll(op.Path, "{id}", "a$t"), unreadable{t})
 		r.Header.Set("Authorization", "Bearer "+testToken)
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != http.StatusForbidden {

@@ -303,7 +303,7 @@ func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
 		{name: "request id echoed", rq: request{path: "/v1/namespace/a/exists", header: map[string]string{"X-Request-Id": "0b7c-1"}}, status: 200, header: map[string]string{"X-Request-Id": "0b7c-1"}},
 		{name: "request id unfit", rq: request{path: "/v1/namespace/a/exists", header: map[string]string{"X-Request-Id": "a b<"}}, status: 200, header: map[string]string{"X-Request-Id": "generated"}},
 		{name: "health", rq: request{method: "GET", path: "/healthz", header: map[string]string{"Authorization": ""}}, status: 200, body: `{"status":"ok"}`},
-		{name: "version", rq: request{method: "GET", path: "/base/version", header: map[string]string{"Authorization": ""}}, status: 200, body: `{"version":"test","specification":"0.13"}`},
+		{name: "version", rq: request{method: "GET", path: "/base/version", header: map[string]string{"Authorization": ""}}, status: 200, body: `{"version":"test","specification":"0.13","idempotency_keys":false}`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -28,7 +27,7 @@ func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
 	case "readyz":
 		h.serveReady(w, r)
 	case "version":
-		writeProbe(w, http.StatusOK, fmt.Sprintf(`{"version":%q,"specification":%q}`, h.Release, protocol.SpecificationVersion))
+		h.serveVersion(w)
 	case "metrics":
 		if h.Metrics == nil {
 			return false
@@ -38,6 +37,16 @@ func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return true
+}
+
+func (h *handler) serveVersion(w http.ResponseWriter) {
+	answer, err := encodeJSON(protocol.ServerVersion{
+		Version: h.Release, Specification: protocol.SpecificationVersion, IdempotencyKeys: h.Ledger != nil,
+	})
+	if err != nil {
+		panic(err) // a struct of strings and booleans always encodes
+	}
+	writeProbe(w, http.StatusOK, string(answer))
 }
 
 func writeProbe(w http.ResponseWriter, status int, answer string) {

@@ -192,6 +192,11 @@ type UpdateTableSchemaMetadataRequest struct {
 	Branch   string            `json:"-" query:"branch"`
 }
 
+// MarshalJSON writes the body.
+func (r UpdateTableSchemaMetadataRequest) MarshalJSON() ([]byte, error) {
+	return json.Marshal(Properties(r.Metadata))
+}
+
 // UnmarshalJSON reads the body: every key is one of the metadata, whatever its name.
 func (r *UpdateTableSchemaMetadataRequest) UnmarshalJSON(body []byte) error {
 	return json.Unmarshal(body, &r.Metadata)
@@ -203,6 +208,24 @@ func (r *UpdateTableSchemaMetadataRequest) Validate() error { return CheckProper
 // A TypeName is a data type as clients write it: a JSON object or a string, in either
 // vocabulary. Type is nil when there is none.
 type TypeName struct{ Type arrow.DataType }
+
+// MarshalJSON writes the word of the public specification, or that of LanceDB clients where the
+// former leaves a unit or a time zone out.
+func (n TypeName) MarshalJSON() ([]byte, error) {
+	if n.Type == nil {
+		return []byte("null"), nil
+	}
+	for _, dialect := range []Dialect{DialectNamespace, DialectLanceDB} {
+		written, err := encodeType(dialect, "", n.Type, 0)
+		if err != nil {
+			continue
+		}
+		if read, err := decodeType(written, 0); err == nil && arrow.TypeEqual(read, n.Type) {
+			return json.Marshal(written)
+		}
+	}
+	return nil, Errorf(Unsupported, "data type %s has no JSON form", n.Type)
+}
 
 // UnmarshalJSON reads the type.
 func (n *TypeName) UnmarshalJSON(body []byte) error {

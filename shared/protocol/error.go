@@ -57,6 +57,14 @@ func (c Code) String() string {
 	return codeNames[c]
 }
 
+// Error returns the name of the code. It makes a code a target of errors.Is, which finds it in an
+// [Error] with that code:
+//
+//	if errors.Is(err, protocol.TableNotFound) { … }
+//
+// A code alone is not returned as an error.
+func (c Code) Error() string { return c.String() }
+
 // Error is a failure that the caller is told about. Message and Detail travel to the
 // client, so they name what the client sent and nothing of the inside; Err is the cause,
 // for the log only.
@@ -146,6 +154,12 @@ func bareURL(text string) string {
 		return ""
 	}
 	return (&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}).String()
+}
+
+// Is reports whether target is the code of the error.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && code == e.Code
 }
 
 // Unwrap returns the cause.

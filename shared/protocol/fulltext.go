@@ -127,6 +127,14 @@ type OptionalInt struct {
 	Value int64
 }
 
+// MarshalJSON writes a number or null.
+func (o OptionalInt) MarshalJSON() ([]byte, error) {
+	if o.Null {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.Value)
+}
+
 // UnmarshalJSON reads a number, null or "auto".
 func (o *OptionalInt) UnmarshalJSON(data []byte) error {
 	*o = OptionalInt{Null: !given(data) || string(data) == `"auto"`}
@@ -134,6 +142,18 @@ func (o *OptionalInt) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	return json.Unmarshal(data, &o.Value)
+}
+
+// MarshalJSON writes the form of the public specification.
+func (q FullTextQuery) MarshalJSON() ([]byte, error) {
+	type inside struct {
+		Query   any      `json:"query"`
+		Columns []string `json:"columns,omitempty"`
+	}
+	if q.Node != nil {
+		return json.Marshal(map[string]inside{"structured_query": {q.Node, q.Columns}})
+	}
+	return json.Marshal(map[string]inside{"string_query": {q.Text, q.Columns}})
 }
 
 // UnmarshalJSON reads the four forms of the wire.

@@ -76,6 +76,8 @@ var (
 	post = []string{http.MethodPost}
 	get  = []string{http.MethodGet}
 	list = []string{http.MethodGet, http.MethodPost} // the lists answer both
+
+	listByPost = []string{http.MethodPost, http.MethodGet} // and so do these
 )
 
 // Operations is the one table of operations: routing, permissions, deployment and
@@ -137,12 +139,12 @@ var Operations = []Operation{
 
 	{"CreateTableIndex", post, "/v1/table/{id}/create_index", GroupIndex, Write, Spec},
 	{"CreateTableScalarIndex", post, "/v1/table/{id}/create_scalar_index", GroupIndex, Write, Spec},
-	{"ListTableIndices", list, "/v1/table/{id}/index/list", GroupIndex, Read, Spec},
+	{"ListTableIndices", listByPost, "/v1/table/{id}/index/list", GroupIndex, Read, Spec},
 	{"DescribeTableIndexStats", post, "/v1/table/{id}/index/{index_name}/stats", GroupIndex, Read, Spec},
 	{"DropTableIndex", post, "/v1/table/{id}/index/{index_name}/drop", GroupIndex, Write, Spec},
 	{"PrewarmTableIndex", post, "/v1/table/{id}/index/{index_name}/prewarm", GroupIndex, Read, LanceDB},
 
-	{"ListTableVersions", list, "/v1/table/{id}/version/list", GroupVersion, Read, Spec},
+	{"ListTableVersions", listByPost, "/v1/table/{id}/version/list", GroupVersion, Read, Spec},
 	{"CreateTableVersion", post, "/v1/table/{id}/version/create", GroupVersion, Write, Spec},
 	{"DescribeTableVersion", post, "/v1/table/{id}/version/describe", GroupVersion, Read, Spec},
 	{"BatchDeleteTableVersions", post, "/v1/table/{id}/version/delete", GroupVersion, Write, Spec},
@@ -150,12 +152,12 @@ var Operations = []Operation{
 	{"BatchCommitTables", post, "/v1/table/batch-commit", GroupVersion, Write, Spec},
 	{"RestoreTable", post, "/v1/table/{id}/restore", GroupVersion, Write, Spec},
 
-	{"ListTableTags", list, "/v1/table/{id}/tags/list", GroupRef, Read, Spec},
+	{"ListTableTags", listByPost, "/v1/table/{id}/tags/list", GroupRef, Read, Spec},
 	{"GetTableTagVersion", post, "/v1/table/{id}/tags/version", GroupRef, Read, Spec},
 	{"CreateTableTag", post, "/v1/table/{id}/tags/create", GroupRef, Write, Spec},
 	{"UpdateTableTag", post, "/v1/table/{id}/tags/update", GroupRef, Write, Spec},
 	{"DeleteTableTag", post, "/v1/table/{id}/tags/delete", GroupRef, Write, Spec},
-	{"ListTableBranches", list, "/v1/table/{id}/branches/list", GroupRef, Read, Spec},
+	{"ListTableBranches", listByPost, "/v1/table/{id}/branches/list", GroupRef, Read, Spec},
 	{"CreateTableBranch", post, "/v1/table/{id}/branches/create", GroupRef, Write, Spec},
 	{"DeleteTableBranch", post, "/v1/table/{id}/branches/delete", GroupRef, Write, Spec},
 	{"DiffTableBranches", post, "/v1/table/{id}/branches/diff", GroupRef, Read, LanceDB},
@@ -163,7 +165,7 @@ var Operations = []Operation{
 
 	{"DescribeTransaction", post, "/v1/transaction/{id}/describe", GroupTransaction, Read, Spec},
 	{"AlterTransaction", post, "/v1/transaction/{id}/alter", GroupTransaction, Write, Spec},
-	{"ListJobs", list, "/v1/jobs/list", GroupTransaction, Read, LanceDB},
+	{"ListJobs", listByPost, "/v1/jobs/list", GroupTransaction, Read, LanceDB},
 	{"DescribeJob", post, "/v1/jobs/describe", GroupTransaction, Read, LanceDB},
 	{"QueryJobEvents", post, "/v1/jobs/query_events", GroupTransaction, Read, LanceDB},
 	{"CancelJob", post, "/v1/jobs/cancel", GroupTransaction, Write, LanceDB},

@@ -34,7 +34,7 @@ func TestOperationsAgreeWithTheSpecification(t *testing.T) {
 			t.Errorf("no operation %s", name)
 			continue
 		}
-		if op.Path != path || !slices.Contains(op.Methods, method) || op.Origin != protocol.Spec {
+		if op.Path != path || op.Methods[0] != method || op.Origin != protocol.Spec {
 			t.Errorf("%s is %v %s (%s), want %s %s (spec)", name, op.Methods, op.Path, op.Origin, method, path)
 		}
 	}

@@ -2,9 +2,11 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 )
 
 const maxInt64 = math.MaxInt64
@@ -12,6 +14,11 @@ const maxInt64 = math.MaxInt64
 // MarshalJSON writes the bare number that clients expect.
 func (r CountTableRowsResponse) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, r.Count, 10), nil
+}
+
+// UnmarshalJSON reads the bare number.
+func (r *CountTableRowsResponse) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &r.Count)
 }
 
 // QueryVector is what to search for: nothing, one vector or several.
@@ -27,6 +34,17 @@ type QueryVector struct {
 
 // Empty says that the query searches for no vector.
 func (v QueryVector) Empty() bool { return len(v.Vectors) == 0 }
+
+// MarshalJSON writes the object form, and null for no vector.
+func (v QueryVector) MarshalJSON() ([]byte, error) {
+	switch {
+	case v.Empty():
+		return []byte("null"), nil
+	case v.Several || len(v.Vectors) > 1:
+		return json.Marshal(map[string][][]float64{"multi_vector": v.Vectors})
+	}
+	return json.Marshal(map[string][]float64{"single_vector": v.Vectors[0]})
+}
 
 // UnmarshalJSON reads both forms of the wire.
 func (v *QueryVector) UnmarshalJSON(data []byte) error {
@@ -214,6 +232,41 @@ type ProjectedColumn struct {
 	Name       string // of the column in the answer
 	Expression string // SQL over the table's columns; empty: the column Name itself
 }
+
+// MarshalJSON writes the wrapped form: names if each column is one of the table's, and otherwise
+// aliases, in their order.
+func (p Projection) MarshalJSON() ([]byte, error) {
+	names := make([]string, len(p))
+	for i, column := range p {
+		if column.Expression != "" {
+			return p.marshalAliases()
+		}
+		names[i] = column.Name
+	}
+	return json.Marshal(map[string][]string{"column_names": names})
+}
+
+func (p Projection) marshalAliases() ([]byte, error) {
+	out := []byte(`{"column_aliases":{`)
+	for i, column := range p {
+		alias, err := json.Marshal(column.Name)
+		if err != nil {
+			return nil, err
+		}
+		expression, err := json.Marshal(cmp.Or(column.Expression, quoteColumn(column.Name)))
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, alias...), ':'), expression...)
+	}
+	return append(out, "}}"...), nil
+}
+
+// quoteColumn returns SQL that is the column of that name.
+func quoteColumn(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // UnmarshalJSON reads the forms of the wire. Names and aliases exclude each other; an empty list
 // or object of either is as good as none.

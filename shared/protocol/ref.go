@@ -37,6 +37,19 @@ func (r ListTableTagsResponse) MarshalJSON() ([]byte, error) {
 	}{tags, r.PageToken})
 }
 
+// UnmarshalJSON reads the form with an envelope.
+func (r *ListTableTagsResponse) UnmarshalJSON(data []byte) error {
+	var envelope struct {
+		Tags      map[string]TagContents `json:"tags"`
+		PageToken string                 `json:"page_token"`
+	}
+	if err := json.Unmarshal(data, &envelope); err != nil {
+		return err
+	}
+	*r = ListTableTagsResponse{Tags: envelope.Tags, PageToken: envelope.PageToken}
+	return nil
+}
+
 // GetTableTagVersionRequest asks what a tag names.
 type GetTableTagVersionRequest struct {
 	Common

@@ -35,6 +35,9 @@ type OptionalMaximum struct {
 	Value *int
 }
 
+// MarshalJSON writes the number, and null if there is none.
+func (o OptionalMaximum) MarshalJSON() ([]byte, error) { return json.Marshal(o.Value) }
+
 // UnmarshalJSON reads a number or null.
 func (o *OptionalMaximum) UnmarshalJSON(data []byte) error {
 	*o = OptionalMaximum{Given: true}

@@ -121,9 +121,9 @@ func (r *AlterTransactionRequest) Validate() error {
 // TransactionAction is one change. One that holds several is applied in the order of the
 // fields; one that holds none, as a native client sends it by mistake, does nothing.
 type TransactionAction struct {
-	SetStatus     *SetStatusAction
-	SetProperty   *SetPropertyAction
-	UnsetProperty *UnsetPropertyAction
+	SetStatus     *SetStatusAction     `json:"setStatusAction"`
+	SetProperty   *SetPropertyAction   `json:"setPropertyAction"`
+	UnsetProperty *UnsetPropertyAction `json:"unsetPropertyAction"`
 }
 
 // SetStatusAction changes the status, whatever it was.

@@ -30,6 +30,7 @@ var mayImport = map[string]string{
 	"local/simulation":          "",
 	"local/enginebench":         "arrowipc engine fulltext lance/dataset lance/indexmeta objectstore",
 	"shared/service":            "memory service arrowipc auth vending catalog engine httpapi index job lance/dataset lance/indexmeta lance/manifest multipart objectstore protocol record sealing sql tables transaction view work",
+	"shared/client":             "arrowipc protocol",
 	"shared/job":                "memory job protocol transaction pause",
 	"shared/tables":             "auth catalog engine idempotency job lance/dataset lance/manifest multipart objectstore protocol record sql transaction vending",
 	"shared/work":               "auth catalog engine fulltext function index job lance/dataset lance/indexmeta protocol record tables transaction view work",
@@ -78,6 +79,7 @@ var mayImport = map[string]string{
 	"shared/protocol":           "",
 
 	"shared/function/expression": "=function memory protocol sql take",
+	"shared/service/all/alltest": "auth httpapi idempotency job objectstore record sealing service tables",
 
 	"shared/engine/narrow":    "memory engine/explain fulltext index lance objectstore sql",
 	"shared/engine/explain":   "take objectstore",
@@ -126,7 +128,7 @@ var mayImport = map[string]string{
 // onlyIn lists which packages may import some foreign packages.
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/auth",
-	"net/http":                "shared/httpapi shared/auth shared/boot shared/protocol shared/objectstore/s3store shared/function/executor local/server local/gateway local/runtimeapi local/lambda",
+	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor local/server local/gateway local/runtimeapi local/lambda",
 	"github.com/aws":          "shared/boot shared/function/executor/lambdaexec shared/httpapi/apigateway shared/job/sqsqueue shared/objectstore/s3store shared/record/dynamorecord shared/vending local/gateway local/lambda local/functionbench",
 	"github.com/awslabs":      "shared/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/server",

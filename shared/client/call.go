@@ -1,0 +1,205 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/protocol"
+)
+
+// ask calls an operation whose answer is a JSON value, or nothing. A nil response is the answer
+// that there was nothing to do.
+func ask[Resp any](ctx context.Context, c *Client, operation string, req protocol.Request) (*Resp, error) {
+	call, err := c.newCall(operation, req)
+	if err != nil {
+		return nil, err
+	}
+	return askCall[Resp](ctx, call)
+}
+
+// upload calls an operation that takes rows and answers with a JSON value.
+func upload[Resp any](ctx context.Context, c *Client, operation string, req protocol.Request, rows Source) (*Resp, error) {
+	call, err := c.newCall(operation, req)
+	if err != nil {
+		return nil, err
+	}
+	call.rows = &rows
+	return askCall[Resp](ctx, call)
+}
+
+func askCall[Resp any](ctx context.Context, call *call) (*Resp, error) {
+	var resp *Resp
+	err := call.send(ctx, func(answer *http.Response) error {
+		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusNoContent {
+			return nil
+		}
+		resp = new(Resp)
+		if _, none := any(resp).(*protocol.Empty); none {
+			return nil
+		}
+		return readJSON(answer.Body, resp)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// maxAnswerBytes bounds a JSON answer, which is read as a whole. Lists are read page by page.
+const maxAnswerBytes = 256 << 20
+
+func readJSON(body io.Reader, into any) error {
+	data, err := io.ReadAll(io.LimitReader(body, maxAnswerBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxAnswerBytes {
+		return fmt.Errorf("%w: it is longer than %d bytes", ErrAnswer, maxAnswerBytes)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	return nil
+}
+
+// A call is one use of an operation. It may be sent several times.
+type call struct {
+	client    *Client
+	operation protocol.Operation
+	url       string
+	header    http.Header
+	body      []byte    // JSON; nil for a GET
+	rows      *Source   // the body is these rows
+	sent      *rowsBody // the rows of the last try
+}
+
+func (c *Client) newCall(name string, req protocol.Request) (*call, error) {
+	op, ok := protocol.Lookup(name)
+	if !ok {
+		panic("client: no operation is called " + name)
+	}
+	path, err := encodePath(op, req)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	query, err := encodeQuery(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	target := c.base.JoinPath(path)
+	target.RawQuery = query.Encode()
+	call := &call{client: c, operation: op, url: target.String(), header: http.Header{}}
+	if op.Methods[0] != http.MethodGet {
+		if call.body, err = encodeBody(req); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	call.header.Set("User-Agent", userAgent)
+	call.header.Set("X-Request-Id", rand.Text())
+	if op.Access == protocol.Write {
+		call.header.Set("Idempotency-Key", rand.Text())
+	}
+	return call, nil
+}
+
+const (
+	userAgent   = "tiltyard-go"
+	contentJSON = "application/json"
+)
+
+// send sends the call until there is an answer, and passes one that is no refusal to receive, which
+// closes its body. An error of receive counts as a lost answer, unless it is about its form.
+func (c *call) send(ctx context.Context, receive func(*http.Response) error) error {
+	for try := 0; ; try++ {
+		outcome, err := c.try(ctx, receive)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return c.wrap(context.Cause(ctx))
+		}
+		if !c.again(ctx, outcome, try) || !pause(ctx, outcome.pause(try)) {
+			return c.wrap(err)
+		}
+	}
+}
+
+// wrap names the operation in an error that does not.
+func (c *call) wrap(err error) error {
+	if named := (*Error)(nil); errors.As(err, &named) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", c.operation.Name, err)
+}
+
+// try sends the call once.
+func (c *call) try(ctx context.Context, receive func(*http.Response) error) (outcome, error) {
+	request, err := http.NewRequestWithContext(ctx, c.operation.Methods[0], c.url, nil)
+	if err != nil {
+		return outcome{kind: final}, err
+	}
+	request.Header = c.header.Clone()
+	if c.client.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.client.token)
+	}
+	if end, ok := ctx.Deadline(); ok {
+		request.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(max(time.Until(end).Milliseconds(), 1), 10))
+	}
+	rows := c.setBody(ctx, request)
+	answer, err := c.client.http.Do(request)
+	if rows != nil {
+		defer func() { _ = rows.Close() }()
+		if failed := rows.failure(); failed != nil && err != nil {
+			return outcome{kind: final}, failed
+		}
+	}
+	if err != nil {
+		return outcome{kind: kindOf(err)}, err
+	}
+	if answer.StatusCode/100 != 2 && !c.beyond(answer) {
+		defer answer.Body.Close()
+		refusal := readRefusal(c.operation.Name, answer)
+		return outcomeOf(refusal, answer), refusal
+	}
+	if err := receive(answer); errors.Is(err, ErrAnswer) {
+		return outcome{kind: final}, err
+	} else if err != nil {
+		return outcome{kind: lost}, err
+	}
+	return outcome{}, nil
+}
+
+// beyond reports whether an answer is that a blob has no byte in the part that was asked for.
+func (c *call) beyond(answer *http.Response) bool {
+	return answer.StatusCode == http.StatusRequestedRangeNotSatisfiable && c.header.Get("Range") != ""
+}
+
+// setBody gives a request its body. The request has no GetBody, so that net/http does not repeat it
+// by itself: only [call.again] knows whether that is safe.
+func (c *call) setBody(ctx context.Context, request *http.Request) *rowsBody {
+	switch {
+	case c.rows != nil:
+		if c.sent != nil {
+			c.sent.wait()
+		}
+		body := c.rows.open(ctx)
+		c.sent = body
+		request.Body, request.ContentLength = body, -1
+		request.Header.Set("Content-Type", arrowipc.ContentTypeStream)
+		return body
+	case c.body != nil:
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
+		request.Header.Set("Content-Type", contentJSON)
+	}
+	return nil
+}

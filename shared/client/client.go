@@ -1,0 +1,97 @@
+// Package client is the Go client of Tiltyard. It calls each operation of package protocol over
+// HTTP, on any server of the Lance Namespace protocol.
+//
+// A [Client] has a method for each operation that takes a request of package protocol and returns
+// its response. Rows are Arrow record batches: uploads take them from a [Source] and answers give
+// them as [Rows], both batch by batch, so that a table may be larger than the memory. Lists also come as
+// iterators over all pages ([Client.Tables]), and [Client.Wait] waits for a job.
+//
+// # Errors
+//
+// A refusal of the server is an [Error] that wraps a *[protocol.Error], so programs ask for its
+// code:
+//
+//	if errors.Is(err, protocol.TableNotFound) { … }
+//
+// # Repeated requests
+//
+// The client repeats requests by itself, with growing pauses. It repeats a read whenever there was
+// no answer, or one that is about the moment only. It repeats a write when the server cannot have
+// begun it: no connection was made, or the answer is that nothing has changed. A write whose answer
+// was lost may have happened. The client sends each write with an Idempotency-Key, and repeats
+// such a write under the same key if the server declares that it honours the key. Otherwise the
+// error is returned.
+package client
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+// A Client calls the operations of one server. It is safe for concurrent use.
+type Client struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+
+	mu    sync.Mutex
+	keyed *bool // whether the server honours idempotency keys; nil: not known yet
+}
+
+// Options configures a client. The zero value of each field is a sensible default.
+type Options struct {
+	// Token is sent as bearer token with each request. An API key is a token, too. Empty: none.
+	Token string
+	// Transport makes the requests. Nil: a transport with the proxies of the environment.
+	Transport http.RoundTripper
+}
+
+// New returns a client of the server at a URL such as http://127.0.0.1:10024, which may have a path
+// in front of /v1. It makes no request.
+func New(base string, opts Options) (*Client, error) {
+	parsed, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the URL of the server is malformed: %w", err)
+	case parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "":
+		return nil, fmt.Errorf("the URL of the server is %q; it must be like https://host or http://host:port", parsed.Redacted())
+	case parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "":
+		return nil, fmt.Errorf("the URL of the server, %q, must have no user, query or fragment", parsed.Redacted())
+	case strings.ContainsAny(opts.Token, " \t\r\n,"):
+		return nil, fmt.Errorf("the token contains a space, a comma or a line break; give it as it was issued")
+	}
+	transport := opts.Transport
+	if transport == nil {
+		transport = newTransport()
+	}
+	return &Client{base: parsed, token: opts.Token, http: &http.Client{
+		Transport: transport,
+		// A token goes to the server that it is for, and to no other.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// newTransport returns a transport that notices within seconds when a server is gone.
+func newTransport() http.RoundTripper {
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
+	}
+}
+
+// ID names the object of a request: its namespaces and then its name. Without names it is the root
+// namespace.
+//
+//	&protocol.DescribeTableRequest{Common: client.ID("sales", "orders")}
+func ID(names ...string) protocol.Common { return protocol.Common{ID: names} }

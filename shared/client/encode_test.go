@@ -1,0 +1,329 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/client"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/service/all/alltest"
+)
+
+// seen is the request that a server has decoded.
+type seen struct {
+	operation string
+	request   protocol.Request
+}
+
+// asked is a route that keeps its requests.
+func asked[Req any, PReq interface {
+	*Req
+	protocol.Request
+}](s *seen, operation string) httpapi.Route {
+	return httpapi.JSON[Req, protocol.Empty, PReq](operation, func(_ context.Context, req *Req) (*protocol.Empty, error) {
+		*s = seen{operation, PReq(req)}
+		return &protocol.Empty{}, nil
+	})
+}
+
+// uploaded is a route that keeps its requests, whose bodies are rows.
+func uploaded[Req any, PReq interface {
+	*Req
+	protocol.Request
+	RequestUpload() *protocol.Upload
+}](s *seen, operation string) httpapi.Route {
+	return httpapi.Upload[Req, protocol.Empty, PReq](operation, func(_ context.Context, req *Req) (*protocol.Empty, error) {
+		PReq(req).RequestUpload().Body = nil
+		*s = seen{operation, PReq(req)}
+		return &protocol.Empty{}, nil
+	})
+}
+
+func recordingRoutes(s *seen) []httpapi.Route {
+	return []httpapi.Route{
+		asked[protocol.CreateNamespaceRequest](s, "CreateNamespace"),
+		asked[protocol.ListNamespacesRequest](s, "ListNamespaces"),
+		asked[protocol.DescribeNamespaceRequest](s, "DescribeNamespace"),
+		asked[protocol.DropNamespaceRequest](s, "DropNamespace"),
+		asked[protocol.NamespaceExistsRequest](s, "NamespaceExists"),
+		asked[protocol.ListTablesRequest](s, "ListTables"),
+		asked[protocol.ListAllTablesRequest](s, "ListAllTables"),
+		asked[protocol.RegisterTableRequest](s, "RegisterTable"),
+		asked[protocol.DescribeTableRequest](s, "DescribeTable"),
+		asked[protocol.TableExistsRequest](s, "TableExists"),
+		asked[protocol.DropTableRequest](s, "DropTable"),
+		asked[protocol.DeregisterTableRequest](s, "DeregisterTable"),
+		asked[protocol.DeclareTableRequest](s, "DeclareTable"),
+		asked[protocol.RenameTableRequest](s, "RenameTable"),
+		asked[protocol.GetTableStatsRequest](s, "GetTableStats"),
+		asked[protocol.CloneTableRequest](s, "CloneTable"),
+		asked[protocol.AlterTableAddColumnsRequest](s, "AlterTableAddColumns"),
+		asked[protocol.AlterTableAlterColumnsRequest](s, "AlterTableAlterColumns"),
+		asked[protocol.AlterTableDropColumnsRequest](s, "AlterTableDropColumns"),
+		asked[protocol.AlterTableBackfillColumnsRequest](s, "AlterTableBackfillColumns"),
+		asked[protocol.UpdateFieldMetadataRequest](s, "UpdateFieldMetadata"),
+		asked[protocol.UpdateTableSchemaMetadataRequest](s, "UpdateTableSchemaMetadata"),
+		uploaded[protocol.CreateTableRequest](s, "CreateTable"),
+		uploaded[protocol.InsertIntoTableRequest](s, "InsertIntoTable"),
+		uploaded[protocol.MergeInsertIntoTableRequest](s, "MergeInsertIntoTable"),
+		asked[protocol.UpdateTableRequest](s, "UpdateTable"),
+		asked[protocol.DeleteFromTableRequest](s, "DeleteFromTable"),
+		asked[protocol.CreateMultipartWriteRequest](s, "CreateMultipartWrite"),
+		asked[protocol.EndMultipartWriteRequest](s, "CompleteMultipartWrite"),
+		asked[protocol.EndMultipartWriteRequest](s, "AbortMultipartWrite"),
+		asked[protocol.QueryTableRequest](s, "QueryTable"),
+		asked[protocol.CountTableRowsRequest](s, "CountTableRows"),
+		asked[protocol.ExplainTableQueryPlanRequest](s, "ExplainTableQueryPlan"),
+		asked[protocol.AnalyzeTableQueryPlanRequest](s, "AnalyzeTableQueryPlan"),
+		asked[protocol.PrewarmTableRequest](s, "PrewarmTable"),
+		asked[protocol.FetchTableBlobsRequest](s, "FetchTableBlobs"),
+		asked[protocol.ReadTableBlobRequest](s, "ReadTableBlob"),
+		asked[protocol.CreateTableIndexRequest](s, "CreateTableIndex"),
+		asked[protocol.CreateTableIndexRequest](s, "CreateTableScalarIndex"),
+		asked[protocol.ListTableIndicesRequest](s, "ListTableIndices"),
+		asked[protocol.DescribeTableIndexStatsRequest](s, "DescribeTableIndexStats"),
+		asked[protocol.DropTableIndexRequest](s, "DropTableIndex"),
+		asked[protocol.PrewarmTableIndexRequest](s, "PrewarmTableIndex"),
+		asked[protocol.ListTableVersionsRequest](s, "ListTableVersions"),
+		asked[protocol.CreateTableVersionRequest](s, "CreateTableVersion"),
+		asked[protocol.DescribeTableVersionRequest](s, "DescribeTableVersion"),
+		asked[protocol.BatchDeleteTableVersionsRequest](s, "BatchDeleteTableVersions"),
+		asked[protocol.BatchCreateTableVersionsRequest](s, "BatchCreateTableVersions"),
+		asked[protocol.BatchCommitTablesRequest](s, "BatchCommitTables"),
+		asked[protocol.RestoreTableRequest](s, "RestoreTable"),
+		asked[protocol.ListTableTagsRequest](s, "ListTableTags"),
+		asked[protocol.GetTableTagVersionRequest](s, "GetTableTagVersion"),
+		asked[protocol.SetTableTagRequest](s, "CreateTableTag"),
+		asked[protocol.SetTableTagRequest](s, "UpdateTableTag"),
+		asked[protocol.DeleteTableTagRequest](s, "DeleteTableTag"),
+		asked[protocol.ListTableBranchesRequest](s, "ListTableBranches"),
+		asked[protocol.CreateTableBranchRequest](s, "CreateTableBranch"),
+		asked[protocol.DeleteTableBranchRequest](s, "DeleteTableBranch"),
+		asked[protocol.DiffTableBranchesRequest](s, "DiffTableBranches"),
+		asked[protocol.CherryPickTableBranchRequest](s, "CherryPickTableBranch"),
+		asked[protocol.DescribeTransactionRequest](s, "DescribeTransaction"),
+		asked[protocol.AlterTransactionRequest](s, "AlterTransaction"),
+		asked[protocol.ListJobsRequest](s, "ListJobs"),
+		asked[protocol.JobRequest](s, "DescribeJob"),
+		asked[protocol.QueryJobEventsRequest](s, "QueryJobEvents"),
+		asked[protocol.JobRequest](s, "CancelJob"),
+		asked[protocol.JobRequest](s, "PauseJob"),
+		asked[protocol.JobRequest](s, "ResumeJob"),
+		asked[protocol.MaintainTableRequest](s, "MaintainTable"),
+		asked[protocol.CreateMaterializedViewRequest](s, "CreateMaterializedView"),
+		asked[protocol.RefreshMaterializedViewRequest](s, "RefreshMaterializedView"),
+		asked[protocol.MaterializedViewRequest](s, "DescribeMaterializedView"),
+		asked[protocol.MaterializedViewRequest](s, "DropMaterializedView"),
+		asked[protocol.ListMaterializedViewsRequest](s, "ListMaterializedViews"),
+		asked[protocol.CreateViewRequest](s, "CreateView"),
+		asked[protocol.ViewRequest](s, "DescribeView"),
+		asked[protocol.ViewRequest](s, "DropView"),
+		asked[protocol.ListViewsRequest](s, "ListViews"),
+		asked[protocol.CreateFunctionRequest](s, "CreateFunction"),
+		asked[protocol.FunctionRequest](s, "DescribeFunction"),
+		asked[protocol.FunctionRequest](s, "DropFunction"),
+		asked[protocol.ListFunctionsRequest](s, "ListFunctions"),
+		asked[protocol.WriteSecretRequest](s, "CreateSecret"),
+		asked[protocol.WriteSecretRequest](s, "AlterSecret"),
+		asked[protocol.SecretRequest](s, "DescribeSecret"),
+		asked[protocol.SecretRequest](s, "DropSecret"),
+		asked[protocol.ListSecretsRequest](s, "ListSecrets"),
+	}
+}
+
+// Each method is called with a request that has a value in every field, and the server decodes the
+// same one.
+func TestRequestsArriveAsTheyAre(t *testing.T) {
+	var got seen
+	verifier, err := auth.NewStatic("test", alltest.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(httpapi.Handler(recordingRoutes(&got), httpapi.Options{Verifier: verifier}))
+	defer server.Close()
+	c, err := client.New(server.URL, client.Options{Token: alltest.Token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := reflect.ValueOf(c)
+	tried := 0
+	for _, op := range protocol.Operations {
+		method := methods.MethodByName(op.Name)
+		if !method.IsValid() {
+			continue
+		}
+		tried++
+		t.Run(op.Name, func(t *testing.T) {
+			want := reflect.New(method.Type().In(1).Elem())
+			fill(want.Elem())
+			settle(want.Interface())
+			args := []reflect.Value{reflect.ValueOf(t.Context()), want}
+			if method.Type().NumIn() == 3 {
+				args = append(args, reflect.Zero(method.Type().In(2)))
+			}
+			got = seen{}
+			results := method.Call(args)
+			if got.operation != op.Name {
+				t.Fatalf("the server got %q, want %s; the client returned %v", got.operation, op.Name, results[len(results)-1])
+			}
+			normalize(want.Interface().(protocol.Request).RequestCommon())
+			normalize(got.request.RequestCommon())
+			if explain, ok := got.request.(*protocol.ExplainTableQueryPlanRequest); ok {
+				explain.Query.Common = protocol.Common{} // the server gives it that of the request
+			}
+			if function, ok := want.Interface().(*protocol.CreateFunctionRequest); ok {
+				function.Artifact.Content = nil // the server has decoded it
+			}
+			if diff := cmp.Diff(want.Interface(), got.request, cmp.Comparer(sameType), cmp.Comparer(sameJSON), cmpopts.IgnoreUnexported(protocol.CreateFunctionRequest{})); diff != "" {
+				t.Errorf("sent and decoded differ (-sent +decoded):\n%s", diff)
+			}
+		})
+	}
+	if tried < 80 {
+		t.Errorf("%d operations were tried, want all", tried)
+	}
+}
+
+// normalize removes what a server adds to a request, and what the client does not send.
+func normalize(common *protocol.Common) {
+	*common = protocol.Common{ID: append([]string{}, common.ID...)}
+}
+
+func sameType(a, b protocol.TypeName) bool { return arrow.TypeEqual(a.Type, b.Type) }
+
+func sameJSON(a, b json.RawMessage) bool { return string(a) == string(b) }
+
+// settle gives fields values that are valid together.
+func settle(req any) {
+	switch req := req.(type) {
+	case *protocol.DescribeTableRequest:
+		req.Tag = ""
+	case *protocol.RenameTableRequest:
+		req.NewNamespace = nil
+	case *protocol.CloneTableRequest:
+		req.SourceTag = ""
+	case *protocol.AlterTableAddColumnsRequest:
+		req.NewColumns[0] = protocol.NewColumn{Name: "a", VirtualColumn: req.NewColumns[0].VirtualColumn}
+	case *protocol.AlterTableAlterColumnsRequest:
+		req.Alterations[0].VirtualColumn = nil
+	case *protocol.UpdateTableRequest:
+		req.Updates = [][]string{{"a", "1"}}
+	case *protocol.QueryTableRequest:
+		req.FullTextQuery = nil
+	case *protocol.ExplainTableQueryPlanRequest:
+		settle(req.Query)
+		req.Query.Common = protocol.Common{}
+	case *protocol.AnalyzeTableQueryPlanRequest:
+		req.Vector = protocol.QueryVector{}
+	case *protocol.ReadTableBlobRequest:
+		req.RowID = "3"
+	case *protocol.BatchCommitTablesRequest:
+		req.ID = nil
+		req.Operations[0].Declare, req.Operations[0].Create, req.Operations[0].Deregister = nil, nil, nil
+		normalize(&req.Operations[0].Delete.Common)
+	case *protocol.BatchCreateTableVersionsRequest, *protocol.ListAllTablesRequest, *protocol.ListJobsRequest, *protocol.JobRequest, *protocol.QueryJobEventsRequest:
+		req.(protocol.Request).RequestCommon().ID = nil
+	case *protocol.CreateFunctionRequest:
+		req.ID = []string{"a", "half"}
+		req.Artifact.Digest = protocol.DigestOf([]byte("x / 2"))
+		req.Artifact.Content.Encoding, req.Artifact.Content.Data = "base64", "eCAvIDI="
+		req.Signature.Inputs[0].ArrowType, req.Signature.Output.Fields, req.Signature.Initialization = "float64", nil, nil
+		req.Signature.Output.Kind, req.Signature.Output.ArrowType = protocol.ScalarOutput, "float64"
+		req.Signature.Output.Nullable = new(false)
+		req.Runtime = json.RawMessage(`{"kind":"sql"}`)
+		req.SecretBindings[0].Kind = "env"
+	case *protocol.FunctionRequest:
+		req.Version = "1"
+	case *protocol.WriteSecretRequest:
+		req.ID = []string{"a", "key-1"}
+	case *protocol.SecretRequest:
+		req.ID = []string{"a", "key-1"}
+	case *protocol.CreateMaterializedViewRequest:
+		req.Kind = ""
+		req.UDTF.Kind = ""
+	}
+}
+
+// fill gives every field a value that is not zero.
+func fill(v reflect.Value) {
+	switch field := v.Addr().Interface().(type) {
+	case *protocol.Upload:
+		return
+	case *protocol.Common:
+		field.ID = []string{"a", "b c+d/e%"}
+		return
+	case *protocol.QueryVector:
+		*field = protocol.QueryVector{Vectors: [][]float64{{1.5, 2}, {3, 4}}, Several: true}
+		return
+	case *protocol.Projection:
+		*field = protocol.Projection{{Name: "z", Expression: "a + 1"}, {Name: "b", Expression: "c"}}
+		return
+	case *protocol.FullTextQuery:
+		node := &protocol.TextQuery{Match: new(protocol.MatchQuery)}
+		fill(reflect.ValueOf(node.Match).Elem())
+		*field = protocol.FullTextQuery{Columns: []string{"a"}, Node: node}
+		return
+	case *protocol.TypeName:
+		field.Type = &arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "UTC"}
+		return
+	case *protocol.OptionalInt:
+		field.Null = true
+		return
+	case *json.RawMessage:
+		*field = json.RawMessage(`{"x":1}`)
+		return
+	case *time.Duration:
+		*field = 90 * time.Second
+		return
+	case *protocol.OptionalMaximum:
+		field.Given = true
+		return
+	}
+	fillKind(v)
+}
+
+func fillKind(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i))
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key)
+		fill(value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.String:
+		v.SetString("a")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(3)
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float64:
+		v.SetFloat(1.5)
+	default:
+		panic(fmt.Sprintf("no value for a field of type %s", v.Type()))
+	}
+}

@@ -1,0 +1,120 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"tiltyard/shared/protocol"
+)
+
+// An Error is the refusal of a request by the server. It wraps a *[protocol.Error] with the code,
+// the message and the detail that the server sent.
+type Error struct {
+	Operation string // DescribeTable
+	Status    int    // of HTTP
+	// RequestID names the request in the log of the server.
+	RequestID string
+	// Kind is the last part of the problem's type, such as table-not-found; empty for other servers.
+	Kind string
+
+	refusal  *protocol.Error
+	body     []byte
+	settled  bool // nothing was changed, and a repetition may succeed
+	fleeting bool // a repetition may succeed
+}
+
+// Error returns the message of the server with the name of the operation.
+func (e *Error) Error() string { return e.Operation + ": " + e.refusal.Error() }
+
+// Unwrap returns the *[protocol.Error].
+func (e *Error) Unwrap() error { return e.refusal }
+
+// maxProblemBytes bounds how much of a refusal is read.
+const maxProblemBytes = 1 << 20
+
+// problem is the body of a refusal.
+type problem struct {
+	Error     string         `json:"error"`
+	Code      *protocol.Code `json:"code"`
+	Type      string         `json:"type"`
+	Title     string         `json:"title"`
+	Detail    string         `json:"detail"`
+	RequestID string         `json:"request_id"`
+	Retryable *bool          `json:"retryable"` // of this service only
+}
+
+// readRefusal turns an answer into an error. A body without a code is that of a gateway in front of
+// the server; the status decides then.
+func readRefusal(operation string, answer *http.Response) *Error {
+	e := &Error{Operation: operation, Status: answer.StatusCode, RequestID: answer.Header.Get("X-Request-Id")}
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxProblemBytes))
+	e.body = body
+	var p problem
+	if err := json.Unmarshal(body, &p); err != nil || p.Code == nil {
+		e.refusal = foreignRefusal(answer, body)
+	} else {
+		e.refusal = &protocol.Error{Code: *p.Code, Message: p.Error, Detail: p.Detail}
+		_, e.Kind, _ = strings.Cut(p.Type, "/errors/")
+		e.refusal.Kind = e.Kind
+	}
+	if p.RequestID != "" {
+		e.RequestID = p.RequestID
+	}
+	e.fleeting = isFleeting(answer.StatusCode, e.refusal.Code)
+	e.settled = answer.StatusCode == http.StatusTooManyRequests
+	if p.Retryable != nil {
+		e.refusal.Unsettled = e.fleeting && !*p.Retryable && isMomentary(e.refusal.Code)
+		e.settled = *p.Retryable
+	}
+	return e
+}
+
+// isMomentary reports whether a code says that the same request may succeed a little later. This
+// service says of such a refusal that it is not retryable if the change may have been made.
+func isMomentary(code protocol.Code) bool {
+	switch code {
+	case protocol.ConcurrentModification, protocol.ServiceUnavailable, protocol.Throttling:
+		return true
+	}
+	return false
+}
+
+func isFleeting(status int, code protocol.Code) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return status == http.StatusConflict && isMomentary(code)
+}
+
+// foreignRefusal makes the best of an answer that is not of the protocol.
+func foreignRefusal(answer *http.Response, body []byte) *protocol.Error {
+	code := protocol.Internal
+	switch answer.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		code = protocol.InvalidInput
+	case http.StatusUnauthorized:
+		code = protocol.Unauthenticated
+	case http.StatusForbidden:
+		code = protocol.PermissionDenied
+	case http.StatusNotAcceptable, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		code = protocol.Unsupported
+	case http.StatusTooManyRequests:
+		code = protocol.Throttling
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		code = protocol.ServiceUnavailable
+	}
+	message := "the server answered " + answer.Status
+	const most = 200
+	if text := strings.TrimSpace(string(body[:min(len(body), most)])); text != "" {
+		message += fmt.Sprintf(": %q", text)
+	}
+	return &protocol.Error{Code: code, Message: message}
+}
+
+// ErrAnswer is wrapped by errors about an answer that is not what the protocol says.
+var ErrAnswer = errors.New("the answer of the server is malformed")

@@ -1,0 +1,234 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"tiltyard/shared/protocol"
+)
+
+// The methods of this file yield the entries of a list from all its pages. The next page is asked for
+// when the loop comes to it, and the first error ends the loop. Limit is the size of a page, 1,000 if
+// it is nil, and PageToken is where the list begins.
+
+const pageSize = 1000
+
+// Namespaces yields the names of the namespaces in a namespace.
+func (c *Client) Namespaces(ctx context.Context, req *protocol.ListNamespacesRequest) iter.Seq2[string, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
+		next.Page = page
+		resp, err := c.ListNamespaces(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Namespaces, resp.PageToken, nil
+	})
+}
+
+// Tables yields the names of the tables in a namespace.
+func (c *Client) Tables(ctx context.Context, req *protocol.ListTablesRequest) iter.Seq2[string, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
+		next.Page = page
+		resp, err := c.ListTables(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Tables, resp.PageToken, nil
+	})
+}
+
+// AllTables yields the tables of all namespaces, as names joined by $.
+func (c *Client) AllTables(ctx context.Context, req *protocol.ListAllTablesRequest) iter.Seq2[string, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
+		next.Page = page
+		resp, err := c.ListAllTables(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Tables, resp.PageToken, nil
+	})
+}
+
+// Indices yields the indices of a table.
+func (c *Client) Indices(ctx context.Context, req *protocol.ListTableIndicesRequest) iter.Seq2[protocol.IndexContent, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]protocol.IndexContent, string, error) {
+		next.Page = page
+		resp, err := c.ListTableIndices(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Indexes, resp.PageToken, nil
+	})
+}
+
+// Versions yields the versions of a table, the oldest first unless the request is descending.
+func (c *Client) Versions(ctx context.Context, req *protocol.ListTableVersionsRequest) iter.Seq2[protocol.TableVersion, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]protocol.TableVersion, string, error) {
+		next.Page = page
+		resp, err := c.ListTableVersions(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Versions, resp.PageToken, nil
+	})
+}
+
+// Tags yields the tags of a table.
+func (c *Client) Tags(ctx context.Context, req *protocol.ListTableTagsRequest) iter.Seq2[Tag, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]Tag, string, error) {
+		next.Page = page
+		resp, err := c.ListTableTags(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return tags(resp), resp.PageToken, nil
+	})
+}
+
+// Branches yields the branches of a table.
+func (c *Client) Branches(ctx context.Context, req *protocol.ListTableBranchesRequest) iter.Seq2[Branch, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]Branch, string, error) {
+		next.Page = page
+		resp, err := c.ListTableBranches(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return branches(resp), resp.PageToken, nil
+	})
+}
+
+// Jobs yields the jobs, the newest first.
+func (c *Client) Jobs(ctx context.Context, req *protocol.ListJobsRequest) iter.Seq2[protocol.Job, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]protocol.Job, string, error) {
+		next.Page = page
+		resp, err := c.ListJobs(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Jobs, resp.PageToken, nil
+	})
+}
+
+// MaterializedViews yields the names of the materialized views in a namespace.
+func (c *Client) MaterializedViews(ctx context.Context, req *protocol.ListMaterializedViewsRequest) iter.Seq2[string, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
+		next.Page = page
+		resp, err := c.ListMaterializedViews(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Views, resp.PageToken, nil
+	})
+}
+
+// Views yields the names of the views in a namespace that have no rows of their own.
+func (c *Client) Views(ctx context.Context, req *protocol.ListViewsRequest) iter.Seq2[string, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
+		next.Page = page
+		resp, err := c.ListViews(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Views, resp.PageToken, nil
+	})
+}
+
+// Secrets yields the secrets in a namespace.
+func (c *Client) Secrets(ctx context.Context, req *protocol.ListSecretsRequest) iter.Seq2[protocol.ListedSecret, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]protocol.ListedSecret, string, error) {
+		next.Page = page
+		resp, err := c.ListSecrets(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Secrets, resp.PageToken, nil
+	})
+}
+
+// Functions yields all versions of the functions in a namespace.
+func (c *Client) Functions(ctx context.Context, req *protocol.ListFunctionsRequest) iter.Seq2[protocol.FunctionVersion, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]protocol.FunctionVersion, string, error) {
+		next.Page = page
+		resp, err := c.ListFunctions(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		versions := make([]protocol.FunctionVersion, len(resp.Functions))
+		for i, listed := range resp.Functions {
+			versions[i] = listed.Definition
+		}
+		return versions, resp.PageToken, nil
+	})
+}
+
+// A Tag is a name of a version.
+type Tag struct {
+	Name string
+	protocol.TagContents
+}
+
+// A Branch is a line of versions of its own.
+type Branch struct {
+	Name string
+	protocol.BranchContents
+}
+
+func tags(resp *protocol.ListTableTagsResponse) []Tag {
+	var all []Tag
+	for _, name := range slices.Sorted(maps.Keys(resp.Tags)) {
+		all = append(all, Tag{name, resp.Tags[name]})
+	}
+	return all
+}
+
+func branches(resp *protocol.ListTableBranchesResponse) []Branch {
+	var all []Branch
+	for _, name := range slices.Sorted(maps.Keys(resp.Branches)) {
+		all = append(all, Branch{name, resp.Branches[name]})
+	}
+	return all
+}
+
+// pages yields the entries of a list, which list returns page by page with the token of the next one.
+func pages[T any](page protocol.Page, list func(protocol.Page) ([]T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		page := page
+		if page.Limit == nil {
+			page.Limit = new(int64(pageSize))
+		}
+		for {
+			entries, next, err := list(page)
+			if err == nil && next != "" && next == page.PageToken {
+				err = fmt.Errorf("%w: the page after token %.80q has the same token", ErrAnswer, next)
+			}
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, entry := range entries {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			if page.PageToken = next; next == "" {
+				return
+			}
+		}
+	}
+}

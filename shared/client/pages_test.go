@@ -1,0 +1,103 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/client"
+	"tiltyard/shared/protocol"
+)
+
+func TestAListThatFailsInBetween(t *testing.T) {
+	s := &script{answers: []answer{
+		{status: 200, body: `{"tables":["a","b"],"page_token":"b"}`},
+		{status: 404, body: `{"error":"gone","code":1}`},
+	}}
+	var names []string
+	var failed error
+	for name, err := range scripted(t, s).Tables(t.Context(), &protocol.ListTablesRequest{Common: client.ID("n")}) {
+		if err != nil {
+			failed = err
+			continue
+		}
+		names = append(names, name)
+	}
+	if len(names) != 2 || !errors.Is(failed, protocol.NamespaceNotFound) {
+		t.Errorf("names %q and %v, want two and NamespaceNotFound", names, failed)
+	}
+	if got := s.seen[1].URL.Query(); got.Get("page_token") != "b" || got.Get("limit") != "1000" {
+		t.Errorf("the second page is asked for by %v", got)
+	}
+}
+
+func TestAListThatRepeatsItself(t *testing.T) {
+	s := &script{answers: []answer{{status: 200, body: `{"views":["a"],"page_token":"a"}`}}}
+	for _, err := range scripted(t, s).Views(t.Context(), &protocol.ListViewsRequest{}) {
+		if errors.Is(err, client.ErrAnswer) {
+			return
+		}
+		if len(s.seen) > 2 {
+			t.Fatal("a list with the same token twice goes on")
+		}
+	}
+	t.Error("a list with the same token twice ends without an error")
+}
+
+func TestAListIsReadAsFarAsTheLoopGoes(t *testing.T) {
+	s := &script{answers: []answer{{status: 200, body: `{"views":["a"],"page_token":"a"}`}}}
+	for name, err := range scripted(t, s).Views(t.Context(), &protocol.ListViewsRequest{}) {
+		if name != "a" || err != nil {
+			t.Errorf("got %q, %v; want a", name, err)
+		}
+		break
+	}
+	if len(s.seen) != 1 {
+		t.Errorf("%d requests, want 1", len(s.seen))
+	}
+}
+
+func TestWaitEndsWithTheJob(t *testing.T) {
+	const running = `{"job_id":"j","job_type":"t","job_state":"IN_PROGRESS","progress":{"stage":"s","steps":3,"steps_done":1}}`
+	cases := []struct {
+		name, last, text string // text is of the error
+	}{
+		{"done", `{"job_id":"j","job_type":"t","job_state":"DONE"}`, ""},
+		{"failed", `{"job_id":"j","job_type":"t","job_state":"FAILED","failure":{"phase":"s","message":"no","retryable":true}}`,
+			`job j (t) is FAILED in stage "s": no; it goes on when it is resumed`},
+		{"cancelled", `{"job_id":"j","job_type":"t","job_state":"CANCELLED"}`, "job j (t) is CANCELLED"},
+	}
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: []answer{{status: 200, body: running}, {status: 200, body: running}, {status: 200, body: test.last}}}
+				var steps int64
+				looks := 0
+				_, err := scripted(t, s).Wait(t.Context(), "j", func(job *protocol.DescribeJobResponse) {
+					looks++
+					if job.Progress != nil {
+						steps += job.Progress.StepsDone
+					}
+				})
+				var ended *client.JobError
+				if looks != 3 || steps != 2 || errors.As(err, &ended) != (test.text != "") || err != nil && err.Error() != test.text {
+					t.Errorf("%d looks, %d steps, %v; want 3, 2, %q", looks, steps, err, test.text)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s := &script{answers: []answer{{status: 200, body: `{"job_id":"j","job_state":"IN_PROGRESS"}`}}}
+		job, err := scripted(t, s).Wait(ctx, "j", nil)
+		if job == nil || err == nil || len(s.seen) > 50 {
+			t.Errorf("%v, %v after %d looks, want the last state and an error", job, err, len(s.seen))
+		}
+	})
+}

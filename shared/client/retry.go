@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+// A kind is how a try ended that brought no answer for the caller.
+type kind uint8
+
+const (
+	final   kind = iota // no repetition would help
+	refused             // the server has changed nothing, and may do it a little later
+	unsent              // there was no connection
+	lost                // the server may have done it
+)
+
+// An outcome is the end of a try, and how long the server asks to wait.
+type outcome struct {
+	kind kind
+	wait time.Duration
+}
+
+// kindOf sorts an error of the transport.
+func kindOf(err error) kind {
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		return unsent
+	}
+	return lost
+}
+
+// outcomeOf sorts a refusal. One that comes from a server which does not know whether the change
+// was made counts as a lost answer.
+func outcomeOf(e *Error, answer *http.Response) outcome {
+	o := outcome{kind: final}
+	switch {
+	case e.settled:
+		o.kind = refused
+	case e.fleeting:
+		o.kind = lost
+	}
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		o.wait = min(time.Duration(seconds)*time.Second, longestPause)
+	}
+	return o
+}
+
+const (
+	maxTries     = 5
+	firstPause   = 250 * time.Millisecond
+	longestPause = 10 * time.Second
+)
+
+// pause returns how long to wait after a number of tries: at least what the server asks for, twice
+// as long each time, and a random part more, so that clients do not come back together.
+func (o outcome) pause(tries int) time.Duration {
+	d := min(firstPause<<tries, longestPause)
+	return max(o.wait, d) + rand.N(d/2+1)
+}
+
+// again reports whether the call may be sent another time.
+func (c *call) again(ctx context.Context, o outcome, try int) bool {
+	if o.kind == final || try+1 >= maxTries || c.rows != nil && c.rows.Once {
+		return false
+	}
+	if c.operation.Access == protocol.Read || o.kind != lost {
+		return true
+	}
+	return !c.unkept() && c.client.honoursKeys(ctx)
+}
+
+// unkept reports whether no server keeps the answer of the operation for a repetition, because the
+// request holds a secret. To replace a secret twice by the same value is harmless.
+func (c *call) unkept() bool { return c.operation.Name == "CreateSecret" }
+
+// pause waits. It is false if the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// honoursKeys reports whether the server does a write once that it receives twice with the same
+// key. It asks the server once.
+func (c *Client) honoursKeys(ctx context.Context) bool {
+	c.mu.Lock()
+	known := c.keyed
+	c.mu.Unlock()
+	if known != nil {
+		return *known
+	}
+	version, err := c.ServerVersion(ctx)
+	if transport := (*net.OpError)(nil); errors.As(err, &transport) || ctx.Err() != nil {
+		return false // the next call asks again
+	}
+	honours := err == nil && version.IdempotencyKeys
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keyed = &honours
+	return honours
+}
+
+// ServerVersion returns what the server is. Servers other than Tiltyard have no such answer; the
+// error is an [Error] or wraps [ErrAnswer] then.
+func (c *Client) ServerVersion(ctx context.Context) (*protocol.ServerVersion, error) {
+	probe := &call{
+		client: c, url: c.base.JoinPath("version").String(), header: http.Header{"User-Agent": {userAgent}},
+		operation: protocol.Operation{Name: "version", Methods: []string{http.MethodGet}, Access: protocol.Read},
+	}
+	return askCall[protocol.ServerVersion](ctx, probe)
+}

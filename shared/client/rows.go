@@ -1,0 +1,130 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/protocol"
+)
+
+// Rows are the rows of an answer, which are read from the connection batch by batch. They are for
+// one goroutine, which calls Close when it is done.
+type Rows struct {
+	// Version is the version of the table that was read. It is 0 if the server does not say.
+	Version int64
+
+	operation string
+	body      io.ReadCloser
+	reader    *arrowipc.Reader
+}
+
+// Schema returns the columns of the rows. Extension types appear as their storage types, with the
+// ARROW:extension keys in the metadata of the field.
+func (r *Rows) Schema() *arrow.Schema { return r.reader.Schema() }
+
+// Batches yields the batches, and stops after the first error. It is ranged over once; what is left
+// after a break is lost. A batch stays valid. An answer that breaks off is an error: a loop that ends
+// without one has seen all rows.
+func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for {
+			batch, err := r.reader.Next()
+			if errors.Is(err, io.EOF) && r.reader.Ended() {
+				return
+			}
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("%s: read the rows: %w", r.operation, err))
+				return
+			}
+			if !yield(batch, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Close gives the connection back.
+func (r *Rows) Close() { _ = r.body.Close() } // what was read is read
+
+// askRows calls an operation whose answer is rows.
+func askRows(ctx context.Context, c *Client, operation string, req protocol.Request) (*Rows, error) {
+	call, err := c.newCall(operation, req)
+	if err != nil {
+		return nil, err
+	}
+	call.header.Set("Accept", arrowipc.ContentTypeStream+"; compression=zstd")
+	var rows *Rows
+	err = call.send(ctx, func(answer *http.Response) error {
+		rows, err = openRows(ctx, operation, answer)
+		if err != nil {
+			_ = answer.Body.Close()
+		}
+		return err
+	})
+	return rows, err
+}
+
+// openRows reads the schema of an answer in the stream form or in the file form of Arrow IPC.
+//
+// A file is the magic bytes with two bytes of padding, the same messages as in a stream, and a
+// footer for readers that jump. So it can be read as it comes.
+func openRows(ctx context.Context, operation string, answer *http.Response) (*Rows, error) {
+	buffered := bufio.NewReaderSize(answer.Body, 64<<10)
+	if err := skipMagic(buffered); err != nil {
+		return nil, err
+	}
+	reader, err := arrowipc.NewReader(ctx, buffered, arrowipc.Limits{MaxMessageBytes: maxBatchBytes, MaxDecodedBytes: maxBatchBytes})
+	if malformed := (*arrowipc.Error)(nil); errors.As(err, &malformed) {
+		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	} else if err != nil {
+		return nil, err
+	}
+	return &Rows{Version: versionOf(answer), operation: operation, body: answer.Body, reader: reader}, nil
+}
+
+// skipMagic moves to the first message. Other bytes, such as those of an error page, would look like
+// the length of a message of former times.
+func skipMagic(r *bufio.Reader) error {
+	start, err := r.Peek(len(fileMagic))
+	if bytes.Equal(start, fileMagic) {
+		_, _ = r.Discard(len(fileMagic)) // they were peeked at
+		start, err = r.Peek(len(continuation))
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !bytes.HasPrefix(start, continuation) {
+		return fmt.Errorf("%w: it is no Arrow stream and no Arrow file, but %.60q", ErrAnswer, start)
+	}
+	return nil
+}
+
+var (
+	fileMagic    = []byte("ARROW1\x00\x00")
+	continuation = []byte{0xff, 0xff, 0xff, 0xff} // the beginning of each message
+)
+
+// maxBatchBytes bounds one batch of an answer.
+const maxBatchBytes = 4 << 30
+
+// versionOf returns the version of the table that was read, and 0 if the answer has none.
+func versionOf(answer *http.Response) int64 {
+	version, err := strconv.ParseInt(answer.Header.Get("X-Lancedb-Version"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}

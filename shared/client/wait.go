@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+// A JobError is the end of a job that is not done: it failed, or was cancelled.
+type JobError struct{ Job *protocol.DescribeJobResponse }
+
+// Error returns what became of the job, and why.
+func (e *JobError) Error() string {
+	text := fmt.Sprintf("job %s (%s) is %s", e.Job.JobID, e.Job.JobType, e.Job.JobState)
+	if f := e.Job.Failure; f != nil {
+		text += fmt.Sprintf(" in stage %q: %s", f.Phase, f.Message)
+		if f.Retryable {
+			text += "; it goes on when it is resumed"
+		}
+	}
+	return text
+}
+
+// The pauses between two looks at a job.
+const (
+	firstLook   = 50 * time.Millisecond
+	longestLook = 2 * time.Second
+)
+
+// Wait returns when a job has ended. The error is a *[JobError] if the job is not done. progress,
+// which may be nil, is called with the state of the job after each look at it. The job goes on when
+// the context ends. A job that is paused, or that no worker takes, has not ended.
+func (c *Client) Wait(ctx context.Context, jobID string, progress func(*protocol.DescribeJobResponse)) (*protocol.DescribeJobResponse, error) {
+	for wait := firstLook; ; wait = min(wait*3/2, longestLook) {
+		job, err := c.DescribeJob(ctx, &protocol.JobRequest{JobID: jobID})
+		if err != nil {
+			return nil, err
+		}
+		if progress != nil {
+			progress(job)
+		}
+		switch job.JobState {
+		case protocol.JobDone:
+			return job, nil
+		case protocol.JobFailed, protocol.JobCancelled:
+			return job, &JobError{job}
+		}
+		if !pause(ctx, wait) {
+			return job, fmt.Errorf("wait for job %s: %w", jobID, context.Cause(ctx))
+		}
+	}
+}
