@@ -1,6 +1,9 @@
 package vector
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
 // A Table is float32 vectors with which many rows are compared, to find the nearest for each: the
 // centroids of a clustering, or a codebook. It does not change and is safe for concurrent use.
@@ -78,31 +81,73 @@ func (t *Table) Nearest(rows, bias []float32, numbers []uint32, distances []floa
 			offsets[i] += half * b
 		}
 	}
-	scores := make([]float32, tableRows*len(offsets))
-	var rest []float32 // a tile of the last rows
-	for from := 0; from < len(numbers); from += tableRows {
-		n := min(tableRows, len(numbers)-from)
-		block := rows[from*t.dim : (from+n)*t.dim]
-		if extra := n % tileRows; extra > 0 {
-			rest = append(make([]float32, 0, tileRows*t.dim), block[(n-extra)*t.dim:]...)[:tileRows*t.dim]
+	find := t.nearest
+	if hasWideTables {
+		find = t.nearestWide
+	}
+	scores := find(rows, offsets, numbers)
+	if t.metric == L2 {
+		l2Float32(make([]float32, t.dim), rows, distances) // the squares of the rows
+	}
+	for i, score := range scores {
+		if best := numbers[i]; bias != nil {
+			score -= offsets[best] - t.offsets[best]
 		}
+		if t.metric == L2 {
+			distances[i] = max(2*score+distances[i], 0)
+		} else {
+			distances[i] = 1 + score
+		}
+	}
+}
+
+// nearest finds the number of the vector with the smallest score for each row, and returns these scores.
+func (t *Table) nearest(rows, offsets []float32, numbers []uint32) []float32 {
+	found := make([]float32, len(numbers))
+	scores := make([]float32, tableRows*len(offsets))
+	for from, block := range t.blocks(rows) {
 		for at := 0; at < len(offsets); at += panelWidth {
 			panel := t.panels[at*t.dim : (at+panelWidth)*t.dim]
-			for i := 0; i < n; i += tileRows {
-				tile := rest
-				if i+tileRows <= n {
-					tile = block[i*t.dim : (i+tileRows)*t.dim]
-				}
-				scoreTile(tile, panel, offsets[at:at+panelWidth], scores[i*len(offsets)+at:], len(offsets))
+			for i := 0; i < block.n; i += tileRows {
+				scoreTile(block.tile(i), panel, offsets[at:at+panelWidth], scores[i*len(offsets)+at:], len(offsets))
 			}
 		}
-		for i := range n {
+		for i := range block.n {
 			best := smallest(scores[i*len(offsets) : (i+1)*len(offsets)])
-			score := scores[i*len(offsets)+best]
-			if bias != nil {
-				score -= offsets[best] - t.offsets[best]
+			numbers[from+i], found[from+i] = uint32(best), scores[i*len(offsets)+best]
+		}
+	}
+	return found
+}
+
+// A tableBlock is rows that are compared with a panel while it is in the core's cache.
+type tableBlock struct {
+	dim, n int // elements of a row, and rows
+	rows   []float32
+	rest   []float32 // the last tile, filled up, if it has too few rows
+}
+
+// tile returns the rows of the tile that begins with row i.
+func (b *tableBlock) tile(i int) []float32 {
+	if i+tileRows > b.n {
+		return b.rest
+	}
+	return b.rows[i*b.dim : (i+tileRows)*b.dim]
+}
+
+// blocks yields rows in blocks, and the number of the first row of each. A block is good until the next one.
+func (t *Table) blocks(rows []float32) iter.Seq2[int, *tableBlock] {
+	return func(yield func(int, *tableBlock) bool) {
+		b := &tableBlock{dim: t.dim}
+		for from, n := 0, len(rows)/t.dim; from < n; from += tableRows {
+			b.n = min(tableRows, n-from)
+			b.rows = rows[from*t.dim : (from+b.n)*t.dim]
+			if extra := b.n % tileRows; extra > 0 {
+				b.rest = append(make([]float32, 0, tileRows*t.dim), b.rows[(b.n-extra)*t.dim:]...)[:tileRows*t.dim]
 			}
-			numbers[from+i], distances[from+i] = uint32(best), t.distance(score, block[i*t.dim:(i+1)*t.dim])
+			if !yield(from, b) {
+				return
+			}
 		}
 	}
 }
@@ -133,18 +178,6 @@ func (t *Table) Distances(row, out []float32) {
 			out[at+i] = score
 		}
 	}
-}
-
-// distance returns the distance that a score stands for.
-func (t *Table) distance(score float32, row []float32) float32 {
-	if t.metric == Dot {
-		return 1 + score
-	}
-	square := float32(0)
-	for _, x := range row {
-		square += x * x
-	}
-	return max(2*score+square, 0)
 }
 
 // smallestPortable defines the position that smallest finds: that of the smallest score, the first of
