@@ -32,6 +32,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -198,11 +199,14 @@ func readRanges(ctx context.Context, f io.ReaderAt, size int64, ranges []objects
 		}
 		return parts, nil
 	}
+	// Most reads take less time than to begin a goroutine.
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
-	for i, r := range ranges {
+	next := atomic.Int64{}
+	for range min(readers, len(ranges)) {
 		group.Go(func() (err error) {
-			parts[i], err = readRange(ctx, f, size, r)
+			for i := next.Add(1) - 1; i < int64(len(ranges)) && err == nil; i = next.Add(1) - 1 {
+				parts[i], err = readRange(ctx, f, size, ranges[i])
+			}
 			return err
 		})
 	}
