@@ -106,6 +106,6 @@ test-infra:
 test-e2e: build .venv/ready
 	E2E_BINARY=$(CURDIR)/bin/tiltyard E2E_FUNCTIONS=$(CURDIR)/bin scripts/test-e2e.sh $(ARGS)
 
-.venv/ready: local/e2e/requirements.txt
-	scripts/venv.sh .venv local/e2e/requirements.txt
+.venv/ready: local/e2e/requirements.txt local/e2e/data.txt
+	scripts/venv.sh .venv local/e2e/requirements.txt local/e2e/data.txt
 	@touch $@
