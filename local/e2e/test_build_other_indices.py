@@ -13,6 +13,7 @@ import lancedb.index
 import pyarrow as pa
 import pytest
 from lance.indices import IndexConfig
+from test_maintenance import maintain
 
 from rows import assert_same
 
@@ -126,3 +127,26 @@ def test_lancedb_asks_for_an_index_of_whole_texts(server, outside, space, db):
     for condition in ("contains(text, 'een Café')", "contains(text, 'y8z7')", "contains(text, 'a-b') AND id > 20000", "contains(text, '')", "NOT contains(text, 'e')"):
         want = native.to_table(columns=["id"], filter=condition, use_scalar_index=False)
         assert_same(table.search().where(condition).select(["id"]).to_arrow(), want)
+
+
+def test_maintenance_keeps_the_sizes_of_zones(server, outside, space):
+    """Also those that native Lance was asked for."""
+    place = outside / f"{space}-zones.lance"
+    native = lance.write_dataset(values(0, COUNT), place)
+    native.create_scalar_index("time", IndexConfig("zonemap", {"rows_per_zone": 100}))
+    native.create_scalar_index("s", IndexConfig("bloomfilter", {"number_of_items": 200, "probability": 0.01}))
+    native.insert(values(COUNT, COUNT))
+    wire = server.wire()
+    assert wire.post(f"/v1/table/{space}$t/register", {"location": str(place)}).status == 200
+    maintain(wire, f"{space}$t", indices=True)
+    wire.close()
+    native = lance.dataset(place)
+    zones, filters = (native.stats.index_stats(f"{column}_idx")["indices"] for column in ("time", "s"))
+    assert {x["rows_per_zone"] for x in zones} == {100} and len({x["num_zones"] for x in zones}) == 1, zones
+    assert {(x["number_of_items"], x["probability"]) for x in filters} == {(200, 0.01)}, filters
+    for column in ("time", "s"):
+        assert native.stats.index_stats(f"{column}_idx")["num_unindexed_rows"] == 0
+    for condition in ("time = timestamp '2020-01-05 03:07:00'", "s = '000123'"):
+        scanner = native.scanner(columns=["id"], filter=condition)
+        assert "ScalarIndexQuery" in scanner.explain_plan()
+        assert scanner.to_table().sort_by("id") == native.to_table(columns=["id"], filter=condition, use_scalar_index=False).sort_by("id")

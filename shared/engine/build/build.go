@@ -4,6 +4,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -35,10 +36,14 @@ type Index struct {
 	Name    string
 	Column  string // path of the column
 	Kind    indexmeta.Kind
-	Replace bool             // replaces an index of the same name
-	Text    fulltext.Params  // of an index of texts
-	Vectors ivf.Recipe       // of an index of vectors
-	Watch   func(rows int64) // is called with how many more rows were read; may be nil
+	Replace bool            // replaces an index of the same name
+	Text    fulltext.Params // of an index of texts
+	Vectors ivf.Recipe      // of an index of vectors
+	// ZoneRows is how many rows a zone of an index ZONEMAP has, and Filters are those of an index BLOOMFILTER;
+	// zero is what is usual.
+	ZoneRows int
+	Filters  bloomfilter.Recipe
+	Watch    func(rows int64) // is called with how many more rows were read; may be nil
 }
 
 // A builder builds indices of one kind.
@@ -97,10 +102,13 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.ZoneMap: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			details := pb.ZoneMapIndexDetails{RowsPerZone: zonemap.RowsPerZone, HasNullBitmap: true}
+			size := cmp.Or(n.ZoneRows, zonemap.RowsPerZone)
+			details := pb.ZoneMapIndexDetails{RowsPerZone: uint64(size), HasNullBitmap: true}
 			var e pb.Encoder
 			details.Marshal(&e)
-			b := planZones(d, n, column.Type, zones{build: zonemap.Build, join: zonemap.Join})
+			b := planZones(d, n, column.Type, zones{join: zonemap.Join, build: func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+				return zonemap.Build(ctx, column.Type, size, rows, out)
+			}})
 			b.details = e.B
 			return b, nil
 		},
@@ -108,7 +116,10 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.BloomFilter: {
 		fits: func(column arrow.Field) bool { return bloomfilter.IsHashed(column.Type) }, fitting: "numbers, texts, binaries, dates and times",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return planZones(d, n, column.Type, zones{build: bloomfilter.Build, join: bloomfilter.Join}), nil
+			recipe := cmp.Or(n.Filters, bloomfilter.Usual)
+			return planZones(d, n, column.Type, zones{join: bloomfilter.Join, build: func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+				return bloomfilter.Build(ctx, column.Type, recipe, rows, out)
+			}}), nil
 		},
 	},
 	indexmeta.FM: {

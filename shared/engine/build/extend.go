@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
@@ -24,8 +26,8 @@ func indexLike(x snapshot.Index) Index {
 	return Index{Name: x.Name, Column: x.Columns[0], Kind: x.Kind.Of, Vectors: ivf.Recipe{Kind: x.Kind.Type}}
 }
 
-// Extend implements dataset.Extender. A segment of texts makes the same terms of them, and one of
-// vectors has the same centroids and codes.
+// Extend implements dataset.Extender. A segment of texts makes the same terms of them, one of zones has
+// zones of the same size, and one of vectors has the same centroids and codes.
 func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.Index, like *snapshot.Segment) (dataset.NewIndex, error) {
 	n := indexLike(x)
 	var err error
@@ -35,6 +37,8 @@ func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.In
 		if err == nil {
 			n.Text.DocumentGranularity, err = granularityOf(x)
 		}
+	case indexmeta.ZoneMap, indexmeta.BloomFilter:
+		err = n.zonesLike(ctx, like)
 	case indexmeta.Vector:
 		return extendVectors(ctx, part, n, like)
 	}
@@ -42,6 +46,18 @@ func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.In
 		return dataset.NewIndex{}, err
 	}
 	return n.Resolve(part)
+}
+
+// zonesLike has zones as those of a segment, unless this was never built.
+func (n *Index) zonesLike(ctx context.Context, like *snapshot.Segment) (err error) {
+	switch {
+	case like.IsEmpty():
+	case n.Kind == indexmeta.ZoneMap:
+		n.ZoneRows, err = zonemap.SizeOf(ctx, like)
+	default:
+		n.Filters, err = bloomfilter.RecipeOf(ctx, like)
+	}
+	return err
 }
 
 // granularityOf returns what is a document of an index of texts, which only its entry in the manifest has.

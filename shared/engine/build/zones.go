@@ -15,7 +15,7 @@ import (
 // zones builds an index whose kind summarises rows that follow each other.
 type zones struct {
 	source
-	build func(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error
+	build func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error
 	join  func(ctx context.Context, files []*datafile.File, out index.Output) error
 }
 
@@ -31,7 +31,7 @@ func (z zones) write(ctx context.Context, out index.Output) error {
 	if err != nil {
 		return err
 	}
-	return z.build(ctx, z.kind, rows, out)
+	return z.build(ctx, rows, out)
 }
 
 // Train implements Parts.
@@ -54,7 +54,7 @@ func (z zones) Shard(ctx context.Context, span Span, name string, _ Staged, out 
 	}
 	shard := Shard{Name: name}
 	file := &renamed{Output: out, name: name}
-	if err := z.build(ctx, z.kind, counted(rows, &shard.Rows), file); err != nil {
+	if err := z.build(ctx, counted(rows, &shard.Rows), file); err != nil {
 		return Shard{}, err
 	}
 	shard.Keys, shard.Bytes = file.rows, file.bytes

@@ -20,28 +20,68 @@ import (
 	"tiltyard/shared/lance/datafile"
 )
 
-// What a segment has that Build writes, as in native Lance.
+// A Recipe says which filters a segment has.
+type Recipe struct {
+	Rows        int     // of a zone
+	Probability float64 // of a value that a filter seems to have, and does not
+}
+
+// Usual is the recipe of segments if nothing else is asked for, as in native Lance.
+var Usual = Recipe{Rows: 8192, Probability: 0.00057}
+
+// The names of its numbers in the metadata of the file.
 const (
-	rowsPerZone = 8192
-	probability = 0.00057 // of a value that a filter seems to have, and does not
+	rowsKey        = "bloomfilter_item"
+	probabilityKey = "bloomfilter_probability"
 )
+
+// maxFilterBytes bounds a filter that is built.
+const maxFilterBytes = 4 << 20
+
+// RecipeOf returns the recipe of a segment. It is the usual one if that of the segment makes filters that are
+// too large.
+func RecipeOf(ctx context.Context, files index.Files) (Recipe, error) {
+	metadata, err := zoned.Metadata(ctx, files, lookupFile)
+	return recipeOf(metadata), err
+}
+
+func recipeOf(metadata map[string]string) Recipe {
+	r := Recipe{Rows: zoned.SizeOf(metadata[rowsKey], Usual.Rows), Probability: Usual.Probability}
+	if p, err := strconv.ParseFloat(metadata[probabilityKey], 64); err == nil && p > 0 && p < 1 {
+		r.Probability = p
+	}
+	if r.bits() > 8*maxFilterBytes {
+		return Usual
+	}
+	return r
+}
+
+// bits returns how many bits a filter needs.
+func (r Recipe) bits() float64 {
+	return -8 * float64(r.Rows) / math.Log1p(-math.Pow(r.Probability, 1.0/8))
+}
+
+// filterBytes returns the size of a filter, which is a power of two.
+func (r Recipe) filterBytes() int {
+	return max(1<<bits.Len(uint(math.Ceil(r.bits()/8))-1), blockBytes)
+}
 
 // writtenBytes is about how many bytes of filters are written together.
 const writtenBytes = 4 << 20
 
-// Build writes the file of a segment. Each batch of rows has two columns: values of type t, and the
-// address of each row, ascending. Types without filters are lance.ErrUnsupported.
-func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+// Build writes the file of a segment by a recipe. Each batch of rows has two columns: values of type t, and
+// the address of each row, ascending. Types without filters are lance.ErrUnsupported.
+func Build(ctx context.Context, t arrow.DataType, r Recipe, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
 	if !IsHashed(t) {
 		return fmt.Errorf("%w: a Bloom filter of values of type %s", lance.ErrUnsupported, t)
 	}
-	metadata := arrow.NewMetadata([]string{"bloomfilter_item", "bloomfilter_probability"},
-		[]string{strconv.Itoa(rowsPerZone), strconv.FormatFloat(probability, 'f', -1, 64)})
+	metadata := arrow.NewMetadata([]string{rowsKey, probabilityKey},
+		[]string{strconv.Itoa(r.Rows), strconv.FormatFloat(r.Probability, 'f', -1, 64)})
 	s := &summary{
 		schema: arrow.NewSchema(append(zoned.Fields(),
 			arrow.Field{Name: "has_null", Type: arrow.FixedWidthTypes.Boolean},
 			arrow.Field{Name: "bloom_filter_data", Type: arrow.BinaryTypes.Binary}), &metadata),
-		filter:   make(filter, filterBytes(rowsPerZone, probability)),
+		filter:   make(filter, r.filterBytes()),
 		hasNulls: array.NewBooleanBuilder(arrowmemory.DefaultAllocator),
 		filters:  array.NewBinaryBuilder(arrowmemory.DefaultAllocator, arrow.BinaryTypes.Binary),
 	}
@@ -49,7 +89,7 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 	if s.file, err = out.Create(ctx, lookupFile, s.schema); err != nil {
 		return err
 	}
-	b, err := zoned.Build(ctx, rowsPerZone, rows, s)
+	b, err := zoned.Build(ctx, r.Rows, rows, s)
 	if err != nil {
 		return err
 	}
@@ -64,12 +104,6 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 // follow each other.
 func Join(ctx context.Context, files []*datafile.File, out index.Output) error {
 	return zoned.Join(ctx, files, lookupFile, out)
-}
-
-// filterBytes returns the size of a filter for so many values, which is a power of two.
-func filterBytes(values int, probability float64) int {
-	need := -8 * float64(values) / math.Log(1-math.Pow(probability, 1.0/8)) / 8
-	return max(1<<bits.Len(uint(math.Ceil(need))-1), blockBytes)
 }
 
 // A summary is the filters of zones.

@@ -37,6 +37,30 @@ var Names = []string{"fragment_id", "zone_start", "zone_length"}
 // is 8 billion rows.
 const MaxZones = 1 << 20
 
+// MaxRows bounds the rows of a zone that is built.
+const MaxRows = 1 << 20
+
+// Metadata returns the metadata of the schema of a file.
+func Metadata(ctx context.Context, files index.Files, name string) (map[string]string, error) {
+	file, err := files.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := file.Schema(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return schema.Metadata, nil
+}
+
+// SizeOf returns how many rows a zone has by the metadata of a file, or else what is usual.
+func SizeOf(text string, usual int) int {
+	if size, err := strconv.Atoi(text); err == nil && size > 0 && size <= MaxRows {
+		return size
+	}
+	return usual
+}
+
 // Zones are the zones of a segment.
 type Zones struct {
 	fragments, starts, lengths []uint64

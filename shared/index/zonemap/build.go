@@ -19,22 +19,31 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// RowsPerZone is how many rows a zone of a segment has that Build writes, as in native Lance.
+// RowsPerZone is how many rows a zone has if nothing else is asked for, as in native Lance.
 const RowsPerZone = 8192
 
-// Build writes the file of a segment. Each batch of rows has two columns: values of type t, and the
-// address of each row, ascending. Types that are not index.Sortable are lance.ErrUnsupported.
-func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+// sizeKey is the name in the metadata of the file of how many rows a zone has.
+const sizeKey = "rows_per_zone"
+
+// SizeOf returns how many rows a zone of a segment has.
+func SizeOf(ctx context.Context, files index.Files) (int, error) {
+	metadata, err := zoned.Metadata(ctx, files, lookupFile)
+	return zoned.SizeOf(metadata[sizeKey], RowsPerZone), err
+}
+
+// Build writes the file of a segment with zones of size rows. Each batch of rows has two columns: values of
+// type t, and the address of each row, ascending. Types that are not index.Sortable are lance.ErrUnsupported.
+func Build(ctx context.Context, t arrow.DataType, size int, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
 	if !index.Sortable(t) {
 		return fmt.Errorf("%w: zones of values of type %s", lance.ErrUnsupported, t)
 	}
 	s := newSummary(t)
-	b, err := zoned.Build(ctx, RowsPerZone, rows, s)
+	b, err := zoned.Build(ctx, size, rows, s)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	metadata := arrow.NewMetadata([]string{"rows_per_zone"}, []string{strconv.Itoa(RowsPerZone)})
+	metadata := arrow.NewMetadata([]string{sizeKey}, []string{strconv.Itoa(size)})
 	schema := arrow.NewSchema(append([]arrow.Field{
 		{Name: "min", Type: t, Nullable: true}, {Name: "max", Type: t, Nullable: true},
 		{Name: "null_count", Type: arrow.PrimitiveTypes.Uint32}, {Name: "nan_count", Type: arrow.PrimitiveTypes.Uint32},
