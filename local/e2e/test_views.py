@@ -263,6 +263,75 @@ def test_views_of_pieces_of_texts(house):
     assert {r["id"] for r in pieces.search("New", query_type="fts", fts_columns="text").to_list()} == {9}
 
 
+def function_of(envelope: dict, **more) -> dict:
+    text = base64.b64encode(json.dumps(envelope).encode()).decode()
+    return {"udtf": text, "udtf_sha": hashlib.sha256(text.encode()).hexdigest(), "udtf_name": "f", "udtf_version": "1"} | more
+
+
+def test_chunkers(house):
+    """A view of kind chunker has the pieces of each text, numbered, beside columns of the source, and follows it."""
+    texts = [" ".join(f"w{i}" for i in range(n)) for n in (5000, 0, 3)]
+    source = house.native.create_table("docs", pa.table({"id": pa.array(range(3), pa.int64()), "body": texts, "other": ["x"] * 3}), storage_options=STABLE)
+    house.register("docs")
+    split = {"backend": "builtin", "name": "split_text", "args": {"text": "body", "size": 3, "overlap": 1, "unit": "words"}}
+    query = {"base": {"filter": "id < 9", "columns": {"id": "id", "label": "upper(other)"}}, "source_table": "docs"}
+    columns = schema_text(("id", pa.int64()), ("label", pa.string()), ("text", pa.string()), ("start", pa.int64()))
+    body = {"kind": "chunker", "source_query": json.dumps(query), "output_schema": columns, "udtf_spec": function_of(split), "with_no_data": False}
+    made = house.wire.post("/v1/materialized_view/c/create", body)
+    assert made.status == 201, made.body
+    assert house.job(made.json["job_id"])["job_state"] == "DONE"
+
+    def check():
+        rows = house.remote.open_table("c").search().limit(100_000).to_arrow()
+        assert rows.schema.names == ["__source_row_id", "__child_index", "id", "label", "text", "start"]
+        children = {}
+        for r in rows.to_pylist():
+            children.setdefault(r["__source_row_id"], []).append(r)
+        now = lance.dataset(str(house.folder / "docs.lance")).to_table(with_row_id=True).to_pylist()
+        assert set(children) == {r["_rowid"] for r in now if r["body"] and r["id"] < 9}
+        for r in now:
+            mine = sorted(children.get(r["_rowid"], []), key=lambda c: c["__child_index"])
+            assert [c["__child_index"] for c in mine] == list(range(len(mine)))
+            assert all(c["text"] == r["body"][c["start"]:c["start"] + len(c["text"])] and c["id"] == r["id"] and c["label"] == "X" for c in mine)
+            assert len(mine) == (len(r["body"].split()) // 2 if r["id"] < 9 else 0)
+
+    check()
+    source.add(pa.table({"id": pa.array([4, 10], pa.int64()), "body": ["a b c d e", "f g h"], "other": ["x", "x"]}))
+    source.update(where="id = 2", values={"body": "p q r s t"})
+    source.delete("id = 0")
+    assert house.refresh("c")["mode"] == "incremental"
+    check()
+    assert house.refresh("c")["mode"] == "no_op"
+    limited = house.refresh("c", output_limit=3)
+    assert (limited["mode"], limited["rows_written"]) == ("rebuild", 3)
+    assert sorted((r["id"], r["__child_index"]) for r in house.remote.open_table("c").search().to_list()) == [(2, 0), (4, 0), (4, 1)]
+    assert house.refresh("c")["mode"] == "rebuild"
+    check()
+    simple = body | {"source_query": '{"source_table": "docs"}', "output_schema": schema_text(("text", pa.string()), ("ordinal", pa.int32()))}
+    lines = function_of({"backend": "builtin", "name": "split_lines"}, input_columns=["body"])
+    assert house.job(house.wire.post("/v1/materialized_view/s/create", simple | {"udtf_spec": lines}).json["job_id"])["job_state"] == "DONE"
+    assert {r["text"] for r in house.remote.open_table("s").search().to_list()} == {"a b c d e", "f g h", "p q r s t"}
+    assert house.wire.post("/v1/materialized_view/g/refresh", {"output_limit": 0}).status == 400
+
+
+@pytest.mark.parametrize("envelope, why", [
+    ({"backend": "wasm", "name": "f"}, "backend"),
+    ({"backend": "builtin", "name": "split_atoms", "args": {"text": "name"}}, "no built-in function"),
+    ({"backend": "builtin", "name": "split_text", "args": {"size": 3}}, "lacks the argument text"),
+    ({"backend": "builtin", "name": "split_text", "args": {"text": "name", "size": 3, "odd": 1}}, "does not know"),
+    ({"backend": "builtin", "name": "split_text", "args": {"text": "name", "size": [3]}}, "neither a whole number nor a text"),
+    ({}, "backend"),
+])
+def test_functions_that_do_not_run_here(house, envelope, why):
+    """A view of a function that this service does not run is created, described and dropped; a refresh names what is missing."""
+    body = {"kind": "chunker", "source_query": '{"source_table": "t"}', "output_schema": schema_text(("text", pa.string())), "udtf_spec": function_of(envelope)}
+    assert house.wire.post("/v1/materialized_view/c/create", body).status == 201
+    refused = house.wire.post("/v1/materialized_view/c/refresh", {})
+    assert refused.status == 501 and why in refused.body.decode(), refused.body
+    assert house.wire.post("/v1/materialized_view/c/describe", {}).json["kind"] == "chunker"
+    assert house.wire.post("/v1/materialized_view/c/drop", {}).status == 200
+
+
 def test_foreign_rows_are_rebuilt(house):
     house.remote.create_materialized_view("v", "t", select=["id"])
     house.lend("v")
@@ -299,7 +368,7 @@ def test_namespace_views(house):
     chunker = body | {"kind": "scalar_udtf", "udtf_spec": spec}
     assert house.wire.post("/v1/materialized_view/c/create", chunker).status == 201
     refused = house.wire.post("/v1/materialized_view/c/refresh", {})
-    assert refused.status == 501 and "executor" in refused.body.decode(), refused.body
+    assert refused.status == 501 and "no runtime for functions of the backend" in refused.body.decode(), refused.body
     opaque = body | {"source_query": json.dumps(query | {"column_udfs": [{"udf": "x"}]})}
     assert house.wire.post("/v1/materialized_view/o/create", opaque).status == 201
     refused = house.wire.post("/v1/materialized_view/o/refresh", {})
@@ -411,5 +480,8 @@ def test_views_follow_their_sources(tmp_path):
         job = house.job(described["last_job_id"])
         assert job["job_type"] == "refresh_materialized_view" and job["result"]["mode"] == "incremental", job
         assert not post("/v1/materialized_view/still/describe", {}).json["auto_refresh"]
+        assert post("/v1/materialized_view/v/drop", {}).json == {"warning": "these views read it, and have no source now: up"}
+        assert post("/v1/materialized_view/up/drop", {}).json == {}
+        assert "g, still" in post("/v1/table/t/drop", {}).json["warning"]
     finally:
         house.server.stop()

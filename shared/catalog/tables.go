@@ -38,6 +38,8 @@ type Table struct {
 	UID string
 	// View is nil for a table that is no view.
 	View *stored.View
+	// Dependents are the views that read the table. Those that are gone may be among them.
+	Dependents []stored.Dependent
 }
 
 // table returns the table of a record. A plain view is InvalidInput.
@@ -56,6 +58,7 @@ func (c *Catalog) table(record *stored.Table) (*Table, error) {
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
 		Managed: record.Managed(), Annotated: record.Annotated, Reads: record.Reads, UID: record.UID, View: record.View,
+		Dependents: record.Dependents,
 	}, nil
 }
 

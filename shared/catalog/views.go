@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
@@ -88,12 +89,36 @@ func wantView(record *stored.Table, kind stored.ViewKind) error {
 	return nil
 }
 
-// DropView removes a view of a kind, as [Catalog.DropTable] does a table. Another table of the name is
-// InvalidInput.
-func (c *Catalog) DropView(ctx context.Context, id []string, kind stored.ViewKind) error {
-	_, err := c.drop(ctx, id, func(record *stored.Table) error { return wantView(record, kind) })
-	return err
+// DropView removes a view of a kind, as [Catalog.DropTable] does a table, and returns its table. Another
+// table of the name is InvalidInput.
+func (c *Catalog) DropView(ctx context.Context, id []string, kind stored.ViewKind) (*Table, error) {
+	return c.drop(ctx, id, func(record *stored.Table) error { return wantView(record, kind) })
 }
+
+// DependentsWarning returns a text for the caller who drops the table, about the views that read it and
+// that the caller may see; "" when there are none.
+func (t *Table) DependentsWarning(ctx context.Context) string {
+	if t == nil {
+		return ""
+	}
+	var names []string
+	for _, d := range t.Dependents {
+		if auth.Sees(ctx, auth.Table(d.ID)) {
+			names = append(names, keys.Display(d.ID))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := strings.Join(names[:min(len(names), maxWarned)], ", ")
+	if len(names) > maxWarned {
+		text += fmt.Sprintf(" and %d more", len(names)-maxWarned)
+	}
+	return "these views read it, and have no source now: " + text
+}
+
+// maxWarned is how many views a warning names.
+const maxWarned = 10
 
 // notPlain returns the error for a plain view where a table is needed.
 func notPlain(record *stored.Table) error {

@@ -73,7 +73,8 @@ func (t *Table) withBranches(ctx context.Context) ([]*Table, error) {
 	return all, t.translate(err)
 }
 
-// ExpireVersions is [dataset.Table.ExpireVersions] of the table and of its branches.
+// ExpireVersions is [dataset.Table.ExpireVersions] of the table and of its branches. The spared versions
+// are those of the table.
 func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.CleanupReport, error) {
 	var report dataset.CleanupReport
 	tables, err := t.withBranches(ctx)
@@ -85,6 +86,7 @@ func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.C
 		more, err = one.data.ExpireVersions(ctx, e)
 		report.Versions += more.Versions
 		report.Bytes += more.Bytes
+		e.Spared = nil
 	}
 	return report, t.translate(err)
 }

@@ -171,6 +171,8 @@ type RefreshMaterializedViewRequest struct {
 	SourceVersion *int64 `json:"source_version"`
 	SrcVersion    *int64 `json:"src_version"`          // the same in the words of the Lance Namespace protocol
 	Incarnation   string `json:"expected_incarnation"` // of the view; "" is any
+	// OutputLimit is how many rows of a view of kind chunker are computed at most; nil is any number.
+	OutputLimit *int64 `json:"output_limit"`
 }
 
 // Version returns the source version under either name.
@@ -185,6 +187,9 @@ func (r *RefreshMaterializedViewRequest) Version() *int64 {
 func (r *RefreshMaterializedViewRequest) Validate() error {
 	if r.SourceVersion != nil && r.SrcVersion != nil && *r.SourceVersion != *r.SrcVersion {
 		return Errorf(InvalidInput, "source_version is %d and src_version is %d; they mean the same, so one is enough", *r.SourceVersion, *r.SrcVersion)
+	}
+	if n := r.OutputLimit; n != nil && *n < 1 {
+		return Errorf(InvalidInput, "output_limit is %d; it counts rows from 1", *n)
 	}
 	if v := r.Version(); v != nil && *v < 1 {
 		return Errorf(InvalidInput, "source_version is %d; versions count from 1", *v)
@@ -230,8 +235,10 @@ type ViewProjection struct {
 	Expression string `json:"expression"`
 }
 
-// DropMaterializedViewResponse is an empty object: the view is gone.
-type DropMaterializedViewResponse struct{}
+// DropMaterializedViewResponse means that the view is gone.
+type DropMaterializedViewResponse struct {
+	Warning string `json:"warning,omitempty"` // about views that read it
+}
 
 // ListMaterializedViewsRequest asks for the names of the materialized views in a namespace.
 type ListMaterializedViewsRequest struct {

@@ -117,6 +117,7 @@ type DropTableResponse struct {
 	ID            List[string] `json:"id"`
 	Location      string       `json:"location,omitempty"`
 	Properties    Properties   `json:"properties"`
+	Warning       string       `json:"warning,omitempty"` // about views that read the table
 }
 
 // DeregisterTableRequest asks to forget the name of a table and to keep its data.

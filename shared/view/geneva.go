@@ -27,8 +27,6 @@ const (
 
 	// IsSet is the name of Geneva's column of whether a row was computed.
 	IsSet = "__is_set"
-	// childIndex is the name of the column with the number of a row among those of its source row.
-	childIndex = "__child_index"
 )
 
 // genevaQuery is the query of a view as Geneva writes it, as far as it can be run here.
@@ -84,11 +82,14 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 	if q.Table != "" {
 		d.Source = append(slices.Clone(namespace), q.Table)
 	}
-	if kind != KindQuery {
+	if kind == KindUDTF {
 		d.Missing = fmt.Sprintf("there is no executor for functions of kind %s", kind)
 		return d
 	}
 	query, missing := q.query()
+	if missing == "" && kind == KindChunker {
+		missing = chunks(query, function)
+	}
 	if missing == "" && (d.Source == nil || protocol.CheckID(d.Source) != nil) {
 		missing = "its source_query has no source_table"
 	}
@@ -150,7 +151,7 @@ func GenevaSchema(d *Definition, columns *arrow.Schema, namespace []string, vers
 		fields = append(fields, arrow.Field{Name: selection.SourceRowID, Type: arrow.PrimitiveTypes.Int64, Nullable: true})
 		switch {
 		case d.Kind == KindChunker:
-			fields = append(fields, arrow.Field{Name: childIndex, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+			fields = append(fields, arrow.Field{Name: selection.ChildIndex, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
 		case !columns.HasField(IsSet):
 			fields = append(fields, arrow.Field{Name: IsSet, Type: arrow.FixedWidthTypes.Boolean, Nullable: true})
 		}

@@ -30,6 +30,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/selection"
@@ -150,6 +151,18 @@ func Read(metadata map[string]string) (*Definition, error) {
 	}
 	d.run(form.Query)
 	return d, nil
+}
+
+// ReadFrom is [Read] for the schema of a view, whose query then computes the columns that the view has.
+func ReadFrom(s *schema.Schema) (*Definition, error) {
+	d, err := Read(s.Metadata)
+	if err == nil && d.Kind == KindChunker && d.Query != nil {
+		d.Query.Only = []string{}
+		for _, f := range s.Fields {
+			d.Query.Only = append(d.Query.Only, f.Name)
+		}
+	}
+	return d, err
 }
 
 // run makes a query the one that computes the rows, if it can be read.

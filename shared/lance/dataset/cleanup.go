@@ -51,6 +51,14 @@ type Expiry struct {
 	Before time.Time // when the version after it was made
 	Keep   int       // the newest ones, however old; one is kept at least
 	DryRun bool      // only count
+	// Spared versions stay until [Expiry.SparedBefore] is later than when the version after them was made.
+	Spared       []uint64
+	SparedBefore time.Time
+}
+
+// isOld reports whether a version has to go, when the next one was made at a time.
+func (e Expiry) isOld(version uint64, replaced time.Time) bool {
+	return replaced.Before(e.Before) && (replaced.Before(e.SparedBefore) || !slices.Contains(e.Spared, version))
 }
 
 // ExpireVersions deletes the manifests of old versions. A version begins to age when the next
@@ -72,7 +80,7 @@ func (t *Table) ExpireVersions(ctx context.Context, e Expiry) (CleanupReport, er
 	}
 	var old []objectstore.Info
 	for i, info := range versions {
-		if i >= max(e.Keep, 1) && versions[i-1].Modified.Before(e.Before) && !needed[VersionOf(info)] {
+		if i >= max(e.Keep, 1) && e.isOld(VersionOf(info), versions[i-1].Modified) && !needed[VersionOf(info)] {
 			report.add(info, manifest.VersionsDir)
 			old = append(old, info)
 		}

@@ -15,5 +15,6 @@ func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*pr
 	return &protocol.DropTableResponse{
 		TransactionID: s.changed(ctx, "drop-table", gone.ID, nil),
 		ID:            gone.ID, Location: gone.Location.URI, Properties: gone.Properties,
+		Warning: gone.DependentsWarning(ctx),
 	}, nil
 }

@@ -62,10 +62,11 @@ func describe(definition *view.Definition, d *dataset.Dataset) *protocol.Describ
 
 // DropMaterialized removes a view with its rows.
 func (s *Service) DropMaterialized(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DropMaterializedViewResponse, error) {
-	if err := s.tables.Names.DropView(ctx, req.ID, stored.Materialized); err != nil {
+	gone, err := s.tables.Names.DropView(ctx, req.ID, stored.Materialized)
+	if err != nil {
 		return nil, err
 	}
-	return &protocol.DropMaterializedViewResponse{}, nil
+	return &protocol.DropMaterializedViewResponse{Warning: gone.DependentsWarning(ctx)}, nil
 }
 
 // ListMaterialized returns the names of the materialized views in a namespace.

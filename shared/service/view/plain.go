@@ -88,7 +88,7 @@ func describePlain(id []string, view *stored.View) (*protocol.DescribeViewRespon
 
 // DropPlain removes a view. Its source stays as it is.
 func (s *Service) DropPlain(ctx context.Context, req *protocol.ViewRequest) (*protocol.DropViewResponse, error) {
-	if err := s.tables.Names.DropView(ctx, req.ID, stored.Plain); err != nil {
+	if _, err := s.tables.Names.DropView(ctx, req.ID, stored.Plain); err != nil {
 		return nil, err
 	}
 	return &protocol.DropViewResponse{}, nil

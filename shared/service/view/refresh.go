@@ -33,13 +33,16 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	if err := definition.Check(); err != nil {
 		return nil, err
 	}
+	if req.OutputLimit != nil && definition.Kind != view.KindChunker {
+		return nil, protocol.Errorf(protocol.InvalidInput, "output_limit is for views of kind chunker, and the view is of kind %s", definition.Kind)
+	}
 	v := found.View
 	if v == nil {
 		if v, err = s.tables.Names.AdoptView(ctx, found, catalog.NewView{Source: definition.Source, Digest: definition.Digest(), Auto: definition.Auto}); err != nil {
 			return nil, err
 		}
 	}
-	id, err := s.begin(ctx, req.ID, v, definition, refresh.Order{Full: req.Full, SourceVersion: req.Version(), Incarnation: req.Incarnation})
+	id, err := s.begin(ctx, req.ID, v, definition, refresh.Order{Full: req.Full, SourceVersion: req.Version(), Incarnation: req.Incarnation, OutputLimit: req.OutputLimit})
 	if err != nil {
 		return nil, err
 	}

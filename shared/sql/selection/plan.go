@@ -3,6 +3,7 @@ package selection
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,13 @@ const (
 	rowID       = "_rowid"
 	inputPrefix = "__input_" // columns that computed columns of a view read
 )
+
+// ChildIndex is the name of the column with the number of a value among those of its source row, from
+// 0, of a query whose values are spread.
+const ChildIndex = "__child_index"
+
+// ordinal is the field of the values of functions with that number.
+const ordinal = "ordinal"
 
 // A Plan is a query over the columns of its source. It is safe for concurrent use.
 type Plan struct {
@@ -43,7 +51,7 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	if q.Limit != nil && *q.Limit > math.MaxInt64 {
 		return nil, refused("LIMIT %d is more than %d", *q.Limit, math.MaxInt64)
 	}
-	p := &Plan{Query: &Query{Source: q.Source, Each: q.Each, Limit: q.Limit}}
+	p := &Plan{Query: &Query{Source: q.Source, Each: q.Each, Limit: q.Limit, Spread: q.Spread}}
 	rows, read := source, map[string]bool{}
 	if q.Each != nil {
 		var err error
@@ -55,13 +63,9 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 		}
 		rows = p.Each.Rows
 	}
-	columns := q.Columns
-	if columns == nil {
-		for _, f := range rows.Fields() {
-			if f.Name != SourceRowID {
-				columns = append(columns, Column{Name: f.Name, Expr: syntax.Identifier(f.Name)})
-			}
-		}
+	columns, err := q.columns(p.Each, rows)
+	if err != nil {
+		return nil, err
 	}
 	var fields []arrow.Field
 	seen := map[string]bool{}
@@ -113,6 +117,36 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	metadata := lineage.metadata(source)
 	p.Schema = arrow.NewSchema(fields, &metadata)
 	return p, nil
+}
+
+// columns returns the columns of the answer, over the rows that x makes.
+func (q *Query) columns(x *Expansion, rows *arrow.Schema) ([]Column, error) {
+	columns := slices.Clone(q.Columns)
+	if columns == nil {
+		for _, f := range rows.Fields() {
+			if f.Name != SourceRowID && !(q.Spread && f.Name == q.Each.Name) {
+				columns = append(columns, Column{Name: f.Name, Expr: syntax.Identifier(f.Name)})
+			}
+		}
+	}
+	if q.Spread {
+		value, ok := x.Value().Type.(*arrow.StructType)
+		if !ok {
+			return nil, refused("the values in FROM are of type %s and not structs, so they do not have columns", x.Value().Type)
+		}
+		for _, f := range value.Fields() {
+			if !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == f.Name }) {
+				columns = append(columns, Column{Name: f.Name, Expr: syntax.Identifier(q.Each.Name) + "." + syntax.Identifier(f.Name)})
+			}
+		}
+	}
+	if q.Spread && slices.ContainsFunc(x.Value().Type.(*arrow.StructType).Fields(), func(f arrow.Field) bool { return f.Name == ordinal }) {
+		columns = append(columns, Column{Name: ChildIndex, Expr: syntax.Identifier(q.Each.Name) + "." + ordinal})
+	}
+	if q.Only != nil {
+		columns = slices.DeleteFunc(columns, func(c Column) bool { return !slices.Contains(q.Only, c.Name) })
+	}
+	return columns, nil
 }
 
 func isReserved(name string) bool {

@@ -29,6 +29,12 @@ type Query struct {
 	Columns []Column // nil for *: all columns of the table
 	Filter  string   // "" for all rows
 	Limit   *uint64  // nil for any number of rows
+
+	// Spread gives the fields of the values of Each, which are structs, columns of their own behind the
+	// others, unless one of those has the name. No query says so in SQL.
+	Spread bool
+	// Only lists the columns of the answer that are wanted; nil for all.
+	Only []string
 }
 
 // A Column is a column of the answer.

@@ -26,6 +26,7 @@ type change struct {
 	*target
 	view     *dataset.Dataset
 	progress Progress
+	limit    *int64 // as in Order
 
 	held memory.Hold // memory of sets of rows, until the plan is dropped
 }
@@ -64,6 +65,9 @@ func (c *change) replacement(ctx context.Context, s state, full bool, mark view.
 		mode, rows, most = modeRebuild, nil, math.MaxInt64
 		if c.query.Limit != nil {
 			most = int64(*c.query.Limit)
+		}
+		if c.limit != nil {
+			most = min(most, *c.limit)
 		}
 		r.Delete, err = c.all(ctx)
 	}

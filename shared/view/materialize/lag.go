@@ -21,21 +21,27 @@ type Lag struct {
 	Refreshed time.Time // zero: never, as far as is known
 }
 
+// Shown returns what the rows of a view show, nil when they are not as a refresh left them.
+func Shown(ctx context.Context, t *engine.Table) (*view.Watermark, error) {
+	s, err := engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (state, error) { return stateOf(ctx, t, d) })
+	return s.mark, err
+}
+
 // Behind returns how far a view is behind the newest version of its source, nil when there is nothing to
 // show.
 func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
-	s, err := engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (state, error) { return stateOf(ctx, t, d) })
+	mark, err := Shown(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	return engine.Read(ctx, o.Source, nil, func(ctx context.Context, newest *dataset.Dataset) (*Lag, error) {
 		lag := &Lag{Source: newest.Version(), Of: newest.CountRows(), Since: newest.Manifest().Time()}
-		if s.mark == nil {
+		if mark == nil {
 			lag.Rows = lag.Of
 			return lag, nil
 		}
-		lag.Refreshed = s.mark.At
-		if s.mark.Source == newest.Version() && s.mark.SourceTS == uint64(newest.Manifest().Time().UnixNano()) {
+		lag.Refreshed = mark.At
+		if mark.Source == newest.Version() && mark.SourceTS == uint64(newest.Manifest().Time().UnixNano()) {
 			return nil, nil
 		}
 		plan, err := o.Query.Plan(ctx, newest.Schema().BlobValues())
@@ -44,7 +50,7 @@ func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 		}
 		c := change{target: &target{source: o.Source, version: newest, plan: plan, query: o.Query}}
 		isEmpty := false
-		err = c.sinceShown(ctx, s.mark, func(_ context.Context, rows *difference.Rows) error {
+		err = c.sinceShown(ctx, mark, func(_ context.Context, rows *difference.Rows) error {
 			isEmpty = rows.IsEmpty()
 			lag.Rows = int64(rows.Gone.GetCardinality() + rows.Fresh.GetCardinality() + rows.Changed.GetCardinality())
 			return nil
@@ -52,7 +58,7 @@ func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 		if isEmpty || err != nil && !errors.Is(err, errRebuild) {
 			return nil, err
 		}
-		lag.Since, err = c.firstChange(ctx, s.mark)
+		lag.Since, err = c.firstChange(ctx, mark)
 		return lag, err
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/view"
@@ -52,8 +53,12 @@ type Order struct {
 	Source        *engine.Table
 	SourceVersion *int64 // nil is the newest
 	Full          bool   // compute all rows
-	// Check is asked before each commit whether the metadata of the view still defines it.
-	Check    func(metadata map[string]string) error
+	// Limit is how many rows are computed at most, in the order of the rows of the source; nil is any
+	// number. With a limit all rows are computed, and by the next refresh again: the view then does not
+	// show a version of its source.
+	Limit *int64
+	// Check is asked before each commit whether the schema of the view still defines it.
+	Check    func(s *schema.Schema) error
 	Progress Progress
 }
 
@@ -85,18 +90,22 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result
 	mark := view.Watermark{Source: to.version.Version(), SourceTS: uint64(to.version.Manifest().Time().UnixNano()), At: to.version.Now()}
 	mode := ""
 	done, err := as.Replace(ctx, func(ctx context.Context, newest *dataset.Dataset) (r dataset.Replacement, err error) {
-		if err := o.Check(newest.Schema().Metadata); err != nil {
+		if err := o.Check(newest.Schema()); err != nil {
 			return r, err
 		}
 		state, err := stateOf(ctx, t, newest)
 		if err != nil {
 			return r, err
 		}
-		c := change{target: to, view: newest, progress: o.Progress}
-		if mode, r, err = c.replacement(ctx, state, o.Full, mark); err != nil {
+		c := change{target: to, view: newest, progress: o.Progress, limit: o.Limit}
+		if mode, r, err = c.replacement(ctx, state, o.Full || o.Limit != nil, mark); err != nil {
 			return r, err
 		}
-		r.Properties = mark.Properties()
+		if o.Limit == nil {
+			r.Properties = mark.Properties()
+		} else {
+			r.Properties = map[string]string{}
+		}
 		r.Properties[modeProperty] = mode
 		return r, nil
 	})
@@ -111,7 +120,9 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result
 			return Result{}, err
 		}
 		mode = made.Properties[modeProperty]
-		mark, _ = view.WatermarkOf(made.Properties)
+		if made, ok := view.WatermarkOf(made.Properties); ok {
+			mark = made
+		}
 	}
 	version, err := stamp(ctx, t)
 	return Result{mode, done.Inserted + done.Updated, mark.Source, version}, err

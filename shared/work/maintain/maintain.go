@@ -7,7 +7,7 @@
 //     the table, except for the fragments that they share with it, which would be copied;
 //   - folding gives the rows that an index does not cover a segment of it, and puts one segment in the
 //     place of several small ones, so that searches need not scan those rows;
-//   - cleanup deletes versions that were replaced long ago, unless a tag or a branch needs
+//   - cleanup deletes versions that were replaced long ago, unless a tag, a branch or a view needs
 //     them, and then the files that no version refers to.
 //
 // Writers come first: a compaction that conflicts with a writer gives up. Cleanup deletes no file
@@ -25,13 +25,17 @@ import (
 	"slices"
 	"time"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/view"
+	"tiltyard/shared/view/materialize"
 )
 
 // A Keeper compacts and cleans up tables.
@@ -229,7 +233,11 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 
 func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progress) error {
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (dataset.CleanupReport, error) {
-		return t.ExpireVersions(ctx, k.expiry(order, false))
+		expiry, err := k.expiry(ctx, r.Object(), order, false)
+		if err != nil {
+			return dataset.CleanupReport{}, err
+		}
+		return t.ExpireVersions(ctx, expiry)
 	})
 	if err != nil {
 		return err
@@ -240,8 +248,52 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 	return r.Checkpoint(ctx, at)
 }
 
-func (k *Keeper) expiry(order Order, dry bool) dataset.Expiry {
-	return dataset.Expiry{Before: k.Now().Add(-max(order.Retention, MinRetention)), Keep: order.Keep, DryRun: dry}
+// sparedFor is how long a version stays because a view shows it: a refresh compares it with a newer one,
+// and without it has to compute all rows.
+const sparedFor = 30 * 24 * time.Hour
+
+func (k *Keeper) expiry(ctx context.Context, id []string, order Order, dry bool) (dataset.Expiry, error) {
+	now := k.Now()
+	expiry := dataset.Expiry{
+		Before: now.Add(-max(order.Retention, MinRetention)), Keep: order.Keep, DryRun: dry, SparedBefore: now.Add(-sparedFor),
+	}
+	found, err := k.Tables.Names.Table(ctx, id)
+	if err != nil {
+		return expiry, err
+	}
+	for _, d := range found.Dependents {
+		version, err := k.shown(ctx, d)
+		if err != nil {
+			return expiry, err
+		}
+		if version > 0 {
+			expiry.Spared = append(expiry.Spared, version)
+		}
+	}
+	return expiry, nil
+}
+
+// shown returns the version of its source that a view shows, 0 when it shows none.
+func (k *Keeper) shown(ctx context.Context, d stored.Dependent) (uint64, error) {
+	if d.Kind != stored.Materialized {
+		return 0, nil
+	}
+	ctx = auth.Unlimited(ctx)
+	found, err := k.Tables.Names.Table(ctx, d.ID)
+	if err == nil && (found.View == nil || found.View.UID != d.UID) {
+		return 0, nil
+	}
+	var mark *view.Watermark
+	if err == nil {
+		mark, err = materialize.Shown(ctx, k.Tables.At(found))
+	}
+	switch {
+	case ctx.Err() != nil || protocol.HasCode(err, protocol.ServiceUnavailable):
+		return 0, err
+	case err != nil || mark == nil: // a view that is gone or damaged does not keep its source from being cleaned up
+		return 0, nil
+	}
+	return mark.Source, nil
 }
 
 func (k *Keeper) sweep(ctx context.Context, r *job.Run, at *progress) error {
@@ -295,7 +347,11 @@ func (k *Keeper) DryRun(ctx context.Context, id []string, order Order) (Report, 
 	if !order.Cleanup {
 		return report, nil
 	}
-	if report.Cleaned, err = table.ExpireVersions(ctx, k.expiry(order, true)); err != nil {
+	expiry, err := k.expiry(ctx, id, order, true)
+	if err != nil {
+		return report, err
+	}
+	if report.Cleaned, err = table.ExpireVersions(ctx, expiry); err != nil {
 		return report, err
 	}
 	orphans, err := table.DeleteOrphans(ctx, k.Now().Add(-k.fileAge()), true, func(int) error { return ctx.Err() })

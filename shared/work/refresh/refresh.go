@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
@@ -36,6 +37,7 @@ type Order struct {
 	// SourceVersion is the version of the source to show; nil is the newest.
 	SourceVersion *int64 `json:"source_version,omitempty"`
 	Incarnation   string `json:"expected_incarnation,omitempty"` // "" is any
+	OutputLimit   *int64 `json:"output_limit,omitempty"`         // as in materialize.Order
 }
 
 // Refresh returns the kind of job that refreshes a view.
@@ -88,7 +90,7 @@ func (f *refresher) refresh(ctx context.Context) (materialize.Result, error) {
 // refreshTable refreshes the table of the view.
 func (f *refresher) refreshTable(ctx context.Context, t *engine.Table) (materialize.Result, error) {
 	d, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
-		return f.definition(d.Schema().Metadata)
+		return f.definition(d.Schema())
 	})
 	if err == nil {
 		err = d.Check()
@@ -104,9 +106,9 @@ func (f *refresher) refreshTable(ctx context.Context, t *engine.Table) (material
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
 	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
 	return materialize.Refresh(ctx, t, as, materialize.Order{
-		Query: d.Query, Source: f.on.At(found), SourceVersion: f.order.SourceVersion, Full: f.order.Full,
-		Check: func(metadata map[string]string) error {
-			_, err := f.definition(metadata)
+		Query: d.Query, Source: f.on.At(found), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,
+		Check: func(s *schema.Schema) error {
+			_, err := f.definition(s)
 			return err
 		},
 		Progress: func(read, total, made int64) { f.run.Progress(job.Progress{Done: read, Total: total, Rows: made}) },
@@ -124,15 +126,15 @@ func missingSource(err error) error {
 	}
 }
 
-// definition returns the definition in the metadata of the view, if it is the one of the order.
-func (f *refresher) definition(metadata map[string]string) (*view.Definition, error) {
-	definition, err := view.Read(metadata)
+// definition returns the definition in the schema of the view, if it is the one of the order.
+func (f *refresher) definition(s *schema.Schema) (*view.Definition, error) {
+	definition, err := view.ReadFrom(s)
 	switch {
 	case err != nil:
 		return nil, err
 	case definition.Digest() != f.order.Digest:
 		return nil, protocol.Errorf(protocol.InvalidInput, "the definition of the view has changed since its refresh was asked for; refresh it again")
-	case f.order.Incarnation != "" && metadata[view.IncarnationKey] != f.order.Incarnation:
+	case f.order.Incarnation != "" && s.Metadata[view.IncarnationKey] != f.order.Incarnation:
 		return nil, protocol.Errorf(protocol.TableNotFound, "the view was dropped and created again: its incarnation is not the expected one")
 	}
 	return definition, nil

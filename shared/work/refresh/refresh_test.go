@@ -205,6 +205,7 @@ var altered = []int64{4, 5, 6, 9, 10, 11, 12, 102, 108}
 
 const (
 	query = "SELECT id FROM s WHERE id > 3"
+	lines = "SELECT id FROM s, split_lines(cast(id AS string)) AS line WHERE id > 3"
 	twice = "SELECT id FROM s, UNNEST(pair) AS item WHERE id > 3" // each row twice
 )
 
@@ -218,7 +219,7 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 		query string
 		full  bool
 		want  []int64
-	}{{query, false, altered}, {query, true, altered}, {twice, false, both}} {
+	}{{query, false, altered}, {query, true, altered}, {twice, false, both}, {lines, false, altered}} {
 		for _, fault := range faults {
 			for n, more := 1, true; more; n++ {
 				t.Run(fmt.Sprintf("%s, full %v crash %v lost %v request %d", c.query, c.full, fault.Crash, fault.Lost, n), func(t *testing.T) {
