@@ -263,6 +263,21 @@ def test_views_of_pieces_of_texts(house):
     assert {r["id"] for r in pieces.search("New", query_type="fts", fts_columns="text").to_list()} == {9}
 
 
+def test_views_of_items_in_json(house):
+    """A view has a row for each item of an array within a text, and follows it."""
+    texts = ['{"order": {"items": [{"n": 1}, {"n": 2}]}}', '{"order": {}}', "no JSON", None]
+    source = house.native.create_table("docs", pa.table({"id": pa.array(range(4), pa.int64()), "body": texts}), storage_options=STABLE)
+    house.register("docs")
+    query = "SELECT id, c.text, c.ordinal FROM docs, json_rows(body, 'order.items') AS c"
+    made = house.wire.post("/v1/materialized_view/j/create", {"query": query})
+    assert made.status == 202 and house.job(made.json["job_id"])["job_state"] == "DONE", made.body
+    source.update(where="id = 1", values={"body": '{"order": {"items": ["x"]}}'})
+    assert house.refresh("j")["mode"] == "incremental"
+    rows = [(r["id"], r["ordinal"], r["text"]) for r in house.remote.open_table("j").search().to_list()]
+    assert sorted(rows) == [(0, 0, '{"n": 1}'), (0, 1, '{"n": 2}'), (1, 0, '"x"')]
+    assert house.remote.open_materialized_view("j").definition.query == query
+
+
 def function_of(envelope: dict, **more) -> dict:
     text = base64.b64encode(json.dumps(envelope).encode()).decode()
     return {"udtf": text, "udtf_sha": hashlib.sha256(text.encode()).hexdigest(), "udtf_name": "f", "udtf_version": "1"} | more
@@ -311,7 +326,11 @@ def test_chunkers(house):
     lines = function_of({"backend": "builtin", "name": "split_lines"}, input_columns=["body"])
     assert house.job(house.wire.post("/v1/materialized_view/s/create", simple | {"udtf_spec": lines}).json["job_id"])["job_state"] == "DONE"
     assert {r["text"] for r in house.remote.open_table("s").search().to_list()} == {"a b c d e", "f g h", "p q r s t"}
-    assert house.wire.post("/v1/materialized_view/g/refresh", {"output_limit": 0}).status == 400
+    assert house.wire.post("/v1/materialized_view/s/refresh", {"output_limit": 0}).status == 400
+    large = simple | {"udtf_spec": function_of({"backend": "other", "code": "x" * (2 << 20)}), "with_no_data": True}
+    assert house.wire.post("/v1/materialized_view/large/create", large).status == 201
+    assert house.wire.post("/v1/materialized_view/large/refresh", {}).status == 501
+    assert house.wire.post("/v1/materialized_view/larger/create", large | {"source_query": "x" * (2 << 20)}).status == 400
 
 
 @pytest.mark.parametrize("envelope, why", [

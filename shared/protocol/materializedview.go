@@ -8,6 +8,14 @@ import (
 	"math"
 )
 
+// MaxViewBody is how many bytes a request that creates a materialized view has at most. Most of them may
+// be those of a function.
+const MaxViewBody = 16 << 20
+
+// maxViewText bounds each text of a definition that is kept in the metadata of the view, which every
+// reader of the table reads.
+const maxViewText = 1 << 20
+
 // CreateMaterializedViewRequest asks for a table whose rows a definition computes. It has two forms:
 // with Kind that of the Lance Namespace protocol, and with Query that of LanceDB clients.
 type CreateMaterializedViewRequest struct {
@@ -75,6 +83,11 @@ func (r *CreateMaterializedViewRequest) Validate() error {
 	if (r.Query == "") == (r.Kind == "") {
 		return Errorf(InvalidInput, "a request to create a materialized view has either kind or query")
 	}
+	for field, text := range map[string]string{"query": r.Query, "source_query": r.SourceQuery, "output_schema": r.OutputSchema} {
+		if len(text) > maxViewText {
+			return Errorf(InvalidInput, "%s has %d bytes; at most %d are allowed", field, len(text), maxViewText)
+		}
+	}
 	if r.IsQuery() {
 		return nil
 	}
@@ -114,6 +127,9 @@ func (u *UDTFSpec) validate(kind ViewKind) error {
 			return err
 		}
 	}
+	if n := u.textBytes(); n > maxViewText {
+		return Errorf(InvalidInput, "udtf_spec has %d bytes beside udtf; at most %d are allowed", n, maxViewText)
+	}
 	if _, err := base64.StdEncoding.DecodeString(u.UDTF); err != nil {
 		return Errorf(InvalidInput, "udtf_spec.udtf is not base64: %w", err)
 	}
@@ -132,6 +148,15 @@ func (u *UDTFSpec) validate(kind ViewKind) error {
 		return Errorf(InvalidInput, "udtf_spec.memory is %g; it counts bytes", *m)
 	}
 	return nil
+}
+
+// textBytes returns how many bytes the fields beside the envelope take.
+func (u *UDTFSpec) textBytes() int {
+	n := len(u.Name) + len(u.Version) + len(u.PartitionBy) + len(u.PartitionByIndexedColumn) + len(u.ErrorHandling) + len(u.Manifest) + len(u.ManifestChecksum)
+	for _, column := range u.InputColumns {
+		n += len(column)
+	}
+	return n
 }
 
 // CreateMaterializedViewResponse is the answer in either form. LanceDB clients take 202 for a view

@@ -30,7 +30,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/selection"
@@ -153,12 +152,12 @@ func Read(metadata map[string]string) (*Definition, error) {
 	return d, nil
 }
 
-// ReadFrom is [Read] for the schema of a view, whose query then computes the columns that the view has.
-func ReadFrom(s *schema.Schema) (*Definition, error) {
-	d, err := Read(s.Metadata)
+// ReadFrom is [Read] for a version of a view. The query then computes the columns that the view has.
+func ReadFrom(table *dataset.Dataset) (*Definition, error) {
+	d, err := Read(table.Schema().Metadata)
 	if err == nil && d.Kind == KindChunker && d.Query != nil {
 		d.Query.Only = []string{}
-		for _, f := range s.Fields {
+		for _, f := range table.Schema().Fields {
 			d.Query.Only = append(d.Query.Only, f.Name)
 		}
 	}

@@ -62,7 +62,7 @@ type span struct {
 }
 
 // Functions are the built-in functions, by name.
-var Functions = []*Function{splitLines, splitMarkdown, splitSentences, splitText}
+var Functions = []*Function{jsonRows, splitLines, splitMarkdown, splitSentences, splitText}
 
 // Find returns the function of a name, and nil if there is none.
 func Find(name string) *Function {

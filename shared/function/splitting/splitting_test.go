@@ -1,6 +1,7 @@
 package splitting
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +50,16 @@ func TestPieces(t *testing.T) {
 		{"split_sentences", "One. Two (yes?) \"Three!\"  four e.g. five. 6.", nil, []string{"One. ", "Two (yes?) ", "\"Three!\"  four e.g. five. ", "6."}},
 		{"split_sentences", "一。二！」三", nil, []string{"一。", "二！」", "三"}},
 		{"split_sentences", "a heading\n\nthen text", nil, []string{"a heading\n\n", "then text"}},
+		{"json_rows", ` [1, "a,]\"" ,{"b":[2]},[ ], null ]`, nil, []string{"1", `"a,]\""`, `{"b":[2]}`, "[ ]", "null"}},
+		{"json_rows", `{"x":{"items":[0]},"order":{"n":"}","it\u0065ms" : [ {"p":1.5e3} ,2]},"order":{"items":[3]}}`, []any{"order.items"}, []string{`{"p":1.5e3}`, "2"}},
+		{"json_rows", `{"order":{"items":3}}`, []any{"order.items"}, nil},
+		{"json_rows", `{"order":[1]}`, []any{"order.items"}, nil},
+		{"json_rows", `{"a":[1]}`, []any{"b"}, nil},
+		{"json_rows", `{}`, []any{"b"}, nil},
+		{"json_rows", `[]`, nil, nil},
+		{"json_rows", `7`, nil, nil},
+		{"json_rows", `[1, 2`, nil, nil},
+		{"json_rows", ``, nil, nil},
 		{"split_markdown", "before\n# A #\nx\n## B\n```\n# no\n```\n### C\n# D\n####### no\n    # no", nil, []string{
 			"before\n", "A: # A #\nx\n", "A/B: ## B\n```\n# no\n```\n", "A/B/C: ### C\n", "D: # D\n####### no\n    # no",
 		}},
@@ -76,6 +87,8 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 		{"split_text", []any{"8"}, "not a constant of type int64"},
 		{"split_text", []any{int64(8), nil}, "not a constant"},
 		{"split_lines", []any{int64(1)}, "at most 0"},
+		{"json_rows", []any{"a..b"}, "empty name"},
+		{"json_rows", []any{int64(1)}, "not a constant"},
 	} {
 		if _, err := Find(c.name).With(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s%v: got %v, want an error about %s", c.name, c.args, err, c.want)
@@ -89,7 +102,7 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 // Pieces lie in the text where they say, in order, no cluster is cut, and those that do not overlap are
 // the text when they are put together.
 func FuzzSplit(f *testing.F) {
-	for _, seed := range []string{"", "One. Two!\n\n# A\r\n## B\n", "e\u0301👩‍👩‍👧🇩🇪🇫🇷 क्ष ไทย. \u0301x", "\xff\xfe.\xcc \xcc\x81", "``` \n# x\n~~~~\n# y", "a. \u0301B? \u200dC 。\u0301x"} {
+	for _, seed := range []string{"", "One. Two!\n\n# A\r\n## B\n", "e\u0301👩‍👩‍👧🇩🇪🇫🇷 क्ष ไทย. \u0301x", "\xff\xfe.\xcc \xcc\x81", `[1,"a\"]",{"b":[]}]`, "``` \n# x\n~~~~\n# y", "a. \u0301B? \u200dC 。\u0301x"} {
 		f.Add(seed, int64(3), int64(1), uint8(0))
 		f.Add(seed, int64(1), int64(0), uint8(1))
 	}
@@ -122,6 +135,10 @@ func FuzzSplit(f *testing.F) {
 				last, ordinal = c.Start, ordinal+1
 				joined += c.Text
 			}
+			if fn == jsonRows {
+				checkItems(t, text, joined)
+				continue
+			}
 			if fn.Name == "split_lines" || fn.Name == "split_text" && overlap > 0 {
 				continue
 			}
@@ -132,12 +149,30 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
+// checkItems checks the items of a text that is an array against those that package json finds.
+func checkItems(t *testing.T, text, joined string) {
+	var items []json.RawMessage
+	if json.Unmarshal([]byte(text), &items) != nil {
+		items = nil
+	}
+	want := ""
+	for _, item := range items {
+		want += string(item)
+	}
+	if joined != want {
+		t.Fatalf("json_rows of %q: the pieces are %q, want %q", text, joined, want)
+	}
+}
+
 // A consumer may stop after any piece.
 func TestSplittersStop(t *testing.T) {
-	const text = "# A\nOne. Two.\n# B\nThree. Four."
 	for _, fn := range Functions {
+		text, args := "# A\nOne. Two.\n# B\nThree. Four.", []any{int64(2)}[:min(len(fn.Params), 1)]
+		if fn == jsonRows {
+			text, args = "[1,2,3]", nil
+		}
 		for most := 1; most < 6; most++ {
-			split, err := fn.With([]any{int64(2)}[:min(len(fn.Params), 1)]...)
+			split, err := fn.With(args...)
 			if err != nil {
 				t.Fatal(err)
 			}

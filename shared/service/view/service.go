@@ -30,7 +30,7 @@ func New(tables tables.Tables, keys *sealing.KeyFile) *Service {
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
-		httpapi.JSON("CreateMaterializedView", s.CreateMaterialized),
+		httpapi.JSON("CreateMaterializedView", s.CreateMaterialized).Within(protocol.MaxViewBody),
 		httpapi.JSON("RefreshMaterializedView", s.RefreshMaterialized),
 		httpapi.JSON("RefreshTable", s.RefreshMaterialized),
 		httpapi.JSON("DescribeMaterializedView", s.DescribeMaterialized),

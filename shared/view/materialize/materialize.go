@@ -19,7 +19,6 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/view"
@@ -58,7 +57,7 @@ type Order struct {
 	// show a version of its source.
 	Limit *int64
 	// Check is asked before each commit whether the schema of the view still defines it.
-	Check    func(s *schema.Schema) error
+	Check    func(d *dataset.Dataset) error
 	Progress Progress
 }
 
@@ -90,7 +89,7 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result
 	mark := view.Watermark{Source: to.version.Version(), SourceTS: uint64(to.version.Manifest().Time().UnixNano()), At: to.version.Now()}
 	mode := ""
 	done, err := as.Replace(ctx, func(ctx context.Context, newest *dataset.Dataset) (r dataset.Replacement, err error) {
-		if err := o.Check(newest.Schema()); err != nil {
+		if err := o.Check(newest); err != nil {
 			return r, err
 		}
 		state, err := stateOf(ctx, t, newest)

@@ -37,7 +37,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	}
 	at := f.on.At(found)
 	definition, err := engine.Read(ctx, at, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
-		return view.ReadFrom(d.Schema())
+		return view.ReadFrom(d)
 	})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
@@ -90,7 +89,7 @@ func (f *refresher) refresh(ctx context.Context) (materialize.Result, error) {
 // refreshTable refreshes the table of the view.
 func (f *refresher) refreshTable(ctx context.Context, t *engine.Table) (materialize.Result, error) {
 	d, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
-		return f.definition(d.Schema())
+		return f.definition(d)
 	})
 	if err == nil {
 		err = d.Check()
@@ -107,8 +106,8 @@ func (f *refresher) refreshTable(ctx context.Context, t *engine.Table) (material
 	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
 	return materialize.Refresh(ctx, t, as, materialize.Order{
 		Query: d.Query, Source: f.on.At(found), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,
-		Check: func(s *schema.Schema) error {
-			_, err := f.definition(s)
+		Check: func(d *dataset.Dataset) error {
+			_, err := f.definition(d)
 			return err
 		},
 		Progress: func(read, total, made int64) { f.run.Progress(job.Progress{Done: read, Total: total, Rows: made}) },
@@ -127,14 +126,14 @@ func missingSource(err error) error {
 }
 
 // definition returns the definition in the schema of the view, if it is the one of the order.
-func (f *refresher) definition(s *schema.Schema) (*view.Definition, error) {
-	definition, err := view.ReadFrom(s)
+func (f *refresher) definition(d *dataset.Dataset) (*view.Definition, error) {
+	definition, err := view.ReadFrom(d)
 	switch {
 	case err != nil:
 		return nil, err
 	case definition.Digest() != f.order.Digest:
 		return nil, protocol.Errorf(protocol.InvalidInput, "the definition of the view has changed since its refresh was asked for; refresh it again")
-	case f.order.Incarnation != "" && s.Metadata[view.IncarnationKey] != f.order.Incarnation:
+	case f.order.Incarnation != "" && d.Schema().Metadata[view.IncarnationKey] != f.order.Incarnation:
 		return nil, protocol.Errorf(protocol.TableNotFound, "the view was dropped and created again: its incarnation is not the expected one")
 	}
 	return definition, nil
