@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/function/wasm/host"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/sqsqueue"
 	"tiltyard/shared/tables"
@@ -17,6 +18,7 @@ import (
 )
 
 func main() {
+	host.Intercept()
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
@@ -26,7 +28,7 @@ func main() {
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
 		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
-		Kinds: work.Kinds(tables, keeper, work.Runtimes()),
+		Kinds: work.Kinds(tables, keeper, work.Runtimes(env.Runtimes)),
 	}
 	sqsqueue.Serve(worker, env.Jobs)
 }

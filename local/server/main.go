@@ -14,10 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/boot"
+	"tiltyard/shared/function/wasm/host"
 	"tiltyard/shared/protocol"
 )
 
 func main() {
+	host.Intercept()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	if err := newCommand().ExecuteContext(ctx); err != nil {

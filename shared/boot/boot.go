@@ -24,6 +24,8 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
+	"tiltyard/shared/function"
+	"tiltyard/shared/function/wasm"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/job"
@@ -57,6 +59,9 @@ type Config struct {
 
 	Secrets string // a file, or autoKeys; empty: no secrets
 
+	Wasm       bool        // runs functions that are WebAssembly modules
+	WasmLimits wasm.Limits // of each of them
+
 	BasePath       string
 	RequestTimeout time.Duration
 	StallTimeout   time.Duration
@@ -88,8 +93,9 @@ type Env struct {
 	Queue    job.Queue          // carries jobs; nil when none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
-	Policies *auth.Policies // nil: the scopes of tokens decide
-	Vendor   vending.Vendor // makes credentials for clients; nil: clients get none
+	Policies *auth.Policies    // nil: the scopes of tokens decide
+	Vendor   vending.Vendor    // makes credentials for clients; nil: clients get none
+	Runtimes function.Runtimes // of functions, by kind: those that need a configuration
 	Logger   *slog.Logger
 	Audit    *slog.Logger // gets lines that no log level drops
 	Now      func() time.Time
@@ -145,10 +151,15 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
+	runtimes, err := openRuntimes(c)
+	if err != nil {
+		return nil, err
+	}
 	budget := divideMemory(&c)
 	env := &Env{
 		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
 		Logger: logger, Audit: newLogger(c, log, slog.LevelDebug), Now: time.Now,
+		Runtimes: runtimes,
 	}
 	if c.EMF {
 		env.Observers = append(env.Observers, metrics.EMF(log, time.Now))

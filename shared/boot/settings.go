@@ -205,6 +205,37 @@ var Settings = []Setting{
 		},
 	},
 	{
+		Name: "wasm", Value: "SWITCH", Default: "on",
+		Help: "on or off: run functions that are WebAssembly modules, each in a process of its own",
+		set:  func(c *Config, text string) (err error) { c.Wasm, err = parseSwitch(text); return err },
+	},
+	{
+		Name: "wasm-module-bytes", Value: "BYTES", Default: "16MiB",
+		Help: "largest WebAssembly module",
+		set:  func(c *Config, text string) (err error) { c.WasmLimits.ModuleBytes, err = parseBytes(text); return err },
+	},
+	{
+		Name: "wasm-memory-bytes", Value: "BYTES", Default: "256MiB",
+		Help: "memory of a WebAssembly module, which is taken from that of jobs while it runs",
+		set: func(c *Config, text string) (err error) {
+			c.WasmLimits.MemoryBytes, err = parseModuleMemory(text)
+			return err
+		},
+	},
+	{
+		Name: "wasm-call-timeout", Value: "DURATION", Default: "30s",
+		Help: "how long a WebAssembly module may take for a batch of rows; to open it may take three times as long",
+		set:  func(c *Config, text string) (err error) { c.WasmLimits.CallTime, err = parseTimeout(text); return err },
+	},
+	{
+		Name: "wasm-output-bytes", Value: "BYTES", Default: "64MiB",
+		Help: "most bytes that a WebAssembly module may return for a batch of rows",
+		set: func(c *Config, text string) (err error) {
+			c.WasmLimits.ResultBytes, err = parseModuleOutput(text)
+			return err
+		},
+	},
+	{
 		Name: "max-merge-bytes", Value: "BYTES", Default: "16GiB",
 		Help: "most rows that one merge may bring; those beyond 64MiB wait in $TMPDIR",
 		set:  func(c *Config, text string) (err error) { c.MergeBytes, err = parseBytes(text); return err },

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/function/wasm"
 	"tiltyard/shared/httpapi"
 )
 
@@ -33,6 +34,8 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 		LogLevel:       slog.LevelInfo,
 		LogText:        true,
 		Secrets:        "auto",
+		Wasm:           true,
+		WasmLimits:     wasm.Limits{ModuleBytes: 16 << 20, MemoryBytes: 256 << 20, CallTime: 30 * time.Second, ResultBytes: 64 << 20},
 		RequestTimeout: 5 * time.Minute, StallTimeout: time.Minute,
 		Limits:     httpapi.Limits{JSON: 1 << 20, Query: 8 << 20, Upload: 4 << 30},
 		Uploads:    arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
@@ -65,6 +68,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s", "stall-timeout": "7s",
 		"cache-bytes": "2GiB", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
 		"max-message-bytes": "3 MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7",
+		"wasm": "off", "wasm-module-bytes": "1MiB", "wasm-memory-bytes": "2MiB", "wasm-call-timeout": "3s", "wasm-output-bytes": "4MiB",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +83,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		Limits:     httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
 		Uploads:    arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
 		CacheBytes: 2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7,
+		WasmLimits: wasm.Limits{ModuleBytes: 1 << 20, MemoryBytes: 2 << 20, CallTime: 3 * time.Second, ResultBytes: 4 << 20},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)

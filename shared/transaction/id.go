@@ -74,6 +74,18 @@ const (
 	uuidLen      = 36
 )
 
+// Began returns when a job began, to the millisecond, from its id; the zero time for an id that is no job's.
+func Began(job string) time.Time {
+	if !IsJobID(job) {
+		return time.Time{}
+	}
+	left, err := strconv.ParseUint(job[:12], 16, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(1<<48 - 1 - int64(left)).UTC()
+}
+
 // IsJobID reports whether id has the form of a job's id.
 func IsJobID(id string) bool { return len(id) == idDigits && isHex(id) }
 

@@ -139,3 +139,15 @@ func TestIDsOfChanges(t *testing.T) {
 		t.Errorf("an id of %d bytes", len(id))
 	}
 }
+
+func TestTheIDOfAJobSaysWhenItBegan(t *testing.T) {
+	now := time.Date(2026, 11, 25, 18, 30, 0, 123e6, time.UTC)
+	if got := Began(newJobID(now)); !got.Equal(now) {
+		t.Errorf("got %v, want %v", got, now)
+	}
+	for _, id := range []string{"", "c5d1", "7"} {
+		if got := Began(id); !got.IsZero() {
+			t.Errorf("%q: got %v, want no time", id, got)
+		}
+	}
+}

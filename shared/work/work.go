@@ -3,6 +3,8 @@
 package work
 
 import (
+	"maps"
+
 	"tiltyard/shared/function"
 	"tiltyard/shared/function/expression"
 	"tiltyard/shared/job"
@@ -28,7 +30,10 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, runtimes function.Runtimes
 	}
 }
 
-// Runtimes returns the runtimes of functions that need no configuration.
-func Runtimes() function.Runtimes {
-	return function.Runtimes{"sql": expression.Runtime{}}
+// Runtimes returns the runtimes of functions: those that were configured, and those that need no
+// configuration.
+func Runtimes(configured function.Runtimes) function.Runtimes {
+	all := function.Runtimes{"sql": expression.Runtime{}}
+	maps.Copy(all, configured)
+	return all
 }

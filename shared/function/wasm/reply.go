@@ -98,7 +98,7 @@ func (c *caller) take(batch arrow.RecordBatch) (*reply, *frame.Failure) {
 		}
 		answer.failed = failures(reasons)
 	}
-	return answer, c.checkNulls(answer)
+	return answer, checkFailed(answer)
 }
 
 func names(fields []arrow.Field) []string {
@@ -132,21 +132,12 @@ func isTypeName(text string) bool {
 	}) < 0
 }
 
-// checkNulls makes sure that failed rows have no values, and that all other rows have them where the
-// outputs are never null.
-func (c *caller) checkNulls(r *reply) *frame.Failure {
-	for i, f := range c.outputs.Fields() {
-		column, failed := r.outputs.Column(i), r.failed
-		for row := range column.Len() {
-			isFailed := len(failed) > 0 && failed[0].Row == row
-			if isFailed {
-				failed = failed[1:]
-			}
-			switch {
-			case isFailed && column.IsValid(row):
-				return invalidReply("row %d has a reason in %s, and a value in %s", row, errorColumn, f.Name)
-			case !isFailed && !f.Nullable && column.IsNull(row):
-				return invalidReply("row %d of %s is null, which it must not be", row, f.Name)
+// checkFailed makes sure that failed rows have no values.
+func checkFailed(r *reply) *frame.Failure {
+	for i, f := range r.outputs.Schema().Fields() {
+		for _, failed := range r.failed {
+			if r.outputs.Column(i).IsValid(failed.Row) {
+				return invalidReply("row %d has a reason in %s, and a value in %s", failed.Row, errorColumn, f.Name)
 			}
 		}
 	}

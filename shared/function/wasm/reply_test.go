@@ -95,14 +95,6 @@ func TestRepliesAreVerified(t *testing.T) {
 	}
 }
 
-func TestOutputsThatAreNeverNull(t *testing.T) {
-	c := verifier()
-	c.outputs = arrow.NewSchema([]arrow.Field{{Name: "o", Type: utf8Type}}, nil)
-	if _, failure, err := c.verify(t.Context(), bytes.NewReader(encode(t, column{"x", utf8Type, `["a",null]`})), 2); err != nil || failure == nil || !strings.Contains(failure.Message, "row 1 of o is null") {
-		t.Errorf("got %v, %v, want a failure about row 1", failure, err)
-	}
-}
-
 func TestReasonsHaveTypes(t *testing.T) {
 	b := array.NewStringBuilder(memory.DefaultAllocator)
 	for _, text := range []string{"ValueError: not a number", "it is late: very", "", "a.b_C9: ", ": x"} {

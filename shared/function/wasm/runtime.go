@@ -91,7 +91,7 @@ func (r *Runtime) Open(ctx context.Context, s function.Spec) (function.Caller, e
 	if err != nil {
 		return nil, err
 	}
-	c := &caller{runtime: r, spec: s, order: order, masks: newMasks(s.Environment), inputs: inputSchema(s.Inputs), outputs: arrow.NewSchema(s.Outputs, nil)}
+	c := &caller{runtime: r, spec: s, order: order, masks: newMasks(s.Environment), inputs: schemaOf(s.Inputs), outputs: schemaOf(s.Outputs)}
 	if c.memory, err = memory.Take(ctx, r.limits.MemoryBytes); err != nil {
 		return nil, err
 	}
@@ -172,9 +172,10 @@ func (c *caller) prove(ctx context.Context) error {
 	return nil
 }
 
-func inputSchema(inputs []arrow.Field) *arrow.Schema {
-	fields := make([]arrow.Field, len(inputs))
-	for i, f := range inputs {
+// schemaOf returns the schema of parameters or outputs, any of which may be null in a row.
+func schemaOf(declared []arrow.Field) *arrow.Schema {
+	fields := make([]arrow.Field, len(declared))
+	for i, f := range declared {
 		fields[i] = arrow.Field{Name: f.Name, Type: f.Type, Nullable: true}
 	}
 	return arrow.NewSchema(fields, nil)

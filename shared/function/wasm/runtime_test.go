@@ -77,7 +77,7 @@ func program(t *testing.T, argument string) []string {
 
 func newRuntime(t *testing.T, limits wasm.Limits) *wasm.Runtime {
 	t.Helper()
-	return wasm.NewRuntime(program(t, host.Argument), nil, limits)
+	return wasm.NewRuntime(program(t, frame.Argument), nil, limits)
 }
 
 var (

@@ -12,6 +12,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/function"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
 	"tiltyard/shared/memory"
@@ -47,9 +48,10 @@ type Options struct {
 	Uploads arrowipc.Limits // bounds Arrow bodies
 	// RequestTimeout is the longest time that a request may take.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger     // logs what jobs do
-	Memory         *memory.Budget   // bounds the memory of jobs; nil: no bound
-	Keys           *sealing.KeyFile // seal secrets; nil: there are none
+	Logger         *slog.Logger      // logs what jobs do
+	Memory         *memory.Budget    // bounds the memory of jobs; nil: no bound
+	Keys           *sealing.KeyFile  // seal secrets; nil: there are none
+	Runtimes       function.Runtimes // of functions, beside those that need no configuration
 }
 
 // Routes returns the routes of all services. The handler answers every other operation as not
@@ -84,7 +86,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,
-			Kinds: work.Kinds(tables, keeper, work.Runtimes()),
+			Kinds: work.Kinds(tables, keeper, work.Runtimes(opts.Runtimes)),
 		}
 	}
 	return all

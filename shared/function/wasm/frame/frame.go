@@ -20,6 +20,9 @@ import (
 	"time"
 )
 
+// Argument is the only argument of a program that is to be the child.
+const Argument = "wasm-host"
+
 // A Kind says what a frame holds.
 type Kind byte
 

@@ -23,13 +23,10 @@ import (
 	"tiltyard/shared/function/wasm/frame"
 )
 
-// Argument is the only argument of a program that is to be the child.
-const Argument = "wasm-host"
-
-// Intercept makes the program the child when it was started with Argument, and does not return then. A
+// Intercept makes the program the child when it was started with frame.Argument, and does not return then. A
 // program that runs functions calls it first of all.
 func Intercept() {
-	if len(os.Args) != 2 || os.Args[1] != Argument {
+	if len(os.Args) != 2 || os.Args[1] != frame.Argument {
 		return
 	}
 	if err := serveProcess(); err != nil {
