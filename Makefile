@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda test test-all bench bench-functions memory memory-indices lint build fuzz fixtures figures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda test test-all bench bench-functions memory memory-indices lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-test-all: lint test-go test-infra test-e2e test-stack test-localstack ## all checks: also lint, races, the functions and the stacks; half an hour
+test-all: lint test-go test-arm64 test-infra test-e2e test-stack test-localstack ## all checks: also lint, races, the functions and the stacks; half an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
@@ -98,6 +98,9 @@ tiltyard:
 
 test-go:
 	scripts/test-go.sh
+
+test-arm64:
+	scripts/test-arm64.sh
 
 # The CDK says at each start that it no longer supports Node 20; it works.
 test-infra:
