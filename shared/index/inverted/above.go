@@ -400,6 +400,15 @@ func (c *cursor) seek(document int64) error {
 	if c.document >= document {
 		return nil
 	}
+	if c.decoded {
+		if documents := c.block.documents; int64(documents[len(documents)-1]) >= document {
+			for int64(documents[c.at]) < document {
+				c.at++
+			}
+			c.document = int64(documents[c.at])
+			return nil
+		}
+	}
 	number, err := c.blockOf(document)
 	if err != nil {
 		return err

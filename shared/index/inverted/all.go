@@ -54,7 +54,7 @@ func (s *above) searchAll(ctx context.Context) error {
 		return nil
 	}
 	s.enough = float64(s.bound.Least())
-	most := 0.0 // that a document of the window scores
+	most, lead := 0.0, required[0] // the most that a document of the window scores
 	for at := int64(0); at < ended; {
 		if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -68,6 +68,16 @@ func (s *above) searchAll(ctx context.Context) error {
 		if most < s.enough {
 			at = s.until
 			continue
+		}
+		if len(lead) == 1 {
+			next, err := s.lead(lead[0], at, most)
+			if err != nil {
+				return s.matches.wrong(err)
+			}
+			if next > at {
+				at = next
+				continue
+			}
 		}
 		next, err := meet(required, at)
 		if err != nil {
@@ -90,6 +100,19 @@ func (s *above) searchAll(ctx context.Context) error {
 		at++
 	}
 	return nil
+}
+
+// lead moves the cursor of the rarest term to the next document of the window that scores enough if the others add as
+// much as they can, and returns it, or the first document after the window.
+func (s *above) lead(c *cursor, at int64, most float64) (int64, error) {
+	if err := c.seek(at); err != nil || c.document >= s.until {
+		return c.document, err
+	}
+	s.beside = most - c.bound.inBlock
+	if _, err := s.pass(c); err != nil {
+		return 0, err
+	}
+	return c.document, nil
 }
 
 // ahead returns the most that a document scores in the window that begins with one, and where the window ends.
