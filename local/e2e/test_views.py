@@ -285,7 +285,7 @@ def function_of(envelope: dict, **more) -> dict:
 
 def test_chunkers(house):
     """A view of kind chunker has the pieces of each text, numbered, beside columns of the source, and follows it."""
-    texts = [" ".join(f"w{i}" for i in range(n)) for n in (5000, 0, 3)]
+    texts = [" ".join(f"w{i}" for i in range(n)) for n in (20_000, 0, 3)]  # the first has more pieces than are made at once
     source = house.native.create_table("docs", pa.table({"id": pa.array(range(3), pa.int64()), "body": texts, "other": ["x"] * 3}), storage_options=STABLE)
     house.register("docs")
     split = {"backend": "builtin", "name": "split_text", "args": {"text": "body", "size": 3, "overlap": 1, "unit": "words"}}
