@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tiltyard/local/command"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/function/wasm/host"
 	"tiltyard/shared/protocol"
@@ -23,8 +24,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	if err := newCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "tiltyard:", err)
-		os.Exit(1)
+		fmt.Fprintln(os.Stderr, "tiltyard:", command.Explain(err))
+		os.Exit(command.ExitCode(err))
 	}
 }
 
@@ -38,8 +39,8 @@ from the directory while the server runs.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newServeCommand(), newImportCommand(), newInspectCommand(), newSecretsCommand(), newVersionCommand())
+	command.Add(root)
 	return root
 }
 

@@ -20,7 +20,7 @@ var mayImport = map[string]string{
 	"local/functionbench":       "runtimeapi",
 	"local/figures":             "",
 	"local/guest":               "guest/go",
-	"local/server":              "boot catalog engine function/wasm/host importing inspect job lance/dataset prometheus protocol record sealing service tables",
+	"local/server":              "boot catalog command engine function/wasm/host importing inspect job lance/dataset prometheus protocol record sealing service tables",
 	"local/prometheus":          "httpapi memory",
 	"shared/boot":               "=function function/wasm function/wasm/frame transaction memory vending arrowipc auth httpapi idempotency job metrics objectstore record sealing",
 	"shared/metrics":            "httpapi",
@@ -79,6 +79,8 @@ var mayImport = map[string]string{
 	"shared/protocol":           "",
 
 	"shared/function/expression": "=function memory protocol sql take",
+	"local/command":              "client protocol",
+
 	"shared/service/all/alltest": "auth httpapi idempotency job objectstore record sealing service tables",
 
 	"shared/engine/narrow":    "memory engine/explain fulltext index lance objectstore sql",
@@ -128,10 +130,11 @@ var mayImport = map[string]string{
 // onlyIn lists which packages may import some foreign packages.
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/auth",
+	"golang.org/x/term":       "local/command",
 	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor local/server local/gateway local/runtimeapi local/lambda",
 	"github.com/aws":          "shared/boot shared/function/executor/lambdaexec shared/httpapi/apigateway shared/job/sqsqueue shared/objectstore/s3store shared/record/dynamorecord shared/vending local/gateway local/lambda local/functionbench",
 	"github.com/awslabs":      "shared/httpapi/apigateway",
-	"github.com/spf13/cobra":  "local/server",
+	"github.com/spf13/cobra":  "local/command local/server",
 	"github.com/spf13/pflag":  "local/server",
 	"C":                       "",
 

@@ -1,0 +1,240 @@
+// Package command is the part of the program tiltyard that talks to a server: one command for each
+// noun of the protocol, in a file of its name, over package client and nothing below it. So the
+// commands work with any server of the protocol.
+//
+// A command asks its [session] for a client, and writes what it learns in one of the forms of
+// output.go. Rows go through without being held: read.go turns files into the
+// rows of an upload, and rows.go writes the rows of an answer.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/client"
+	"tiltyard/shared/protocol"
+)
+
+// Add adds the commands to the root of the program, those for the versions of tables to its command
+// version, and lets it refuse commands that it does not have.
+func Add(root *cobra.Command) {
+	s := new(session)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
+	makeGroup(root)
+	root.AddGroup(&cobra.Group{ID: "client", Title: "Commands for a server that runs:"})
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "version" {
+			for _, sub := range newVersionCommands(s) {
+				s.addFlags(sub)
+				cmd.AddCommand(sub)
+			}
+			cmd.Short += "; versions of tables"
+		}
+	}
+	for _, cmd := range []*cobra.Command{
+		newNamespaceCommand(s), newTableCommand(s), newQueryCommand(s), newInsertCommand(s), newIndexCommand(s),
+		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newSecretCommand(s), newJobCommand(s),
+		newMaintainCommand(s), newLoginCommand(s), newContextCommand(s),
+	} {
+		cmd.GroupID = "client"
+		s.addFlags(cmd)
+		root.AddCommand(cmd)
+	}
+}
+
+// addFlags adds the flags that the commands share.
+func (s *session) addFlags(cmd *cobra.Command) {
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&s.url, "url", "", "the server [TILTYARD_URL]; its token is in TILTYARD_TOKEN")
+	flags.StringVar(&s.context, "context", "", "a server that login has stored; the current one when not given")
+	flags.VarP(&s.form, "output", "o", "form of the output: table, json, or arrow for rows")
+	flags.StringVar(&s.delimiter, "delimiter", "/", "what separates the namespaces and the name of a table")
+	flags.DurationVar(&s.timeout, "timeout", 0, "how long the command may take; 0 is without a bound")
+}
+
+// A session is what the commands share: the flags of the root.
+type session struct {
+	url, context, delimiter string
+	form                    form
+	timeout                 time.Duration
+}
+
+// client returns a client of the server that the flags, the environment or the stored contexts name.
+func (s *session) client() (*client.Client, error) {
+	target, err := s.target()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(target.URL, client.Options{Token: target.Token})
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	return c, nil
+}
+
+// defaultURL is the server of tiltyard serve on this machine.
+const defaultURL = "http://127.0.0.1:10024"
+
+// target returns the server to talk to. A URL and its token come from the same place, so that no
+// token goes to another server than its own.
+func (s *session) target() (target, error) {
+	url := s.url
+	if url == "" && s.context == "" {
+		url = os.Getenv("TILTYARD_URL")
+	}
+	if url != "" {
+		if s.context != "" {
+			return target{}, usagef("--url and --context name two servers; give one of them")
+		}
+		return target{URL: url, Token: os.Getenv("TILTYARD_TOKEN")}, nil
+	}
+	stored, err := readContexts()
+	if err != nil {
+		return target{}, err
+	}
+	name := s.context
+	if name == "" {
+		name = stored.Current
+	}
+	if name == "" {
+		return target{URL: defaultURL, Token: os.Getenv("TILTYARD_TOKEN")}, nil
+	}
+	found, ok := stored.Servers[name]
+	if !ok {
+		return target{}, usagef("there is no context %q; tiltyard context list shows those that there are", name)
+	}
+	return found, nil
+}
+
+// id returns the id that a text names. The delimiter alone, or no text, is the root namespace.
+func (s *session) id(text string) (protocol.Common, error) {
+	if s.delimiter == "" {
+		return protocol.Common{}, usagef("--delimiter is empty")
+	}
+	if text == "" {
+		return client.ID(), nil
+	}
+	id, err := protocol.SplitID(text, s.delimiter)
+	if err != nil {
+		return protocol.Common{}, err
+	}
+	return protocol.Common{ID: id}, nil
+}
+
+// object is id for something that is not the root namespace.
+func (s *session) object(text string) (protocol.Common, error) {
+	common, err := s.id(text)
+	if err == nil && len(common.ID) == 0 {
+		err = usagef("%q is the root namespace; name something in it", text)
+	}
+	return common, err
+}
+
+// A UsageError is a mistake in the command line.
+type UsageError struct{ Err error }
+
+// Error returns the text of the mistake.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the mistake.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// exactly and atMost bound the arguments of a command.
+func exactly(n int) cobra.PositionalArgs { return bound(cobra.ExactArgs(n)) }
+
+func atMost(n int) cobra.PositionalArgs { return bound(cobra.MaximumNArgs(n)) }
+
+func atLeast(n int) cobra.PositionalArgs { return bound(cobra.MinimumNArgs(n)) }
+
+func bound(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%w; usage: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// newGroup returns a command that only holds others.
+func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: use, Short: short}
+	makeGroup(group)
+	group.AddCommand(commands...)
+	return group
+}
+
+// makeGroup lets a command show its help when it is called alone, and refuse other commands than it
+// has.
+func makeGroup(cmd *cobra.Command) {
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			text += "; did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return &UsageError{errors.New(text)}
+	}
+}
+
+// A run is one execution of a command that talks to a server.
+type run struct {
+	ctx    context.Context
+	cmd    *cobra.Command
+	client *client.Client
+	args   []string
+}
+
+// command returns a command that talks to a server.
+func (s *session) command(use, short string, args cobra.PositionalArgs, do func(*run) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := s.client()
+			if err != nil {
+				return err
+			}
+			ctx, done := s.ctx(cmd)
+			defer done()
+			return do(&run{ctx, cmd, c, args})
+		},
+	}
+}
+
+// on returns a command about an object, which its first argument names.
+func (s *session) on(use, short string, args cobra.PositionalArgs, do func(*run, protocol.Common) error) *cobra.Command {
+	return s.command(use, short, args, func(r *run) error {
+		id, err := s.object(r.args[0])
+		if err != nil {
+			return err
+		}
+		return do(r, id)
+	})
+}
+
+// in returns a command about a namespace, which is the root without an argument.
+func (s *session) in(use, short string, do func(*run, protocol.Common) error) *cobra.Command {
+	return s.command(use+" [NAMESPACE]", short, atMost(1), func(r *run) error {
+		id, err := s.id(strings.Join(r.args, ""))
+		if err != nil {
+			return err
+		}
+		return do(r, id)
+	})
+}
+
+// say writes a line for people, which is not part of the output.
+func say(cmd *cobra.Command, format string, args ...any) {
+	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+}

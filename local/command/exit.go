@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+
+	"tiltyard/shared/client"
+	"tiltyard/shared/protocol"
+)
+
+// The exit codes of the program.
+const (
+	ExitFailed      = 1   // something else than the following went wrong
+	ExitUsage       = 2   // the command line is wrong
+	ExitNotFound    = 3   // what the command is about does not exist
+	ExitConflict    = 4   // it exists already, is not empty, or was changed by another program
+	ExitDenied      = 5   // the token is missing or wrong, or does not permit it
+	ExitRefused     = 6   // the server refuses the input, or does not have the operation
+	ExitUnavailable = 7   // the server cannot be reached, or is too busy
+	ExitJob         = 8   // the job failed or was cancelled
+	ExitInterrupted = 130 // by the user
+)
+
+// ExitCode returns the exit code for the error of a command. It is 0 for nil.
+func ExitCode(err error) int {
+	var usage *UsageError
+	var job *client.JobError
+	var refusal *protocol.Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case errors.As(err, &usage):
+		return ExitUsage
+	case errors.As(err, &job):
+		return ExitJob
+	case errors.As(err, &refusal):
+		return exitCodeOf(refusal.Code)
+	case isUnreachable(err):
+		return ExitUnavailable
+	}
+	return ExitFailed
+}
+
+func exitCodeOf(code protocol.Code) int {
+	switch code {
+	case protocol.NamespaceNotFound, protocol.TableNotFound, protocol.TableIndexNotFound, protocol.TableTagNotFound,
+		protocol.TransactionNotFound, protocol.TableVersionNotFound, protocol.TableColumnNotFound, protocol.TableBranchNotFound:
+		return ExitNotFound
+	case protocol.NamespaceAlreadyExists, protocol.NamespaceNotEmpty, protocol.TableAlreadyExists, protocol.TableIndexAlreadyExists,
+		protocol.TableTagAlreadyExists, protocol.TableBranchAlreadyExists, protocol.ConcurrentModification, protocol.InvalidTableState:
+		return ExitConflict
+	case protocol.PermissionDenied, protocol.Unauthenticated:
+		return ExitDenied
+	case protocol.InvalidInput, protocol.TableSchemaValidationError, protocol.Unsupported:
+		return ExitRefused
+	case protocol.ServiceUnavailable, protocol.Throttling:
+		return ExitUnavailable
+	}
+	return ExitFailed
+}
+
+// isUnreachable reports whether an error is one of the connection to the server.
+func isUnreachable(err error) bool {
+	var broken *net.OpError
+	var request *url.Error
+	return errors.As(err, &broken) || errors.As(err, &request) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// Explain returns the text of an error for people: its message, and what to do about it.
+func Explain(err error) string {
+	text := err.Error()
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) && refusal.Detail != "" {
+		text += "\n" + refusal.Detail
+	}
+	var request *client.Error
+	if errors.As(err, &request) && refusal.Code == protocol.Internal && request.RequestID != "" {
+		text += "\nthe request is " + request.RequestID
+	}
+	if exit := ExitCode(err); exit == ExitDenied && errors.Is(err, protocol.Unauthenticated) {
+		text += "\ntiltyard login stores a token; TILTYARD_TOKEN is the one of TILTYARD_URL and --url"
+	} else if exit == ExitUnavailable && refusal == nil {
+		text += "\nis the server running? tiltyard serve starts one; --url and tiltyard login name another"
+	}
+	return printable(text, true)
+}

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/protocol"
+)
+
+func newInsertCommand(s *session) *cobra.Command {
+	var create, overwrite bool
+	var format, branch string
+	var merge []string
+	cmd := s.command("insert TABLE [FILE]", "Add rows from a file", bound(cobra.RangeArgs(1, 2)), func(r *run) error {
+		id, err := s.object(r.args[0])
+		if err != nil {
+			return err
+		}
+		if create && overwrite || len(merge) > 0 && (create || overwrite) {
+			return usagef("--create, --overwrite and --merge-on exclude each other")
+		}
+		in, name, done, err := openInput(r)
+		if err != nil {
+			return err
+		}
+		defer done()
+		if format, err = formatOf(format, name); err != nil {
+			return err
+		}
+		var schema *arrow.Schema
+		if format != formatArrow {
+			if schema, err = columnsOf(r, id, branch, create); err != nil {
+				return err
+			}
+		}
+		source, err := open(in, format, schema)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		switch {
+		case len(merge) > 0:
+			answer, err := r.client.MergeInsertIntoTable(r.ctx, &protocol.MergeInsertIntoTableRequest{
+				Common: id, On: merge, WhenMatchedUpdateAll: true, WhenNotMatchedInsertAll: true, Branch: branch,
+			}, source)
+			if err != nil {
+				return err
+			}
+			return s.show(r.cmd, answer, "inserted rows", answer.NumInsertedRows, "updated rows", answer.NumUpdatedRows, "version", answer.Version)
+		case create:
+			answer, err := r.client.CreateTable(r.ctx, &protocol.CreateTableRequest{Common: id}, source)
+			if err != nil {
+				return err
+			}
+			return s.show(r.cmd, answer, "location", answer.Location, "version", answer.Version)
+		}
+		req := &protocol.InsertIntoTableRequest{Common: id, Branch: branch}
+		if overwrite {
+			req.Mode = protocol.InsertModeOverwrite
+		}
+		answer, err := r.client.InsertIntoTable(r.ctx, req, source)
+		if err != nil {
+			return err
+		}
+		return s.show(r.cmd, answer, "inserted rows", answer.NumInsertedRows, "version", answer.Version)
+	})
+	cmd.Long = `Add the rows of a file, or of standard input, to a table. The file is an Arrow stream or file,
+CSV with a header, or JSON with one object in a line. The types of CSV and JSON are those of
+the columns of the table; --create needs an Arrow file. Rows are read while they are sent, so
+a file may be larger than the memory. All of them become one version, or none.`
+	cmd.Example = `  tiltyard insert sales/orders orders.arrow --create
+  tiltyard insert sales/orders more.csv
+  generate | tiltyard insert sales/orders --format jsonl --merge-on id`
+	cmd.Flags().StringVar(&format, "format", "", "arrow, csv or jsonl; by the name of the file when not given")
+	cmd.Flags().BoolVar(&create, "create", false, "make the table")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the rows that are there")
+	cmd.Flags().StringSliceVar(&merge, "merge-on", nil, "columns by which to find rows that are replaced")
+	cmd.Flags().StringVar(&branch, "branch", "", "the branch to write to")
+	return cmd
+}
+
+// openInput opens the file of the second argument, or standard input.
+func openInput(r *run) (in io.Reader, name string, done func(), err error) {
+	if len(r.args) < 2 || r.args[1] == "-" {
+		if file, ok := r.cmd.InOrStdin().(*os.File); ok && terminal(file) {
+			return nil, "", nil, usagef("name a file, or send rows to standard input")
+		}
+		return r.cmd.InOrStdin(), "", func() {}, nil
+	}
+	file, err := os.Open(r.args[1])
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return file, r.args[1], func() { _ = file.Close() }, nil
+}
+
+// columnsOf returns the columns of a table as its rows have them.
+func columnsOf(r *run, id protocol.Common, branch string, create bool) (*arrow.Schema, error) {
+	if create {
+		return nil, usagef("--create needs an Arrow file: CSV and JSON do not say which types columns have")
+	}
+	rows, err := r.client.QueryTable(r.ctx, &protocol.QueryTableRequest{Common: id, Branch: branch, Filter: "false", K: new(int64(1))})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	return rows.Schema(), nil
+}

@@ -1,0 +1,51 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/protocol"
+)
+
+func newNamespaceCommand(s *session) *cobra.Command {
+	list := s.in("list", "List the namespaces in a namespace", func(r *run, id protocol.Common) error {
+		return s.names(r.cmd, r.client.Namespaces(r.ctx, &protocol.ListNamespacesRequest{Common: id}))
+	})
+	show := s.in("show", "Show the properties of a namespace", func(r *run, id protocol.Common) error {
+		found, err := r.client.DescribeNamespace(r.ctx, &protocol.DescribeNamespaceRequest{Common: id})
+		if err != nil {
+			return err
+		}
+		return s.show(r.cmd, found, "properties", pairs(found.Properties))
+	})
+	var properties map[string]string
+	var existOK, cascade, ifExists bool
+	create := s.on("create NAMESPACE", "Make a namespace", exactly(1), func(r *run, id protocol.Common) error {
+		req := &protocol.CreateNamespaceRequest{Common: id, Properties: properties}
+		if existOK {
+			req.Mode = protocol.CreateModeExistOk
+		}
+		_, err := r.client.CreateNamespace(r.ctx, req)
+		return err
+	})
+	create.Flags().StringToStringVar(&properties, "property", nil, "a property KEY=VALUE; may be repeated")
+	create.Flags().BoolVar(&existOK, "exist-ok", false, "do nothing if it exists")
+	drop := s.on("drop NAMESPACE", "Remove a namespace", exactly(1), func(r *run, id protocol.Common) error {
+		req := &protocol.DropNamespaceRequest{Common: id}
+		if cascade {
+			req.Behavior = protocol.DropBehaviorCascade
+		}
+		dropped, err := r.client.DropNamespace(r.ctx, req)
+		if ifExists && errors.Is(err, protocol.NamespaceNotFound) {
+			return nil
+		}
+		if err == nil && dropped != nil && len(dropped.TransactionID) > 0 {
+			say(r.cmd, "what is in it goes in the background; tiltyard job list shows how far it is")
+		}
+		return err
+	})
+	drop.Flags().BoolVar(&cascade, "cascade", false, "drop what is in it, too")
+	drop.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing if it does not exist")
+	return newGroup("ns", "Namespaces", list, show, create, drop)
+}

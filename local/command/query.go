@@ -1,0 +1,146 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/protocol"
+)
+
+// tableRows is how many rows a table on the terminal has unless --limit is given.
+const tableRows = 100
+
+// question is the flags of a query.
+type question struct {
+	at                            place
+	where, vector, column, metric string
+	text                          string
+	textColumns, columns, order   []string
+	limit, offset, nprobes        int64
+	rowID, explain, analyze       bool
+}
+
+func newQueryCommand(s *session) *cobra.Command {
+	q := new(question)
+	cmd := s.on("query TABLE", "Find rows", exactly(1), func(r *run, id protocol.Common) error {
+		req, err := q.request(r.cmd, id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case q.explain:
+			return s.plan(r.cmd)(r.client.ExplainTableQueryPlan(r.ctx, &protocol.ExplainTableQueryPlanRequest{Common: id, Query: req}))
+		case q.analyze:
+			return s.plan(r.cmd)(r.client.AnalyzeTableQueryPlan(r.ctx, &protocol.AnalyzeTableQueryPlanRequest{QueryTableRequest: *req}))
+		}
+		shortened := s.form != formJSON && s.form != formArrow && req.K == nil && req.Vector.Empty()
+		if shortened {
+			req.K = new(int64(tableRows + 1))
+		}
+		rows, err := r.client.QueryTable(r.ctx, req)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		switch s.form {
+		case formJSON:
+			return writeLines(r.cmd.OutOrStdout(), rows)
+		case formArrow:
+			return writeArrow(r.cmd.OutOrStdout(), rows)
+		}
+		more, err := writeTable(r.cmd.OutOrStdout(), rows, tableRows, shortened)
+		if more {
+			say(r.cmd, "these are the first %d rows; --limit or another form of output shows more", tableRows)
+		}
+		return err
+	})
+	cmd.Long = `Find rows: all, those where a filter is true, those nearest to a vector, or those that match
+words. Rows come as a table, with --output json as JSON with one row in a line, or with
+--output arrow as an Arrow stream. A table shows 100 rows unless --limit is given.`
+	cmd.Example = `  tiltyard query sales/orders --where 'price > 10' --columns id,price --order-by -price --limit 5
+  tiltyard query points --vector '[0.1, 0.2]' --limit 3
+  tiltyard query docs --text 'a word' --text-columns body -o json
+  tiltyard query docs -o arrow > docs.arrow`
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&q.where, "where", "", "a filter in SQL")
+	f.StringSliceVar(&q.columns, "columns", nil, "columns to return, or NAME=EXPRESSION; all when not given")
+	f.StringSliceVar(&q.order, "order-by", nil, "columns to sort by; - in front of one is descending")
+	f.Int64Var(&q.limit, "limit", 0, "the greatest number of rows")
+	f.Int64Var(&q.offset, "offset", 0, "how many rows to leave out first")
+	f.StringVar(&q.vector, "vector", "", "a JSON array of numbers, to find the rows nearest to it")
+	f.StringVar(&q.column, "vector-column", "", "the column of vectors; the only one when not given")
+	f.StringVar(&q.metric, "metric", "", "l2, cosine, dot or hamming")
+	f.Int64Var(&q.nprobes, "nprobes", 0, "how many partitions of a vector index to search")
+	f.StringVar(&q.text, "text", "", "words, to find the rows that match them")
+	f.StringSliceVar(&q.textColumns, "text-columns", nil, "where to find the words; all columns with a text index when not given")
+	f.BoolVar(&q.rowID, "with-row-id", false, "return the ids of the rows")
+	f.BoolVar(&q.explain, "explain", false, "show how the query would be run instead")
+	f.BoolVar(&q.analyze, "analyze", false, "run the query, and show how that went instead")
+	q.at.flags(cmd)
+	return cmd
+}
+
+// request returns the query that the flags ask for.
+func (q *question) request(cmd *cobra.Command, id protocol.Common) (*protocol.QueryTableRequest, error) {
+	req := &protocol.QueryTableRequest{
+		Common: id, Version: q.at.at(cmd), Branch: q.at.branch, Filter: q.where, Prefilter: true, Offset: q.offset,
+		VectorColumn: q.column, WithRowID: q.rowID,
+	}
+	if cmd.Flags().Changed("limit") {
+		if q.limit < 1 {
+			return nil, usagef("--limit is %d; it must be 1 or more", q.limit)
+		}
+		req.K = &q.limit
+	}
+	if cmd.Flags().Changed("nprobes") {
+		req.NProbes = &q.nprobes
+	}
+	if err := req.DistanceType.UnmarshalText([]byte(q.metric)); err != nil {
+		return nil, usagef("--metric: %w", err)
+	}
+	for _, text := range q.columns {
+		name, expression, _ := strings.Cut(text, "=")
+		req.Columns = append(req.Columns, protocol.ProjectedColumn{Name: strings.TrimSpace(name), Expression: strings.TrimSpace(expression)})
+	}
+	for _, text := range q.order {
+		name, descending := strings.CutPrefix(text, "-")
+		req.OrderBy = append(req.OrderBy, protocol.OrderBy{ColumnName: name, Ascending: new(!descending)})
+	}
+	if q.vector != "" {
+		if err := json.Unmarshal([]byte(q.vector), &req.Vector); err != nil {
+			return nil, usagef("--vector must be a JSON array of numbers: %w", err)
+		}
+	}
+	if q.text != "" {
+		req.FullTextQuery = &protocol.FullTextQuery{Text: q.text, Columns: q.textColumns}
+	}
+	return req, nil
+}
+
+// plan returns a function that writes a plan.
+func (s *session) plan(cmd *cobra.Command) func(*protocol.QueryPlan, error) error {
+	return func(plan *protocol.QueryPlan, err error) error {
+		if err != nil {
+			return err
+		}
+		if s.form == formJSON {
+			return s.show(cmd, map[string]any{"plan": *plan})
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(string(*plan), true))
+		return err
+	}
+}
+
+// assignment splits NAME=EXPRESSION.
+func assignment(text string) (name, expression string, err error) {
+	name, expression, ok := strings.Cut(text, "=")
+	name, expression = strings.TrimSpace(name), strings.TrimSpace(expression)
+	if !ok || name == "" || expression == "" {
+		return "", "", usagef("%q is not COLUMN=EXPRESSION", text)
+	}
+	return name, expression, nil
+}

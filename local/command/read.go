@@ -1,0 +1,164 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/client"
+)
+
+// The formats of files with rows.
+const (
+	formatArrow = "arrow"
+	formatCSV   = "csv"
+	formatJSON  = "jsonl"
+)
+
+// formatOf returns the format of a file, by its name if none is given.
+func formatOf(given, name string) (string, error) {
+	switch given {
+	case formatArrow, formatCSV, formatJSON:
+		return given, nil
+	case "":
+	default:
+		return "", usagef("--format is %q; it must be arrow, csv or jsonl", given)
+	}
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".arrow", ".arrows", ".ipc", ".feather":
+		return formatArrow, nil
+	case ".csv":
+		return formatCSV, nil
+	case ".jsonl", ".ndjson", ".json":
+		return formatJSON, nil
+	}
+	return "", usagef("give --format arrow, csv or jsonl: the name of the file does not say it")
+}
+
+// open returns the rows of a file. schema has the columns of the table, for files without types.
+func open(in io.Reader, format string, schema *arrow.Schema) (client.Source, error) {
+	switch format {
+	case formatArrow:
+		return openArrow(in)
+	case formatCSV:
+		return openCSV(in, schema)
+	}
+	return openJSON(in, schema), nil
+}
+
+// openJSON reads objects, whose fields are columns of the schema. Columns without a field are null.
+func openJSON(in io.Reader, schema *arrow.Schema) client.Source {
+	decoder := json.NewDecoder(bufio.NewReaderSize(in, 1<<20))
+	row := 0
+	read := func(b *array.RecordBuilder) error {
+		row++
+		var object json.RawMessage
+		if err := decoder.Decode(&object); err != nil {
+			return err
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
+			return errors.New("it is no JSON object")
+		}
+		for name := range fields {
+			if !schema.HasField(name) {
+				return fmt.Errorf("the table has no column %q", name)
+			}
+		}
+		return b.UnmarshalJSON(object)
+	}
+	return textSource(schema, read, func() string { return fmt.Sprintf("row %d", row) })
+}
+
+// openArrow reads an Arrow stream, or an Arrow file as a stream: it has the same messages behind its
+// first eight bytes.
+func openArrow(in io.Reader) (client.Source, error) {
+	magic := []byte("ARROW1\x00\x00")
+	buffered := bufio.NewReaderSize(in, 1<<20)
+	if start, _ := buffered.Peek(len(magic)); bytes.Equal(start, magic) {
+		_, _ = buffered.Discard(len(magic)) // they were peeked at
+	}
+	if start, err := buffered.Peek(4); err != nil || !bytes.Equal(start, []byte{0xff, 0xff, 0xff, 0xff}) {
+		return client.Source{}, errors.New("it is no Arrow stream and no Arrow file")
+	}
+	reader, err := ipc.NewReader(buffered)
+	if err != nil {
+		return client.Source{}, err
+	}
+	return client.FromReader(reader), nil
+}
+
+// openCSV reads CSV, whose header names columns of the schema. An empty field is null, but for texts
+// that may not be null.
+func openCSV(in io.Reader, schema *arrow.Schema) (client.Source, error) {
+	reader := csv.NewReader(bufio.NewReaderSize(in, 1<<20))
+	header, err := reader.Read()
+	if err != nil {
+		return client.Source{}, fmt.Errorf("read the header: %w", err)
+	}
+	fields := make([]arrow.Field, len(header))
+	for i, name := range header {
+		at := schema.FieldIndices(strings.TrimPrefix(name, "\ufeff"))
+		if len(at) != 1 {
+			return client.Source{}, fmt.Errorf("the header has %q, which is no column of the table", name)
+		}
+		fields[i] = schema.Field(at[0])
+	}
+	line := 1
+	read := func(b *array.RecordBuilder) error {
+		record, err := reader.Read()
+		if err != nil {
+			return err
+		}
+		line, _ = reader.FieldPos(0)
+		for i, text := range record {
+			if text == "" && fields[i].Nullable {
+				b.Field(i).AppendNull()
+			} else if err := b.Field(i).AppendValueFromString(text); err != nil {
+				return fmt.Errorf("column %s: %w", fields[i].Name, err)
+			}
+		}
+		return nil
+	}
+	return textSource(arrow.NewSchema(fields, nil), read, func() string { return fmt.Sprintf("line %d", line) }), nil
+}
+
+// textRows is how many rows of a text are made a batch.
+const textRows = 4096
+
+// textSource returns rows that read adds to a builder one by one until io.EOF. place says where the
+// last one was.
+func textSource(schema *arrow.Schema, read func(*array.RecordBuilder) error, place func() string) client.Source {
+	return client.Source{Schema: schema, Once: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		defer builder.Release()
+		for ended := false; !ended; {
+			rows := 0
+			for ; rows < textRows; rows++ {
+				err := read(builder)
+				if errors.Is(err, io.EOF) {
+					ended = true
+					break
+				}
+				if err != nil {
+					yield(nil, fmt.Errorf("%s: %w", place(), err))
+					return
+				}
+			}
+			if rows > 0 && !yield(builder.NewRecordBatch(), nil) {
+				return
+			}
+		}
+	}}
+}

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"tiltyard/shared/client"
+	"tiltyard/shared/protocol"
+)
+
+// writeLines writes rows as JSON objects, one in a line. Bytes are base64.
+func writeLines(w io.Writer, rows *client.Rows) error {
+	for batch, err := range rows.Batches() {
+		if err != nil {
+			return err
+		}
+		if err := array.RecordToJSON(batch, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeArrow writes rows as an Arrow stream.
+func writeArrow(w io.Writer, rows *client.Rows) error {
+	stream := ipc.NewWriter(w, ipc.WithSchema(rows.Schema()))
+	for batch, err := range rows.Batches() {
+		if err != nil {
+			return err // without the end of the stream: it is not whole
+		}
+		if err := stream.Write(batch); err != nil {
+			return err
+		}
+	}
+	return stream.Close()
+}
+
+// writeTable writes rows as a table, of at most so many rows if it is bounded. more reports that
+// there are others. The widths of the columns are those of a batch.
+func writeTable(w io.Writer, rows *client.Rows, most int, bounded bool) (more bool, err error) {
+	var header []string
+	for _, field := range rows.Schema().Fields() {
+		header = append(header, printable(field.Name, false))
+	}
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, strings.Join(header, "\t"))
+	written := 0
+	for batch, err := range rows.Batches() {
+		if err != nil {
+			return false, err
+		}
+		for i := range int(batch.NumRows()) {
+			if bounded && written == most {
+				return true, table.Flush()
+			}
+			written++
+			cells := make([]string, batch.NumCols())
+			for j, column := range batch.Columns() {
+				cells[j] = cell(column, i)
+			}
+			fmt.Fprintln(table, strings.Join(cells, "\t"))
+		}
+		if err := table.Flush(); err != nil {
+			return false, err
+		}
+	}
+	return false, table.Flush()
+}
+
+// cell returns a value in a form that fits into a line.
+func cell(column arrow.Array, i int) string {
+	if column.IsNull(i) {
+		return "null"
+	}
+	switch column := column.(type) {
+	case *array.Binary:
+		return fmt.Sprintf("%d bytes", len(column.Value(i)))
+	case *array.LargeBinary:
+		return fmt.Sprintf("%d bytes", len(column.Value(i)))
+	case *array.FixedSizeList:
+		from, end := column.ValueOffsets(i)
+		return items(column.ListValues(), int(from), int(end-from))
+	}
+	return shorten(printable(column.ValueStr(i), false))
+}
+
+// items writes the first items of a vector, and how many there are if they are more.
+func items(values arrow.Array, from, count int) string {
+	const most = 4
+	var texts []string
+	for i := range min(count, most) {
+		texts = append(texts, values.ValueStr(from+i))
+	}
+	text := strings.Join(texts, ", ")
+	if count > most {
+		text += fmt.Sprintf(", … %d in all", count)
+	}
+	return "[" + printable(text, false) + "]"
+}
+
+// shorten cuts a text for a cell.
+func shorten(text string) string {
+	const most = 60
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+// typeText writes a type in a line.
+func typeText(t protocol.JSONType) string {
+	text := t.Type
+	var parts []string
+	for _, field := range t.Fields {
+		part := typeText(field.Type)
+		if t.Type == "struct" {
+			part = field.Name + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) > 0 {
+		text += "<" + strings.Join(parts, ", ") + ">"
+	}
+	if t.Length != nil {
+		text += fmt.Sprintf("[%d]", *t.Length)
+	}
+	return text
+}

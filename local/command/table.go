@@ -1,0 +1,197 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/protocol"
+)
+
+func newTableCommand(s *session) *cobra.Command {
+	var all bool
+	list := s.in("list", "List the tables in a namespace", func(r *run, id protocol.Common) error {
+		if all {
+			return s.names(r.cmd, r.client.AllTables(r.ctx, &protocol.ListAllTablesRequest{}))
+		}
+		return s.names(r.cmd, r.client.Tables(r.ctx, &protocol.ListTablesRequest{Common: id}))
+	})
+	list.Flags().BoolVar(&all, "all", false, "list those of all namespaces, as names joined by $")
+	return newGroup("table", "Tables", list, newTableShow(s), newTableStats(s), newTableCount(s), newTableDrop(s),
+		newTableRename(s), newTableRegister(s), newTableUpdate(s), newTableDelete(s), newTableAdd(s), newTableDropColumns(s))
+}
+
+// newTableShow shows a table and its columns.
+func newTableShow(s *session) *cobra.Command {
+	var at place
+	cmd := s.on("show TABLE", "Show the version, the location and the columns of a table", exactly(1), func(r *run, id protocol.Common) error {
+		found, err := r.client.DescribeTable(r.ctx, &protocol.DescribeTableRequest{
+			Common: id, LoadDetailedMetadata: true, Version: at.at(r.cmd), Branch: at.branch,
+		})
+		if err != nil {
+			return err
+		}
+		if s.form != "" && s.form != formTable {
+			return s.show(r.cmd, found)
+		}
+		err = s.show(r.cmd, found, "location", found.Location, "version", value(found.Version),
+			"properties", pairs(found.Properties), "metadata", pairs(found.Metadata))
+		if err != nil || found.Schema == nil {
+			return err
+		}
+		out := s.list(r.cmd, "COLUMN", "TYPE", "NULLABLE")
+		for _, field := range found.Schema.Fields {
+			out.add(field, field.Name, typeText(field.Type), field.Nullable)
+		}
+		return out.flush()
+	})
+	at.flags(cmd)
+	return cmd
+}
+
+// place is the version and the branch that a command reads.
+type place struct {
+	version int64
+	branch  string
+}
+
+func (p *place) flags(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&p.version, "version", 0, "the version to read; the newest when not given")
+	cmd.Flags().StringVar(&p.branch, "branch", "", "the branch to read")
+}
+
+// at returns the version, nil for the newest.
+func (p *place) at(cmd *cobra.Command) *int64 {
+	if !cmd.Flags().Changed("version") {
+		return nil
+	}
+	return &p.version
+}
+
+func newTableStats(s *session) *cobra.Command {
+	return s.on("stats TABLE", "Show the sizes of a table", exactly(1), func(r *run, id protocol.Common) error {
+		stats, err := r.client.GetTableStats(r.ctx, &protocol.GetTableStatsRequest{Common: id})
+		if err != nil {
+			return err
+		}
+		f := stats.FragmentStats
+		return s.show(r.cmd, stats, "rows", stats.NumRows, "bytes", stats.TotalBytes, "indices", stats.NumIndices,
+			"fragments", f.NumFragments, "small fragments", f.NumSmallFragments)
+	})
+}
+
+func newTableCount(s *session) *cobra.Command {
+	var at place
+	var where string
+	cmd := s.on("count TABLE", "Count rows", exactly(1), func(r *run, id protocol.Common) error {
+		count, err := r.client.CountTableRows(r.ctx, &protocol.CountTableRowsRequest{Common: id, Predicate: where, Version: at.at(r.cmd), Branch: at.branch})
+		if err != nil {
+			return err
+		}
+		return s.show(r.cmd, map[string]int64{"rows": count.Count}, "rows", count.Count)
+	})
+	cmd.Flags().StringVar(&where, "where", "", "a filter in SQL")
+	at.flags(cmd)
+	return cmd
+}
+
+func newTableDrop(s *session) *cobra.Command {
+	var ifExists, keep bool
+	cmd := s.on("drop TABLE", "Remove a table and its data", exactly(1), func(r *run, id protocol.Common) error {
+		var err error
+		if keep {
+			_, err = r.client.DeregisterTable(r.ctx, &protocol.DeregisterTableRequest{Common: id})
+		} else {
+			_, err = r.client.DropTable(r.ctx, &protocol.DropTableRequest{Common: id})
+		}
+		if ifExists && errors.Is(err, protocol.TableNotFound) {
+			return nil
+		}
+		return err
+	})
+	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing if it does not exist")
+	cmd.Flags().BoolVar(&keep, "keep-data", false, "remove the name only")
+	return cmd
+}
+
+func newTableRename(s *session) *cobra.Command {
+	return s.on("rename TABLE NEW", "Give a table another name, and perhaps another namespace", exactly(2), func(r *run, id protocol.Common) error {
+		to, err := s.object(r.args[1])
+		if err != nil {
+			return err
+		}
+		last := len(to.ID) - 1
+		namespace := to.ID[:last]
+		if last == 0 {
+			namespace = []string{protocol.DefaultDelimiter} // the root
+		}
+		_, err = r.client.RenameTable(r.ctx, &protocol.RenameTableRequest{Common: id, NewTableName: to.ID[last], NewNamespaceID: namespace})
+		return err
+	})
+}
+
+func newTableRegister(s *session) *cobra.Command {
+	return s.on("register TABLE LOCATION", "Give a name to a table that exists on storage", exactly(2), func(r *run, id protocol.Common) error {
+		_, err := r.client.RegisterTable(r.ctx, &protocol.RegisterTableRequest{Common: id, Location: r.args[1]})
+		return err
+	})
+}
+
+func newTableUpdate(s *session) *cobra.Command {
+	var where string
+	cmd := s.on("update TABLE COLUMN=EXPRESSION...", "Set columns to SQL expressions", atLeast(2), func(r *run, id protocol.Common) error {
+		req := &protocol.UpdateTableRequest{Common: id, Predicate: where}
+		for _, text := range r.args[1:] {
+			column, expression, err := assignment(text)
+			if err != nil {
+				return err
+			}
+			req.Updates = append(req.Updates, []string{column, expression})
+		}
+		done, err := r.client.UpdateTable(r.ctx, req)
+		if err != nil {
+			return err
+		}
+		return s.show(r.cmd, done, "updated rows", done.UpdatedRows, "version", done.Version)
+	})
+	cmd.Flags().StringVar(&where, "where", "", "which rows, as a filter in SQL; all when not given")
+	return cmd
+}
+
+func newTableDelete(s *session) *cobra.Command {
+	var where string
+	cmd := s.on("delete TABLE --where FILTER", "Delete rows", exactly(1), func(r *run, id protocol.Common) error {
+		if where == "" {
+			return usagef("--where is required: which rows to delete; --where true is all of them")
+		}
+		done, err := r.client.DeleteFromTable(r.ctx, &protocol.DeleteFromTableRequest{Common: id, Predicate: where})
+		if err != nil {
+			return err
+		}
+		return s.show(r.cmd, done, "deleted rows", done.NumDeletedRows, "version", done.Version)
+	})
+	cmd.Flags().StringVar(&where, "where", "", "which rows, as a filter in SQL")
+	return cmd
+}
+
+func newTableAdd(s *session) *cobra.Command {
+	return s.on("add-columns TABLE COLUMN=EXPRESSION...", "Add columns that SQL expressions compute once", atLeast(2), func(r *run, id protocol.Common) error {
+		req := &protocol.AlterTableAddColumnsRequest{Common: id}
+		for _, text := range r.args[1:] {
+			column, expression, err := assignment(text)
+			if err != nil {
+				return err
+			}
+			req.NewColumns = append(req.NewColumns, protocol.NewColumn{Name: column, Expression: expression})
+		}
+		_, err := r.client.AlterTableAddColumns(r.ctx, req)
+		return err
+	})
+}
+
+func newTableDropColumns(s *session) *cobra.Command {
+	return s.on("drop-columns TABLE COLUMN...", "Remove columns", atLeast(2), func(r *run, id protocol.Common) error {
+		_, err := r.client.AlterTableDropColumns(r.ctx, &protocol.AlterTableDropColumnsRequest{Common: id, Columns: r.args[1:]})
+		return err
+	})
+}
