@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"net"
 	"net/url"
 
 	"tiltyard/shared/client"
@@ -65,9 +64,8 @@ func exitCodeOf(code protocol.Code) int {
 
 // isUnreachable reports whether an error is one of the connection to the server.
 func isUnreachable(err error) bool {
-	var broken *net.OpError
 	var request *url.Error
-	return errors.As(err, &broken) || errors.As(err, &request) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &request) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Explain returns the text of an error for people: its message, and what to do about it.

@@ -88,6 +88,9 @@ func openArrow(in io.Reader) (client.Source, error) {
 	buffered := bufio.NewReaderSize(in, 1<<20)
 	if start, _ := buffered.Peek(len(magic)); bytes.Equal(start, magic) {
 		_, _ = buffered.Discard(len(magic)) // they were peeked at
+		for start, _ = buffered.Peek(4); bytes.Equal(start, make([]byte, 4)); start, _ = buffered.Peek(4) {
+			_, _ = buffered.Discard(4) // some writers pad the beginning to 64 bytes
+		}
 	}
 	if start, err := buffered.Peek(4); err != nil || !bytes.Equal(start, []byte{0xff, 0xff, 0xff, 0xff}) {
 		return client.Source{}, errors.New("it is no Arrow stream and no Arrow file")

@@ -8,7 +8,7 @@ import (
 
 // QueryTable returns the rows that a query finds.
 func (c *Client) QueryTable(ctx context.Context, req *protocol.QueryTableRequest) (*Rows, error) {
-	return askRows(ctx, c, "QueryTable", req)
+	return askRows(ctx, c, "QueryTable", complete(req))
 }
 
 // CountTableRows counts the rows that match. The response has no version: the answer is a bare number.
@@ -18,12 +18,15 @@ func (c *Client) CountTableRows(ctx context.Context, req *protocol.CountTableRow
 
 // ExplainTableQueryPlan returns how a query would be run.
 func (c *Client) ExplainTableQueryPlan(ctx context.Context, req *protocol.ExplainTableQueryPlanRequest) (*protocol.QueryPlan, error) {
-	return ask[protocol.QueryPlan](ctx, c, "ExplainTableQueryPlan", req)
+	if req.Query == nil {
+		return ask[protocol.QueryPlan](ctx, c, "ExplainTableQueryPlan", req)
+	}
+	return ask[protocol.QueryPlan](ctx, c, "ExplainTableQueryPlan", &completeExplain{*req, complete(req.Query)})
 }
 
 // AnalyzeTableQueryPlan runs a query, and returns how that went.
 func (c *Client) AnalyzeTableQueryPlan(ctx context.Context, req *protocol.AnalyzeTableQueryPlanRequest) (*protocol.QueryPlan, error) {
-	return ask[protocol.QueryPlan](ctx, c, "AnalyzeTableQueryPlan", req)
+	return ask[protocol.QueryPlan](ctx, c, "AnalyzeTableQueryPlan", complete(&req.QueryTableRequest))
 }
 
 // PrewarmTable brings columns into the cache of the server.
@@ -34,4 +37,33 @@ func (c *Client) PrewarmTable(ctx context.Context, req *protocol.PrewarmTableReq
 // FetchTableBlobs returns whole values of a blob column.
 func (c *Client) FetchTableBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*Rows, error) {
 	return askRows(ctx, c, "FetchTableBlobs", req)
+}
+
+// completeQuery is a query with the two fields that the public specification requires of each query,
+// whatever it asks for.
+type completeQuery struct {
+	protocol.QueryTableRequest
+	Vector any `json:"vector"` // in place of that of the request
+}
+
+// complete returns a query that means the same to servers which require all fields.
+func complete(req *protocol.QueryTableRequest) *completeQuery {
+	q := &completeQuery{QueryTableRequest: *req, Vector: struct{}{}}
+	if !req.Vector.Empty() {
+		q.Vector = req.Vector
+	}
+	switch {
+	case req.K != nil:
+	case req.Vector.Empty():
+		q.K = new(int64(0)) // no limit
+	default:
+		q.K = new(int64(10))
+	}
+	return q
+}
+
+// completeExplain is the request to explain such a query.
+type completeExplain struct {
+	protocol.ExplainTableQueryPlanRequest
+	Query *completeQuery `json:"query"` // in place of that of the request
 }

@@ -266,3 +266,23 @@ func TestTokensGoToOneServer(t *testing.T) {
 		t.Errorf("%v after %d requests, want an error after one", err, len(s.seen))
 	}
 }
+
+// The public specification requires vector and k of each query.
+func TestQueriesAreComplete(t *testing.T) {
+	vector := protocol.QueryVector{Vectors: [][]float64{{1}}}
+	for _, test := range []struct {
+		req  protocol.QueryTableRequest
+		want string
+	}{
+		{protocol.QueryTableRequest{}, `{"id":["t"],"k":0,"vector":{}}`},
+		{protocol.QueryTableRequest{K: new(int64(3))}, `{"id":["t"],"k":3,"vector":{}}`},
+		{protocol.QueryTableRequest{Vector: vector}, `{"id":["t"],"k":10,"vector":{"single_vector":[1]}}`},
+	} {
+		s := &script{answers: []answer{taken}}
+		test.req.ID = []string{"t"}
+		_, err := scripted(t, s).QueryTable(t.Context(), &test.req)
+		if err == nil || len(s.bodies) != 1 || s.bodies[0] != test.want {
+			t.Errorf("%+v is sent as %q, %v; want %s", test.req, s.bodies, err, test.want)
+		}
+	}
+}

@@ -101,7 +101,12 @@ func skipMagic(r *bufio.Reader) error {
 	start, err := r.Peek(len(fileMagic))
 	if bytes.Equal(start, fileMagic) {
 		_, _ = r.Discard(len(fileMagic)) // they were peeked at
+		// Some writers pad the beginning to 64 bytes.
 		start, err = r.Peek(len(continuation))
+		for padding := 0; padding < maxPadding && bytes.Equal(start, make([]byte, len(continuation))); padding += len(start) {
+			_, _ = r.Discard(len(start))
+			start, err = r.Peek(len(continuation))
+		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -116,6 +121,9 @@ var (
 	fileMagic    = []byte("ARROW1\x00\x00")
 	continuation = []byte{0xff, 0xff, 0xff, 0xff} // the beginning of each message
 )
+
+// maxPadding bounds the zeros behind the magic bytes of a file.
+const maxPadding = 4096
 
 // maxBatchBytes bounds one batch of an answer.
 const maxBatchBytes = 4 << 30

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,16 @@ func TestRowsComeInBothForms(t *testing.T) {
 		got, err := query(t, encode(t, file, points(1, 2), points(3)))
 		if err != nil || got != "1 2 3" {
 			t.Errorf("file: %v: %q, %v; want 1 2 3", file, got, err)
+		}
+		if file {
+			whole := encode(t, true, points(1))
+			padded := slices.Concat(whole[:8], make([]byte, 56), whole[8:])
+			if got, err := query(t, padded); err != nil || got != "1" {
+				t.Errorf("a file whose beginning has 64 bytes: %q, %v", got, err)
+			}
+			if _, err := query(t, append(whole[:8:8], make([]byte, 1<<20)...)); !errors.Is(err, client.ErrAnswer) {
+				t.Errorf("a file of zeros: %v, want ErrAnswer", err)
+			}
 		}
 		if got, err := query(t, encode(t, file)); err != nil || got != "" {
 			t.Errorf("file: %v, no rows: %q, %v", file, got, err)
