@@ -120,7 +120,7 @@ class History:
             ("we update another column", lambda: side.table.update(where=self.some(), values_sql={"x": "x + 1"})),
             ("we merge", lambda: side.table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(self.overlapping())),
             ("native merges", lambda: side.native.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(self.overlapping())),
-            ("native compacts", lambda: side.native.optimize.compact_files()),
+            ("native compacts", lambda: self.compact(side)),
             ("native optimizes", lambda: side.native.optimize.optimize_indices()),
         ]  # fmt: skip
 
@@ -152,6 +152,11 @@ class History:
         """With stable row ids native Lance itself finds rows by their former values after this."""
         if not self.stable:
             self.main.native.optimize.optimize_indices(num_indices_to_merge=0)
+
+    def compact(self, side: Side) -> None:
+        """Of a clone with stable row ids native Lance looks for the indices in the table after this."""
+        if not self.stable or side.place == self.main.place:
+            side.native.optimize.compact_files()
 
     def compact_deferred(self) -> None:
         self.main.native.optimize.compact_files(defer_index_remap=True)
