@@ -28,7 +28,7 @@ func main() {
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
 		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
-		Kinds: work.Kinds(tables, keeper, work.Runtimes(env.Runtimes)),
+		Kinds: work.Kinds(tables, keeper, work.Functions(tables, nil, env.Runtimes)),
 	}
 	sqsqueue.Serve(worker, env.Jobs)
 }

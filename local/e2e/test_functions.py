@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import lancedb
 import pyarrow as pa
 import pytest
+from lancedb import col
 from lancedb.remote.errors import HttpError
 
 
@@ -229,3 +230,234 @@ def test_large_artifacts_are_accepted_up_to_a_bound(server, wire, space):
     assert wire.post(f"/v1/function/{space}$f/create", request).status == 202
     request["artifact"]["content"]["data"] *= 3
     assert wire.post(f"/v1/function/{space}$f/create", request).status == 413
+
+
+@pytest.fixture
+def words(db, space):
+    """A table of five rows in two fragments, one of which has no text."""
+    data = pa.table(
+        {
+            "id": pa.array(range(3), pa.int64()),
+            "text": ["a", None, "c"],
+            "meta": pa.array([{"title": "x"}, {"title": "y"}, None], pa.struct([("title", pa.string())])),
+            "sure": pa.array(["p", "q", "r"]),
+        },
+        schema=pa.schema(
+            [
+                ("id", pa.int64()),
+                ("text", pa.string()),
+                ("meta", pa.struct([("title", pa.string())])),
+                pa.field("sure", pa.string(), nullable=False),
+            ]
+        ),
+    )
+    table = db.create_table("words", data, namespace_path=[space])
+    table.add(data.slice(0, 2).set_column(0, "id", pa.array([3, 4], pa.int64())))
+    return table
+
+
+def column(table, name: str) -> list:
+    return [row[name] for row in sorted(table.search().select(["id", name]).to_list(), key=lambda row: row["id"])]
+
+
+def refresh(table, name: str):
+    return table.refresh_column_async(name).wait()
+
+
+def test_a_column_is_computed_by_a_function(registry, words):
+    shout = registry.create("shout", "coalesce(upper(text), 'none')", [field("text", "utf8")], "utf8")
+    words.add_columns({"loud": shout(text=col("text"))})
+    assert column(words, "loud") == [None] * 5
+    done = refresh(words, "loud")
+    assert (done.rows_assigned, done.rows_failed, done.rows_remaining) == (5, 0, 0) and done.published_version
+    assert column(words, "loud") == ["A", "none", "C", "A", "none"]
+    assert refresh(words, "loud").rows_assigned == 0
+    words.add([{"id": 9, "text": "z", "meta": {"title": "t"}, "sure": "s"}])
+    assert refresh(words, "loud").rows_assigned == 1
+    assert column(words, "loud")[-1] == "Z"
+    words.update(where="id = 0", values={"text": "new"})
+    assert refresh(words, "loud").rows_assigned >= 1
+    assert column(words, "loud")[0] == "NEW"
+
+
+def test_a_function_without_parameters_gives_each_row_a_value(registry, words):
+    answer = registry.create("answer", "CAST(42 AS int)", [], "int32")
+    words.add_columns({"n": answer()})
+    assert refresh(words, "n").rows_assigned == 5
+    assert column(words, "n") == [42] * 5
+
+
+def test_members_of_structs_and_vectors(registry, db, space):
+    rows = pa.table(
+        {"id": pa.array([0, 1], pa.int64()), "meta": [{"t": "x"}, {"t": "y"}], "v": pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))}
+    )
+    table = db.create_table("vectors", rows, namespace_path=[space])
+    title = registry.create("title", "upper(t)", [field("t", "utf8")], "utf8")
+    table.add_columns({"title": title(t=col("meta.t"))})
+    same = registry.create("same", "v", [field("v", "fixed_size_list<float32, 2>")], "fixed_size_list<float32, 2>")
+    table.add_columns({"w": same(v=col("v"))})
+    refresh(table, "title")
+    refresh(table, "w")
+    assert column(table, "title") == ["X", "Y"]
+    assert column(table, "w") == [[1, 2], [3, 4]]
+
+
+PAIR = {"kind": "named_struct", "fields": [field("a", "utf8", False), field("b", "int64")]}
+NULLABLE = {"kind": "named_struct", "fields": [field("a", "utf8"), field("b", "int64")]}
+
+
+def test_a_struct_becomes_several_columns(registry, words):
+    both = registry.create("both", {"a": "upper(s)", "b": "CAST(length(t) AS bigint)"}, [field("s", "utf8", False), field("t", "utf8")], PAIR)
+    words.add_columns(both(s=col("sure"), t=col("text")).rename(columns={"a": "big"}))
+    assert refresh(words, "b").rows_assigned == 5  # either column stands for both
+    assert refresh(words, "big").rows_assigned == 0
+    assert column(words, "big") == ["P", "Q", "R", "P", "Q"]
+    assert column(words, "b") == [1, None, 1, 1, None]
+    with pytest.raises(HttpError, match="together"):
+        words.drop_columns(["big"])
+    words.drop_columns(["big", "b"])
+    assert words.schema.names == ["id", "text", "meta", "sure"]
+    words.add_columns({"big": "upper(sure)"})  # the client would refuse if anything were left
+
+
+def test_a_struct_whose_fields_may_all_be_null(registry, words):
+    both = registry.create("both", {"a": "upper(t)", "b": "CAST(length(t) AS bigint)"}, [field("t", "utf8")], NULLABLE)
+    words.add_columns(both(t=col("text")))
+    assert len(words.schema.names) == 7  # with the column that knows which rows have a value
+    assert refresh(words, "a").rows_assigned == 5
+    assert refresh(words, "a").rows_assigned == 0  # also those whose fields are null
+    assert column(words, "a") == ["A", None, "C", "A", None]
+    words.add_columns({"more": "id + 1"})
+    words.drop_columns(["a", "b"])
+    assert words.schema.names == ["id", "text", "meta", "sure", "more"]
+
+
+def test_a_struct_becomes_one_column(registry, words):
+    both = registry.create("both", {"a": "upper(s)", "b": "CAST(length(t) AS bigint)"}, [field("s", "utf8", False), field("t", "utf8")], PAIR)
+    words.add_columns({"pair": both(s=col("sure"), t=col("text"))})
+    assert refresh(words, "pair").rows_assigned == 5
+    assert column(words, "pair")[:2] == [{"a": "P", "b": 1}, {"a": "Q", "b": None}]
+    words.add_columns({"more": "id + 1"})
+
+
+def test_rows_that_fail_stay_null_and_are_counted(registry, db, space):
+    table = db.create_table("numbers", [{"id": n, "n": n * 100} for n in range(5)], namespace_path=[space])
+    narrow = registry.create("narrow", "CAST(n AS tinyint)", [field("n", "int64")], "int8")
+    table.add_columns({"small": narrow(n=col("n"))})
+    done = refresh(table, "small")
+    assert (done.rows_assigned, done.rows_failed) == (2, 3)
+    assert column(table, "small") == [0, 100, None, None, None]
+    table.update(where="id = 2", values={"n": 7})
+    assert refresh(table, "small").rows_failed == 2
+    assert column(table, "small") == [0, 100, 7, None, None]
+    maybe = registry.create("maybe", "nullif(n, 7)", [field("n", "int64")], "int64")
+    table.add_columns({"m": maybe(n=col("n"))})
+    assert refresh(table, "m").rows_failed == 1  # a null is no value of an output that must not be null
+
+
+def test_columns_that_do_not_fit_a_function_are_refused(registry, db, words, space):
+    sure = registry.create("sure", "upper(s)", [field("s", "utf8", False)], "utf8")
+    number = registry.create("number", "n + 1", [field("n", "int64")], "int64")
+    for application, why in (
+        (sure(s=col("text")), "must not be null"),
+        (number(n=col("text")), "of type int64, and column"),
+    ):
+        with pytest.raises(HttpError, match=why) as raised:
+            words.add_columns({"x": application})
+        assert raised.value.status_code == 400
+    python = db.create_function(score, namespace_path=[space])
+    with pytest.raises(HttpError, match="is disabled.*executor") as raised:
+        words.add_columns({"x": python(value=col("id"))})
+    assert raised.value.status_code == 400
+    words.add_columns({"x": number(n=col("id"))})
+    with pytest.raises(Exception, match="computed"):
+        words.add_columns({"y": number(n=col("x"))})
+    for change in (
+        lambda: words.drop_columns(["id"]),
+        lambda: words.alter_columns({"path": "id", "rename": "key"}),
+        lambda: words.alter_columns({"path": "x", "rename": "key"}),
+        lambda: words.update(where="id = 0", values={"x": 1}),
+    ):
+        with pytest.raises(Exception, match="x|id|computed"):
+            change()
+    assert "x" in words.schema.names and "id" in words.schema.names
+    db.drop_function("number", version="1", namespace_path=[space])
+    with pytest.raises(Exception, match="number does not exist"):
+        refresh(words, "x")
+    registry.create("number", "n + 2", [field("n", "int64")], "int64")
+    with pytest.raises(Exception, match="dropped and created again"):
+        refresh(words, "x")
+
+
+def test_hostile_declarations_are_refused(registry, words, wire, space):
+    f = registry.create("f", "upper(s)", [field("s", "utf8")], "utf8")
+    good = {
+        "application": {
+            "function": {
+                "name": "f", "namespace_path": [space], "object_id": f.object_id, "location": f.location, "version": "1",
+                "manifest_digest": f.image.manifest_digest,
+            },
+            "inputs": [{"parameter": "s", "kind": "column", "value": {"path": "text"}}],
+            "output": {"kind": "scalar", "arrow_type": "utf8", "nullable": False},
+        },
+        "binding_metadata_version": 1,
+        "input_bindings": [{"parameter": "s", "field_path": "text", "arrow_type": "utf8", "nullable": True}],
+        "input_schema": {"fields": [{"name": "s", "nullable": True, "type": {"type": "utf8"}}]},
+        "output_schema": {"fields": [{"name": "u", "nullable": True, "type": {"type": "utf8"}}]},
+        "outputs": [{"result_field": "$value", "output_name": "u", "output_ordinal": 0}],
+    }
+
+    def send(function, columns=({"name": "u", "all_null": True},)):
+        return wire.post(f"/v1/table/{space}$words/add_columns/", {"new_columns": list(columns), "function": function})
+
+    for path, value, status in (
+        (("binding_metadata_version",), 2, 501),
+        (("application", "function", "version"), "2", 404),
+        (("application", "function", "version"), "x", 400),
+        (("application", "function", "name"), "g", 404),
+        (("application", "function", "object_id"), "other", 400),
+        (("application", "function", "manifest_digest"), "sha256:0", 400),
+        (("application", "inputs", 0, "kind"), "literal", 501),
+        (("application", "inputs", 0, "value"), {"path": "id"}, 400),
+        (("application", "inputs"), [], 400),
+        (("application", "output", "arrow_type"), "int64", 400),
+        (("application", "initialization"), {"x": 1}, 400),
+        (("input_bindings", 0, "field_path"), "id", 400),
+        (("input_bindings", 0, "nullable"), False, 400),
+        (("input_schema",), [], 400),
+        (("outputs", 0, "output_name"), "other", 400),
+        (("outputs", 0, "result_field"), "other", 400),
+        (("outputs",), [], 400),
+        (("application",), None, 400),
+    ):
+        function = json.loads(json.dumps(good))
+        part = function
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = value
+        answer = send(function)
+        assert answer.status == status, (path, value, answer.json)
+    assert send(None).status == 400
+    assert send(good, [{"name": "u", "all_null": True}] * 2).status == 400
+    forged = wire.post(f"/v1/table/{space}$words/schema_metadata/update/", {"lancedb::function_bindings": "{}"})
+    assert forged.status == 400
+    assert words.schema.names == ["id", "text", "meta", "sure"]
+    assert send(good).status == 200
+    assert refresh(words, "u").rows_assigned == 3 and refresh(words, "u").rows_failed == 2
+
+
+def test_secrets_of_functions(registry, db, words, wire, space):
+    binding = {"kind": "env", "variable": "API_KEY", "secret_ref": {"name": "key", "namespace_path": [space]}}
+    f = registry.create("f", "upper(s)", [field("s", "utf8", False)], "utf8", secret_bindings=[binding])
+    assert f.secret_bindings[0].variable == "API_KEY"
+    with pytest.raises(HttpError, match=f"{space}.key for the variable API_KEY") as raised:
+        words.add_columns({"u": f(s=col("sure"))})
+    assert raised.value.status_code == 400
+    if wire.post(f"/v1/secret/{space}$key/create", {"value": "canary"}).status == 501:
+        pytest.skip("functions keep no secrets, and say so")
+    words.add_columns({"u": f(s=col("sure"))})
+    assert refresh(words, "u").rows_assigned == 5
+    db.drop_secret("key", namespace_path=[space])
+    words.add([{"id": 9, "text": "z", "meta": None, "sure": "s"}])
+    with pytest.raises(Exception, match=f"API_KEY needs the secret {space}.key, which does not exist"):
+        refresh(words, "u")

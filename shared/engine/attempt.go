@@ -29,6 +29,14 @@ func (t *Table) As(attempt Attempt) *Table {
 	return &named
 }
 
+// unnamed returns the table for a change that goes before that of an attempt.
+func (t *Table) unnamed() *Table {
+	plain := *t
+	plain.attempt = nil
+	plain.data = t.data.CommitAs(nil)
+	return &plain
+}
+
 // unmade returns an [*alreadyMade] when an earlier attempt has made the change.
 func (t *Table) unmade(ctx context.Context) error {
 	if t.attempt == nil {

@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"maps"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/freshness"
@@ -25,6 +28,9 @@ type Backfill struct {
 	PerCommit int    // fragments that are committed together; 0 is a number of our own
 	// Progress is called with how many fragments were looked at, and how many rows have got a value.
 	Progress func(done, total, rows int64)
+	// Open opens the function of a binding, and returns its parameters as it declares them. It is not
+	// called for columns that an expression computes.
+	Open func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error)
 	// Failed is called for each row that a function failed for, in the order of the rows of a fragment. A
 	// fragment that is computed again after a conflict calls it again. It may be nil.
 	Failed func(RowFailure)
@@ -45,7 +51,7 @@ const perCommit = 64
 // A Backfilled is the result of a backfill.
 type Backfilled struct {
 	Assigned  int64  `json:"rows_assigned"`  // rows that have got a value
-	Failed    int64  `json:"rows_failed"`    // always 0: an expression that fails ends the backfill
+	Failed    int64  `json:"rows_failed"`    // rows whose function failed; an expression that fails ends the backfill
 	Remaining int64  `json:"rows_remaining"` // rows that the bound on fragments has left out
 	Source    int64  `json:"source_version"` // the version whose fragments were filled
 	Published *int64 `json:"published_version,omitempty"`
@@ -66,6 +72,7 @@ func (t *Table) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 		b.PerCommit = perCommit
 	}
 	r := filling{table: t, order: b, fresh: freshness.Signatures{}}
+	defer r.close()
 	if err := Do(ctx, t, b.Version, r.begin); err != nil {
 		return r.result, err
 	}
@@ -95,6 +102,51 @@ type filling struct {
 	stamp  freshness.Stamp      // of the version that the scope is of
 	filled int                  // fragments
 	fresh  freshness.Signatures // of fragments whose values are fresh
+
+	caller  function.Caller // of the binding; nil for an expression, and before the first commit
+	params  []arrow.Field
+	binding string // its id
+}
+
+// close ends the use of the function. Its error does not matter: all that the function was to compute is
+// there.
+func (r *filling) close() {
+	if r.caller != nil {
+		_ = r.caller.Close()
+	}
+}
+
+// column returns the column of the order, ready to be computed.
+func (r *filling) column(ctx context.Context, d *dataset.Dataset) (*computed.Column, error) {
+	c, err := computed.Open(ctx, d, r.order.Column, r.order.Where)
+	if err != nil || c.Binding == nil {
+		return c, err
+	}
+	if r.caller == nil {
+		if r.order.Open == nil {
+			return nil, protocol.Errorf(protocol.Unsupported, "column %q is computed by a function, and none can be run here", r.order.Column)
+		}
+		if r.caller, r.params, err = r.order.Open(ctx, c.Binding); err != nil {
+			return nil, err
+		}
+		r.binding = c.Binding.ID
+	}
+	if r.binding != c.Binding.ID {
+		return nil, protocol.Errorf(protocol.ConcurrentModification, "column %q was dropped and declared again while it was filled; retry", r.order.Column)
+	}
+	c.Use(r.caller, r.params)
+	return c, nil
+}
+
+// failed returns what Fill calls for the failures of a fragment.
+func (r *filling) failed(c *computed.Column, fragment uint64) func(uint32, function.Failure) {
+	if r.order.Failed == nil || c.Binding == nil {
+		return nil
+	}
+	name := strings.Join(c.Binding.Function.ID(), protocol.DefaultDelimiter)
+	return func(offset uint32, f function.Failure) {
+		r.order.Failed(RowFailure{Fragment: fragment, Offset: offset, Function: name, Version: c.Binding.Function.Version, Failure: f})
+	}
 }
 
 // begin checks the order and finds the fragments to fill.
@@ -153,7 +205,7 @@ func (r *filling) pass(ctx context.Context) error {
 // commit fills the next fragments of the scope in the newest version, and commits them. Without any it
 // returns a nil dataset.
 func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-	c, err := computed.Open(ctx, d, r.order.Column, r.order.Where)
+	c, err := r.column(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +227,7 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 			to.result.Remaining += n
 			continue
 		}
-		filled, err := c.Fill(ctx, at, stamp.IsStale(id))
+		filled, err := c.Fill(ctx, at, stamp.IsStale(id), r.failed(c, id))
 		if err != nil {
 			return nil, err
 		}
@@ -187,6 +239,7 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 			fresh[uint32(id)] = signature
 		}
 		to.result.Assigned += filled.Assigned
+		to.result.Failed += filled.Failed
 		if r.order.Progress != nil {
 			r.order.Progress(int64(to.next+1), int64(len(to.scope)), to.result.Assigned)
 		}

@@ -13,6 +13,8 @@ import (
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
@@ -81,6 +83,21 @@ func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, in
 	})
 }
 
+// AddFunctionColumns adds the columns of a use of a function. They are null in every row until a backfill
+// calls the function.
+func (t *Table) AddFunctionColumns(ctx context.Context, use computed.Use) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		columns, metadata, err := computed.FunctionColumns(d, use)
+		if err != nil {
+			return nil, err
+		}
+		if err := newNames(d, columns); err != nil {
+			return nil, err
+		}
+		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns, Metadata: metadata})
+	})
+}
+
 // newNames returns an error for columns that the table already has or cannot have.
 func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 	seen := map[string]bool{}
@@ -128,8 +145,9 @@ func newColumns(ctx context.Context, d *dataset.Dataset, columns []Assignment) (
 // AlterColumns changes the names, the nullability and the types of columns.
 func (t *Table) AlterColumns(ctx context.Context, alterations []alter.Alteration) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		var moved, retyped []string
+		var moved, retyped, all []string
 		for _, a := range alterations {
+			all = append(all, a.Path)
 			if err := checkAlteration(d, a); err != nil {
 				return nil, err
 			}
@@ -144,6 +162,9 @@ func (t *Table) AlterColumns(ctx context.Context, alterations []alter.Alteration
 			return nil, err
 		}
 		if err := computed.CheckRetyped(d.Schema(), retyped); err != nil {
+			return nil, err
+		}
+		if err := computed.CheckBound(d.Schema(), all); err != nil {
 			return nil, err
 		}
 		return d.AlterColumns(ctx, alterations, convert)
@@ -210,22 +231,86 @@ func family(t arrow.DataType) int {
 	return 0
 }
 
-// DropColumns removes columns, or members of structs, by their paths.
+// DropColumns removes columns, or members of structs, by their paths. Columns of functions cease to be
+// such in a version of their own before they are dropped, as in LanceDB.
 func (t *Table) DropColumns(ctx context.Context, paths []string) (Written, error) {
+	paths, err := t.unbind(ctx, paths)
+	if err != nil {
+		return Written{}, err
+	}
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		left := map[string]bool{}
-		for _, f := range d.ArrowSchema().Fields() {
-			left[f.Name] = true
-		}
-		for _, path := range paths {
-			delete(left, path)
-		}
-		if len(left) == 0 {
-			return nil, protocol.Errorf(protocol.InvalidInput, "a table needs at least one column, and this would drop all of them")
-		}
-		if err := computed.CheckInputs(d.Schema(), paths, paths); err != nil {
+		if err := checkDropped(d, paths); err != nil {
 			return nil, err
 		}
 		return d.DropColumns(ctx, paths)
 	})
+}
+
+// unbind ends the declarations of the columns of functions that paths name, and returns the paths of all
+// columns to drop. Nothing changes if the columns cannot be dropped.
+func (t *Table) unbind(ctx context.Context, paths []string) ([]string, error) {
+	all := paths
+	plan := func(d *dataset.Dataset) (*computed.Unbinding, error) {
+		u, err := computed.Unbind(d.Schema(), paths)
+		if u == nil || err != nil {
+			return nil, err
+		}
+		all = append(slices.Clip(paths), u.Added...)
+		if err := checkDropped(d, all); err != nil {
+			return nil, err
+		}
+		return u, nil
+	}
+	bound := false
+	err := Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error {
+		u, err := plan(d)
+		bound = u != nil
+		return err
+	})
+	if err != nil || !bound {
+		return all, err
+	}
+	_, err = t.unnamed().alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		u, err := plan(d)
+		if u == nil || err != nil {
+			return nil, err
+		}
+		updates := make([]FieldMetadata, 0, len(u.Columns))
+		for _, name := range u.Columns {
+			f := d.Schema().Field(name)
+			if f == nil {
+				continue
+			}
+			update := FieldMetadata{Path: schema.FormatPath(name), Set: map[string]*string{}}
+			for _, key := range computed.DeclarationKeys(f) {
+				update.Set[key] = nil
+			}
+			updates = append(updates, update)
+		}
+		op, err := fieldMetadata(d, updates)
+		if err != nil {
+			return nil, err
+		}
+		op.SchemaMetadata = &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: protocol.FunctionBindingsKey, Value: u.Bindings}}}
+		return d.Commit(ctx, op)
+	})
+	return all, err
+}
+
+// checkDropped returns an error for columns that cannot be dropped together.
+func checkDropped(d *dataset.Dataset, paths []string) error {
+	left := map[string]bool{}
+	for _, f := range d.ArrowSchema().Fields() {
+		left[f.Name] = true
+	}
+	for _, path := range paths {
+		if _, err := d.Schema().Resolve(path); err != nil {
+			return failure.NoColumn(d.NoColumn(path))
+		}
+		delete(left, path)
+	}
+	if len(left) == 0 {
+		return protocol.Errorf(protocol.InvalidInput, "a table needs at least one column, and this would drop all of them")
+	}
+	return computed.CheckInputs(d.Schema(), paths, paths)
 }

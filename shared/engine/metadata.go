@@ -15,6 +15,9 @@ import (
 // UpdateSchemaMetadata sets keys in the schema's metadata and leaves all others. It returns the
 // resulting metadata.
 func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string) (Written, map[string]string, error) {
+	if _, ok := set[protocol.FunctionBindingsKey]; ok {
+		return Written{}, nil, protocol.Errorf(protocol.InvalidInput, "the metadata key %s belongs to the columns of functions; add and drop those columns instead", protocol.FunctionBindingsKey)
+	}
 	var after map[string]string
 	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		op := &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{}}

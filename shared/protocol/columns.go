@@ -12,7 +12,9 @@ type AlterTableAddColumnsRequest struct {
 	Common
 	Upload
 	NewColumns []NewColumn `json:"new_columns"`
-	Branch     string      `json:"branch" query:"branch"`
+	// Function computes the columns, all of which are null until it has run.
+	Function *FunctionDeclaration `json:"function"`
+	Branch   string               `json:"branch" query:"branch"`
 }
 
 // A NewColumn is computed once by an SQL expression; or is null in every row, and remembers
@@ -64,9 +66,14 @@ func (r *AlterTableAddColumnsRequest) Validate() error {
 			if err := c.VirtualColumn.validate(i); err != nil {
 				return err
 			}
+		case kind == "all_null" && r.Function == nil:
+			return Errorf(InvalidInput, "new_columns[%d], %s, is all_null without a function that computes it; add columns of nulls by an expression such as CAST(NULL AS int)", i, quoteShort(c.Name))
 		}
 	}
-	return nil
+	if r.Function == nil {
+		return nil
+	}
+	return r.Function.validate(r.NewColumns)
 }
 
 // isSet reports whether a field holds anything but null.

@@ -8,8 +8,10 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/function/expression"
 	"tiltyard/shared/job"
+	"tiltyard/shared/sealing"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
+	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/dropping"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/maintain"
@@ -17,23 +19,25 @@ import (
 	"tiltyard/shared/work/registering"
 )
 
-// Kinds returns all kinds of jobs by name.
-// runtimes run functions.
-func Kinds(on tables.Tables, keeper *maintain.Keeper, runtimes function.Runtimes) map[string]job.Kind {
+// Kinds returns all kinds of jobs by name. functions opens the functions that they call.
+func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Directory) map[string]job.Kind {
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
 		refresh.Kind:        refresh.Refresh(on),
-		backfill.Kind:       backfill.Fill(on),
+		backfill.Kind:       backfill.Fill(on, functions),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
-		registering.Kind:    registering.Create(on.Names, runtimes),
+		registering.Kind:    registering.Create(functions),
 	}
 }
 
-// Runtimes returns the runtimes of functions: those that were configured, and those that need no
-// configuration.
-func Runtimes(configured function.Runtimes) function.Runtimes {
-	all := function.Runtimes{"sql": expression.Runtime{}}
-	maps.Copy(all, configured)
-	return all
+// Functions returns the functions of tables, with the runtimes that are configured and those that need no
+// configuration. keys opens secrets; nil: they cannot be opened.
+func Functions(on tables.Tables, keys *sealing.KeyFile, configured function.Runtimes) calling.Directory {
+	d := calling.Directory{Names: on.Names, Runtimes: function.Runtimes{"sql": expression.Runtime{}}}
+	maps.Copy(d.Runtimes, configured)
+	if keys != nil {
+		d.Secrets = keys
+	}
+	return d
 }

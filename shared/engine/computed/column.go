@@ -11,9 +11,12 @@ import (
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/plan"
@@ -21,16 +24,33 @@ import (
 	"tiltyard/shared/take"
 )
 
-// A Column is a computed column of one version of a table.
+// A Column is a computed column of one version of a table, with the columns that are computed together with
+// it.
 type Column struct {
-	Name       string
-	Definition string           // digest of the expression
-	Inputs     freshness.Inputs // what the values depend on
+	Name       string                    // the first of the columns, which keeps the stamp of all
+	Definition string                    // digest of the expression, or of the use of the function
+	Inputs     freshness.Inputs          // what the values depend on
+	Binding    *protocol.FunctionBinding // of a function; nil for an expression
 
 	dataset *dataset.Dataset
-	what    string
-	value   *plan.Bound // in the type of the column
+	values  evaluator
+	names   []string // of the columns
+	types   []arrow.DataType
+	witness string      // the column that has a value in each row that was computed
 	where   *plan.Bound // chooses the rows to compute; nil: those that need it
+}
+
+// An evaluator computes columns for rows.
+type evaluator interface {
+	reads() []string
+	compute(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType) (outcome, error)
+}
+
+// An outcome is what an evaluator has computed.
+type outcome struct {
+	columns []arrow.Array
+	gained  int64              // rows that have got a value
+	failed  []function.Failure // rows that have got none because a function failed, in ascending order
 }
 
 // Open returns a computed column of a version. where is a condition on the rows to compute; "" chooses
@@ -40,18 +60,25 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 	if err != nil {
 		return nil, err
 	}
-	c := &Column{Name: name, Definition: freshness.Definition(declared.Expression), dataset: d, what: "the expression of column " + name}
-	typ := d.ArrowSchema().Field(d.ArrowSchema().FieldIndices(field.Name)[0]).Type
-	c.value, err = condition.Bind(ctx, c.what, declared.Expression, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
-		c.Inputs = freshness.NewInputs(d.Schema(), inputsOf(e))
-		return plan.BindAs(ctx, e, d.ArrowSchema(), now, typ)
-	})
+	c := &Column{dataset: d}
+	if declared.Kind == kindFunction {
+		err = c.openFunction(ctx, field)
+	} else {
+		err = c.openExpression(ctx, declared)
+	}
 	if err != nil {
 		return nil, err
 	}
-	for _, read := range c.value.Columns() {
-		if d.Schema().Field(read).HoldsBlobs() {
-			return nil, protocol.Errorf(protocol.Unsupported, "%s reads the blobs of %q, which is not supported", c.what, read)
+	for _, name := range c.names {
+		at := d.ArrowSchema().FieldIndices(name)
+		if len(at) == 0 {
+			return nil, failure.NoColumn(d.NoColumn(name))
+		}
+		c.types = append(c.types, d.ArrowSchema().Field(at[0]).Type)
+	}
+	for _, read := range c.values.reads() {
+		if f := d.Schema().Field(read); f != nil && f.HoldsBlobs() {
+			return nil, protocol.Errorf(protocol.Unsupported, "column %q is computed from the blobs of %q, which is not supported", c.Name, read)
 		}
 	}
 	if where != "" {
@@ -60,10 +87,76 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 	return c, failure.OfFilter(err)
 }
 
+// openExpression resolves the expression that declares the column.
+func (c *Column) openExpression(ctx context.Context, declared *Declaration) error {
+	d, name := c.dataset, declared.Column
+	c.Name, c.names, c.witness = name, []string{name}, name
+	c.Definition = freshness.Definition(declared.Expression)
+	x := expression{what: "the expression of column " + name}
+	typ := d.ArrowSchema().Field(d.ArrowSchema().FieldIndices(name)[0]).Type
+	var err error
+	x.value, err = condition.Bind(ctx, x.what, declared.Expression, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
+		c.Inputs = freshness.NewInputs(d.Schema(), inputsOf(e))
+		return plan.BindAs(ctx, e, d.ArrowSchema(), now, typ)
+	})
+	c.values = x
+	return err
+}
+
+// openFunction resolves the use of the function that declares a column.
+func (c *Column) openFunction(ctx context.Context, f *schema.Field) error {
+	d := c.dataset
+	b, err := bindingOf(d.Schema(), f)
+	if err != nil {
+		return err
+	}
+	a, err := newApplication(ctx, d, b)
+	if err != nil {
+		return err
+	}
+	c.Binding, c.values, c.names = b, a, a.columns()
+	c.Name, c.witness, c.Definition = c.names[0], c.names[a.witness()], freshness.Definition(b.ID)
+	paths := make([][]string, len(b.Inputs))
+	for i, in := range b.Inputs {
+		chain, err := d.Schema().Resolve(in.FieldPath)
+		if err != nil {
+			return failure.NoColumn(d.NoColumn(in.FieldPath))
+		}
+		for _, f := range chain {
+			paths[i] = append(paths[i], f.Name)
+		}
+	}
+	c.Inputs = freshness.NewInputs(d.Schema(), paths)
+	return nil
+}
+
+// Use gives the function that Fill calls, and the parameters as it declares them, to a column that has a
+// binding.
+func (c *Column) Use(caller function.Caller, params []arrow.Field) {
+	a := c.values.(*application) //nolint:forcetypeassert // of a column with a binding
+	a.caller, a.fields = caller, params
+}
+
+// An expression is an evaluator of one column.
+type expression struct {
+	what  string
+	value *plan.Bound // in the type of the column
+}
+
+func (x expression) reads() []string { return x.value.Columns() }
+
+func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arrow.DataType) (outcome, error) {
+	values, err := x.value.Eval(ctx, rows)
+	if err != nil {
+		return outcome{}, failure.OfExpression(x.what, err)
+	}
+	return outcome{columns: []arrow.Array{values}, gained: int64(values.Len() - values.NullN())}, nil
+}
+
 // CheckInputs returns an error if an input is a computed column with rows that would get a value if it
 // were filled: the expression would take their nulls for values.
 func (c *Column) CheckInputs(ctx context.Context) error {
-	for _, name := range c.value.Columns() {
+	for _, name := range c.values.reads() {
 		if Of(c.dataset.Schema().Field(name)) == nil {
 			continue
 		}
@@ -103,11 +196,13 @@ func (c *Column) Count(ctx context.Context, at *fragment.Fragment, stale bool) (
 type Filled struct {
 	File     *pb.FileReplacement // nil if no value changes
 	Assigned int64               // rows that have got a value
-	Whole    bool                // all rows that are not deleted were computed
+	Failed   int64               // rows whose function failed
+	Whole    bool                // all rows that are not deleted were computed, though some may have failed
 }
 
-// Fill writes a file with the new values of a fragment. stale means that its values do not count.
-func (c *Column) Fill(ctx context.Context, at *fragment.Fragment, stale bool) (Filled, error) {
+// Fill writes a file with the new values of a fragment. stale means that its values do not count. It calls
+// failed, which may be nil, with the offset in the fragment of each row whose function failed.
+func (c *Column) Fill(ctx context.Context, at *fragment.Fragment, stale bool, failed func(offset uint32, f function.Failure)) (Filled, error) {
 	var filled Filled
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -120,15 +215,29 @@ func (c *Column) Fill(ctx context.Context, at *fragment.Fragment, stale bool) (F
 		return Filled{Whole: live == 0}, err
 	}
 	filled.Whole = n == live
-	filled.File, _, err = c.dataset.StageColumn(ctx, at, dataset.ColumnValues{
-		Column: c.Name, Read: c.reads(),
-		Values: func(ctx context.Context, batch arrow.RecordBatch) (arrow.Array, int64, error) {
-			values, gained, err := c.values(ctx, batch, stale)
-			filled.Assigned += gained
-			if stale || c.where != nil { // a value may become null, too
-				return values, batch.NumRows(), err
+	reads := c.reads()
+	if c.Binding != nil {
+		reads = append(reads, snapshot.RowAddr)
+	}
+	filled.File, _, err = c.dataset.StageColumns(ctx, at, dataset.ColumnValues{
+		Columns: c.names, Read: reads,
+		Values: func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, int64, error) {
+			made, err := c.compute(ctx, batch, stale)
+			if err != nil {
+				return nil, 0, err
 			}
-			return values, gained, err
+			filled.Assigned += made.gained
+			filled.Failed += int64(len(made.failed))
+			if failed != nil && len(made.failed) > 0 {
+				addresses := batch.Column(batch.Schema().FieldIndices(snapshot.RowAddr)[0]).(*array.Uint64) //nolint:forcetypeassert // the type of addresses
+				for _, f := range made.failed {
+					failed(uint32(addresses.Value(f.Row)), f)
+				}
+			}
+			if stale || c.where != nil { // a value may become null, too
+				return made.columns, batch.NumRows(), nil
+			}
+			return made.columns, made.gained, nil
 		},
 	})
 	return filled, err
@@ -140,8 +249,8 @@ func (c *Column) gains(ctx context.Context, at *fragment.Fragment) (n int64, err
 		return 0, err
 	}
 	err = c.each(ctx, at, c.reads(), func(batch arrow.RecordBatch) error {
-		_, gained, err := c.values(ctx, batch, false)
-		n += gained
+		made, err := c.compute(ctx, batch, false)
+		n += made.gained
 		return err
 	})
 	return n, err
@@ -150,13 +259,15 @@ func (c *Column) gains(ctx context.Context, at *fragment.Fragment) (n int64, err
 // choosing returns the columns that chosen looks at.
 func (c *Column) choosing() []string {
 	if c.where == nil {
-		return []string{c.Name}
+		return []string{c.witness}
 	}
-	return distinct(append(c.where.Columns(), c.Name))
+	return distinct(append(c.where.Columns(), c.witness))
 }
 
-// reads returns the columns that values looks at.
-func (c *Column) reads() []string { return distinct(append(c.choosing(), c.value.Columns()...)) }
+// reads returns the columns that compute looks at.
+func (c *Column) reads() []string {
+	return distinct(slices.Concat(c.choosing(), c.names, c.values.reads()))
+}
 
 func distinct(names []string) []string {
 	names = slices.Sorted(slices.Values(names))
@@ -189,7 +300,7 @@ func (c *Column) chosen(ctx context.Context, batch arrow.RecordBatch, stale bool
 		rows, err := c.where.Select(ctx, batch, nil)
 		return rows, failure.OfExpression("where", err)
 	}
-	values := c.of(batch)
+	values := column(batch, c.witness)
 	var rows []int32
 	for i := range values.Len() {
 		if stale || values.IsNull(i) {
@@ -199,42 +310,49 @@ func (c *Column) chosen(ctx context.Context, batch arrow.RecordBatch, stale bool
 	return rows, nil
 }
 
-// of returns the column as it is in a batch.
-func (c *Column) of(batch arrow.RecordBatch) arrow.Array {
-	return batch.Column(batch.Schema().FieldIndices(c.Name)[0])
+// column returns the column of a name.
+func column(batch arrow.RecordBatch, name string) arrow.Array {
+	return batch.Column(batch.Schema().FieldIndices(name)[0])
 }
 
-// values returns the column of a batch with the chosen rows computed, and how many of them have got a
-// value. The expression sees no other row, so a row that is not computed cannot fail it.
-func (c *Column) values(ctx context.Context, batch arrow.RecordBatch, stale bool) (arrow.Array, int64, error) {
-	was := c.of(batch)
+// compute returns the columns of a batch with the chosen rows computed. Nothing sees other rows, so a row
+// that is not computed cannot fail it.
+func (c *Column) compute(ctx context.Context, batch arrow.RecordBatch, stale bool) (outcome, error) {
+	was := outcome{columns: make([]arrow.Array, len(c.names))}
+	for i, name := range c.names {
+		was.columns[i] = column(batch, name)
+	}
 	rows, err := c.chosen(ctx, batch, stale)
 	if err != nil || len(rows) == 0 {
-		return was, 0, err
+		return was, err
 	}
-	all := len(rows) == was.Len()
+	all := len(rows) == int(batch.NumRows())
 	if !all {
 		held, err := memory.Take(ctx, take.BatchBytes(batch))
 		if err != nil {
-			return nil, 0, err
+			return outcome{}, err
 		}
 		defer held.Release()
 		if batch, err = take.Batch(batch, rows); err != nil {
-			return nil, 0, err
+			return outcome{}, err
 		}
 	}
-	values, err := c.value.Eval(ctx, batch)
-	if err != nil {
-		return nil, 0, failure.OfExpression(c.what, err)
+	made, err := c.values.compute(ctx, batch, c.types)
+	if err != nil || all {
+		return made, err
 	}
-	gained := int64(values.Len() - values.NullN())
-	if !all {
-		values, err = c.put(ctx, was, values, rows)
+	for i, values := range made.columns {
+		if made.columns[i], err = c.put(ctx, was.columns[i], values, rows); err != nil {
+			return outcome{}, err
+		}
 	}
-	return values, gained, err
+	for i := range made.failed {
+		made.failed[i].Row = int(rows[made.failed[i].Row])
+	}
+	return made, nil
 }
 
-// put returns the column with other values at some positions.
+// put returns a column with other values at some positions.
 func (c *Column) put(ctx context.Context, was, values arrow.Array, at []int32) (arrow.Array, error) {
 	held, err := memory.Take(ctx, int64(was.Data().SizeInBytes()+values.Data().SizeInBytes()))
 	if err != nil {

@@ -2,7 +2,7 @@
 // declares the expression, declarations restrict other changes to the table, and a [Column] computes
 // values, fragment by fragment. Which values need that is told by package freshness.
 //
-// A function of another kind would stand where a Column evaluates the expression.
+// A column can also be computed by a registered function, together with others: see bindings.go.
 //
 // Source of the keys and the rules: lancedb 0.40, table/computed_columns.rs.
 package computed
@@ -32,10 +32,16 @@ const (
 	kindKey       = "computed_column.kind"
 	expressionKey = "computed_column.expression"
 	inputsKey     = "computed_column.inputs"
+	bindingKey    = "computed_column.function.binding_id"
+	ordinalKey    = "computed_column.function.output_ordinal"
 )
 
-// kindSQL is the kind of a column that an SQL expression over the row defines.
-const kindSQL = "sql"
+// These are the kinds of columns that can be computed here: by an SQL expression over the row, and by a
+// registered function.
+const (
+	kindSQL      = "sql"
+	kindFunction = "function"
+)
 
 // A Declaration is the definition of a computed column.
 type Declaration struct {
@@ -74,7 +80,7 @@ func find(d *dataset.Dataset, column string) (*Declaration, *schema.Field, error
 		return nil, nil, protocol.Errorf(protocol.Unsupported, "column %q is computed by function %.80q of %.80q, which cannot be run here", column, f.Metadata["virtual_column.udf_name"], f.Metadata["virtual_column.udf_backend"])
 	case declared == nil:
 		return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q is not a computed column", column)
-	case declared.Kind != kindSQL:
+	case declared.Kind != kindSQL && declared.Kind != kindFunction:
 		return nil, nil, protocol.Errorf(protocol.Unsupported, "column %q is computed by %.80q, which cannot be run here", column, declared.Kind)
 	case f.HoldsBlobs():
 		return nil, nil, protocol.Errorf(protocol.Unsupported, "column %q holds blobs, which cannot be computed", column)
@@ -146,6 +152,8 @@ func CheckInputs(s *schema.Schema, paths, dropped []string) error {
 		for _, path := range paths {
 			column := root(s, path)
 			switch {
+			case path == f.Name && d.Kind == kindFunction:
+				return protocol.Errorf(protocol.InvalidInput, "column %q is computed by a function, which knows it by its name and type; drop the columns of the function and declare them again", path)
 			case path == f.Name:
 			case column == f.Name:
 				return protocol.Errorf(protocol.InvalidInput, "%q is a part of computed column %q; drop that column and declare it again", path, f.Name)

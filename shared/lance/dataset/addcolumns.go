@@ -31,6 +31,9 @@ type NewColumns struct {
 	// called with the rows of the table in their order, each once. Nil: they are null in
 	// every row, which costs nothing.
 	Values func(context.Context, arrow.RecordBatch) (arrow.RecordBatch, error)
+	// Metadata returns the metadata that the schema of the table gets; nil: it stays. added has the new
+	// columns with their ids.
+	Metadata func(added *schema.Schema) (map[string]string, error)
 }
 
 // AddColumns commits that d has further columns, whose values go to new files beside those
@@ -73,6 +76,11 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns) (*Dataset, error
 		Schema:               append(d.Schema().PB(), added.PB()...),
 		SchemaMetadata:       d.Schema().Metadata,
 		PreservesNullability: nullable,
+	}
+	if c.Metadata != nil {
+		if op.SchemaMetadata, err = c.Metadata(added); err != nil {
+			return nil, err
+		}
 	}
 	merge := &change{read: d, operation: op}
 	if c.Values != nil {

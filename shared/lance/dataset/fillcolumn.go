@@ -12,25 +12,25 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// ColumnValues are new values of a column.
+// ColumnValues are new values of columns.
 type ColumnValues struct {
-	Column string
+	Columns []string
 	// Read are the columns, as in ScanOptions, that Values looks at.
 	Read []string
-	// Values returns the column for the rows of a batch, in the type of the column, and in how many
-	// of them it may differ from what it was. It is called with the rows of a fragment in their
-	// order, each once.
-	Values func(context.Context, arrow.RecordBatch) (values arrow.Array, changed int64, err error)
+	// Values returns the columns for the rows of a batch, in their types, and in how many rows they
+	// may differ from what they were. It is called with the rows of a fragment in their order, each
+	// once.
+	Values func(context.Context, arrow.RecordBatch) (values []arrow.Array, changed int64, err error)
 }
 
-// StageColumn writes a file with new values of a column for one fragment, and returns how many rows
+// StageColumns writes a file with new values of columns for one fragment, and returns how many rows
 // they change. If they change none there is no file, and the replacement is nil. Replacements of several
 // fragments are committed together, as a pb.DataReplacement.
-func (d *Dataset) StageColumn(ctx context.Context, f *fragment.Fragment, v ColumnValues) (*pb.FileReplacement, int64, error) {
+func (d *Dataset) StageColumns(ctx context.Context, f *fragment.Fragment, v ColumnValues) (*pb.FileReplacement, int64, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, 0, err
 	}
-	column, err := d.Schema().Project([]string{v.Column})
+	columns, err := d.Schema().Project(v.Columns)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -39,10 +39,10 @@ func (d *Dataset) StageColumn(ctx context.Context, f *fragment.Fragment, v Colum
 		return nil, 0, err
 	}
 	changed := int64(0)
-	file, err := d.openColumns(ctx, f, column, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	file, err := d.openColumns(ctx, f, columns, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
 		values, n, err := v.Values(ctx, batch)
 		changed += n
-		return []arrow.Array{values}, err
+		return values, err
 	})
 	if err != nil {
 		return nil, 0, err

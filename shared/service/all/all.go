@@ -86,7 +86,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,
-			Kinds: work.Kinds(tables, keeper, work.Runtimes(opts.Runtimes)),
+			Kinds: work.Kinds(tables, keeper, work.Functions(tables, opts.Keys, opts.Runtimes)),
 		}
 	}
 	return all

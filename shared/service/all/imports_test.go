@@ -33,7 +33,7 @@ var mayImport = map[string]string{
 	"shared/client":             "arrowipc protocol",
 	"shared/job":                "memory job protocol transaction pause",
 	"shared/tables":             "auth catalog engine idempotency job lance/dataset lance/manifest multipart objectstore protocol record sql transaction vending",
-	"shared/work":               "auth catalog engine fulltext function index job lance/dataset lance/indexmeta protocol record tables transaction view work",
+	"shared/work":               "auth catalog engine fulltext function index job lance/dataset lance/indexmeta protocol record sealing tables transaction view work",
 	"shared/importing":          "catalog engine lance/dataset objectstore protocol",
 	"shared/catalog":            "memory auth catalog lance/manifest objectstore protocol sealing",
 	"shared/engine":             "memory engine fulltext =function take index lance objectstore protocol sortkey sql vector",

@@ -40,8 +40,7 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 	case first.VirtualColumn != nil:
 		return addVirtual(ctx, req.NewColumns)
 	case first.AllNull:
-		return nil, protocol.Errorf(protocol.Unsupported,
-			"new_columns[0], %q: columns of registered functions are not supported yet; give an expression", first.Name)
+		return s.addFunction(ctx, req.Function)
 	}
 	columns := make([]engine.Assignment, len(req.NewColumns))
 	for i, c := range req.NewColumns {

@@ -106,9 +106,10 @@ func TestColumnsThatCannotBeChangedStay(t *testing.T) {
 			})
 			return err
 		}},
-		{"add without a function", protocol.Unsupported, func() error {
+		{"add of a function that is not", protocol.TableNotFound, func() error {
 			_, err := service.Add(t.Context(), &protocol.AlterTableAddColumnsRequest{
 				Common: servicetest.Named("t"), NewColumns: []protocol.NewColumn{{Name: "x", AllNull: true}},
+				Function: &protocol.FunctionDeclaration{Application: protocol.FunctionApplication{Function: protocol.FunctionReference{Name: "nope", Version: "1"}}},
 			})
 			return err
 		}},

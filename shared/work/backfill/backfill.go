@@ -7,10 +7,15 @@ package backfill
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/function"
 	"tiltyard/shared/job"
+	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/work/calling"
 )
 
 // Kind is the kind of the jobs that compute the values of a column.
@@ -32,7 +37,7 @@ func (o Order) Work() engine.Backfill {
 }
 
 // Fill returns the kind of job that computes the values of a column.
-func Fill(on tables.Tables) job.Kind {
+func Fill(on tables.Tables, functions calling.Directory) job.Kind {
 	return job.Single("backfill", func(ctx context.Context, r *job.Run) (any, error) {
 		var order Order
 		if err := r.Input(&order); err != nil {
@@ -40,6 +45,9 @@ func Fill(on tables.Tables) job.Kind {
 		}
 		work := order.Work()
 		work.Progress = func(done, total, rows int64) { r.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
+		work.Open = func(ctx context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+			return functions.Open(ctx, b, r.ID())
+		}
 		var filled engine.Backfilled
 		_, err := on.ChangeFound(ctx, r.Object(), order.Branch, func(t *engine.Table, _ *catalog.Lookup) (engine.Written, error) {
 			var err error

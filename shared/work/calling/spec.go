@@ -4,13 +4,14 @@ package calling
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/function"
 	"tiltyard/shared/protocol"
 )
@@ -20,8 +21,9 @@ import (
 func SpecOf(id []string, d protocol.FunctionDefinition, content []byte) (function.Spec, error) {
 	spec := function.Spec{
 		Name: strings.Join(id, protocol.DefaultDelimiter), Kind: d.Artifact.Kind, Entrypoint: d.Artifact.Entrypoint,
-		Artifact: content, Digest: d.Artifact.Digest, Runtime: d.Runtime, Environment: d.Environment(),
+		Artifact: content, Digest: d.Artifact.Digest, Runtime: d.Runtime, Environment: map[string]string{},
 	}
+	maps.Copy(spec.Environment, d.Environment())
 	var err error
 	if spec.Inputs, err = fields(d.Signature.Inputs); err != nil {
 		return spec, err
@@ -41,8 +43,21 @@ func fields(declared []protocol.FunctionField) ([]arrow.Field, error) {
 	return all, nil
 }
 
-// Prove opens a function, calls it with a batch of no rows, and checks the outputs.
-func Prove(ctx context.Context, runtime function.Runtime, spec function.Spec) (err error) {
+// Prove opens a function by the runtime of its kind, calls it with a batch of no rows, and checks the
+// outputs. It gives it the secrets that are there already. ok is false without a runtime of that kind.
+func (d Directory) Prove(ctx context.Context, spec function.Spec, definition protocol.FunctionDefinition) (ok bool, err error) {
+	runtime := d.Runtimes[definition.RuntimeKind()]
+	if runtime == nil {
+		return false, nil
+	}
+	values, err := d.secrets(ctx, definition.SecretBindings, spec.Environment, func(error) error { return nil }) // one may still come
+	if err != nil {
+		return false, err
+	}
+	return true, mask(prove(ctx, runtime, spec), values)
+}
+
+func prove(ctx context.Context, runtime function.Runtime, spec function.Spec) (err error) {
 	caller, err := runtime.Open(ctx, spec)
 	if err != nil {
 		return err
@@ -65,28 +80,5 @@ func Prove(ctx context.Context, runtime function.Runtime, spec function.Spec) (e
 		return err
 	}
 	defer result.Outputs.Release()
-	return CheckResult(spec, in, result)
-}
-
-// CheckResult returns an error for outputs that are not those that a function declares: as many rows as
-// came, and a column of each type.
-func CheckResult(spec function.Spec, in arrow.RecordBatch, result function.Result) error {
-	out := result.Outputs
-	if out.NumRows() != in.NumRows() || int(out.NumCols()) != len(spec.Outputs) {
-		return protocol.Errorf(protocol.InvalidInput, "function %s returned %d rows of %d columns for %d rows; it declares %d columns",
-			spec.Name, out.NumRows(), out.NumCols(), in.NumRows(), len(spec.Outputs))
-	}
-	for i, f := range spec.Outputs {
-		if got := out.Column(i).DataType(); !protocol.SameFunctionType(f.Type, got) {
-			return protocol.Errorf(protocol.InvalidInput, "function %s returned %s for %s, which it declares to be %s", spec.Name, got, describeOutput(spec, i), f.Type)
-		}
-	}
-	return nil
-}
-
-func describeOutput(spec function.Spec, i int) string {
-	if len(spec.Outputs) == 1 {
-		return "its output"
-	}
-	return fmt.Sprintf("its output %q", spec.Outputs[i].Name)
+	return computed.CheckResult(spec.Name, spec.Outputs, 0, result)
 }

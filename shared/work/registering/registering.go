@@ -8,7 +8,6 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/function"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/work/calling"
@@ -27,7 +26,8 @@ type Order struct {
 // Create returns the kind of job that makes a version of a function. A function of a kind without a
 // runtime gets a version that no runtime has proved. A job that is interrupted begins anew, and finds
 // the version that it has made.
-func Create(names *catalog.Catalog, runtimes function.Runtimes) job.Kind {
+func Create(functions calling.Directory) job.Kind {
+	names := functions.Names
 	return job.Single("prove", func(ctx context.Context, r *job.Run) (any, error) {
 		var order Order
 		if err := r.Input(&order); err != nil {
@@ -42,16 +42,13 @@ func Create(names *catalog.Catalog, runtimes function.Runtimes) job.Kind {
 		if err != nil {
 			return nil, err
 		}
-		if runtime := runtimes[d.RuntimeKind()]; runtime != nil {
-			spec, err := calling.SpecOf(r.Object(), d, content)
-			if err != nil {
-				return nil, err
-			}
-			spec.Job = r.ID()
-			if err := calling.Prove(ctx, runtime, spec); err != nil {
-				return nil, err
-			}
-			version.Proved = true
+		spec, err := calling.SpecOf(r.Object(), d, content)
+		if err != nil {
+			return nil, err
+		}
+		spec.Job = r.ID()
+		if version.Proved, err = functions.Prove(ctx, spec, d); err != nil {
+			return nil, err
 		}
 		if !names.MayName(came) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "the job has waited too long, and the code that came with the request is given up; create the function again")

@@ -243,6 +243,9 @@ func (d *Diff) findProblems() {
 		add(NoColumnChanges, "the branch has added no columns")
 	}
 	for _, f := range d.Added {
+		if f.Metadata[bindingKey] != "" {
+			add(InputColumnDependency, "column %s is computed by a function whose use would not come along; add it to the table itself", f.Name)
+		}
 		for _, input := range inputsOf(f) {
 			if !d.keepsInput(input) {
 				add(InputColumnDependency, "column %s is computed from column %q, which would not come along as it is on the branch", f.Name, input)
@@ -269,6 +272,9 @@ func (d *Diff) keepsInput(path string) bool {
 // Keys of a field's metadata that list the columns which it is computed from, as a JSON array of
 // paths: that of the seed of the protocol, and that of crate lancedb, src/table/computed_columns.rs.
 var inputKeys = []string{"virtual_column.udf_inputs", "computed_column.inputs"}
+
+// bindingKey is the key of a field's metadata that names the use of a function in the metadata of the schema.
+const bindingKey = "computed_column.function.binding_id"
 
 // inputsOf returns the paths of the columns that a column is computed from.
 func inputsOf(f *schema.Field) []string {

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/function"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// doubler returns twice its parameter, and fails for numbers that are in bad.
+type doubler struct {
+	bad    []int64
+	rows   int // that it was called with
+	closed int
+	breaks func(*function.Result)
+}
+
+func (d *doubler) Close() error { d.closed++; return nil }
+
+func (d *doubler) Call(_ context.Context, in arrow.RecordBatch) (function.Result, error) {
+	d.rows += int(in.NumRows())
+	b := array.NewInt64Builder(arrowmemory.DefaultAllocator)
+	var result function.Result
+	for i := range int(in.NumRows()) {
+		ids := in.Column(0).(*array.Int64)
+		if ids.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		if slices.Contains(d.bad, ids.Value(i)) {
+			result.Failed = append(result.Failed, function.Failure{Row: i, Type: "Bad", Message: ids.ValueStr(i)})
+		}
+		b.Append(2 * ids.Value(i)) // also for rows that fail: nobody may see it
+	}
+	s := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	result.Outputs = array.NewRecordBatch(s, []arrow.Array{b.NewArray()}, in.NumRows())
+	if d.breaks != nil {
+		d.breaks(&result)
+	}
+	return result, nil
+}
+
+// use declares the column double by a function of id.
+func use(nullable bool) computed.Use {
+	no := false
+	field := protocol.FunctionField{Name: "n", ArrowType: "int64", Nullable: true}
+	signature := protocol.FunctionSignature{Inputs: protocol.List[protocol.FunctionField]{field}, Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64", Nullable: &no}}
+	result := protocol.WholeResult
+	if nullable {
+		result = "r"
+		signature.Output = protocol.FunctionOutput{Kind: protocol.NamedStructOutput, Fields: []protocol.FunctionField{{Name: "r", ArrowType: "int64", Nullable: true}}}
+	}
+	return computed.Use{Signature: signature, Binding: protocol.FunctionBinding{
+		ID: "fb_1", Function: protocol.FunctionReference{Name: "twice", Version: "1"},
+		Inputs:       []protocol.InputBinding{{Parameter: "n", FieldPath: "id", ArrowType: "int64", Nullable: true}},
+		Outputs:      []protocol.OutputMapping{{ResultField: result, OutputName: "double"}},
+		InputSchema:  []byte(`{"fields":[]}`),
+		OutputSchema: []byte(`{"fields":[]}`),
+	}}
+}
+
+// functionTable is computedTable whose column a function computes.
+func functionTable(t *testing.T, nullable bool) *Table {
+	t.Helper()
+	_, table := computedTable(t)
+	if _, err := table.DropColumns(t.Context(), []string{"double"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.AddFunctionColumns(t.Context(), use(nullable)); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func (d *doubler) fill(t *testing.T, table *Table, where string) (Backfilled, []RowFailure, error) {
+	t.Helper()
+	var failed []RowFailure
+	got, err := table.Backfill(t.Context(), Backfill{
+		Column: "double", Where: where,
+		Open: func(_ context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+			if b.ID != "fb_1" || b.Outputs[0].FieldID == 0 || b.Inputs[0].FieldID != 0 {
+				t.Errorf("the binding is %+v", b)
+			}
+			return d, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
+		},
+		Failed: func(f RowFailure) { failed = append(failed, f) },
+	})
+	return got, failed, err
+}
+
+// Rows that fail stay null, are counted, and are told with their place in the fragment.
+func TestRowsWhoseFunctionFails(t *testing.T) {
+	table := functionTable(t, false)
+	if _, err := table.Delete(t.Context(), "id = 3"); err != nil {
+		t.Fatal(err)
+	}
+	f := &doubler{bad: []int64{2, 4}}
+	got, failed, err := f.fill(t, table, "")
+	if err != nil || got.Assigned != 2 || got.Failed != 3 || f.closed != 1 {
+		t.Fatalf("got %+v, %v; closed %d times", got, err, f.closed)
+	}
+	want := []RowFailure{
+		{Fragment: 0, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 1, Type: "Bad", Message: "2"}},
+		{Fragment: 1, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 0, Type: "Bad", Message: "4"}},
+		{Fragment: 2, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 1, Type: "NullOutput"}},
+	}
+	for i := range failed {
+		if failed[i].Type == "NullOutput" {
+			failed[i].Message = ""
+		}
+	}
+	if !slices.Equal(failed, want) {
+		t.Errorf("failed are\n%+v, want\n%+v", failed, want)
+	}
+	if rows := doubles(t, table); !slices.Equal(rows, []string{"1:2", "2:(null)", "4:(null)", "5:10", "(null):(null)"}) {
+		t.Errorf("rows are %q", rows)
+	}
+	// Only what failed is tried again.
+	f = &doubler{bad: []int64{4}}
+	if got, _, err := f.fill(t, table, ""); err != nil || got.Assigned != 1 || got.Failed != 2 || f.rows != 3 {
+		t.Errorf("again: got %+v, %v, called with %d rows", got, err, f.rows)
+	}
+	// A condition computes rows that have a value, too; one that fails then loses it.
+	f = &doubler{bad: []int64{1}}
+	if got, _, err := f.fill(t, table, "id < 3"); err != nil || got.Assigned != 1 || got.Failed != 1 || f.rows != 2 {
+		t.Errorf("with a condition: got %+v, %v, called with %d rows", got, err, f.rows)
+	}
+	if rows := doubles(t, table); !slices.Equal(rows, []string{"1:(null)", "2:4", "4:(null)", "5:10", "(null):(null)"}) {
+		t.Errorf("then rows are %q", rows)
+	}
+}
+
+// Where the output may be null, another column knows which rows have one.
+func TestAssignmentsOfNullableOutputs(t *testing.T) {
+	table := functionTable(t, true)
+	f := &doubler{bad: []int64{2}}
+	if got, _, err := f.fill(t, table, ""); err != nil || got.Assigned != 5 || got.Failed != 1 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	f = &doubler{}
+	if got, _, err := f.fill(t, table, ""); err != nil || got.Assigned != 1 || f.rows != 1 {
+		t.Errorf("again: got %+v, %v, called with %d rows", got, err, f.rows)
+	}
+	if rows := doubles(t, table); !slices.Equal(rows, filledDoubles) {
+		t.Errorf("rows are %q", rows)
+	}
+	if _, err := table.DropColumns(t.Context(), []string{"double"}); err != nil {
+		t.Fatal(err)
+	}
+	err := Do(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) error {
+		if len(d.Schema().Fields) != 1 || len(d.Schema().Metadata) != 0 {
+			t.Errorf("left are %v with %v", d.ArrowSchema(), d.Schema().Metadata)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A runtime that returns something else than the function declares ends the backfill.
+func TestResultsThatAreNotWhatIsDeclared(t *testing.T) {
+	for name, breaks := range map[string]func(*function.Result){
+		"returned 1 rows":      func(r *function.Result) { r.Outputs = r.Outputs.NewSlice(0, 1) },
+		"of 0 columns":         func(r *function.Result) { r.Outputs = array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 2) },
+		"failed for row 7":     func(r *function.Result) { r.Failed = []function.Failure{{Row: 7}} },
+		"failed for row -1":    func(r *function.Result) { r.Failed = []function.Failure{{Row: -1}} },
+		"failed for row 0 of ": func(r *function.Result) { r.Failed = []function.Failure{{Row: 0}, {Row: 0}} },
+		"values of type bool": func(r *function.Result) {
+			b := array.NewBooleanBuilder(arrowmemory.DefaultAllocator)
+			b.AppendValues([]bool{true, false}, nil)
+			r.Outputs = array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.FixedWidthTypes.Boolean}}, nil), []arrow.Array{b.NewArray()}, 2)
+		},
+	} {
+		table := functionTable(t, false)
+		_, _, err := (&doubler{breaks: breaks}).fill(t, table, "")
+		if !protocol.HasCode(err, protocol.InvalidInput) || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want InvalidInput with %q", err, name)
+		}
+	}
+}
+
+func TestFunctionsThatCannotBeOpened(t *testing.T) {
+	table := functionTable(t, false)
+	if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); !protocol.HasCode(err, protocol.Unsupported) {
+		t.Errorf("without runtimes: got %v, want Unsupported", err)
+	}
+	broken := errors.New("broken")
+	_, err := table.Backfill(t.Context(), Backfill{Column: "double", Open: func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		return nil, nil, broken
+	}})
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want the error of the runtime", err)
+	}
+	if err := table.CheckBackfill(t.Context(), Backfill{Column: "double"}); err != nil {
+		t.Errorf("check: %v", err)
+	}
+}

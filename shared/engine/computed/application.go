@@ -1,0 +1,297 @@
+package computed
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/function"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/syntax"
+	"tiltyard/shared/take"
+)
+
+// callRows is how many rows a function gets at once.
+const callRows = 4096
+
+// An application computes columns by a function. Its columns are the outputs of the binding, and then the
+// column of assignments, if there is one.
+type application struct {
+	binding *protocol.FunctionBinding
+	params  []*plan.Bound // what the parameters get
+	results []arrow.Field // the outputs, as they are declared
+	caller  function.Caller
+	fields  []arrow.Field // the parameters, as they are declared
+}
+
+// newApplication resolves a binding against a version.
+func newApplication(ctx context.Context, d *dataset.Dataset, b *protocol.FunctionBinding) (*application, error) {
+	a := &application{binding: b}
+	for _, in := range b.Inputs {
+		chain, err := d.Schema().Resolve(in.FieldPath)
+		if err != nil {
+			return nil, failure.NoColumn(d.NoColumn(in.FieldPath))
+		}
+		path := &syntax.Column{}
+		for _, f := range chain {
+			path.Path = append(path.Path, syntax.Name{Text: f.Name, Quoted: true})
+		}
+		param, err := plan.Bind(ctx, path, d.ArrowSchema(), time.Time{})
+		if err != nil {
+			return nil, failure.OfExpression("input "+in.FieldPath, err)
+		}
+		a.params = append(a.params, param)
+	}
+	for _, out := range b.Outputs {
+		field, err := protocol.FunctionField{Name: out.ResultField, ArrowType: out.ArrowType, Nullable: out.Nullable}.Field()
+		if err != nil {
+			return nil, damaged(b, err)
+		}
+		column := d.Schema().Field(out.OutputName)
+		if column == nil {
+			return nil, damaged(b, failure.NoColumn(d.NoColumn(out.OutputName)))
+		}
+		a.results = append(a.results, field)
+	}
+	return a, nil
+}
+
+// damaged returns the error for a binding that does not fit its table.
+func damaged(b *protocol.FunctionBinding, err error) error {
+	return &protocol.Error{
+		Code: protocol.InvalidTableState, Damaged: true, Message: "the use " + b.ID + " of function " + nameOf(b) + " does not fit the table: " + err.Error(),
+		Detail: "drop its columns and declare them again", Err: err,
+	}
+}
+
+// nameOf returns the id of the function of a binding as clients write it.
+func nameOf(b *protocol.FunctionBinding) string {
+	return strings.Join(b.Function.ID(), protocol.DefaultDelimiter)
+}
+
+// columns returns the names of the columns.
+func (a *application) columns() []string {
+	var names []string
+	for _, out := range a.binding.Outputs {
+		names = append(names, out.OutputName)
+	}
+	if a.binding.Assignment != nil {
+		names = append(names, a.binding.Assignment.OutputName)
+	}
+	return names
+}
+
+// witness returns the position of the column that has a value in each row that was computed.
+func (a *application) witness() int {
+	if a.binding.Assignment != nil {
+		return len(a.binding.Outputs)
+	}
+	for i, out := range a.binding.Outputs {
+		if !out.Nullable {
+			return i
+		}
+	}
+	return 0
+}
+
+func (a *application) reads() []string {
+	var names []string
+	for _, param := range a.params {
+		names = append(names, param.Columns()...)
+	}
+	return names
+}
+
+// compute calls the function with all rows of a batch, some at a time. Rows that fail are null in all
+// columns.
+func (a *application) compute(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType) (outcome, error) {
+	if a.caller == nil {
+		return outcome{}, protocol.Errorf(protocol.Unsupported, "function %s cannot be run here", nameOf(a.binding))
+	}
+	var all outcome
+	var parts [][]arrow.Array
+	for from := int64(0); from < rows.NumRows(); from += callRows {
+		if err := ctx.Err(); err != nil {
+			return outcome{}, err
+		}
+		part := rows.NewSlice(from, min(from+callRows, rows.NumRows()))
+		columns, failed, err := a.call(ctx, part, types)
+		part.Release()
+		if err != nil {
+			return outcome{}, err
+		}
+		bytes := int64(0)
+		for _, c := range columns {
+			bytes += int64(c.Data().SizeInBytes())
+		}
+		for _, f := range failed {
+			f.Row += int(from)
+			all.failed = append(all.failed, f)
+			bytes += 64 + int64(len(f.Type)+len(f.Message))
+		}
+		if _, err := memory.Take(ctx, 2*bytes); err != nil { // until the fragment is done; and what joins the parts
+			return outcome{}, err
+		}
+		parts = append(parts, columns)
+	}
+	var err error
+	if all.columns, err = join(parts, types); err != nil {
+		return outcome{}, err
+	}
+	all.gained = rows.NumRows() - int64(len(all.failed))
+	return all, nil
+}
+
+// join puts the columns of parts one after the other.
+func join(parts [][]arrow.Array, types []arrow.DataType) ([]arrow.Array, error) {
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	fields := make([]arrow.Field, len(types))
+	for i, typ := range types {
+		fields[i] = arrow.Field{Name: "c", Type: typ, Nullable: true}
+	}
+	s := arrow.NewSchema(fields, nil)
+	batches := make([]arrow.RecordBatch, len(parts))
+	for i, columns := range parts {
+		batches[i] = array.NewRecordBatch(s, columns, int64(columns[0].Len()))
+	}
+	joined, err := take.Concat(s, batches)
+	if err != nil {
+		return nil, err
+	}
+	return joined.Columns(), nil
+}
+
+// call calls the function once.
+func (a *application) call(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType) ([]arrow.Array, []function.Failure, error) {
+	in := make([]arrow.Array, len(a.params))
+	for i, param := range a.params {
+		values, err := param.Eval(ctx, rows)
+		if err != nil {
+			return nil, nil, failure.OfExpression("input "+a.binding.Inputs[i].FieldPath, err)
+		}
+		in[i] = retyped(values, a.fields[i].Type)
+	}
+	result, err := a.caller.Call(ctx, array.NewRecordBatch(arrow.NewSchema(a.fields, nil), in, rows.NumRows()))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer result.Outputs.Release()
+	outputs, err := a.outputs(result, int(rows.NumRows()))
+	if err != nil {
+		return nil, nil, err
+	}
+	failed := a.failures(outputs, result.Failed)
+	columns, err := a.assigned(outputs, failed, types, int(rows.NumRows()))
+	return columns, failed, err
+}
+
+// outputs returns what the function has returned for each output of the binding.
+func (a *application) outputs(result function.Result, rows int) ([]arrow.Array, error) {
+	columns := result.Outputs.Columns()
+	members, isStruct := a.results[0].Type.(*arrow.StructType)
+	if len(a.results) == 1 && isStruct && a.results[0].Name == protocol.WholeResult && !alone(columns, members) {
+		if err := CheckResult(nameOf(a.binding), members.Fields(), rows, result); err != nil {
+			return nil, err
+		}
+		data := array.NewData(members, rows, []*arrowmemory.Buffer{nil}, dataOf(columns, members.Fields()), 0, 0)
+		return []arrow.Array{array.MakeFromData(data)}, nil
+	}
+	return columns, CheckResult(nameOf(a.binding), a.results, rows, result)
+}
+
+// alone reports whether the only column is the struct itself.
+func alone(columns []arrow.Array, members *arrow.StructType) bool {
+	return len(columns) == 1 && protocol.SameFunctionType(members, columns[0].DataType())
+}
+
+// failures returns the rows that the function failed for, and those for which it returned null where it
+// must not, in ascending order.
+func (a *application) failures(outputs []arrow.Array, failed []function.Failure) []function.Failure {
+	var all []function.Failure
+	for row := range outputs[0].Len() {
+		if len(failed) > 0 && failed[0].Row == row {
+			all, failed = append(all, failed[0]), failed[1:]
+			continue
+		}
+		for i, out := range a.binding.Outputs {
+			if !out.Nullable && outputs[i].IsNull(row) {
+				what := "its output"
+				if out.ResultField != protocol.WholeResult {
+					what = out.ResultField
+				}
+				all = append(all, function.Failure{Row: row, Type: "NullOutput", Message: "the function returned null for " + what + ", which it declares not to be null"})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// assigned returns the columns of the table: the outputs without those of rows that failed, and which rows
+// have them.
+func (a *application) assigned(outputs []arrow.Array, failed []function.Failure, types []arrow.DataType, rows int) ([]arrow.Array, error) {
+	from := make([]int32, rows)
+	for i := range from {
+		from[i] = int32(i)
+	}
+	for _, f := range failed {
+		from[f.Row] = take.Null
+	}
+	columns := make([]arrow.Array, 0, len(types))
+	for i, values := range outputs {
+		if len(failed) > 0 {
+			var err error
+			if values, err = take.Array(values, from); err != nil {
+				return nil, err
+			}
+		}
+		columns = append(columns, retyped(values, types[i]))
+	}
+	if a.binding.Assignment != nil {
+		b := array.NewBooleanBuilder(arrowmemory.DefaultAllocator)
+		for _, at := range from {
+			if at == take.Null {
+				b.AppendNull()
+			} else {
+				b.Append(true)
+			}
+		}
+		columns = append(columns, b.NewArray())
+	}
+	return columns, nil
+}
+
+// CheckResult returns an error for a result that is not what a function declares: as many rows as came, a
+// column of each type, and failures of rows that came, in ascending order.
+func CheckResult(name string, declared []arrow.Field, rows int, result function.Result) error {
+	bad := func(format string, args ...any) error {
+		return protocol.Errorf(protocol.InvalidInput, "function "+name+" "+format, args...)
+	}
+	out := result.Outputs
+	if out.NumRows() != int64(rows) || int(out.NumCols()) != len(declared) {
+		return bad("returned %d rows of %d columns for %d rows; it declares %d columns", out.NumRows(), out.NumCols(), rows, len(declared))
+	}
+	for i, f := range declared {
+		if got := out.Column(i).DataType(); !protocol.SameFunctionType(f.Type, got) {
+			return bad("returned values of type %s for %q, which it declares to be %s", protocol.TypeText(got), f.Name, protocol.TypeText(f.Type))
+		}
+	}
+	last := -1
+	for _, f := range result.Failed {
+		if f.Row <= last || f.Row >= rows {
+			return bad("failed for row %d of %d after row %d", f.Row, rows, last)
+		}
+		last = f.Row
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package computed
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/protocol"
+)
+
+// The use of a function by columns is a binding. All bindings of a table are in the metadata of its schema
+// (protocol.FunctionBindingsKey), and the metadata of each column names its binding and its place among the
+// outputs. One call of the function computes all columns of a binding, which are written together and dropped
+// together. When all parts of a result may be null, a column of assignments says which rows have one.
+
+// assignmentOrdinal stands for the place of the column of assignments.
+const assignmentOrdinal = math.MaxUint32
+
+// A Use is a declaration of columns that a function computes.
+type Use struct {
+	Binding   protocol.FunctionBinding // without ids of fields
+	Signature protocol.FunctionSignature
+}
+
+// bindingOf returns the binding of a column. The error is InvalidTableState if the metadata of the table
+// does not have it.
+func bindingOf(s *schema.Schema, f *schema.Field) (*protocol.FunctionBinding, error) {
+	all, err := protocol.DecodeFunctionBindings(s.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		b := &all[i]
+		if b.ID != f.Metadata[bindingKey] || len(b.Outputs) == 0 {
+			continue
+		}
+		ordinal, err := strconv.ParseUint(f.Metadata[ordinalKey], 10, 32)
+		switch {
+		case err == nil && ordinal == assignmentOrdinal && b.Assignment != nil && b.Assignment.OutputName == f.Name,
+			err == nil && ordinal < uint64(len(b.Outputs)) && b.Outputs[ordinal].OutputName == f.Name:
+			return b, nil
+		}
+	}
+	return nil, &protocol.Error{
+		Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("column %q is computed by a function that the metadata of the table does not have", f.Name),
+		Detail: "drop the column and declare it again",
+	}
+}
+
+// FunctionColumns returns the columns that declare a use, and what the metadata of the schema is with them.
+func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *schema.Schema) (map[string]string, error), error) {
+	b := use.Binding
+	b.Inputs, b.Outputs = slices.Clone(b.Inputs), slices.Clone(b.Outputs)
+	if err := checkInputs(d, &b, use.Signature.Inputs); err != nil {
+		return nil, nil, err
+	}
+	fields, err := outputFields(&b, use.Signature)
+	if err != nil {
+		return nil, nil, err
+	}
+	inputs := make([]string, len(b.Inputs))
+	for i, in := range b.Inputs {
+		inputs[i] = in.FieldPath
+	}
+	names, err := json.Marshal(inputs)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range fields {
+		ordinal := uint64(i)
+		if i == len(b.Outputs) {
+			ordinal = assignmentOrdinal
+		}
+		fields[i].Metadata = arrow.MetadataFrom(map[string]string{
+			markKey: "true", kindKey: kindFunction, bindingKey: b.ID, ordinalKey: strconv.FormatUint(ordinal, 10), inputsKey: string(names),
+			freshness.SignatureKey: "{}",
+		})
+	}
+	return arrow.NewSchema(fields, nil), func(added *schema.Schema) (map[string]string, error) { return withBinding(d, b, added) }, nil
+}
+
+// withBinding returns the metadata of the schema with a binding whose columns were added.
+func withBinding(d *dataset.Dataset, b protocol.FunctionBinding, added *schema.Schema) (map[string]string, error) {
+	for i := range b.Outputs {
+		b.Outputs[i].FieldID = added.Field(b.Outputs[i].OutputName).ID
+	}
+	if b.Assignment != nil {
+		b.Assignment = &protocol.AssignmentMapping{OutputName: b.Assignment.OutputName, FieldID: added.Field(b.Assignment.OutputName).ID}
+	}
+	all, err := protocol.DecodeFunctionBindings(d.Schema().Metadata)
+	if err != nil {
+		return nil, err
+	}
+	text, err := protocol.EncodeFunctionBindings(append(all, b))
+	if err != nil {
+		return nil, err
+	}
+	metadata := map[string]string{protocol.FunctionBindingsKey: text}
+	for key, value := range d.Schema().Metadata {
+		if key != protocol.FunctionBindingsKey {
+			metadata[key] = value
+		}
+	}
+	return metadata, nil
+}
+
+// checkInputs checks that the columns of a table fit the parameters, and sets the ids of their fields.
+func checkInputs(d *dataset.Dataset, b *protocol.FunctionBinding, params []protocol.FunctionField) error {
+	if len(b.Inputs) != len(params) {
+		return protocol.Errorf(protocol.InvalidInput, "function %s has %d parameters; %d columns are given", nameOf(b), len(params), len(b.Inputs))
+	}
+	for i, param := range params {
+		in := &b.Inputs[i]
+		if in.Parameter != param.Name {
+			return protocol.Errorf(protocol.InvalidInput, "parameter %d of function %s is %q; %q is given", i+1, nameOf(b), param.Name, in.Parameter)
+		}
+		chain, err := d.Schema().Resolve(in.FieldPath)
+		if err != nil {
+			return failure.NoColumn(d.NoColumn(in.FieldPath))
+		}
+		declared, err := param.Field()
+		if err != nil {
+			return err
+		}
+		leaf, nullable := chain[len(chain)-1], false
+		for _, f := range chain {
+			nullable = nullable || f.Nullable
+		}
+		switch {
+		case Of(chain[0]) != nil:
+			return protocol.Errorf(protocol.InvalidInput, "column %q is computed; functions read columns that are not", in.FieldPath)
+		case chain[0].HoldsBlobs() || param.IsBlob():
+			return protocol.Errorf(protocol.Unsupported, "parameter %q of function %s gets blobs, which is not supported", param.Name, nameOf(b))
+		case !protocol.SameFunctionType(declared.Type, leaf.Arrow().Type):
+			return protocol.Errorf(protocol.InvalidInput, "parameter %q of function %s is of type %s, and column %q of type %s", param.Name, nameOf(b), param.ArrowType, in.FieldPath, protocol.TypeText(leaf.Arrow().Type))
+		case nullable && !param.Nullable:
+			return protocol.Errorf(protocol.InvalidInput, "parameter %q of function %s must not be null, and column %q may be", param.Name, nameOf(b), in.FieldPath)
+		case in.Nullable != leaf.Nullable:
+			return protocol.Errorf(protocol.InvalidInput, "function.input_bindings[%d].nullable is %v; column %q says %v", i, in.Nullable, in.FieldPath, leaf.Nullable)
+		}
+		in.FieldID = leaf.ID
+	}
+	return nil
+}
+
+// outputFields returns the columns of a binding as the signature declares them, and completes the outputs.
+// The column of assignments is last.
+func outputFields(b *protocol.FunctionBinding, s protocol.FunctionSignature) ([]arrow.Field, error) {
+	results := s.Results()
+	if len(b.Outputs) == 1 && b.Outputs[0].ResultField == protocol.WholeResult {
+		whole, err := wholeResult(s)
+		if err != nil {
+			return nil, err
+		}
+		results = []protocol.FunctionField{whole}
+	}
+	if len(b.Outputs) != len(results) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "function %s has %d outputs; %d columns are given", nameOf(b), len(results), len(b.Outputs))
+	}
+	fields := make([]arrow.Field, len(results), len(results)+1)
+	assigned := true // whether all outputs may be null
+	for i, result := range results {
+		out := &b.Outputs[i]
+		if out.ResultField != result.Name {
+			return nil, protocol.Errorf(protocol.InvalidInput, "output %d of function %s is %q; %q is given", i+1, nameOf(b), result.Name, out.ResultField)
+		}
+		if result.IsBlob() {
+			return nil, protocol.Errorf(protocol.Unsupported, "function %s returns blobs, which cannot be computed here", nameOf(b))
+		}
+		field, err := result.Field()
+		if err != nil {
+			return nil, err
+		}
+		field.Name, field.Nullable = out.OutputName, true
+		out.ArrowType, out.Nullable = result.ArrowType, result.Nullable
+		fields[i], assigned = field, assigned && result.Nullable
+	}
+	if !assigned {
+		return fields, nil
+	}
+	b.Assignment = &protocol.AssignmentMapping{OutputName: "__" + b.ID + "_assigned"}
+	var err error
+	b.OutputSchema, err = withAssignment(b.OutputSchema, b.Assignment.OutputName)
+	return append(fields, arrow.Field{Name: b.Assignment.OutputName, Type: arrow.FixedWidthTypes.Boolean, Nullable: true}), err
+}
+
+// wholeResult returns the result of a function as one value.
+func wholeResult(s protocol.FunctionSignature) (protocol.FunctionField, error) {
+	whole := protocol.FunctionField{Name: protocol.WholeResult, ArrowType: s.Output.ArrowType}
+	if s.Output.Kind == protocol.ScalarOutput {
+		return whole, nil
+	}
+	var members []arrow.Field
+	for _, f := range s.Output.Fields {
+		member, err := f.Field()
+		if err != nil {
+			return whole, err
+		}
+		members = append(members, member)
+	}
+	var err error
+	whole.ArrowType, err = protocol.FunctionTypeText(arrow.StructOf(members...))
+	return whole, err
+}
+
+// withAssignment adds the column of assignments to the JSON of a schema.
+func withAssignment(schema json.RawMessage, name string) (json.RawMessage, error) {
+	var parts map[string]json.RawMessage
+	var fields []json.RawMessage
+	if err := json.Unmarshal(schema, &parts); err != nil {
+		return nil, protocol.Errorf(protocol.InvalidInput, "function.output_schema: %w", err)
+	}
+	if err := json.Unmarshal(parts["fields"], &fields); err != nil {
+		return nil, protocol.Errorf(protocol.InvalidInput, "function.output_schema.fields: %w", err)
+	}
+	added, err := json.Marshal(protocol.JSONField{Name: name, Type: protocol.JSONType{Type: "bool"}, Nullable: true})
+	if err != nil {
+		return nil, err
+	}
+	if parts["fields"], err = json.Marshal(append(fields, added)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(parts)
+}
+
+// CheckBound refuses a change of what a function knows of its inputs and outputs. Changes of names and
+// types are refused by [CheckInputs].
+func CheckBound(s *schema.Schema, paths []string) error {
+	for _, f := range s.Fields {
+		d := Of(f)
+		if d == nil || d.Kind != kindFunction {
+			continue
+		}
+		for _, path := range paths {
+			column := root(s, path)
+			if column == f.Name || slices.ContainsFunc(d.Inputs, func(input string) bool { return root(s, input) == column }) {
+				return protocol.Errorf(protocol.InvalidInput, "column %q is read or computed by the function of column %q; drop that column first", path, f.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// An Unbinding is what becomes of the bindings of a table when columns are dropped.
+type Unbinding struct {
+	Bindings *string  // the remaining ones; nil: none
+	Columns  []string // whose declarations end
+	Added    []string // columns of assignments, which are dropped along
+}
+
+// Unbind returns what to do before columns are dropped, nil when no function computes one of them. The
+// columns of a binding are dropped together.
+func Unbind(s *schema.Schema, dropped []string) (*Unbinding, error) {
+	all, err := protocol.DecodeFunctionBindings(s.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	u := &Unbinding{}
+	var kept []protocol.FunctionBinding
+	for _, b := range all {
+		var named, missing []string
+		for _, out := range b.Outputs {
+			if slices.Contains(dropped, out.OutputName) {
+				named = append(named, out.OutputName)
+			} else {
+				missing = append(missing, out.OutputName)
+			}
+		}
+		assigned := b.Assignment != nil && slices.Contains(dropped, b.Assignment.OutputName)
+		switch {
+		case len(named) == 0 && !assigned:
+			kept = append(kept, b)
+			continue
+		case len(missing) > 0:
+			return nil, protocol.Errorf(protocol.InvalidInput, "the columns of a function are dropped together; name %q, too", missing)
+		}
+		u.Columns = append(u.Columns, named...)
+		if b.Assignment != nil {
+			u.Columns = append(u.Columns, b.Assignment.OutputName)
+			if !assigned {
+				u.Added = append(u.Added, b.Assignment.OutputName)
+			}
+		}
+	}
+	if len(u.Columns) == 0 {
+		return nil, nil
+	}
+	if len(kept) > 0 {
+		text, err := protocol.EncodeFunctionBindings(kept)
+		if err != nil {
+			return nil, err
+		}
+		u.Bindings = &text
+	}
+	return u, nil
+}
+
+// DeclarationKeys returns the keys of the metadata of a field that belong to its declaration.
+func DeclarationKeys(f *schema.Field) []string {
+	var keys []string
+	for key := range f.Metadata {
+		if isDeclarationKey(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

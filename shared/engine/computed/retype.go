@@ -1,0 +1,41 @@
+package computed
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// retyped returns values under a type that differs at most in the names and the nullability of the items
+// of lists. It copies nothing.
+func retyped(values arrow.Array, typ arrow.DataType) arrow.Array {
+	if arrow.TypeEqual(values.DataType(), typ) {
+		return values
+	}
+	return array.MakeFromData(retypedData(values.Data(), typ))
+}
+
+func retypedData(d arrow.ArrayData, typ arrow.DataType) arrow.ArrayData {
+	var fields []arrow.Field
+	switch typ := typ.(type) {
+	case *arrow.StructType:
+		fields = typ.Fields()
+	case arrow.ListLikeType:
+		fields = []arrow.Field{typ.ElemField()}
+	default:
+		return d
+	}
+	children := make([]arrow.ArrayData, len(fields))
+	for i, f := range fields {
+		children[i] = retypedData(d.Children()[i], f.Type)
+	}
+	return array.NewData(typ, d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
+}
+
+// dataOf returns the data of columns as members of a struct.
+func dataOf(columns []arrow.Array, members []arrow.Field) []arrow.ArrayData {
+	all := make([]arrow.ArrayData, len(columns))
+	for i, c := range columns {
+		all[i] = retypedData(c.Data(), members[i].Type)
+	}
+	return all
+}

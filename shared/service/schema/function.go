@@ -1,0 +1,190 @@
+package schema
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/calling"
+)
+
+// addFunction returns the function that adds the columns of a use of a registered function.
+func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclaration) (func(*engine.Table) (engine.Written, error), error) {
+	ref := d.Application.Function
+	found, err := calling.Find(ctx, s.tables.Names, ref)
+	if err != nil {
+		return nil, err
+	}
+	signature := found.Definition.Signature
+	if !reflect.DeepEqual(d.Application.Output, signature.Output) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "function.application.output is not what function %s returns; open the function again", strings.Join(ref.ID(), protocol.DefaultDelimiter))
+	}
+	for _, b := range found.Definition.SecretBindings {
+		if err := s.checkSecret(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	use := computed.Use{Signature: signature, Binding: protocol.FunctionBinding{
+		ID: "fb_" + objects.NewUID(), Function: ref, Inputs: d.Inputs, Outputs: d.Outputs, InputSchema: d.InputSchema, OutputSchema: d.OutputSchema,
+	}}
+	if use.Binding.Initialization, err = initialize(signature.Initialization, d.Application.Initialization); err != nil {
+		return nil, err
+	}
+	return func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(ctx, use) }, nil
+}
+
+// checkSecret checks that a secret that a function needs exists and may be given to it.
+func (s *Service) checkSecret(ctx context.Context, b protocol.SecretBinding) error {
+	id := b.Secret.ID()
+	if _, err := s.tables.Names.Secret(ctx, id); err != nil {
+		if protocol.HasCode(err, protocol.TableNotFound) {
+			return protocol.Errorf(protocol.InvalidInput, "the function needs the secret %s for the variable %s, and it does not exist; create it", strings.Join(id, protocol.DefaultDelimiter), b.Variable)
+		}
+		return err
+	}
+	return auth.CheckSecret(ctx, id)
+}
+
+// initialize returns the constants of a use as base64 of an Arrow stream of one row, "" when the function
+// takes none.
+func initialize(declared []protocol.FunctionField, values map[string]json.RawMessage) (string, error) {
+	row := map[string]json.RawMessage{}
+	fields := make([]arrow.Field, len(declared))
+	for i, f := range declared {
+		field, err := f.Field()
+		if err != nil {
+			return "", err
+		}
+		value, given := values[f.Name]
+		null := !given || string(value) == "null"
+		if null && !f.Nullable {
+			return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization has no value for %q", f.Name)
+		}
+		if !null {
+			if err := checkConstant(field.Type, value); err != nil {
+				return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization, %q: %w", f.Name, err)
+			}
+			row[f.Name] = value
+		}
+		fields[i] = field
+	}
+	for name := range values {
+		if !containsField(declared, name) {
+			return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization has %.80q, which the function does not take", name)
+		}
+	}
+	if len(fields) == 0 {
+		return "", nil
+	}
+	return encodeRow(arrow.NewSchema(fields, nil), row)
+}
+
+func containsField(fields []protocol.FunctionField, name string) bool {
+	for _, f := range fields {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// checkConstant requires that a JSON value is of a type that constants have: booleans, numbers, texts, and
+// lists and structs of them.
+func checkConstant(typ arrow.DataType, value json.RawMessage) error {
+	bad := func() error {
+		return protocol.Errorf(protocol.InvalidInput, "%.80s is not a value of type %s", value, protocol.TypeText(typ))
+	}
+	switch typ := typ.(type) {
+	case *arrow.BooleanType, *arrow.StringType, *arrow.LargeStringType, *arrow.Float32Type, *arrow.Float64Type,
+		*arrow.Int8Type, *arrow.Int16Type, *arrow.Int32Type, *arrow.Int64Type, *arrow.Uint8Type, *arrow.Uint16Type, *arrow.Uint32Type, *arrow.Uint64Type:
+		into := reflect.New(goTypes[typ.ID()])
+		if json.Unmarshal(value, into.Interface()) != nil {
+			return bad()
+		}
+		return nil
+	case *arrow.ListType, *arrow.LargeListType:
+		var items []json.RawMessage
+		if json.Unmarshal(value, &items) != nil || items == nil {
+			return bad()
+		}
+		child := typ.(arrow.ListLikeType).ElemField() //nolint:forcetypeassert // of these types
+		for _, item := range items {
+			if err := checkMember(child, item); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *arrow.StructType:
+		var members map[string]json.RawMessage
+		if json.Unmarshal(value, &members) != nil || members == nil {
+			return bad()
+		}
+		for _, f := range typ.Fields() {
+			if err := checkMember(f, members[f.Name]); err != nil {
+				return err
+			}
+			delete(members, f.Name)
+		}
+		if len(members) > 0 {
+			return bad()
+		}
+		return nil
+	}
+	return protocol.Errorf(protocol.Unsupported, "constants of type %s are not supported", protocol.TypeText(typ))
+}
+
+func checkMember(f arrow.Field, value json.RawMessage) error {
+	if len(value) > 0 && string(value) != "null" {
+		return checkConstant(f.Type, value)
+	}
+	if !f.Nullable {
+		return protocol.Errorf(protocol.InvalidInput, "%q must not be null", f.Name)
+	}
+	return nil
+}
+
+// goTypes are the types that hold the values of constants.
+var goTypes = map[arrow.Type]reflect.Type{
+	arrow.BOOL: reflect.TypeFor[bool](), arrow.STRING: reflect.TypeFor[string](), arrow.LARGE_STRING: reflect.TypeFor[string](),
+	arrow.FLOAT32: reflect.TypeFor[float32](), arrow.FLOAT64: reflect.TypeFor[float64](),
+	arrow.INT8: reflect.TypeFor[int8](), arrow.INT16: reflect.TypeFor[int16](), arrow.INT32: reflect.TypeFor[int32](), arrow.INT64: reflect.TypeFor[int64](),
+	arrow.UINT8: reflect.TypeFor[uint8](), arrow.UINT16: reflect.TypeFor[uint16](), arrow.UINT32: reflect.TypeFor[uint32](), arrow.UINT64: reflect.TypeFor[uint64](),
+}
+
+// encodeRow returns base64 of an Arrow stream with one row, whose values were checked.
+func encodeRow(s *arrow.Schema, row map[string]json.RawMessage) (string, error) {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return "", err
+	}
+	if len(text) > protocol.MaxFunctionDefinition {
+		return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization has %d bytes; at most %d are possible", len(text), protocol.MaxFunctionDefinition)
+	}
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, bytes.NewReader(append(append([]byte("["), text...), ']')), array.WithUseNumber())
+	if err != nil {
+		return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization: %w", err)
+	}
+	defer batch.Release()
+	var stream bytes.Buffer
+	w := ipc.NewWriter(&stream, ipc.WithSchema(s))
+	if err := w.Write(batch); err != nil {
+		return "", err
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(stream.Bytes()), nil
+}

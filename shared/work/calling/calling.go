@@ -1,0 +1,172 @@
+package calling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/function"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sealing"
+)
+
+// A Directory opens the functions of a catalog.
+type Directory struct {
+	Names    *catalog.Catalog
+	Runtimes function.Runtimes
+	Secrets  Opener // nil where no secrets can be opened
+}
+
+// An Opener opens sealed values.
+type Opener interface {
+	Open(id []string, sealed sealing.Sealed) ([]byte, error)
+}
+
+// Find returns the version of a function that a reference names. The error is of the kind
+// [protocol.FunctionNotFound] when it is gone, and InvalidInput when another function has its name now.
+func Find(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionReference) (*Found, error) {
+	number := protocol.FunctionNumber(ref.Version)
+	record, version, err := names.FunctionVersion(ctx, ref.ID(), number)
+	if err != nil {
+		return nil, err
+	}
+	name := strings.Join(ref.ID(), protocol.DefaultDelimiter)
+	if record.UID != ref.ObjectID || version.Digest != ref.ManifestDigest {
+		return nil, protocol.Errorf(protocol.InvalidInput, "function %s version %s is another one than that of the application: it was dropped and created again; open it again", name, ref.Version)
+	}
+	found := &Found{Artifact: version.Artifact}
+	if err := json.Unmarshal(version.Definition, &found.Definition); err != nil {
+		return nil, err
+	}
+	if kind := found.Definition.RuntimeKind(); !version.Proved {
+		return nil, &protocol.Error{
+			Code: protocol.InvalidInput, Message: "function " + name + " version " + ref.Version + " is disabled: there was no runtime of kind " + kind + " when it was created",
+			Detail: "configure a runtime of kind " + kind + ", such as an executor, in the service, and create the function again: it gets the same version, enabled",
+		}
+	}
+	return found, nil
+}
+
+// Found is a version of a function.
+type Found struct {
+	Definition protocol.FunctionDefinition
+	Artifact   string // key of its content
+}
+
+// Open opens the function of a binding for a job, and returns the parameters as the function declares them.
+func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job string) (function.Caller, []arrow.Field, error) {
+	found, err := Find(ctx, d.Names, b.Function)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind := found.Definition.RuntimeKind()
+	runtime := d.Runtimes[kind]
+	if runtime == nil {
+		return nil, nil, protocol.Errorf(protocol.InvalidInput, "function %s needs a runtime of kind %s, which the workers do not have; configure one", strings.Join(b.Function.ID(), protocol.DefaultDelimiter), kind)
+	}
+	content, _, err := d.Names.Artifact(ctx, found.Artifact, found.Definition.Artifact.Digest)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec, err := SpecOf(b.Function.ID(), found.Definition, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec.Version, spec.Binding, spec.Job = b.Function.Version, b.ID, job
+	if spec.Initialization, err = b.InitializationRow(); err != nil {
+		return nil, nil, protocol.Errorf(protocol.InvalidTableState, "the initialization of the use %s is malformed: %w", b.ID, err)
+	}
+	values, err := d.secrets(ctx, found.Definition.SecretBindings, spec.Environment, func(err error) error { return err })
+	if err != nil {
+		return nil, nil, err
+	}
+	caller, err := runtime.Open(ctx, spec)
+	if err != nil {
+		return nil, nil, mask(err, values)
+	}
+	return &masked{caller, values}, spec.Inputs, nil
+}
+
+// secrets puts the values of secrets into an environment, and returns them, the longest first. It leaves out
+// a secret whose error refuse makes nil.
+func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBinding, environment map[string]string, refuse func(error) error) ([]string, error) {
+	var values []string
+	for _, b := range bindings {
+		value, err := d.secret(ctx, b)
+		if err != nil {
+			if err := refuse(err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		environment[b.Variable] = value
+		values = append(values, value)
+	}
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	return values, nil
+}
+
+// secret returns the value of a secret. Errors name it and its variable.
+func (d Directory) secret(ctx context.Context, b protocol.SecretBinding) (string, error) {
+	id := b.Secret.ID()
+	name := strings.Join(id, protocol.DefaultDelimiter)
+	record, err := d.Names.Secret(ctx, id)
+	switch {
+	case protocol.HasCode(err, protocol.TableNotFound):
+		return "", protocol.Errorf(protocol.InvalidInput, "the variable %s needs the secret %s, which does not exist", b.Variable, name)
+	case err != nil:
+		return "", err
+	case d.Secrets == nil:
+		return "", protocol.Errorf(protocol.Unsupported, "the variable %s needs the secret %s, and the workers have no keys of secrets", b.Variable, name)
+	}
+	value, err := d.Secrets.Open(id, record.Sealed)
+	if err != nil {
+		return "", &protocol.Error{
+			Code: protocol.InvalidInput, Message: "the variable " + b.Variable + " needs the secret " + name + ", which cannot be opened", Detail: "give the secret its value again", Err: err,
+		}
+	}
+	return string(value), nil
+}
+
+// masked is a caller whose errors and failures do not show the values of secrets.
+type masked struct {
+	function.Caller
+	values []string // the longest first
+}
+
+// Call calls the function.
+func (m *masked) Call(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
+	result, err := m.Caller.Call(ctx, in)
+	for i := range result.Failed {
+		f := &result.Failed[i]
+		f.Type, f.Message = hide(f.Type, m.values), hide(f.Message, m.values)
+	}
+	return result, mask(err, m.values)
+}
+
+// mask returns an error without values. One of another type than those of the protocol loses its type when
+// its text holds a value.
+func mask(err error, values []string) error {
+	if err == nil || hide(err.Error(), values) == err.Error() {
+		return err
+	}
+	var known *protocol.Error
+	if !errors.As(err, &known) {
+		return errors.New(hide(err.Error(), values))
+	}
+	return &protocol.Error{Code: known.Code, Message: hide(known.Message, values), Detail: hide(known.Detail, values)}
+}
+
+func hide(text string, values []string) string {
+	for _, value := range values {
+		if value != "" {
+			text = strings.ReplaceAll(text, value, "***")
+		}
+	}
+	return text
+}
