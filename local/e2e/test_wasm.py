@@ -13,7 +13,9 @@ import subprocess
 import time
 
 import lancedb
+import pyarrow as pa
 import pytest
+from lancedb import col
 from conftest import TARGET, Target
 from process import REPOSITORY, Server
 
@@ -137,6 +139,10 @@ def hosts(server) -> list[int]:
     return found
 
 
+def column(table, name: str) -> list:
+    return table.search().limit(20_000).to_arrow().sort_by("id")[name].to_pylist()
+
+
 def wait_for(what):
     while not (found := what()):
         time.sleep(0.01)
@@ -179,3 +185,39 @@ def test_a_host_that_is_killed_is_started_again(server, space, module):
     wait_for(lambda: [host for host in hosts(server) if host != killed])
     told = finished(server.wire(), job)
     assert told["job_state"] == "DONE", told
+
+
+def test_a_module_computes_a_column(db, wire, space, module):
+    assert finished(wire, create(wire, f"{space}$upper", module))["job_state"] == "DONE"
+    upper = db.get_function("upper", version="1", namespace_path=[space])
+    texts = ["a", None, "ärger", ""] + [f"text {n}" for n in range(10_000)]
+    table = db.create_table("texts", pa.table({"id": list(range(len(texts))), "text": texts}), namespace_path=[space])
+    table.add_columns({"loud": upper(text=col("text"))})
+    done = table.refresh_column_async("loud").wait()
+    assert (done.rows_assigned, done.rows_failed) == (len(texts) - 1, 1)  # null is no value of this output
+    assert column(table, "loud") == [text and text.upper() for text in texts]
+
+
+def test_a_row_for_which_a_module_loops_fails_alone(quick, module):
+    db, wire = quick.lancedb(), quick.wire()
+    assert finished(wire, create(wire, "upper", module))["job_state"] == "DONE"
+    table = db.create_table("texts", [{"id": n, "text": text} for n, text in enumerate(("a", "loop", "b"))])
+    table.add_columns({"loud": db.get_function("upper", version="1")(text=col("text"))})
+    done = table.refresh_column_async("loud").wait()
+    assert (done.rows_assigned, done.rows_failed) == (2, 1)
+    assert column(table, "loud") == ["A", None, "B"]
+    assert hosts(quick) == [] and table.count_rows() == 3
+
+
+def test_a_host_that_is_killed_in_a_batch_loses_no_rows(server, space, module):
+    if server.process is None:
+        pytest.skip("looks at the processes of the server")
+    db, wire = server.lancedb(), server.wire()
+    assert finished(wire, create(wire, f"{space}$upper", module))["job_state"] == "DONE"
+    table = db.create_table("slow", [{"id": n, "text": text} for n, text in enumerate(("a", "slow", "b"))], namespace_path=[space])
+    table.add_columns({"loud": db.get_function("upper", version="1", namespace_path=[space])(text=col("text"))})
+    job = table.refresh_column_async("loud")
+    os.kill(wait_for(lambda: hosts(server))[0], signal.SIGKILL)
+    done = job.wait()
+    assert (done.rows_assigned, done.rows_failed) == (3, 0)
+    assert column(table, "loud") == ["A", "SLOW", "B"]
