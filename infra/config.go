@@ -26,6 +26,8 @@ type Config struct {
 
 	Stream         bool     // stream: answers beyond 6 MB, as they are made: by a REST API, or beside an HTTP API by the URL of a function; false
 	Vending        bool     // vending: describing a table gives temporary credentials for its data to those who may read it; false
+	Secrets        bool     // secrets: a key of KMS that seals secrets, the values for functions; false
+	Executors      string   // executors: where functions of Python run, as the setting executor has it: NAME=lambda:arn… and NAME=https://…
 	AllowLocations []string // allow-locations: more s3://bucket/prefix whose tables may be registered, separated by commas
 
 	Architecture string // architecture: arm64 (the default) or amd64; what the functions were built for
@@ -63,6 +65,8 @@ func ReadConfig(context func(name string) any) (Config, error) {
 		Authorizer:     r.oneOf("authorizer", "function", "gateway"),
 		Stream:         r.flag("stream"),
 		Vending:        r.flag("vending"),
+		Secrets:        r.flag("secrets"),
+		Executors:      r.executors("executors"),
 		AllowLocations: r.locations("allow-locations"),
 		Architecture:   r.oneOf("architecture", "arm64", "amd64"),
 		Memory:         r.number("memory", 512, 128, 10240),
@@ -181,6 +185,34 @@ func (r *reader) flag(name string) bool { return r.oneOf(name, "false", "true") 
 
 func (r *reader) arn(name string) string {
 	return r.match(name, "", regexp.MustCompile(`^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:.+$`))
+}
+
+// executors reads a setting that the worker parses. Only its form is checked here, and that there are no
+// commands, which functions do not start.
+func (r *reader) executors(name string) string {
+	text := r.text(name, "")
+	if text == "" {
+		return ""
+	}
+	form := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*=(https://|lambda:arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_-]+(:[A-Za-z0-9_$-]+)?( |$))`)
+	for _, one := range strings.Split(text, ",") {
+		if !form.MatchString(strings.TrimSpace(one)) {
+			r.fail(name, "%q must begin with NAME=lambda:arn… or NAME=https://…", one)
+		}
+	}
+	return text
+}
+
+// executorARNs returns the ARNs of the executors that are functions.
+func (c Config) executorARNs() []*string {
+	var arns []*string
+	for _, one := range strings.Split(c.Executors, ",") {
+		address, _, _ := strings.Cut(strings.TrimSpace(one), " ")
+		if _, arn, found := strings.Cut(address, "=lambda:"); found {
+			arns = append(arns, &arn)
+		}
+	}
+	return arns
 }
 
 func (r *reader) locations(name string) []string {

@@ -31,6 +31,9 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 		{"flag", map[string]any{"tracing": "maybe"}, []string{"tracing: must be one of false, true"}},
 		{"location", map[string]any{"allow-locations": "s3://lake/*"}, []string{"allow-locations:"}},
 		{"location elsewhere", map[string]any{"allow-locations": "/srv/tables"}, []string{"allow-locations:"}},
+		{"executors", map[string]any{"executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run python=3.12, b=https://x.example key=secret:k"}, nil},
+		{"executor that is a command", map[string]any{"executors": "a=exec:/bin/run"}, []string{"executors:"}},
+		{"executor with a pattern", map[string]any{"executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:*"}, []string{"executors:"}},
 		{"a list", map[string]any{"audience": []any{"a"}}, []string{"audience: must be a text"}},
 	}
 	for _, c := range cases {

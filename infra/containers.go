@@ -26,6 +26,7 @@ func (s *Service) newContainers() {
 		},
 	})
 	n := functions["stream"] // all operations, too
+	n.executes = true        // the server works on jobs
 	log := s.newLog("ContainersLog", jsii.String("/tiltyard/"+s.config.Stage+"/containers"))
 	s.workers = append(s.workers, log) // the server works on jobs, too
 	environment := s.environment(n, 4096, 3600)

@@ -32,6 +32,8 @@ type needs struct {
 	enqueues bool // may begin a job
 	vends    bool // gives clients credentials, where that is configured
 	rows     bool // reads or writes rows, and so needs memory
+	seals    bool // seals the values of secrets, which it cannot open
+	executes bool // runs functions of users, on the configured executors, and opens secrets for them
 	worker   bool // is driven by the queue and not by the gateway
 	url      bool // is called by a URL of its own and not by the gateway
 }
@@ -55,10 +57,10 @@ var functions = map[string]needs{
 	"version":     {objects: write, records: write, enqueues: true},
 	"ref":         {objects: write, records: write},
 	"transaction": {objects: read, records: write, enqueues: true},
-	"view":        {objects: write, records: write, enqueues: true},
+	"view":        {objects: write, records: write, enqueues: true, seals: true},
 	"default":     {},
-	"worker":      {objects: write, records: write, enqueues: true, rows: true, worker: true},
-	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, url: true},
+	"worker":      {objects: write, records: write, enqueues: true, rows: true, executes: true, worker: true},
+	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, seals: true, url: true},
 }
 
 // gatewaySeconds is the time for which an HTTP API waits for a response, less the time that
@@ -133,6 +135,12 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	if n.vends && s.vend != nil {
 		env["TILTYARD_VEND_ROLE"] = s.vend.arn
 	}
+	if s.storage.SecretsKey != nil && (n.seals || n.executes) {
+		env["TILTYARD_SECRETS"] = join("kms:", s.storage.SecretsKey.KeyArn())
+	}
+	if n.executes && s.config.Executors != "" {
+		env["TILTYARD_EXECUTOR"] = &s.config.Executors
+	}
 	if s.config.Stream {
 		env["TILTYARD_STREAM"] = jsii.String("on")
 	}
@@ -168,6 +176,15 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	if s.config.Tracing {
 		// X-Ray knows no resources.
 		allow([]*string{jsii.String("*")}, "xray:PutTraceSegments", "xray:PutTelemetryRecords")
+	}
+	if s.storage.SecretsKey != nil && n.seals {
+		allow([]*string{s.storage.SecretsKey.KeyArn()}, "kms:GenerateDataKey")
+	}
+	if s.storage.SecretsKey != nil && n.executes {
+		allow([]*string{s.storage.SecretsKey.KeyArn()}, "kms:Decrypt")
+	}
+	if arns := s.config.executorARNs(); n.executes && len(arns) > 0 {
+		allow(arns, "lambda:InvokeFunction")
 	}
 	if n.vends && s.vend != nil {
 		s.allowVending(role)

@@ -221,7 +221,7 @@ func TestDefaultReachesNoStore(t *testing.T) {
 				}
 			}
 		}
-		if variables := environments(service)["default"]; variables["TILTYARD_VEND_ROLE"] != nil || variables["TILTYARD_JOBS"] != nil {
+		if variables := environments(service)["default"]; variables["TILTYARD_VEND_ROLE"] != nil || variables["TILTYARD_JOBS"] != nil || variables["TILTYARD_SECRETS"] != nil {
 			t.Errorf("%s: default is told %v", name, variables)
 		}
 	}
@@ -258,7 +258,7 @@ var variants = map[string]map[string]any{
 		"certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c", "provisioned-concurrency": "2",
 		"alarm-topic": "arn:aws:sns:eu-central-1:123456789012:alarms", "image": "example.com/tiltyard:1",
 		"allow-locations": "s3://lake/tables", "architecture": "amd64", "jwt-type": "at+jwt",
-		"vending": "true", "stream": "true",
+		"vending": "true", "stream": "true", "secrets": "true", "executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run",
 	},
 	"rest": {
 		"gateway": "rest", "stream": "true", "web-acl": "arn:aws:wafv2:eu-central-1:123456789012:regional/webacl/w/1",

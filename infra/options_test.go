@@ -59,6 +59,66 @@ func TestVendedCredentialsAreThoseOfOneRole(t *testing.T) {
 	}
 }
 
+// The worker, and no other function, calls the executors, and no other functions.
+func TestExecutorsAreCalledByTheWorker(t *testing.T) {
+	const one, two = "arn:aws:lambda:eu-central-1:123456789012:function:run", "arn:aws:lambda:eu-central-1:123456789012:function:run:gpu"
+	text := "a=lambda:" + one + " python=3.12 packages=x|lambda:y,b=https://x.example/=lambda key=secret:k, c=lambda:" + two
+	_, service := synthesize(t, map[string]any{"executors": text})
+	called := map[string][]string{}
+	for id, p := range service.all("AWS::IAM::Policy") {
+		for _, s := range statements(p["PolicyDocument"]) {
+			if slices.Contains(texts(s["Action"]), "lambda:InvokeFunction") {
+				name, _, _ := strings.Cut(id, "Role")
+				called[name] = append(called[name], texts(s["Resource"])...)
+			}
+		}
+	}
+	if got := called["Worker"]; len(called) != 1 || !slices.Equal(got, []string{one, two}) {
+		t.Errorf("got the rights %v", called)
+	}
+	for name, variables := range environments(service) {
+		if got, isTold := variables["TILTYARD_EXECUTOR"]; isTold != (name == "worker") || isTold && got != text {
+			t.Errorf("%s has %v", name, got)
+		}
+	}
+	if _, service := synthesize(t, nil); environments(service)["worker"]["TILTYARD_EXECUTOR"] != nil {
+		t.Error("there are executors that nobody configured")
+	}
+}
+
+// Functions that clients call seal secrets and open none; the worker opens them. The key is one of its own.
+func TestOnlyTheWorkerOpensSecrets(t *testing.T) {
+	storage, service := synthesize(t, map[string]any{"secrets": "true", "stream": "true"})
+	if keys := storage.all("AWS::KMS::Key"); len(keys) != 1 {
+		t.Fatalf("got the keys %v", keys)
+	}
+	may := map[string][]string{}
+	for id, p := range service.all("AWS::IAM::Policy") {
+		for _, s := range statements(p["PolicyDocument"]) {
+			for _, action := range texts(s["Action"]) {
+				if strings.HasPrefix(action, "kms:") {
+					may[action] = append(may[action], strings.Split(id, "Role")[0])
+				}
+			}
+		}
+	}
+	slices.Sort(may["kms:GenerateDataKey"])
+	if want := map[string][]string{"kms:GenerateDataKey": {"Stream", "View"}, "kms:Decrypt": {"Worker"}}; !maps.EqualFunc(may, want, slices.Equal) {
+		t.Errorf("got the rights %v, want %v", may, want)
+	}
+	for name, variables := range environments(service) {
+		if isTold := variables["TILTYARD_SECRETS"] != nil; isTold != slices.Contains([]string{"stream", "view", "worker"}, name) {
+			t.Errorf("%s has TILTYARD_SECRETS: %v", name, isTold)
+		}
+	}
+	for _, context := range []map[string]any{nil, {"kms": "true"}} {
+		_, service := synthesize(t, context)
+		if environments(service)["view"]["TILTYARD_SECRETS"] != nil {
+			t.Errorf("%v: there are secrets that nobody configured", context)
+		}
+	}
+}
+
 // What a client gets opens data of tables, and not what the catalog keeps beside it.
 func TestVendedCredentialsDoNotOpenTheCatalog(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"vending": "true"})

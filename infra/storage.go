@@ -19,6 +19,7 @@ type Storage struct {
 	Jobs        awssqs.Queue      // of work that outlasts a request
 	DeadLetters awssqs.Queue      // of messages that no worker could make anything of; it ends their jobs
 	Key         awskms.Key        // nil when the services' own keys encrypt
+	SecretsKey  awskms.Key        // seals the values of secrets; nil when there are none
 }
 
 // jobMinutes is how long a worker may take for one message: the longest timeout of a
@@ -35,6 +36,12 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	}
 	if c.KMS {
 		s.Key = awskms.NewKey(stack, jsii.String("Key"), &awskms.KeyProps{
+			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: removal,
+		})
+	}
+	if c.Secrets {
+		s.SecretsKey = awskms.NewKey(stack, jsii.String("SecretsKey"), &awskms.KeyProps{
+			Description:       jsii.String("tiltyard: seals the values of secrets"),
 			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: removal,
 		})
 	}

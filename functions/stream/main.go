@@ -13,9 +13,12 @@ import (
 
 func main() {
 	env := boot.FromEnv()
-	apigateway.Serve(env.Handler(all.Routes(tables.Stores{
+	keys, err := boot.OpenKeys(env)
+	boot.ExitOn(err)
+	services := all.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 		Vendor: env.Vendor,
-	}, env.Uploads)...), env.Stream)
+	}, all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Keys: keys})
+	apigateway.Serve(env.Handler(services.Routes...), env.Stream)
 }

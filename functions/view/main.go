@@ -13,9 +13,11 @@ import (
 
 func main() {
 	env := boot.FromEnv()
+	keys, err := boot.OpenKeys(env)
+	boot.ExitOn(err)
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 	})
-	apigateway.Serve(env.Handler(view.New(tables, nil).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(view.New(tables, keys).Routes()...), env.Stream)
 }

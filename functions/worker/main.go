@@ -1,6 +1,6 @@
 // Command worker is the Lambda function that the queue of jobs calls. It does work that
 // takes longer than a request may. Its role allows everything that jobs do to the catalog
-// and to tables.
+// and to tables. It alone runs functions of users, on executors, and opens secrets for them.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/function/wasm/host"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/sqsqueue"
@@ -24,11 +25,14 @@ func main() {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Auto: tables.AutoRefresh(env.Auto),
 	})
+	keys, err := boot.OpenKeys(env)
+	boot.ExitOn(err)
+	boot.ExitOn(env.AddExecutors(lambdaexec.Open, tables.Names.SecretsByName(keys)))
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
 		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
-		Kinds: work.Kinds(tables, keeper, work.Functions(tables, nil, env.Runtimes)),
+		Kinds: work.Kinds(tables, keeper, work.Functions(tables, keys, env.Runtimes)),
 	}
 	sqsqueue.Serve(worker, env.Jobs)
 }

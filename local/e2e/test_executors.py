@@ -17,9 +17,11 @@ import urllib.error
 import urllib.request
 from typing import Annotated
 
+import lancedb
 import pyarrow as pa
 import pytest
 from lancedb import udf
+from process import Server
 
 EXECUTOR = pathlib.Path(__file__).resolve().parents[1] / "executor" / "executor.py"
 KEY = "0123456789abcdef0123456789abcdef"
@@ -323,3 +325,64 @@ def test_calls_that_cannot_run_are_faults(here):
         ({"artifact": text(b"import nothing_like_it"), "digest": "sha256:" + hashlib.sha256(b"import nothing_like_it").hexdigest()}, "nothing_like_it"),
     ):
         assert message in fault_of(here, call_of(half, result) | change, 1)["message"]
+
+
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def command(folder: pathlib.Path) -> pathlib.Path:
+    """The executor as a command without a variable of its own, as the service starts it."""
+    path = folder / "executor"
+    path.write_text(f"#!/bin/sh\nexec {sys.executable} {EXECUTOR}\n")
+    path.chmod(0o700)
+    return path
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serving")
+    (folder / "key").write_text(KEY)
+    settings = f"py=exec:{command(folder)} python={VERSION} packages=pyarrow|numpy==2.*"
+    with Server(folder / "root", settings={"TILTYARD_EXECUTOR": settings}) as server:
+        yield lancedb.connect("db://e2e", api_key=server.token, host_override=server.url)
+
+
+@udf(pip=["pyarrow", "numpy==2.2.0"], env={"GREETING": "hello"})
+class length:
+    def __init__(self, factor: int):
+        self.factor = factor
+
+    def __call__(self, text: str) -> int:
+        return len(os.environ["GREETING"] + text) * self.factor
+
+
+def test_the_client_registers_functions_that_the_executor_loads(serving):
+    made = serving.create_function(length)
+    assert (made.name, made.version, made.disabled) == ("length", "1", False)
+    assert serving.get_function("length", version="1").signature == length.registration_request.signature
+    broken = length.registration_request
+    source = b"import missing_module\n\ndef length(text):\n    return 1\n"
+    artifact = broken.artifact.model_copy(update={
+        "digest": "sha256:" + hashlib.sha256(source).hexdigest(), "content": broken.artifact.content.model_copy(update={"data": text(source)}),
+    })
+    length._request = broken.model_copy(update={"artifact": artifact})
+    try:
+        with pytest.raises(Exception, match="missing_module"):
+            serving.create_function(length)
+    finally:
+        length._request = broken
+
+
+def test_functions_that_no_executor_accepts_are_refused(serving):
+    for changed, message in (
+        (udf(name="a", pip=["scipy==1.0"]), "no executor of this deployment runs .* with scipy"),
+        (udf(name="a", pip=["numpy==1.26"]), "with numpy==1.26"),
+        (udf(name="a", python_version="3.7"), "Python 3.7"),
+        (udf(name="a", gpu=True), "a GPU"),
+    ):
+        with pytest.raises(Exception, match=message):
+            serving.create_function(changed(plain))
+
+
+def plain(value: int) -> int:
+    return value

@@ -66,9 +66,9 @@ func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile)
 		if err != nil {
 			return err
 		}
-		keys, err := env.OpenKeys()
+		keys, err := env.OpenKeyFile()
 		if err == nil && keys == nil {
-			err = errors.New("there is no file of keys: name it with --secrets file:PATH")
+			err = errors.New("there is no file of keys: name it with --secrets file:PATH; KMS replaces its keys itself")
 		}
 		if err != nil {
 			return err

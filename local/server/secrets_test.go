@@ -32,7 +32,7 @@ func TestKeysAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := catalog.Open(roots, time.Now)
-	sealed, err := keys.Seal([]string{"s"}, []byte("canary"))
+	sealed, err := keys.Seal(t.Context(), []string{"s"}, []byte("canary"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestKeysAreReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if value, err := keys.Open([]string{"s"}, record.Sealed); err != nil || string(value) != "canary" || record.Sealed.Key == sealed.Key {
+	if value, err := keys.Open(t.Context(), []string{"s"}, record.Sealed); err != nil || string(value) != "canary" || record.Sealed.Key == sealed.Key {
 		t.Errorf("got %q, %v by the key %s", value, err, record.Sealed.Key)
 	}
 	if out, err := run(t, "secrets", "reseal", "--root", root); err != nil || !strings.Contains(out, "0 of 1 secrets") {

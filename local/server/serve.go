@@ -13,7 +13,9 @@ import (
 
 	"tiltyard/local/prometheus"
 	"tiltyard/shared/boot"
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
@@ -103,8 +105,11 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	secretKeys, err := env.OpenKeys()
+	secretKeys, err := boot.OpenKeys(env)
 	if err != nil {
+		return err
+	}
+	if err := env.AddExecutors(lambdaexec.Open, catalog.Open(env.Objects, env.Now).SecretsByName(secretKeys)); err != nil {
 		return err
 	}
 	listener, err := listen(cmd.Context(), config.Listen)
@@ -119,7 +124,9 @@ func serve(cmd *cobra.Command, _ []string) error {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 		Vendor: env.Vendor,
-	}, all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes})
+	}, all.Options{
+		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
+	})
 	numbers := prometheus.New(boot.Release(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := env.Handler(services.Routes...)

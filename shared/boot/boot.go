@@ -20,11 +20,13 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/function"
+	"tiltyard/shared/function/executor"
 	"tiltyard/shared/function/wasm"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/idempotency"
@@ -57,7 +59,8 @@ type Config struct {
 	LogText  bool // text in place of JSON
 	EMF      bool // writes metrics for CloudWatch into the log
 
-	Secrets string // a file, or autoKeys; empty: no secrets
+	Secrets   string            // a file, kms: and the ARN of a key, or autoKeys; empty: no secrets
+	Executors []executor.Config // of functions
 
 	Wasm       bool        // runs functions that are WebAssembly modules
 	WasmLimits wasm.Limits // of each of them
@@ -111,11 +114,16 @@ type Env struct {
 // a function has no caller at that time.
 func FromEnv() *Env {
 	env, err := openFromEnv(os.Stderr)
+	ExitOn(err)
+	return env
+}
+
+// ExitOn ends the program with an error of the configuration, for functions. It does nothing without one.
+func ExitOn(err error) {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "configuration:\n%v\n", err)
 		os.Exit(1)
 	}
-	return env
 }
 
 func openFromEnv(log io.Writer) (*Env, error) {
@@ -123,8 +131,11 @@ func openFromEnv(log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Secrets != "" {
-		return nil, errors.New("TILTYARD_SECRETS: functions have no files that last, so they keep no secrets")
+	if _, isKMS := config.keyOfKMS(); config.Secrets != "" && !isKMS {
+		return nil, errors.New("TILTYARD_SECRETS: functions have no files that last, so it must be kms: and the ARN of a key")
+	}
+	if slices.ContainsFunc(config.Executors, executor.Config.IsCommand) {
+		return nil, errors.New("TILTYARD_EXECUTOR: functions start no commands: exec: is for the local server")
 	}
 	if !config.HasCredentials() {
 		return nil, errors.New("no client could sign in: set TILTYARD_JWKS, TILTYARD_API_KEYS or TILTYARD_TOKEN")

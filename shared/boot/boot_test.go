@@ -41,6 +41,10 @@ func TestFunctionsNeedARootAndAWayToSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("TILTYARD_EXECUTOR", "py=exec:/bin/py")
+	if _, err := openFromEnv(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_EXECUTOR") {
+		t.Errorf("got error %v, want one that names TILTYARD_EXECUTOR", err)
+	}
 	env.Logger.Info("hello")
 	if !strings.HasPrefix(log.String(), "{") {
 		t.Errorf("log line is %q, want JSON", log.String())

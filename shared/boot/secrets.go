@@ -1,38 +1,73 @@
 package boot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/config"
+
 	"tiltyard/shared/sealing"
+	"tiltyard/shared/sealing/kmskeys"
 )
 
 // autoKeys stands for the file of keys beside the root.
 const autoKeys = "auto"
 
-// parseSecrets returns the path of a file of keys, autoKeys, or "" for none.
+// kmsScheme begins the ARN of a key of KMS.
+const kmsScheme = "kms:"
+
+var kmsForm = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$`)
+
+// parseSecrets returns the path of a file of keys, a key of KMS with its scheme, autoKeys, or "" for none.
 func parseSecrets(text string) (string, error) {
 	path, isFile := strings.CutPrefix(text, "file:")
+	arn, isKMS := strings.CutPrefix(text, kmsScheme)
 	switch {
 	case text == "off":
 		return "", nil
-	case text == autoKeys:
-		return autoKeys, nil
+	case text == autoKeys || isKMS && kmsForm.MatchString(arn):
+		return text, nil
 	case isFile && path != "" && !strings.HasPrefix(path, "//"):
 		return filepath.Abs(path)
 	}
-	return "", errors.New("must be file: and a path, auto, or off")
+	return "", errors.New("must be file: and a path, kms: and the ARN of a key, auto, or off")
 }
 
-// OpenKeys opens the file of keys that seals secrets, nil when the configuration names none. It makes
-// no file. Where clients could reach the file beside the root, it writes a warning to the log and
-// returns nil.
-func (e *Env) OpenKeys() (*sealing.KeyFile, error) {
+// keyOfKMS returns the ARN of the key of KMS that seals secrets.
+func (c Config) keyOfKMS() (arn string, ok bool) { return strings.CutPrefix(c.Secrets, kmsScheme) }
+
+// OpenKeys opens the keys that seal secrets, nil when the configuration names none. It makes no file and
+// sends no request. Where clients could reach the file beside the root, it writes a warning to the log
+// and returns nil.
+//
+// It is no part of Open, so that only the functions that use it contain the client of KMS.
+func OpenKeys(e *Env) (sealing.Keys, error) {
+	if arn, ok := e.keyOfKMS(); ok {
+		aws, err := config.LoadDefaultConfig(context.Background())
+		if err != nil {
+			return nil, fmt.Errorf("secrets: %w", err)
+		}
+		if aws.Region == "" {
+			return nil, errors.New("secrets: no region of AWS is configured (AWS_REGION)")
+		}
+		return kmskeys.Open(aws, arn, e.Objects.Home().URI), nil
+	}
+	keys, err := e.OpenKeyFile()
+	if err != nil || keys == nil {
+		return nil, err // not a nil file in the interface
+	}
+	return keys, nil
+}
+
+// OpenKeyFile is OpenKeys for keys in a file. Keys elsewhere are none.
+func (e *Env) OpenKeyFile() (*sealing.KeyFile, error) {
 	c := e.Config
 	path := c.Secrets
-	if path == "" || path == autoKeys && isBucket(c.Root) {
+	if _, elsewhere := c.keyOfKMS(); elsewhere || path == "" || path == autoKeys && isBucket(c.Root) {
 		return nil, nil
 	}
 	if path == autoKeys {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestKeysOfSecretsLieWhereNoClientReaches(t *testing.T) {
+	t.Setenv("AWS_REGION", "eu-central-1")
 	base := t.TempDir()
 	root, allowed := filepath.Join(base, "root"), filepath.Join(base, "allowed")
 	for _, folder := range []string{root, allowed} {
@@ -28,6 +29,7 @@ func TestKeysOfSecretsLieWhereNoClientReaches(t *testing.T) {
 		{name: "a file", secrets: filepath.Join(base, "keys"), there: true},
 		{name: "a file below the root", secrets: filepath.Join(root, "keys"), fails: "lies inside of"},
 		{name: "a file at a place of tables", secrets: filepath.Join(allowed, "keys"), allow: []string{allowed}, fails: "lies inside of"},
+		{name: "a key of KMS", secrets: "kms:arn:aws:kms:eu-central-1:123456789012:key/1", there: true},
 		{name: "a file in no folder", secrets: filepath.Join(base, "missing", "keys"), fails: "no such file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -39,7 +41,7 @@ func TestKeysOfSecretsLieWhereNoClientReaches(t *testing.T) {
 			if log.Len() > 0 {
 				t.Errorf("opening logs %s", &log)
 			}
-			keys, err := env.OpenKeys()
+			keys, err := OpenKeys(env)
 			if c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
 				t.Errorf("got error %v, want %q", err, c.fails)
 			}
@@ -56,7 +58,7 @@ func TestKeysOfSecretsLieWhereNoClientReaches(t *testing.T) {
 	}
 }
 
-func TestFunctionsKeepNoSecrets(t *testing.T) {
+func TestFunctionsHaveNoFilesOfKeys(t *testing.T) {
 	for _, s := range Settings {
 		t.Setenv(s.Variable(), "")
 	}
@@ -65,5 +67,16 @@ func TestFunctionsKeepNoSecrets(t *testing.T) {
 	t.Setenv("TILTYARD_SECRETS", "file:/srv/keys")
 	if _, err := openFromEnv(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "TILTYARD_SECRETS") {
 		t.Errorf("got error %v, want one that names the setting", err)
+	}
+	t.Setenv("TILTYARD_SECRETS", "kms:arn:aws:kms:eu-central-1:123456789012:key/1")
+	env, err := openFromEnv(&bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	t.Setenv("AWS_CONFIG_FILE", filepath.Join(t.TempDir(), "none"))
+	if keys, err := OpenKeys(env); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+		t.Errorf("got %v, %v", keys, err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"tiltyard/shared/function/executor"
 )
 
 // A Setting can be configured by an environment variable, and in the local server also by a flag.
@@ -125,8 +127,13 @@ var Settings = []Setting{
 	},
 	{
 		Name: "secrets", Value: "KEYS", Local: "auto",
-		Help: "file:PATH of the keys that seal secrets, made with the first secret; auto is the path of the root with .keys behind it; off, and always in functions: no secrets",
+		Help: "what seals secrets: file:PATH of keys, made with the first secret, for the server; kms:ARN of a key of AWS; auto is the path of the root with .keys behind it; off: no secrets",
 		set:  func(c *Config, text string) (err error) { c.Secrets, err = parseSecrets(text); return err },
+	},
+	{
+		Name: "executor", Value: "EXECUTOR",
+		Help: "where functions of Python run: NAME=exec:/path, NAME=https://… or NAME=lambda:arn…, and options such as python=3.12, separated by spaces; more after commas",
+		set:  func(c *Config, text string) (err error) { c.Executors, err = executor.Parse(text); return err },
 	},
 	{
 		Name: "base-path", Value: "PATH",

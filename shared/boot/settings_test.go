@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/function/executor"
 	"tiltyard/shared/function/wasm"
 	"tiltyard/shared/httpapi"
 )
@@ -65,6 +66,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "listen": "[::1]:0",
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r", "secrets": "file:/srv/keys",
+		"executor":  "py=exec:/bin/py python=3.12",
 		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s", "stall-timeout": "7s",
 		"cache-bytes": "2GiB", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
 		"max-message-bytes": "3 MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7",
@@ -79,7 +81,8 @@ func TestReadTakesEverySetting(t *testing.T) {
 		Jobs:  "https://sqs.eu-central-1.amazonaws.com/1/jobs",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r", Secrets: "/srv/keys",
-		LogLevel: slog.LevelDebug, EMF: true, BasePath: "/lance", RequestTimeout: 90 * time.Second, StallTimeout: 7 * time.Second,
+		Executors: []executor.Config{{Name: "py", Address: "exec:/bin/py", Python: "3.12", Concurrency: 4, Timeout: time.Minute, PayloadBytes: 16 << 20}},
+		LogLevel:  slog.LevelDebug, EMF: true, BasePath: "/lance", RequestTimeout: 90 * time.Second, StallTimeout: 7 * time.Second,
 		Limits:     httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
 		Uploads:    arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
 		CacheBytes: 2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7,
@@ -125,6 +128,7 @@ func TestReadRefuses(t *testing.T) {
 		{"secrets", "file:", "file:"},
 		{"secrets", "file:///srv/keys", "file:"},
 		{"secrets", "kms:key", "file:"},
+		{"secrets", "kms:arn:aws:kms:eu-central-1:123456789012:alias/a", "file:"},
 		{"base-path", "lance", "slash"},
 		{"log-level", "loud", "log-level"},
 		{"log-format", "xml", "text or json"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tiltyard/shared/auth"
@@ -42,13 +43,40 @@ func (c *Catalog) secret(ctx context.Context, id []string) (record *stored.Secre
 	etag, found, err := c.store.Find(ctx, keys.Secret(id), record)
 	switch {
 	case !auth.Sees(ctx, auth.Secret(id)), err == nil && !found:
-		return nil, "", &protocol.Error{
-			Code: protocol.TableNotFound, Kind: protocol.SecretNotFound, Message: fmt.Sprintf("secret %s does not exist", keys.Display(id)),
-		}
+		return nil, "", secretNotFound(id)
 	case err != nil:
 		return nil, "", err
 	}
 	return record, etag, nil
+}
+
+func secretNotFound(id []string) error {
+	return &protocol.Error{Code: protocol.TableNotFound, Kind: protocol.SecretNotFound, Message: fmt.Sprintf("secret %s does not exist", keys.Display(id))}
+}
+
+// OpenSecret returns the value of a secret for what the operator, or one who may use the secret, has named
+// it for. It does not check what the caller may do.
+func (c *Catalog) OpenSecret(ctx context.Context, id []string, with sealing.Opener) ([]byte, error) {
+	record := new(stored.Secret)
+	_, found, err := c.store.Find(ctx, keys.Secret(id), record)
+	if err == nil && !found {
+		err = secretNotFound(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return with.Open(ctx, record.ID, record.Sealed)
+}
+
+// SecretsByName returns OpenSecret for ids as the operator writes them: names with $ between. It is nil
+// without keys.
+func (c *Catalog) SecretsByName(with sealing.Opener) func(ctx context.Context, id string) ([]byte, error) {
+	if with == nil {
+		return nil
+	}
+	return func(ctx context.Context, id string) ([]byte, error) {
+		return c.OpenSecret(ctx, strings.Split(id, protocol.DefaultDelimiter), with)
+	}
 }
 
 // AlterSecret replaces the value of a secret. The error is that of [Catalog.Secret].
@@ -96,7 +124,7 @@ func (c *Catalog) ListSecrets(ctx context.Context, parent []string, after string
 // ResealSecrets calls reseal with the value of each secret, in all namespaces, and replaces those that
 // reseal changes. Nothing else of a secret changes, so that a repetition continues where this ended.
 // The error joins those of secrets that stay as they are; an error of ctx or of the store ends it.
-func (c *Catalog) ResealSecrets(ctx context.Context, reseal func(id []string, sealed sealing.Sealed) (again sealing.Sealed, changed bool, err error)) (resealed, all int, err error) {
+func (c *Catalog) ResealSecrets(ctx context.Context, reseal func(ctx context.Context, id []string, sealed sealing.Sealed) (again sealing.Sealed, changed bool, err error)) (resealed, all int, err error) {
 	var wrong []error
 	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {
 		if err != nil {
@@ -135,14 +163,14 @@ func (e *resealError) Error() string {
 func (e *resealError) Unwrap() error { return e.err }
 
 // reseal seals the value of a record again. A record that is gone by now is not found.
-func (c *Catalog) reseal(ctx context.Context, key string, reseal func(id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error)) (changed, found bool, err error) {
+func (c *Catalog) reseal(ctx context.Context, key string, reseal func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error)) (changed, found bool, err error) {
 	for attempt := range objects.Tries {
 		record := new(stored.Secret)
 		etag, found, err := c.store.Find(ctx, key, record)
 		if err != nil || !found {
 			return false, false, err
 		}
-		again, changed, err := reseal(record.ID, record.Sealed)
+		again, changed, err := reseal(ctx, record.ID, record.Sealed)
 		if err != nil {
 			return false, true, &resealError{record.ID, err}
 		}

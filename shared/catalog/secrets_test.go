@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -190,7 +191,7 @@ func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 }
 
 // sealAgain seals with the key new, except the values of the key lost.
-func sealAgain(id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+func sealAgain(_ context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
 	switch sealed.Key {
 	case "lost":
 		return sealed, false, errors.New("there is no such key")
@@ -283,14 +284,14 @@ func TestSealingAgainLosesToOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 		changed := false
-		_, _, err := c.ResealSecrets(t.Context(), func(id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+		_, _, err := c.ResealSecrets(t.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
 			if !changed {
 				changed = true
 				if err := change(c); err != nil {
 					t.Error(err)
 				}
 			}
-			return sealAgain(id, sealed)
+			return sealAgain(ctx, id, sealed)
 		})
 		record, found := c.Secret(t.Context(), split("old"))
 		if err != nil || what == "drop" && found == nil || what == "alter" && string(record.Sealed.Nonce) != "theirs" {

@@ -27,14 +27,11 @@ type ring struct {
 
 type key struct {
 	ID  string `json:"id"`
-	Key []byte `json:"key"` // base64 of keyBytes bytes
+	Key []byte `json:"key"` // base64 of KeyBytes bytes
 }
 
-const (
-	keyBytes = 32
-	// maxFileBytes is the size of the largest file of keys, some hundreds of them.
-	maxFileBytes = 64 << 10
-)
+// maxFileBytes is the size of the largest file of keys, some hundreds of them.
+const maxFileBytes = 64 << 10
 
 // OpenKeyFile returns the file of keys at a path. Its folder must exist. The path must lie in none
 // of the given folders, which programs with less rights read.
@@ -121,8 +118,8 @@ func parse(data []byte) (*ring, error) {
 	}
 	ids := map[string]bool{}
 	for i, one := range found.Keys {
-		if one.ID == "" || ids[one.ID] || len(one.Key) != keyBytes {
-			return nil, fmt.Errorf("key %d needs an id of its own and %d bytes", i+1, keyBytes)
+		if one.ID == "" || ids[one.ID] || len(one.Key) != KeyBytes {
+			return nil, fmt.Errorf("key %d needs an id of its own and %d bytes", i+1, KeyBytes)
 		}
 		ids[one.ID] = true
 	}
@@ -140,7 +137,7 @@ func (f *KeyFile) make() error {
 }
 
 func newKey() key {
-	fresh := key{ID: strings.ToLower(rand.Text()), Key: make([]byte, keyBytes)}
+	fresh := key{ID: strings.ToLower(rand.Text()), Key: make([]byte, KeyBytes)}
 	rand.Read(fresh.Key) // never returns an error: a failure ends the program
 	return fresh
 }

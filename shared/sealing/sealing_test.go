@@ -24,33 +24,33 @@ func open(t *testing.T) *KeyFile {
 
 func TestSealedValuesBelongToTheirNames(t *testing.T) {
 	f, id := open(t), []string{"a", "b"}
-	sealed, err := f.Seal(id, []byte("canary"))
+	sealed, err := f.Seal(t.Context(), id, []byte("canary"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if value, err := f.Open(id, sealed); err != nil || string(value) != "canary" {
+	if value, err := f.Open(t.Context(), id, sealed); err != nil || string(value) != "canary" {
 		t.Errorf("got %q, %v", value, err)
 	}
 	if info, err := os.Stat(f.path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("got file %v, %v", info.Mode(), err)
 	}
-	again, err := f.Seal(id, []byte("canary"))
+	again, err := f.Seal(t.Context(), id, []byte("canary"))
 	if err != nil || bytes.Equal(again.Ciphertext, sealed.Ciphertext) || again.Key != sealed.Key {
 		t.Errorf("got %v, %v after %v", again, err, sealed)
 	}
 	for _, other := range [][]string{{"a", "c"}, {"b"}, {"a"}, {"a", "b", ""}, {"a,b"}, {`a","b`}} {
-		if value, err := f.Open(other, sealed); err == nil {
+		if value, err := f.Open(t.Context(), other, sealed); err == nil {
 			t.Errorf("%q opens as %q", other, value)
 		}
 	}
-	if value, err := open(t).Open(id, sealed); err == nil {
+	if value, err := open(t).Open(t.Context(), id, sealed); err == nil {
 		t.Errorf("opens as %q without the file", value)
 	}
 	changed := sealed
 	changed.Ciphertext = bytes.Clone(sealed.Ciphertext)
 	changed.Ciphertext[0] ^= 1
 	for _, bad := range []Sealed{changed, {Key: sealed.Key}, {Key: "other", Nonce: sealed.Nonce, Ciphertext: sealed.Ciphertext}} {
-		if value, err := f.Open(id, bad); err == nil {
+		if value, err := f.Open(t.Context(), id, bad); err == nil {
 			t.Errorf("%+v opens as %q", bad, value)
 		}
 	}
@@ -58,7 +58,7 @@ func TestSealedValuesBelongToTheirNames(t *testing.T) {
 
 func TestFirstKeySeals(t *testing.T) {
 	f, id := open(t), []string{"s"}
-	before, err := f.Seal(id, []byte("old"))
+	before, err := f.Seal(t.Context(), id, []byte("old"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,24 +70,24 @@ func TestFirstKeySeals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := f.Seal(id, []byte("value"))
+	after, err := f.Seal(t.Context(), id, []byte("value"))
 	if err != nil || after.Key != added {
 		t.Errorf("got %v, %v", after, err)
 	}
-	if value, err := f.Open(id, before); err != nil || string(value) != "old" {
+	if value, err := f.Open(t.Context(), id, before); err != nil || string(value) != "old" {
 		t.Errorf("got %q, %v", value, err)
 	}
-	again, changed, err := f.Reseal(id, before)
+	again, changed, err := f.Reseal(t.Context(), id, before)
 	if err != nil || !changed || again.Key != added {
 		t.Errorf("got %v, %v, %v", again, changed, err)
 	}
-	if value, err := f.Open(id, again); err != nil || string(value) != "old" {
+	if value, err := f.Open(t.Context(), id, again); err != nil || string(value) != "old" {
 		t.Errorf("got %q, %v", value, err)
 	}
-	if _, changed, err := f.Reseal(id, again); err != nil || changed {
+	if _, changed, err := f.Reseal(t.Context(), id, again); err != nil || changed {
 		t.Errorf("a value of the first key is sealed again: %v", err)
 	}
-	if _, _, err := f.Reseal([]string{"other"}, before); err == nil {
+	if _, _, err := f.Reseal(t.Context(), []string{"other"}, before); err == nil {
 		t.Error("the value of another secret is sealed again")
 	}
 	now.Deployment = "another"
@@ -98,7 +98,7 @@ func TestFirstKeySeals(t *testing.T) {
 	if err := os.WriteFile(f.path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if value, err := f.Open(id, before); err == nil {
+	if value, err := f.Open(t.Context(), id, before); err == nil {
 		t.Errorf("opens as %q in another deployment", value)
 	}
 }
@@ -110,14 +110,14 @@ func TestConcurrentFirstSealsMakeOneFile(t *testing.T) {
 	for i := range sealed {
 		all.Go(func() {
 			var err error
-			if sealed[i], err = f.Seal(id, []byte("v")); err != nil {
+			if sealed[i], err = f.Seal(t.Context(), id, []byte("v")); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	for _, one := range sealed {
-		if _, err := f.Open(id, one); err != nil {
+		if _, err := f.Open(t.Context(), id, one); err != nil {
 			t.Error(err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestConcurrentlyAddedKeysAreKept(t *testing.T) {
 	if _, err := f.AddKey(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("adds a key to no file: %v", err)
 	}
-	if _, err := f.Seal([]string{"s"}, []byte("v")); err != nil {
+	if _, err := f.Seal(t.Context(), []string{"s"}, []byte("v")); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
@@ -185,7 +185,7 @@ func TestFilesOfKeysThatAreRefused(t *testing.T) {
 			if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := f.Seal([]string{"s"}, []byte("v")); err == nil || strings.Contains(err.Error(), "AAAA") {
+			if _, err := f.Seal(t.Context(), []string{"s"}, []byte("v")); err == nil || strings.Contains(err.Error(), "AAAA") {
 				t.Errorf("got error %v", err)
 			}
 		})
@@ -198,7 +198,7 @@ func TestFilesOfKeysThatAreRefused(t *testing.T) {
 		if err := os.Chmod(f.path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Seal([]string{"s"}, []byte("v")); err == nil {
+		if _, err := f.Seal(t.Context(), []string{"s"}, []byte("v")); err == nil {
 			t.Errorf("mode %v is accepted", mode)
 		}
 	}
@@ -234,7 +234,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, k := range found.Keys {
-			if _, err := k.aead(); err != nil {
+			if _, err := aeadOf(k.Key); err != nil {
 				t.Errorf("key %q: %v", k.ID, err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -136,10 +137,11 @@ func (w *work) lost(f *Fault) error {
 	if f.Lost || f.Retryable {
 		code = protocol.ServiceUnavailable
 	}
+	told := cut(w.conceal(f.Error()), maxMessage)
+	line, _, _ := strings.Cut(told, "\n")
 	return &protocol.Error{
-		Code: code, Err: f.Err,
-		Message: fmt.Sprintf("function %s cannot be computed by executor %s", w.spec.Name, w.executor.Name),
-		Detail:  cut(w.conceal(f.Error()), maxMessage),
+		Code: code, Err: f.Err, Detail: told,
+		Message: fmt.Sprintf("executor %s cannot compute function %s: %s", w.executor.Name, w.spec.Name, cut(line, maxLine)),
 	}
 }
 

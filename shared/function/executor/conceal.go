@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// The most bytes of the type and of the message of a failure.
+// The most bytes of the type and of the message of a failure, and of what the one line of an error quotes.
 const (
 	maxType    = 200
 	maxMessage = 4 << 10
+	maxLine    = 400
 )
 
 // concealer returns a function that replaces the values of variables in a text. Some of them are those of

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tiltyard/shared/arrowipc"
@@ -51,7 +52,7 @@ func newHTTPS(c Config, secret func(ctx context.Context, id string) ([]byte, err
 	case secret == nil:
 		return nil, errors.New("its key is a secret, and this deployment keeps none")
 	default:
-		h.key = func(ctx context.Context) ([]byte, error) { return secret(ctx, place) }
+		h.key = kept(func(ctx context.Context) ([]byte, error) { return secret(ctx, place) })
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // a small reply could become a large one
@@ -62,6 +63,29 @@ func newHTTPS(c Config, secret func(ctx context.Context, id string) ([]byte, err
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return h, nil
+}
+
+// keepFor is how long a key is used before it is looked up again.
+const keepFor = 5 * time.Minute
+
+// kept returns what get returned within keepFor, and not its errors.
+func kept(get func(ctx context.Context) ([]byte, error)) func(ctx context.Context) ([]byte, error) {
+	var mu sync.Mutex
+	var value []byte
+	var until time.Time
+	return func(ctx context.Context) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Now().Before(until) {
+			return value, nil
+		}
+		fresh, err := get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		value, until = fresh, time.Now().Add(keepFor)
+		return value, nil
+	}
 }
 
 func readKey(path string) ([]byte, error) {

@@ -50,7 +50,7 @@ type Options struct {
 	RequestTimeout time.Duration
 	Logger         *slog.Logger      // logs what jobs do
 	Memory         *memory.Budget    // bounds the memory of jobs; nil: no bound
-	Keys           *sealing.KeyFile  // seal secrets; nil: there are none
+	Keys           sealing.Keys      // seal secrets; nil: there are none
 	Runtimes       function.Runtimes // of functions, beside those that need no configuration
 }
 

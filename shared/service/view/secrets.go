@@ -10,7 +10,7 @@ import (
 
 // CreateSecret gives a name to a value, which no request returns.
 func (s *Service) CreateSecret(ctx context.Context, req *protocol.WriteSecretRequest) (*protocol.Empty, error) {
-	sealed, err := s.seal(req)
+	sealed, err := s.seal(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -19,20 +19,20 @@ func (s *Service) CreateSecret(ctx context.Context, req *protocol.WriteSecretReq
 
 // AlterSecret replaces the value of a secret.
 func (s *Service) AlterSecret(ctx context.Context, req *protocol.WriteSecretRequest) (*protocol.Empty, error) {
-	sealed, err := s.seal(req)
+	sealed, err := s.seal(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	return &protocol.Empty{}, s.tables.Names.AlterSecret(ctx, req.ID, sealed)
 }
 
-func (s *Service) seal(req *protocol.WriteSecretRequest) (sealing.Sealed, error) {
+func (s *Service) seal(ctx context.Context, req *protocol.WriteSecretRequest) (sealing.Sealed, error) {
 	if s.keys == nil {
 		return sealing.Sealed{}, &protocol.Error{
-			Code: protocol.Unsupported, Message: "this deployment keeps no secrets", Detail: "configure a file of keys (TILTYARD_SECRETS); functions have none",
+			Code: protocol.Unsupported, Message: "this deployment keeps no secrets", Detail: "configure a file of keys, or a key of KMS (TILTYARD_SECRETS)",
 		}
 	}
-	return s.keys.Seal(req.ID, []byte(req.Value))
+	return s.keys.Seal(ctx, req.ID, []byte(req.Value))
 }
 
 // DescribeSecret returns when a secret was created, and when its value was last replaced.

@@ -19,11 +19,11 @@ import (
 // A Service answers the operations on views, on functions and on secrets.
 type Service struct {
 	tables tables.Tables
-	keys   *sealing.KeyFile // nil when there are none
+	keys   sealing.Sealer // nil when there are none
 }
 
 // New returns the service over tables. It seals secrets with keys; without keys, it refuses their values.
-func New(tables tables.Tables, keys *sealing.KeyFile) *Service {
+func New(tables tables.Tables, keys sealing.Sealer) *Service {
 	return &Service{tables: tables, keys: keys}
 }
 

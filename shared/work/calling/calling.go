@@ -19,12 +19,7 @@ import (
 type Directory struct {
 	Names    *catalog.Catalog
 	Runtimes function.Runtimes
-	Secrets  Opener // nil where no secrets can be opened
-}
-
-// An Opener opens sealed values.
-type Opener interface {
-	Open(id []string, sealed sealing.Sealed) ([]byte, error)
+	Secrets  sealing.Opener // nil where no secrets can be opened
 }
 
 // Find returns the version of a function that a reference names. The error is of the kind
@@ -124,7 +119,7 @@ func (d Directory) secret(ctx context.Context, b protocol.SecretBinding) (string
 	case d.Secrets == nil:
 		return "", protocol.Errorf(protocol.Unsupported, "the variable %s needs the secret %s, and the workers have no keys of secrets", b.Variable, name)
 	}
-	value, err := d.Secrets.Open(id, record.Sealed)
+	value, err := d.Secrets.Open(ctx, id, record.Sealed)
 	if err != nil {
 		return "", &protocol.Error{
 			Code: protocol.InvalidInput, Message: "the variable " + b.Variable + " needs the secret " + name + ", which cannot be opened", Detail: "give the secret its value again", Err: err,

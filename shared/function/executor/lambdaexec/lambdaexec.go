@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -35,14 +37,25 @@ type Carrier struct {
 	arn    string
 }
 
-// Open returns what opens the carriers to functions. Region and credentials are those of the
-// configuration; the region of a function must be that one. It sends no request.
-func Open(c aws.Config) func(arn string) (executor.Carrier, error) {
-	client := lambda.NewFromConfig(c, func(o *lambda.Options) {
+// Open opens the carrier to a function, in its region and with the credentials of the environment. It
+// sends no request.
+func Open(arn string) (executor.Carrier, error) {
+	c, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	if parts := strings.Split(arn, ":"); len(parts) > 3 {
+		c.Region = parts[3]
+	}
+	return New(c, arn), nil
+}
+
+// New is Open with a configuration.
+func New(c aws.Config, arn string) *Carrier {
+	return &Carrier{arn: arn, client: lambda.NewFromConfig(c, func(o *lambda.Options) {
 		o.Retryer = aws.NopRetryer{} // the callers of functions repeat calls
 		o.HTTPClient = bounded{o.HTTPClient}
-	})
-	return func(arn string) (executor.Carrier, error) { return &Carrier{client: client, arn: arn}, nil }
+	})}
 }
 
 // bounded is a client that reads no more of a response than one may have.

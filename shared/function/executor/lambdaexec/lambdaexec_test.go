@@ -37,9 +37,11 @@ func serve(t *testing.T, handler http.HandlerFunc) (executor.Config, executor.Op
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	open := lambdaexec.Open(aws.Config{
-		Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-	})
+	open := func(arn string) (executor.Carrier, error) {
+		return lambdaexec.New(aws.Config{
+			Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		}, arn), nil
+	}
 	return executor.Config{Address: "lambda:" + arn}, executor.Options{Lambda: open}
 }
 

@@ -1,0 +1,29 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"tiltyard/shared/function"
+	"tiltyard/shared/function/executor"
+)
+
+// AddExecutors adds the configured executors to the runtimes of functions. It reaches none of them. lambda
+// opens the carrier to a function of AWS, and secret returns the value of the secret with an id.
+func (e *Env) AddExecutors(lambda func(arn string) (executor.Carrier, error), secret func(ctx context.Context, id string) ([]byte, error)) error {
+	if len(e.Executors) == 0 {
+		return nil
+	}
+	set, err := executor.Open(e.Executors, executor.Options{Lambda: lambda, Secret: secret})
+	if err != nil {
+		return fmt.Errorf("TILTYARD_EXECUTOR: %w", err)
+	}
+	added := function.Runtimes{}
+	for _, kind := range executor.Kinds() {
+		added[kind] = set
+	}
+	maps.Copy(added, e.Runtimes)
+	e.Runtimes = added
+	return nil
+}
