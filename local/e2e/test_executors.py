@@ -18,6 +18,7 @@ import urllib.request
 from typing import Annotated
 
 import lancedb
+import lancedb.secrets
 import pyarrow as pa
 import pytest
 from lancedb import udf
@@ -386,3 +387,25 @@ def test_functions_that_no_executor_accepts_are_refused(serving):
 
 def plain(value: int) -> int:
     return value
+
+
+@udf
+def signed(value: int) -> str:
+    if value == 2:
+        raise ValueError("the key is " + os.environ["KEY"])
+    return str(value) + os.environ["KEY"][:3]
+
+
+def test_the_client_computes_columns(serving):
+    rows = pa.table({"text": ["a", "bb", "ccc"], "value": [1, 2, 3]}, schema=pa.schema([pa.field("text", pa.string(), False), pa.field("value", pa.int64(), False)]))
+    table = serving.create_table("texts", rows)
+    made = serving.create_function(length)
+    table.add_columns({"n": made(text=lancedb.col("text"), factor=10)})
+    assert table.refresh_column_async("n").wait().rows_assigned == 3
+    serving.create_secret("key", "canary-value")
+    made = serving.create_function(signed, secrets=[lancedb.secrets.EnvVarSecret(secret_name="key", env_variable="KEY")])
+    table.add_columns({"s": made(value=lancedb.col("value"))})
+    result = table.refresh_column_async("s").wait()
+    assert (result.rows_assigned, result.rows_failed) == (2, 1)
+    found = sorted(table.search().limit(10).to_list(), key=lambda row: row["value"])
+    assert [(row["n"], row["s"]) for row in found] == [(60, "1can"), (70, None), (80, "3can")]
