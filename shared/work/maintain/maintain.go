@@ -290,8 +290,8 @@ func (k *Keeper) shown(ctx context.Context, d stored.Dependent) (uint64, error) 
 	switch {
 	case ctx.Err() != nil || protocol.HasCode(err, protocol.ServiceUnavailable):
 		return 0, err
-	case err != nil || mark == nil: // a view that is gone or damaged does not keep its source from being cleaned up
-		return 0, nil
+	case err != nil || mark == nil:
+		return 0, nil //nolint:nilerr // a view that is gone or damaged does not keep its source from being cleaned up
 	}
 	return mark.Source, nil
 }
