@@ -34,11 +34,11 @@ func (f *fakeKMS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	operation := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "TrentService.")
 	var in struct {
-		KeyId, KeySpec    string
+		KeyID, KeySpec    string
 		CiphertextBlob    []byte
 		EncryptionContext map[string]string
 	}
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.KeyId != arn {
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.KeyID != arn {
 		f.t.Errorf("got %+v, %v", in, err)
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
@@ -55,12 +55,12 @@ func (f *fakeKMS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.keys[name], f.bound[name] = key, in.EncryptionContext
 		_ = json.NewEncoder(w).Encode(map[string]any{"KeyId": arn, "Plaintext": key, "CiphertextBlob": []byte(name)})
 	case operation == "Decrypt":
-		name := string(in.CiphertextBlob)
-		if f.keys[name] == nil || !maps.Equal(f.bound[name], in.EncryptionContext) {
+		key := f.keys[string(in.CiphertextBlob)]
+		if key == nil || !maps.Equal(f.bound[string(in.CiphertextBlob)], in.EncryptionContext) {
 			refuse("InvalidCiphertextException")
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"KeyId": arn, "Plaintext": f.keys[name]})
+		_ = json.NewEncoder(w).Encode(map[string]any{"KeyId": arn, "Plaintext": key})
 	default:
 		refuse("UnknownOperationException")
 	}

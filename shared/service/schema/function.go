@@ -173,7 +173,7 @@ func encodeRow(s *arrow.Schema, row map[string]json.RawMessage) (string, error) 
 	if len(text) > protocol.MaxFunctionDefinition {
 		return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization has %d bytes; at most %d are possible", len(text), protocol.MaxFunctionDefinition)
 	}
-	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, bytes.NewReader(append(append([]byte("["), text...), ']')), array.WithUseNumber())
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, bytes.NewReader(append(append([]byte("["), text...), ']')))
 	if err != nil {
 		return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization: %w", err)
 	}
