@@ -80,7 +80,9 @@ func operations(t *testing.T) string {
 	for _, group := range groups {
 		b.WriteString(strings.Join(served[group], ""))
 	}
-	b.WriteString("\nNot yet, answered with 501 Unsupported:\n\n")
+	if len(missing) > 0 {
+		b.WriteString("\nNot yet, answered with 501 Unsupported:\n\n")
+	}
 	for _, group := range groups {
 		if len(missing[group]) > 0 {
 			fmt.Fprintf(&b, "- %s: %s\n", group, strings.Join(missing[group], ", "))

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -11,6 +13,7 @@ import (
 	"tiltyard/shared/engine/freshness"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
@@ -26,6 +29,9 @@ type Backfill struct {
 	Version   *int64 // the fragments of this version are filled; nil is the newest
 	Fragments int    // at most so many fragments are filled; 0 is all
 	PerCommit int    // fragments that are committed together; 0 is a number of our own
+	Rows      int64  // a commit ends with the fragment that brings it to so many rows; 0 is no bound
+	// From is where an earlier backfill of this order ended; nil begins it.
+	From *BackfillState
 	// Progress is called with how many fragments were looked at, and how many rows have got a value.
 	Progress func(done, total, rows int64)
 	// Open opens the function of a binding, and returns its parameters as it declares them. It is not
@@ -34,6 +40,19 @@ type Backfill struct {
 	// Failed is called for each row that a function failed for, in the order of the rows of a fragment. A
 	// fragment that is computed again after a conflict calls it again. It may be nil.
 	Failed func(RowFailure)
+	// Save is called after the last failure of a fragment, with the version whose rows were read, and before
+	// the values are committed. An error ends the backfill. It may be nil.
+	Save func(ctx context.Context, version int64) error
+	// Reached is called after each commit. An error ends the backfill. It may be nil.
+	Reached func(ctx context.Context, at BackfillState) error
+}
+
+// A BackfillState is how far a backfill has come. Another one may continue from there.
+type BackfillState struct {
+	Backfilled
+	Scope  int64 `json:"scope"`  // the version whose fragments are looked at
+	Next   int   `json:"next"`   // the first of them that is not done
+	Filled int   `json:"filled"` // fragments that were filled
 }
 
 // A RowFailure is the failure of a function for one row.
@@ -45,8 +64,14 @@ type RowFailure struct {
 	function.Failure
 }
 
-// perCommit is how many fragments are committed together unless the order says another number.
-const perCommit = 64
+const (
+	// perCommit is how many fragments are committed together unless the order says another number.
+	perCommit = 64
+	// commitEvery is how long a backfill computes before it commits at the end of a fragment.
+	commitEvery = 5 * time.Minute
+	// commitMargin is how long before the deadline of its context it does so.
+	commitMargin = 90 * time.Second
+)
 
 // A Backfilled is the result of a backfill.
 type Backfilled struct {
@@ -73,11 +98,14 @@ func (t *Table) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 	}
 	r := filling{table: t, order: b, fresh: freshness.Signatures{}}
 	defer r.close()
-	if err := Do(ctx, t, b.Version, r.begin); err != nil {
+	if err := r.start(ctx); err != nil {
 		return r.result, err
 	}
 	for range maxPlans {
 		if err := r.pass(ctx); err != nil {
+			if r.stopped { // what was computed is fresh, though another backfill goes on
+				err = errors.Join(err, r.note(ctx))
+			}
 			return r.result, err
 		}
 		if !r.lost {
@@ -98,10 +126,13 @@ type filling struct {
 	result Backfilled
 	scope  []uint64             // fragments to look at
 	next   int                  // the first of them that is not done
+	scoped int64                // the version that the scope is of
 	lost   bool                 // a fragment of the scope is gone
 	stamp  freshness.Stamp      // of the version that the scope is of
 	filled int                  // fragments
 	fresh  freshness.Signatures // of fragments whose values are fresh
+
+	stopped bool // Reached has ended the backfill
 
 	caller  function.Caller // of the binding; nil for an expression, and before the first commit
 	params  []arrow.Field
@@ -149,6 +180,24 @@ func (r *filling) failed(c *computed.Column, fragment uint64) func(uint32, funct
 	}
 }
 
+// start finds the fragments to fill.
+func (r *filling) start(ctx context.Context) error {
+	from := r.order.From
+	if from == nil {
+		return Do(ctx, r.table, r.order.Version, r.begin)
+	}
+	r.result, r.filled = from.Backfilled, from.Filled
+	err := Do(ctx, r.table, &from.Scope, func(ctx context.Context, d *dataset.Dataset) error {
+		err := r.rescope(ctx, d)
+		r.next = min(max(from.Next, 0), len(r.scope))
+		return err
+	})
+	if protocol.HasCode(err, protocol.TableVersionNotFound) { // it was cleaned up
+		err = Do(ctx, r.table, nil, r.rescope)
+	}
+	return err
+}
+
 // begin checks the order and finds the fragments to fill.
 func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 	c, err := computed.Open(ctx, d, r.order.Column, r.order.Where)
@@ -166,7 +215,7 @@ func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 // The sidecars of branches lie with the table, so a branch has no stamps of its own: its fragments are
 // computed again.
 func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
-	r.scope, r.next, r.lost = nil, 0, false
+	r.scope, r.next, r.lost, r.scoped = nil, 0, false, int64(d.Version())
 	for _, f := range d.Fragments() {
 		r.scope = append(r.scope, f.Meta.ID)
 	}
@@ -198,6 +247,13 @@ func (r *filling) pass(ctx context.Context) error {
 		if done.Version > 0 {
 			r.result.Published = &done.Version
 		}
+		if r.order.Reached == nil || r.next == len(r.scope) {
+			continue
+		}
+		if err := r.order.Reached(ctx, BackfillState{Backfilled: r.result, Scope: r.scoped, Next: r.next, Filled: r.filled}); err != nil {
+			r.stopped = true
+			return err
+		}
 	}
 	return nil
 }
@@ -209,50 +265,81 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 	if err != nil {
 		return nil, err
 	}
-	stamp := r.stamp.At(d, c.Definition, c.Inputs)
-	var files []pb.FileReplacement
-	to, fresh := *r, freshness.Signatures{} // what holds after the commit
-	for ; to.next < len(to.scope) && len(files) < r.order.PerCommit; to.next++ {
-		id := to.scope[to.next]
-		at := d.Fragment(id)
-		if at == nil {
-			to.lost = true
-			continue
-		}
-		if to.order.Fragments > 0 && to.filled >= to.order.Fragments {
-			n, err := c.Count(ctx, at, stamp.IsStale(id))
-			if err != nil {
-				return nil, err
-			}
-			to.result.Remaining += n
-			continue
-		}
-		filled, err := c.Fill(ctx, at, stamp.IsStale(id), r.failed(c, id))
-		if err != nil {
+	part := commitPart{filling: *r, target: c, stamp: r.stamp.At(d, c.Definition, c.Inputs), fresh: freshness.Signatures{}, began: time.Now()}
+	for part.next < len(part.scope) && !part.isFull(ctx) {
+		if err := part.fill(ctx, d); err != nil {
 			return nil, err
 		}
-		if filled.File != nil {
-			files = append(files, *filled.File)
-			to.filled++
-		}
-		if signature, ok := stamp.Now[uint32(id)]; ok && filled.Whole {
-			fresh[uint32(id)] = signature
-		}
-		to.result.Assigned += filled.Assigned
-		to.result.Failed += filled.Failed
+		part.next++
 		if r.order.Progress != nil {
-			r.order.Progress(int64(to.next+1), int64(len(to.scope)), to.result.Assigned)
+			r.order.Progress(int64(part.next), int64(len(part.scope)), part.result.Assigned)
 		}
 	}
 	var made *dataset.Dataset
-	if len(files) > 0 {
-		if made, err = d.Commit(ctx, &pb.DataReplacement{Replacements: files}); err != nil {
+	if len(part.files) > 0 {
+		if made, err = d.Commit(ctx, &pb.DataReplacement{Replacements: part.files}); err != nil {
 			return nil, err
 		}
 	}
-	*r = to
-	maps.Copy(r.fresh, fresh)
+	*r = part.filling
+	maps.Copy(r.fresh, part.fresh)
 	return made, nil
+}
+
+// A commitPart is the part of a backfill that becomes one commit.
+type commitPart struct {
+	filling // as it is after the commit
+	target  *computed.Column
+	stamp   freshness.Stamp
+	fresh   freshness.Signatures // of its fragments
+	files   []pb.FileReplacement
+	rows    int64 // in the fragments of the files
+	began   time.Time
+}
+
+// isFull reports whether it is time to commit.
+func (p *commitPart) isFull(ctx context.Context) bool {
+	if len(p.files) == 0 {
+		return false
+	}
+	if len(p.files) >= p.order.PerCommit || p.order.Rows > 0 && p.rows >= p.order.Rows || time.Since(p.began) > commitEvery {
+		return true
+	}
+	until, ok := ctx.Deadline()
+	return ok && time.Until(until) < commitMargin
+}
+
+// fill fills the next fragment.
+func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
+	id := p.scope[p.next]
+	at := d.Fragment(id)
+	if at == nil {
+		p.lost = true
+		return nil
+	}
+	if p.order.Fragments > 0 && p.filled >= p.order.Fragments {
+		n, err := p.target.Count(ctx, at, p.stamp.IsStale(id))
+		p.result.Remaining += n
+		return err
+	}
+	filled, err := p.target.Fill(ctx, at, p.stamp.IsStale(id), p.failed(p.target, id))
+	if err == nil && p.order.Save != nil {
+		err = p.order.Save(ctx, int64(d.Version()))
+	}
+	if err != nil {
+		return err
+	}
+	if filled.File != nil {
+		p.files = append(p.files, *filled.File)
+		p.filled++
+		p.rows += fragment.LiveRows(at.Meta)
+	}
+	if signature, ok := p.stamp.Now[uint32(id)]; ok && filled.Whole {
+		p.fresh[uint32(id)] = signature
+	}
+	p.result.Assigned += filled.Assigned
+	p.result.Failed += filled.Failed
+	return nil
 }
 
 // note writes into the metadata of the column which fragments have fresh values.

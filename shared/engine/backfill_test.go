@@ -7,12 +7,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -165,5 +168,165 @@ func TestBackfillsThatAreRefused(t *testing.T) {
 		if !errors.As(err, &known) || known.Code != c.code {
 			t.Errorf("%+v: got %v, want %v", c.order, err, c.code)
 		}
+	}
+}
+
+// A backfill that is stopped after each commit goes on from there: it computes each row once, also with a
+// condition that holds for rows with a value, and counts all of them.
+func TestABackfillGoesOnWhereItWas(t *testing.T) {
+	errStop := errors.New("stop")
+	for _, where := range []string{"", "id IS NOT NULL"} {
+		_, table := computedTable(t)
+		var from *BackfillState
+		runs := 0
+		for ; ; runs++ {
+			started := from
+			var progress int64
+			got, err := table.Backfill(t.Context(), Backfill{
+				Column: "double", Where: where, Rows: 2, From: from,
+				Progress: func(done, _, _ int64) { progress = max(progress, done) },
+				Reached: func(_ context.Context, at BackfillState) error {
+					from = &at
+					return errStop
+				},
+			})
+			if err == nil {
+				if got.Assigned != 5 || got.Source != 4 || progress != 3 {
+					t.Errorf("where %q: got %+v and progress %d, want 5 rows of version 4 and 3 fragments", where, got, progress)
+				}
+				break
+			}
+			if !errors.Is(err, errStop) {
+				t.Fatal(err)
+			}
+			if started != nil && from.Next <= started.Next {
+				t.Fatalf("where %q: got from fragment %d to %d", where, started.Next, from.Next)
+			}
+		}
+		if runs != 2 {
+			t.Errorf("where %q: stopped %d times, want a commit for each fragment of two rows", where, runs)
+		}
+		if rows := doubles(t, table); !slices.Equal(rows, filledDoubles) {
+			t.Errorf("where %q: got rows %q", where, rows)
+		}
+		again, err := table.Backfill(t.Context(), Backfill{Column: "double"})
+		if err != nil || where == "" && again.Published != nil {
+			t.Errorf("where %q: another backfill: got %+v, %v; want nothing to do", where, again, err)
+		}
+	}
+}
+
+// A backfill whose version was cleaned up in the meantime goes on with the newest one.
+func TestABackfillGoesOnWithoutItsVersion(t *testing.T) {
+	_, table := computedTable(t)
+	got, err := table.Backfill(t.Context(), Backfill{Column: "double", From: &BackfillState{Backfilled: Backfilled{Assigned: 2, Source: 99}, Scope: 99, Next: 1}})
+	if err != nil || got.Assigned != 7 {
+		t.Errorf("got %+v, %v; want the 2 rows of before and 5", got, err)
+	}
+}
+
+// Failures are stored before the values of their fragment are committed.
+func TestABackfillSavesBeforeItCommits(t *testing.T) {
+	_, table := computedTable(t)
+	saved := 0
+	_, err := table.Backfill(t.Context(), Backfill{Column: "double", PerCommit: 1, Save: func(context.Context, int64) error {
+		if saved++; saved == 2 {
+			return errors.New("full")
+		}
+		return nil
+	}})
+	if err == nil || !strings.HasSuffix(err.Error(), "full") {
+		t.Fatalf("got %v", err)
+	}
+	if rows := doubles(t, table); !slices.Equal(rows, []string{"1:2", "2:4", "3:(null)", "4:(null)", "5:(null)", "(null):(null)"}) {
+		t.Errorf("got rows %q, want the first fragment filled", rows)
+	}
+}
+
+func TestValuesOfComputedColumnsAreNotWritten(t *testing.T) {
+	_, table := computedTable(t)
+	both := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "double", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+	}, nil)
+	declared := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true, Metadata: arrow.MetadataFrom(map[string]string{"computed_column.kind": "sql"})},
+	}, nil)
+	rows := func(s *arrow.Schema) dataset.Rows { return rowsJSON(t, s, `[{"id":7}]`) } // null counts as a value
+	writes := map[string]func() (Written, error){
+		"insert":    func() (Written, error) { return table.Insert(t.Context(), rows(both)) },
+		"overwrite": func() (Written, error) { return table.OverwriteRows(t.Context(), rows(both)) },
+		"declare":   func() (Written, error) { return table.OverwriteRows(t.Context(), rows(declared)) },
+		"merge": func() (Written, error) {
+			return table.Merge(t.Context(), rows(both), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
+		},
+		"part": func() (Written, error) {
+			_, err := table.WritePart(t.Context(), rows(both), false)
+			return Written{}, err
+		},
+		"part of an overwrite": func() (Written, error) {
+			_, err := table.WritePart(t.Context(), rows(declared), true)
+			return Written{}, err
+		},
+	}
+	for name, write := range writes {
+		before, err := table.Newest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = write()
+		if protocol.CodeOf(err) != protocol.InvalidInput {
+			t.Errorf("%s: got %v, want InvalidInput", name, err)
+		}
+		if after, err := table.Newest(t.Context()); err != nil || after != before {
+			t.Errorf("%s: made version %d of %d, %v", name, after, before, err)
+		}
+	}
+	// Another process has dropped the column, which this one does not know yet.
+	_, table = computedTable(t)
+	if _, err := table.DropColumns(t.Context(), []string{"double"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.AddNullColumns(t.Context(), arrow.NewSchema(both.Fields()[1:], nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Insert(t.Context(), rows(both)); err != nil {
+		t.Errorf("a column that is not computed any more: %v", err)
+	}
+}
+
+func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
+	objects, table := computedTable(t)
+	sidecars := func() int {
+		page, err := objects.List(t.Context(), objectstore.ListOptions{Prefix: "t.lance/_computed/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Objects)
+	}
+	for _, more := range []string{`[{"id":7}]`, `[{"id":8}]`} {
+		if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := table.Insert(t.Context(), rowsJSON(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil), more)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clean := func(before time.Time, want int) {
+		t.Helper()
+		if _, err := table.DeleteOrphans(t.Context(), before, false, func(int) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := sidecars(); got != want {
+			t.Errorf("%d sidecars, want %d", got, want)
+		}
+	}
+	clean(time.Now().Add(time.Hour), 2) // versions name both
+	if _, err := table.ExpireVersions(t.Context(), dataset.Expiry{Before: time.Now().Add(time.Hour), Keep: 1}); err != nil {
+		t.Fatal(err)
+	}
+	clean(time.Now().Add(-time.Hour), 2) // they may belong to a commit that is being made
+	clean(time.Now().Add(time.Hour), 1)
+	if got, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil || got.Assigned != 1 {
+		t.Errorf("after the cleanup: got %+v, %v; want the row that was inserted last", got, err)
 	}
 }

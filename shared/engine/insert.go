@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
@@ -41,8 +42,10 @@ func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) 
 	})
 }
 
-// Insert appends rows. It matches columns by name; a missing column becomes null if it may be.
+// Insert appends rows. It matches columns by name; a missing column becomes null if it may be. Rows
+// with values of computed columns are InvalidInput.
 func (t *Table) Insert(ctx context.Context, rows dataset.Rows) (Written, error) {
+	rows.Check = notComputed(rows.Schema)
 	return t.writeOnce(ctx, rows, func(data *dataset.Table, rows dataset.Rows) (dataset.Commit, error) {
 		return data.Append(ctx, rows)
 	})
@@ -56,6 +59,28 @@ func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows) (Written, erro
 	return t.writeOnce(ctx, rows, func(data *dataset.Table, rows dataset.Rows) (dataset.Commit, error) {
 		return data.Overwrite(ctx, rows, nil)
 	})
+}
+
+// OverwriteRows is Overwrite by rows that are inserted. As with Insert, they have no values of columns
+// that are computed until now, and they declare none.
+func (t *Table) OverwriteRows(ctx context.Context, rows dataset.Rows) (Written, error) {
+	if err := computed.CheckUndeclared(rows.Schema); err != nil {
+		return Written{}, err
+	}
+	rows.Check = notComputed(rows.Schema)
+	return t.Overwrite(ctx, rows)
+}
+
+// notComputed returns a check that refuses rows with a column that a table computes.
+func notComputed(rows *arrow.Schema) func(*schema.Schema) error {
+	return func(columns *schema.Schema) error {
+		for _, f := range rows.Fields() {
+			if err := computed.CheckWritten(columns, f.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 func written(c dataset.Commit) Written {

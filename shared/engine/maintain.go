@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
@@ -91,8 +92,34 @@ func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.C
 	return report, t.translate(err)
 }
 
-// DeleteOrphans is [dataset.Table.DeleteOrphans].
+// DeleteOrphans is [dataset.Table.DeleteOrphans]. It also deletes row errors, which the table and its
+// branches keep for [rowerror.Retention] before that time.
 func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool, progress func(looked int) error) (dataset.CleanupReport, error) {
 	report, err := t.data.DeleteOrphans(ctx, before, dryRun, progress)
-	return report, t.translate(err)
+	if err != nil {
+		return report, t.translate(err)
+	}
+	tables, err := t.withBranches(ctx)
+	for _, one := range tables {
+		if err != nil {
+			break
+		}
+		var objects int
+		var bytes int64
+		if objects, bytes, err = one.RowErrors().Expire(ctx, before.Add(-rowerror.Retention), dryRun); objects > 0 {
+			report.Files = maps.Clone(report.Files)
+			if report.Files == nil {
+				report.Files = map[string]int{}
+			}
+			report.Files[rowerror.Folder] += objects
+		}
+		report.Bytes += bytes
+	}
+	return report, err
+}
+
+// RowErrors returns where the row errors of the table, or of the branch, are kept.
+func (t *Table) RowErrors() rowerror.Area {
+	place := t.data.Uploads()
+	return rowerror.Area{Store: place.Store, Prefix: place.Prefix}
 }

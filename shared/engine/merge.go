@@ -37,6 +37,9 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 	defer source.Close()
 	plan, commit, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*merge.Plan, error) {
+			if err := notComputed(rows.Schema)(d.Schema()); err != nil {
+				return nil, err
+			}
 			return merge.NewPlan(ctx, d, source, spec, t.engine.mergeMeans())
 		},
 		func(ctx context.Context, p *merge.Plan) (dataset.Commit, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/protocol"
@@ -19,7 +20,11 @@ func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool
 		if err := checkColumns(rows); err != nil {
 			return nil, err
 		}
+		if err := computed.CheckUndeclared(rows.Schema); err != nil {
+			return nil, err
+		}
 	}
+	rows.Check = notComputed(rows.Schema)
 	made, err := t.data.WritePart(ctx, rows, overwrite)
 	return made, t.translate(err)
 }

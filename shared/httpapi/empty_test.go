@@ -106,6 +106,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.AlterTransactionRequest]("AlterTransaction", `{"actions":[{}]}`),
 	emptyOf[protocol.ListJobsRequest]("ListJobs", `{}`),
 	emptyOf[protocol.JobRequest]("DescribeJob", `{"job_id":"a"}`),
+	emptyOf[protocol.ListTableErrorsRequest]("ListTableErrors", `{}`),
 	emptyOf[protocol.QueryJobEventsRequest]("QueryJobEvents", `{"job_id":"a"}`),
 	emptyOf[protocol.MaintainTableRequest]("MaintainTable", `{"compact":true}`),
 }

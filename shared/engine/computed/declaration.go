@@ -140,6 +140,18 @@ func CheckWritten(s *schema.Schema, column string) error {
 	return nil
 }
 
+// CheckUndeclared refuses columns of rows whose metadata declares computed columns.
+func CheckUndeclared(rows *arrow.Schema) error {
+	for _, f := range rows.Fields() {
+		for _, key := range f.Metadata.Keys() {
+			if isDeclarationKey(key) {
+				return protocol.Errorf(protocol.InvalidInput, "the metadata of column %q declares a computed column; leave key %q out, and declare the column with add_columns", f.Name, key)
+			}
+		}
+	}
+	return nil
+}
+
 // CheckInputs refuses a change of columns, which paths name, when a computed column reads one of them,
 // or when a path names a part of a computed column. Columns that are dropped by the same change do not
 // count.

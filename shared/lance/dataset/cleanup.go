@@ -133,7 +133,17 @@ func (t *Table) removeAll(ctx context.Context, objects []objectstore.Info, gone 
 
 // orphanDirs are the directories that are searched for files that nobody names. What lies
 // elsewhere is not of a kind that is known.
-var orphanDirs = []string{manifest.TransactionsDir, "_indices", "_deletions", "data", part.Folder}
+var orphanDirs = []string{manifest.TransactionsDir, "_indices", "_deletions", "data", part.Folder, sidecarDir}
+
+// Sidecars belong to computed columns: the metadata of such a column names its own by this key, as
+// "sidecar:" and the name of the file.
+//
+// Source: lancedb 0.40, table/freshness.rs.
+const (
+	sidecarDir       = "_computed"
+	sidecarKey       = "computed_refresh.source_signature"
+	sidecarReference = "sidecar:"
+)
 
 // DeleteOrphans deletes files of the table, and of its branches, that were written before a
 // time and that no version names, neither of the table nor of any branch, and no multipart write
@@ -215,6 +225,11 @@ func (t *Table) nameFilesOf(ctx context.Context, info objectstore.Info, named *n
 	}
 	for _, x := range indices {
 		named.files["_indices/"+x.UUID.String()] = true
+	}
+	for _, f := range m.Schema.Fields {
+		if digest, ok := strings.CutPrefix(f.Metadata[sidecarKey], sidecarReference); ok {
+			named.files[sidecarDir+"/"+digest+".sig"] = true
+		}
 	}
 	for _, f := range m.Fragments {
 		for i := range f.Files {

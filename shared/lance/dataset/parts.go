@@ -33,6 +33,9 @@ func (t *Table) WritePart(ctx context.Context, rows Rows, overwrite bool) (*part
 		// The dictionaries of these files are in the manifest, and belong to the first rows of a table.
 		return nil, fmt.Errorf("%w: multipart writes to a table of legacy data files", lance.ErrUnsupported)
 	}
+	if err := rows.check(read.Schema()); err != nil { // the commit checks that the columns are the same
+		return nil, err
+	}
 	made := &part.Part{Columns: columnsOf(read, overwrite)}
 	if overwrite {
 		fresh, err := t.stageNew(ctx, format, rows)

@@ -24,6 +24,17 @@ type Rows struct {
 	// Trusted says that blobs among them that are elsewhere may be anywhere, because they
 	// were so in a table before. Else they must be below base paths of the table.
 	Trusted bool
+	// Check may refuse the rows, given the columns of the version that they are written for; nil refuses
+	// none. [Table.Append] and [Table.Overwrite] ask for the version that they commit upon.
+	Check func(columns *schema.Schema) error
+}
+
+// check asks Check.
+func (r Rows) check(columns *schema.Schema) error {
+	if r.Check == nil {
+		return nil
+	}
+	return r.Check(columns)
 }
 
 // fileFormat returns how rows are written to the table.
@@ -86,7 +97,7 @@ func (t *Table) Append(ctx context.Context, rows Rows) (Commit, error) {
 	defer stop()
 	again := NewReplay(next)
 	for {
-		made, err := t.append(ctx, g, Rows{rows.Schema, again.Rows(g.right, g.settleWritten), rows.Trusted})
+		made, err := t.append(ctx, g, Rows{rows.Schema, again.Rows(g.right, g.settleWritten), rows.Trusted, rows.Check})
 		if err == nil || errors.Is(err, ErrConflict) && !errors.Is(err, errRedo) {
 			return made, err
 		}
@@ -112,6 +123,9 @@ func (t *Table) append(ctx context.Context, g *guess, rows Rows) (Commit, error)
 		return Commit{}, err
 	}
 	format.Legacy.Exact = true
+	if err := rows.check(read.Schema()); err != nil {
+		return Commit{}, err
+	}
 	match, err := read.Schema().Match(rows.Schema)
 	if err != nil {
 		return Commit{}, err
@@ -152,6 +166,9 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]stri
 	op.ConfigUpserts = config
 	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: fresh.files.Wait,
 		apply: func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+			if err := rows.check(base.Schema()); err != nil {
+				return nil, err
+			}
 			return fresh.with(operation.Apply(base.Manifest(), op))
 		}})
 	return Commit{Dataset: d, Rows: fresh.files.Rows}, err

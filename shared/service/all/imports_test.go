@@ -85,6 +85,7 @@ var mayImport = map[string]string{
 	"shared/service/all/alltest": "auth httpapi idempotency job objectstore record sealing service tables",
 
 	"shared/engine/narrow":    "memory engine/explain fulltext index lance objectstore sql",
+	"shared/engine/rowerror":  "memory arrowipc objectstore",
 	"shared/engine/explain":   "take objectstore",
 	"shared/engine/query":     "memory engine/condition engine/document engine/explain engine/failure engine/narrow engine/pieces engine/probe fulltext take index lance objectstore protocol sortkey sql vector",
 	"shared/engine/condition": "engine/failure engine/narrow lance/dataset lance/schema protocol sql",

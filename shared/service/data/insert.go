@@ -17,7 +17,7 @@ func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableReque
 	}
 	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows) (engine.Written, error) {
 		if req.Mode == protocol.InsertModeOverwrite {
-			return t.Overwrite(ctx, rows)
+			return t.OverwriteRows(ctx, rows)
 		}
 		return t.Insert(ctx, rows)
 	})

@@ -49,6 +49,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DescribeSecret", s.DescribeSecret),
 		httpapi.JSON("DropSecret", s.DropSecret),
 		httpapi.JSON("ListSecrets", s.ListSecrets),
+		httpapi.JSON("ListTableErrors", s.ListErrors),
 	}
 }
 

@@ -1,11 +1,14 @@
 // Package backfill computes the values of computed columns in jobs: the engine does the work.
 //
-// A job commits as it goes. One that a crash has interrupted begins anew and finds what it has committed:
-// rows with a value need none any more. With a condition it computes the rows once more.
+// A job commits as it goes, and records after each commit where it is. One that was interrupted goes on
+// from there. Two jobs do not fill a column at the same time: the second waits until the first has ended
+// or is paused. Rows that a function fails for are recorded by package rowerror.
 package backfill
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -28,30 +31,32 @@ type Order struct {
 	Version   *int64 `json:"read_version,omitempty"` // whose fragments are filled; nil is the newest
 	Fragments int    `json:"num_frags,omitempty"`    // most fragments to fill; 0 is all
 	PerCommit int    `json:"commit_granularity,omitempty"`
-	Branch    string `json:"branch,omitempty"`
+	// TaskSize and CheckpointSize are rows after which a commit ends, together with a fragment; 0 is no bound.
+	TaskSize       int64  `json:"task_size,omitempty"`
+	CheckpointSize int64  `json:"checkpoint_size,omitempty"`
+	Branch         string `json:"branch,omitempty"`
 }
 
 // Work returns the order as the engine takes it.
 func (o Order) Work() engine.Backfill {
-	return engine.Backfill{Column: o.Column, Where: o.Where, Version: o.Version, Fragments: o.Fragments, PerCommit: o.PerCommit}
+	work := engine.Backfill{Column: o.Column, Where: o.Where, Version: o.Version, Fragments: o.Fragments, PerCommit: o.PerCommit, Rows: o.TaskSize}
+	if o.CheckpointSize > 0 && (work.Rows == 0 || o.CheckpointSize < work.Rows) {
+		work.Rows = o.CheckpointSize
+	}
+	return work
 }
 
 // Fill returns the kind of job that computes the values of a column.
 func Fill(on tables.Tables, functions calling.Directory) job.Kind {
 	return job.Single("backfill", func(ctx context.Context, r *job.Run) (any, error) {
-		var order Order
-		if err := r.Input(&order); err != nil {
+		work := filler{on: on, functions: functions, run: r}
+		if err := r.Input(&work.order); err != nil {
 			return nil, err
 		}
-		work := order.Work()
-		work.Progress = func(done, total, rows int64) { r.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
-		work.Open = func(ctx context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
-			return functions.Open(ctx, b, r.ID())
-		}
 		var filled engine.Backfilled
-		_, err := on.ChangeFound(ctx, r.Object(), order.Branch, func(t *engine.Table, _ *catalog.Lookup) (engine.Written, error) {
+		_, err := on.ChangeFound(ctx, r.Object(), work.order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
 			var err error
-			filled, err = t.Backfill(ctx, work)
+			filled, err = work.fill(ctx, t, found.Table.Location.URI)
 			done := engine.Written{Version: filled.Source}
 			if filled.Published != nil {
 				done.Version = *filled.Published
@@ -60,4 +65,52 @@ func Fill(on tables.Tables, functions calling.Directory) job.Kind {
 		})
 		return filled, err
 	})
+}
+
+// A filler is one run of a job.
+type filler struct {
+	on        tables.Tables
+	functions calling.Directory
+	run       *job.Run
+	order     Order
+}
+
+const (
+	// leastWait and mostWait bound how long a job waits before it asks again whether another one still
+	// fills its column.
+	leastWait, mostWait = time.Second, time.Minute
+	// enough is the time that a run must have left to begin another commit.
+	enough = 2 * time.Minute
+)
+
+// fill computes the values of a table at a place.
+func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engine.Backfilled, error) {
+	column := strings.Join([]string{"backfill", place, f.order.Branch, f.order.Column}, "\x00")
+	switch claimed, err := f.on.Transactions.Claim(ctx, column, f.run.ID()); {
+	case err != nil:
+		return engine.Backfilled{}, err
+	case !claimed:
+		waited := time.Since(f.run.Began())
+		return engine.Backfilled{}, job.Later(min(max(waited/4, leastWait), mostWait))
+	}
+	failures := failures{area: t.RowErrors(), job: f.run.ID(), column: f.order.Column}
+	work := f.order.Work()
+	if err := f.run.State(&work.From); err != nil {
+		return engine.Backfilled{}, err
+	}
+	work.Progress = func(done, total, rows int64) { f.run.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
+	work.Open = func(ctx context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		return f.functions.Open(ctx, b, f.run.ID())
+	}
+	work.Failed, work.Save = failures.add, failures.save
+	work.Reached = func(ctx context.Context, at engine.BackfillState) error {
+		if err := f.run.Checkpoint(ctx, at); err != nil {
+			return err
+		}
+		if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
+			return job.Later(0)
+		}
+		return nil
+	}
+	return t.Backfill(ctx, work)
 }

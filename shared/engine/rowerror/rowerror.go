@@ -1,0 +1,248 @@
+// Package rowerror keeps the reasons why functions failed for single rows of a table. A job writes one
+// object for each fragment with such rows, beside the files of the table or of the branch that it fills:
+//
+//	_errors/<id of the job>/<id of the fragment>.arrow
+//
+// It is an Arrow stream, whose rows are [Row]s and whose schema has the rest of a [Unit] as metadata. A
+// job that computes a fragment again replaces its object. Dropping the table or the branch deletes all
+// of them, and a cleanup those that are older than [Retention].
+package rowerror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+)
+
+const (
+	// MaxRows is how many rows of a fragment are recorded. The others are only counted.
+	MaxRows = 1000
+	// MaxMessageBytes bounds the message of a row, and MaxTypeBytes its type.
+	MaxMessageBytes, MaxTypeBytes = 4 << 10, 256
+	// Retention is how long the errors of a job are kept.
+	Retention = 30 * 24 * time.Hour
+
+	// Folder is the folder of a table or a branch that holds the objects.
+	Folder = "_errors"
+	// rowBytes is a bound for the memory of a row, without its texts.
+	rowBytes = 64
+	// maxUnitBytes bounds the object of a unit that is read.
+	maxUnitBytes = MaxRows*(MaxMessageBytes+MaxTypeBytes+rowBytes) + 64<<10
+)
+
+// ErrMalformed means that an object is not of the format.
+var ErrMalformed = errors.New("malformed record of row errors")
+
+// A Unit is the failures of one fragment in one job.
+type Unit struct {
+	Job             string
+	Fragment        uint64
+	Column          string
+	Function        string
+	FunctionVersion string
+	TableVersion    uint64 // the version that the job read
+	At              time.Time
+	Skipped         int64 // rows that failed
+	Rows            []Row // the first MaxRows of them; a listing may leave some out
+	Recorded        int   // rows in the object; set by Decode
+}
+
+// A Row is the failure of one row.
+type Row struct {
+	Offset  uint32 // of the row in its fragment
+	Type    string
+	Message string
+}
+
+// Add counts a row that failed, and records it if there is room.
+func (u *Unit) Add(r Row) {
+	u.Skipped++
+	if len(u.Rows) < MaxRows {
+		u.Rows = append(u.Rows, Row{Offset: r.Offset, Type: cut(r.Type, MaxTypeBytes), Message: cut(r.Message, MaxMessageBytes)})
+	}
+}
+
+// cut makes a text valid and shortens it to a number of bytes.
+func cut(text string, most int) string {
+	if len(text) > most {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most]
+	}
+	if !utf8.ValidString(text) {
+		return string(bytes.ToValidUTF8([]byte(text), []byte("?")))
+	}
+	return text
+}
+
+// Keys of the metadata of a schema.
+const (
+	jobKey, fragmentKey, columnKey        = "job_id", "fragment_id", "column"
+	functionKey, functionVersionKey       = "function", "function_version"
+	tableVersionKey, atKey, rowsFailedKey = "table_version", "created_at_millis", "rows_skipped"
+)
+
+var fields = []arrow.Field{
+	{Name: "row_offset", Type: arrow.PrimitiveTypes.Uint32},
+	{Name: "error_type", Type: arrow.BinaryTypes.String},
+	{Name: "error_message", Type: arrow.BinaryTypes.String},
+}
+
+// Encode returns the object of a unit.
+func (u *Unit) Encode() ([]byte, error) {
+	metadata := arrow.MetadataFrom(map[string]string{
+		jobKey: u.Job, fragmentKey: strconv.FormatUint(u.Fragment, 10), columnKey: u.Column,
+		functionKey: u.Function, functionVersionKey: u.FunctionVersion, tableVersionKey: strconv.FormatUint(u.TableVersion, 10),
+		atKey: strconv.FormatInt(u.At.UnixMilli(), 10), rowsFailedKey: strconv.FormatInt(u.Skipped, 10),
+	})
+	schema := arrow.NewSchema(fields, &metadata)
+	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, schema)
+	for _, r := range u.Rows {
+		b.Field(0).(*array.Uint32Builder).Append(r.Offset)
+		b.Field(1).(*array.StringBuilder).Append(r.Type)
+		b.Field(2).(*array.StringBuilder).Append(r.Message)
+	}
+	var out bytes.Buffer
+	w := arrowipc.NewStreamWriter(&out, schema, arrowipc.ZSTD)
+	if err := w.Write(b.NewRecordBatch()); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// Decode reads the object of a unit. The error is ErrMalformed, or that of the memory account of the context.
+func Decode(ctx context.Context, object []byte) (*Unit, error) {
+	r, err := arrowipc.NewReader(ctx, bytes.NewReader(object), arrowipc.Limits{
+		MaxMessageBytes: maxUnitBytes, MaxDecodedBytes: maxUnitBytes, MaxMetadataBytes: maxUnitBytes, MaxColumns: len(fields), MaxDepth: 1,
+	})
+	if err != nil {
+		return nil, malformed(err)
+	}
+	if !sameFields(r.Schema().Fields()) {
+		return nil, fmt.Errorf("%w: its columns are %s", ErrMalformed, r.Schema())
+	}
+	u, err := unitOf(r.Schema().Metadata())
+	if err != nil {
+		return nil, err
+	}
+	for {
+		batch, err := r.Next()
+		if errors.Is(err, io.EOF) && r.Ended() {
+			u.Recorded = len(u.Rows)
+			return u, nil
+		}
+		if err != nil {
+			return nil, malformed(err)
+		}
+		if err := u.read(ctx, batch); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// malformed returns the error for an object that cannot be read.
+func malformed(err error) error {
+	var bad *arrowipc.Error
+	if errors.As(err, &bad) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return err
+}
+
+func sameFields(got []arrow.Field) bool {
+	if len(got) != len(fields) {
+		return false
+	}
+	for i, f := range fields {
+		if got[i].Name != f.Name || !arrow.TypeEqual(got[i].Type, f.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// unitOf reads the metadata of a schema.
+func unitOf(metadata arrow.Metadata) (*Unit, error) {
+	var failed error
+	text := func(key string) string {
+		value, ok := metadata.GetValue(key)
+		if !ok && failed == nil {
+			failed = fmt.Errorf("%w: without %s", ErrMalformed, key)
+		}
+		return value
+	}
+	number := func(key string) uint64 {
+		n, err := strconv.ParseUint(text(key), 10, 63)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("%w: %s: %w", ErrMalformed, key, err)
+		}
+		return n
+	}
+	u := &Unit{
+		Job: text(jobKey), Fragment: number(fragmentKey), Column: text(columnKey),
+		Function: text(functionKey), FunctionVersion: text(functionVersionKey), TableVersion: number(tableVersionKey),
+		At: time.UnixMilli(int64(number(atKey))).UTC(), Skipped: int64(number(rowsFailedKey)),
+	}
+	return u, failed
+}
+
+// read appends the rows of a batch.
+func (u *Unit) read(ctx context.Context, batch arrow.RecordBatch) error {
+	rows := int(batch.NumRows())
+	offsets, types, messages := batch.Column(0).(*array.Uint32), batch.Column(1).(*array.String), batch.Column(2).(*array.String)
+	if len(u.Rows)+rows > MaxRows || int64(len(u.Rows)+rows) > u.Skipped {
+		return fmt.Errorf("%w: more than %d rows of %d", ErrMalformed, MaxRows, u.Skipped)
+	}
+	if offsets.NullN()+types.NullN()+messages.NullN() > 0 {
+		return fmt.Errorf("%w: nulls", ErrMalformed)
+	}
+	held := int64(rows) * rowBytes
+	for i := range rows {
+		held += int64(len(types.Value(i)) + len(messages.Value(i)))
+	}
+	if _, err := memory.Take(ctx, held); err != nil {
+		return err
+	}
+	for i := range rows {
+		u.Rows = append(u.Rows, Row{offsets.Value(i), string([]byte(types.Value(i))), string([]byte(messages.Value(i)))})
+	}
+	return nil
+}
+
+// An Area holds the errors of a table or of a branch.
+type Area struct {
+	Store  objectstore.Store
+	Prefix string // of the table or the branch, without a slash at the end
+}
+
+// Put stores a unit, in place of one of the same job and fragment.
+func (a Area) Put(ctx context.Context, u *Unit) error {
+	object, err := u.Encode()
+	if err != nil {
+		return fmt.Errorf("encode row errors: %w", err)
+	}
+	key := fmt.Sprintf("%s%020d.arrow", a.ofJob(u.Job), u.Fragment)
+	if _, err := a.Store.Put(ctx, key, object, objectstore.Condition{}); err != nil {
+		return fmt.Errorf("store row errors %s: %w", key, err)
+	}
+	return nil
+}
+
+func (a Area) ofJob(id string) string { return a.Prefix + "/" + Folder + "/" + id + "/" }

@@ -1,0 +1,47 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/rowerror"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
+)
+
+// ListErrors returns the rows of a table that functions failed for. Their messages may quote values, so the
+// sender of the request must be permitted to read the table.
+func (s *Service) ListErrors(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
+	if reads, _ := auth.DataAccess(ctx, req.ID); !reads {
+		return nil, auth.Denied("QueryTable", auth.Table(req.ID))
+	}
+	answer := &protocol.ListTableErrorsResponse{}
+	query := rowerror.Query{Job: req.JobID, Column: req.Column, Since: time.Now().Add(-rowerror.Retention), Limit: req.Most()}
+	found, err := tables.Read(ctx, s.tables, req.ID, protocol.BranchName(req.Branch), func(ctx context.Context, t *engine.Table) (rowerror.Listing, error) {
+		if req.JobID != "" && !transaction.IsJobID(req.JobID) {
+			return rowerror.Listing{}, nil
+		}
+		return t.RowErrors().List(ctx, query)
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer.Truncated = found.Truncated
+	for _, u := range found.Units {
+		if u.Skipped > int64(u.Recorded) {
+			answer.Fragments = append(answer.Fragments, protocol.TableErrorFragment{
+				JobID: u.Job, FragmentID: u.Fragment, RowsSkipped: u.Skipped, RowsRecorded: u.Recorded,
+			})
+		}
+		for _, r := range u.Rows {
+			answer.Records = append(answer.Records, protocol.TableError{
+				JobID: u.Job, FragmentID: u.Fragment, RowOffset: r.Offset, Column: u.Column, Function: u.Function, FunctionVersion: u.FunctionVersion,
+				TableVersion: u.TableVersion, ErrorType: r.Type, ErrorMessage: r.Message, CreatedAtMillis: u.At.UnixMilli(),
+			})
+		}
+	}
+	return answer, nil
+}

@@ -1,0 +1,81 @@
+package view_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/engine/rowerror"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/service/servicetest"
+	"tiltyard/shared/service/view"
+)
+
+func TestListErrors(t *testing.T) {
+	house := servicetest.Open(t)
+	house.Create(t, "t", `[{"id":1}]`)
+	service := view.New(house.Tables, nil)
+	found, err := house.Tables.Names.Table(t.Context(), []string{"t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const newer, older = "0000000000000000000000000000000a", "0000000000000000000000000000000b"
+	at := time.Now().Truncate(time.Millisecond)
+	put := func(job string, fragment uint64, rows int, age time.Duration) {
+		u := &rowerror.Unit{Job: job, Fragment: fragment, Column: "c", Function: "f", FunctionVersion: "1", TableVersion: 2, At: at.Add(-age)}
+		for i := range rows {
+			u.Add(rowerror.Row{Offset: uint32(i), Type: "T", Message: "m"})
+		}
+		if err := house.Tables.At(found).RowErrors().Put(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(older, 0, 2, 0)
+	put(older, 1, 2, 2*rowerror.Retention)
+	put(newer, 7, rowerror.MaxRows+5, 0)
+	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "test", Scopes: []string{auth.ScopeRead}})
+	list := func(change func(*protocol.ListTableErrorsRequest)) *protocol.ListTableErrorsResponse {
+		t.Helper()
+		req := &protocol.ListTableErrorsRequest{Common: servicetest.Named("t")}
+		change(req)
+		answer, err := service.ListErrors(ctx, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	all := list(func(*protocol.ListTableErrorsRequest) {})
+	if len(all.Records) != rowerror.MaxRows+2 || all.Truncated || all.Records[0].JobID != newer || all.Records[rowerror.MaxRows].JobID != older {
+		t.Errorf("got %d records, truncated %v", len(all.Records), all.Truncated)
+	}
+	want := protocol.List[protocol.TableErrorFragment]{{JobID: newer, FragmentID: 7, RowsSkipped: rowerror.MaxRows + 5, RowsRecorded: rowerror.MaxRows}}
+	if diff := cmp.Diff(want, all.Fragments); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	one := list(func(r *protocol.ListTableErrorsRequest) {
+		limit := int64(1)
+		r.JobID, r.Column, r.Limit = older, "c", &limit
+	})
+	record := protocol.TableError{
+		JobID: older, Column: "c", Function: "f", FunctionVersion: "1", TableVersion: 2, ErrorType: "T", ErrorMessage: "m", CreatedAtMillis: at.UnixMilli(),
+	}
+	if diff := cmp.Diff(&protocol.ListTableErrorsResponse{Records: protocol.List[protocol.TableError]{record}, Truncated: true}, one); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, change := range []func(*protocol.ListTableErrorsRequest){
+		func(r *protocol.ListTableErrorsRequest) { r.JobID = "../../other" },
+		func(r *protocol.ListTableErrorsRequest) { r.Column = "d" },
+	} {
+		if none := list(change); len(none.Records) > 0 || none.Truncated {
+			t.Errorf("got %+v, want nothing", none)
+		}
+	}
+	_, err = service.ListErrors(t.Context(), &protocol.ListTableErrorsRequest{Common: servicetest.Named("t")})
+	servicetest.WantCode(t, "nobody who may read", err, protocol.PermissionDenied)
+	_, err = service.ListErrors(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("nope")})
+	servicetest.WantCode(t, "no table", err, protocol.TableNotFound)
+	_, err = service.ListErrors(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("t"), Branch: "nope"})
+	servicetest.WantCode(t, "no branch", err, protocol.TableBranchNotFound)
+}

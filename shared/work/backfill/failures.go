@@ -1,0 +1,41 @@
+package backfill
+
+import (
+	"context"
+	"time"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/rowerror"
+)
+
+// failures are rows that a function failed for, until they are stored.
+type failures struct {
+	area   rowerror.Area
+	job    string
+	column string
+	units  []*rowerror.Unit // by fragment
+}
+
+// add records the failure of a row.
+func (f *failures) add(row engine.RowFailure) {
+	last := len(f.units) - 1
+	if last < 0 || f.units[last].Fragment != row.Fragment {
+		f.units = append(f.units, &rowerror.Unit{
+			Job: f.job, Fragment: row.Fragment, Column: f.column, Function: row.Function, FunctionVersion: row.Version,
+		})
+		last++
+	}
+	f.units[last].Add(rowerror.Row{Offset: row.Offset, Type: row.Type, Message: row.Message})
+}
+
+// save stores the failures. version is that of the table whose rows were read.
+func (f *failures) save(ctx context.Context, version int64) error {
+	for _, u := range f.units {
+		u.TableVersion, u.At = uint64(version), time.Now().UTC()
+		if err := f.area.Put(ctx, u); err != nil {
+			return err
+		}
+	}
+	f.units = nil
+	return nil
+}
