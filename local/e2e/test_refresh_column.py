@@ -209,6 +209,20 @@ def test_what_one_side_keeps_of_values_the_other_knows(wire, db, space, outside)
         assert native.refresh_column("theirs").rows_filled == 5
 
 
+def test_a_branch_keeps_what_is_known_of_values(wire, db, space):
+    path = f"{space}$t"
+    table = db.create_table("t", rows(0, 20), namespace_path=[space])
+    table.add_columns(computed={"double": "id * 2"})
+    assert fill(wire, db, path, column="double")["rows_assigned"] == 20
+    assert wire.post(f"/v1/table/{path}/branches/create", {"name": "b"}).status == 200
+    assert fill(wire, db, path, column="double", branch="b")["rows_assigned"] == 0
+    updated = wire.post(f"/v1/table/{path}/update", {"branch": "b", "predicate": "id < 5", "updates": [["id", "id + 100"]]})
+    assert updated.status == 200, updated.body
+    assert fill(wire, db, path, column="double", branch="b")["rows_assigned"] == 5
+    assert fill(wire, db, path, column="double", branch="b")["rows_assigned"] == 0
+    assert fill(wire, db, path, column="double")["rows_assigned"] == 0
+
+
 def test_declarations_are_kept(db, space, tmp_path):
     """Both sides refuse the same changes, and take the same."""
     tables = [lancedb.connect(tmp_path).create_table("t", rows(0, 5)), db.create_table("t", rows(0, 5), namespace_path=[space])]

@@ -212,15 +212,10 @@ func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 }
 
 // rescope makes all fragments of a version those to look at, and reads what is known of their values.
-// The sidecars of branches lie with the table, so a branch has no stamps of its own: its fragments are
-// computed again.
 func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
 	r.scope, r.next, r.lost, r.scoped = nil, 0, false, int64(d.Version())
 	for _, f := range d.Fragments() {
 		r.scope = append(r.scope, f.Meta.ID)
-	}
-	if r.table.onBranch {
-		return nil
 	}
 	c, err := computed.Open(ctx, d, r.order.Column, "")
 	if err != nil {
@@ -344,7 +339,7 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 
 // note writes into the metadata of the column which fragments have fresh values.
 func (r *filling) note(ctx context.Context) error {
-	if len(r.fresh) == 0 || r.table.onBranch {
+	if len(r.fresh) == 0 {
 		return nil
 	}
 	done, err := r.table.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {

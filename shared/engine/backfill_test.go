@@ -330,3 +330,42 @@ func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
 		t.Errorf("after the cleanup: got %+v, %v; want the row that was inserted last", got, err)
 	}
 }
+
+// A branch begins with what is known of the values of its table, and keeps what it computes itself.
+func TestABranchKnowsWhichValuesAreFresh(t *testing.T) {
+	objects, table := computedTable(t)
+	if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.CreateBranch(t.Context(), "b", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	branch, err := table.On(t.Context(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(want int64) {
+		t.Helper()
+		if got, err := branch.Backfill(t.Context(), Backfill{Column: "double"}); err != nil || got.Assigned != want {
+			t.Errorf("got %+v, %v; want %d rows", got, err, want)
+		}
+	}
+	fill(0)
+	if _, err := branch.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 5"}}, "id = 5"); err != nil {
+		t.Fatal(err)
+	}
+	fill(1)
+	fill(0)
+	page, err := objects.List(t.Context(), objectstore.ListOptions{Prefix: "t.lance/tree/b/_computed/"})
+	if err != nil || len(page.Objects) > 0 {
+		t.Errorf("the branch has %d sidecars of its own, %v; they lie with the table", len(page.Objects), err)
+	}
+	before := time.Now().Add(time.Hour)
+	if _, err := table.DeleteOrphans(t.Context(), before, false, func(int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	fill(0)
+	if got, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil || got.Assigned != 0 {
+		t.Errorf("the table: got %+v, %v; want nothing to do", got, err)
+	}
+}

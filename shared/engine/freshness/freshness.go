@@ -3,6 +3,7 @@
 //
 //   - keys in the metadata of the field: see [Stamp];
 //   - a sidecar object _computed/<SHA-256>.sig, to which a key refers: a [Signatures] for each fragment.
+//     Those of branches lie with the table.
 //
 // A signature is of the names of files, so nothing of the data is read for it. Deletions leave it as it is,
 // because the rows that stay keep their values.
@@ -29,7 +30,6 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
 )
 
 // Keys of the metadata of a computed field.
@@ -241,10 +241,10 @@ func isPlain(text string) bool {
 	})
 }
 
-// sidecar returns the location of the sidecars of a table.
-func sidecar(at objectstore.Location, digest string) (key string, ok bool) {
+// sidecar returns the key of a sidecar of a table.
+func sidecar(table, digest string) (key string, ok bool) {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
 		return "", false
 	}
-	return at.Prefix + "/" + folder + "/" + digest + ".sig", true
+	return table + "/" + folder + "/" + digest + ".sig", true
 }

@@ -72,7 +72,7 @@ func Read(ctx context.Context, d *dataset.Dataset, column, definition string, in
 	if version, ok := metadata[definitionKey]; ok && version != definition {
 		return stamp, nil
 	}
-	known, err := read(ctx, d.Home(), value)
+	known, err := read(ctx, d, value)
 	switch {
 	case errors.Is(err, objectstore.ErrNotExist), errors.Is(err, ErrMalformed):
 		return stamp, nil
@@ -90,16 +90,17 @@ func Read(ctx context.Context, d *dataset.Dataset, column, definition string, in
 // maxSidecar bounds the bytes of a sidecar that is read: 5 million fragments.
 const maxSidecar = 64 << 20
 
-func read(ctx context.Context, at objectstore.Location, value string) (Signatures, error) {
+func read(ctx context.Context, d *dataset.Dataset, value string) (Signatures, error) {
 	digest, ok := strings.CutPrefix(value, reference)
 	if !ok {
 		return decodeInline(value)
 	}
-	key, ok := sidecar(at, digest)
+	store, prefix := d.Main()
+	key, ok := sidecar(prefix, digest)
 	if !ok {
 		return nil, ErrMalformed
 	}
-	_, info, err := at.Store.GetRanges(ctx, key)
+	_, info, err := store.GetRanges(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("sidecar %s: %w", key, err)
 	}
@@ -109,7 +110,7 @@ func read(ctx context.Context, at objectstore.Location, value string) (Signature
 	if _, err := memory.Take(ctx, info.Size); err != nil {
 		return nil, err
 	}
-	b, _, err := at.Store.Get(ctx, key)
+	b, _, err := store.Get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("sidecar %s: %w", key, err)
 	}
@@ -148,9 +149,9 @@ func Write(ctx context.Context, newest *dataset.Dataset, column, definition stri
 	sum := sha256.Sum256(b)
 	digest := hex.EncodeToString(sum[:])
 	set[SignatureKey] = reference + digest
-	at := newest.Home()
-	key, _ := sidecar(at, digest)
-	if _, err := at.Store.Put(ctx, key, b, objectstore.Condition{IfAbsent: true}); err != nil && !errors.Is(err, objectstore.ErrPrecondition) {
+	store, prefix := newest.Main()
+	key, _ := sidecar(prefix, digest)
+	if _, err := store.Put(ctx, key, b, objectstore.Condition{IfAbsent: true}); err != nil && !errors.Is(err, objectstore.ErrPrecondition) {
 		return nil, fmt.Errorf("sidecar %s: %w", key, err)
 	}
 	return set, nil

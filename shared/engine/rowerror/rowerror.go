@@ -30,8 +30,10 @@ import (
 const (
 	// MaxRows is how many rows of a fragment are recorded. The others are only counted.
 	MaxRows = 1000
-	// MaxMessageBytes bounds the message of a row, and MaxTypeBytes its type.
-	MaxMessageBytes, MaxTypeBytes = 4 << 10, 256
+	// MaxMessageBytes bounds the message of a row.
+	MaxMessageBytes = 4 << 10
+	// MaxTypeBytes bounds the type of a row's error.
+	MaxTypeBytes = 256
 	// Retention is how long the errors of a job are kept.
 	Retention = 30 * 24 * time.Hour
 

@@ -1,10 +1,13 @@
 package dataset
 
 import (
+	"strings"
 	"time"
 
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
 )
 
 // A Dataset is a table at one version, to be read and to be changed: a change is committed to the
@@ -25,6 +28,15 @@ func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 
 // Now returns what the clock of the session says.
 func (d *Dataset) Now() time.Time { return d.table.session.now() }
+
+// Main returns the store and the prefix of the table itself, also for a version of one of its branches.
+func (d *Dataset) Main() (store objectstore.Store, prefix string) {
+	home := d.Home()
+	if branch := d.Manifest().Branch; branch != nil {
+		return home.Store, strings.TrimSuffix(home.Prefix, "/"+refs.TreeDir+*branch)
+	}
+	return home.Store, home.Prefix
+}
 
 // scheme returns how the table names its manifests.
 func (d *Dataset) scheme() manifest.Scheme { return d.Manifest().Location.Scheme }
