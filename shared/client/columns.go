@@ -35,3 +35,8 @@ func (c *Client) UpdateFieldMetadata(ctx context.Context, req *protocol.UpdateFi
 func (c *Client) UpdateTableSchemaMetadata(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
 	return ask[protocol.Properties](ctx, c, "UpdateTableSchemaMetadata", req)
 }
+
+// ListTableErrors returns the rows of a table that functions failed for, those of the newest job first.
+func (c *Client) ListTableErrors(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
+	return ask[protocol.ListTableErrorsResponse](ctx, c, "ListTableErrors", req)
+}

@@ -139,6 +139,7 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.SecretRequest](s, "DescribeSecret"),
 		asked[protocol.SecretRequest](s, "DropSecret"),
 		asked[protocol.ListSecretsRequest](s, "ListSecrets"),
+		asked[protocol.ListTableErrorsRequest](s, "ListTableErrors"),
 	}
 }
 

@@ -23,7 +23,6 @@ var withoutMethod = map[string]string{
 	"CompactRte":        "another name of CompactLsm",
 	"GetRteStats":       "another name of GetLsmStats",
 	"RefreshTable":      "another name of RefreshMaterializedView",
-	"ListTableErrors":   "not served yet",
 }
 
 func TestTheGoClientHasEachOperation(t *testing.T) {
