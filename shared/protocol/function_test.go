@@ -151,7 +151,7 @@ func TestDigestsOfDefinitions(t *testing.T) {
 }
 
 func TestNumbersOfVersions(t *testing.T) {
-	for text, want := range map[string]int{"1": 1, "12": 12, "0": 0, "01": 0, "+1": 0, "-1": 0, "1.0": 0, " 1": 0, "": 0, "9999999999": 0} {
+	for text, want := range map[string]int{"1": 1, "12": 12, "0": 0, "01": 0, "+1": 0, "-1": 0, "1.0": 0, "1 000": 0, "": 0, "9999999999": 0} {
 		if got := protocol.FunctionNumber(text); got != want {
 			t.Errorf("%q: got %d, want %d", text, got, want)
 		}
