@@ -15,12 +15,12 @@ import (
 // ListErrors returns the rows of a table that functions failed for. Their messages may quote values, so the
 // sender of the request must be permitted to read the table.
 func (s *Service) ListErrors(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
-	if reads, _ := auth.DataAccess(ctx, req.ID); !reads {
-		return nil, auth.Denied("QueryTable", auth.Table(req.ID))
-	}
 	answer := &protocol.ListTableErrorsResponse{}
 	query := rowerror.Query{Job: req.JobID, Column: req.Column, Since: time.Now().Add(-rowerror.Retention), Limit: req.Most()}
 	found, err := tables.Read(ctx, s.tables, req.ID, protocol.BranchName(req.Branch), func(ctx context.Context, t *engine.Table) (rowerror.Listing, error) {
+		if reads, _ := auth.DataAccess(ctx, req.ID); !reads {
+			return rowerror.Listing{}, auth.Denied("QueryTable", auth.Table(req.ID))
+		}
 		if req.JobID != "" && !transaction.IsJobID(req.JobID) {
 			return rowerror.Listing{}, nil
 		}
