@@ -347,8 +347,13 @@ def test_rows_that_fail_stay_null_and_are_counted(registry, db, space):
     done = refresh(table, "small")
     assert (done.rows_assigned, done.rows_failed) == (2, 3)
     assert column(table, "small") == [0, 100, None, None, None]
+    first = table.function_errors()
+    assert [(e.fragment_id, e.row_offset, e.column, e.function_version) for e in first.records] == [(0, n, "small", "1") for n in (2, 3, 4)]
+    assert all("narrow" in e.function and e.error_message and e.created_at_millis for e in first.records)
     table.update(where="id = 2", values={"n": 7})
     assert refresh(table, "small").rows_failed == 2
+    both = table.function_errors(column="small").records
+    assert len(both) == 5 and both[0].job_id != both[-1].job_id and [e.row_offset for e in both] == [3, 4, 2, 3, 4]
     assert column(table, "small") == [0, 100, 7, None, None]
     maybe = registry.create("maybe", "nullif(n, 7)", [field("n", "int64")], "int64")
     table.add_columns({"m": maybe(n=col("n"))})
