@@ -13,10 +13,10 @@ import (
 
 // Configuration is read in one place. Tests may read the environment, and so may the
 // gateway's library, which the platform configures, and what stands in for the platform. The examples of
-// functions see the variables that their declarations give them.
+// functions see the variables that their declarations give them, and the command line those of its user.
 func TestOnlyBootReadsTheEnvironment(t *testing.T) {
 	const root = "../../.."
-	configured := []string{root + "/shared/boot", root + "/local/lambda", root + "/local/functionbench", root + "/local/guest"}
+	configured := []string{root + "/shared/boot", root + "/local/lambda", root + "/local/functionbench", root + "/local/guest", root + "/local/command"}
 	files := 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
