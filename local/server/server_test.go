@@ -173,7 +173,7 @@ func TestServeSaysWhyItCannotStart(t *testing.T) {
 		{"several mistakes", []string{"serve", "--cache-bytes", "much", "--issuer", "i"}, "needs jwks"},
 		{"unknown flag", []string{"serve", "--rot", "x"}, "unknown flag"},
 		{"argument", []string{"serve", "./data"}, "unknown command"},
-		{"misspelled command", []string{"srve"}, "unknown command"},
+		{"misspelled command", []string{"srve"}, "did you mean serve?"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -216,6 +216,7 @@ func settle(req any) {
 		req.SourceTag = ""
 	case *protocol.AlterTableAddColumnsRequest:
 		req.NewColumns[0] = protocol.NewColumn{Name: "a", VirtualColumn: req.NewColumns[0].VirtualColumn}
+		req.Function = nil // it is for other columns
 	case *protocol.AlterTableAlterColumnsRequest:
 		req.Alterations[0].VirtualColumn = nil
 	case *protocol.UpdateTableRequest:
@@ -318,7 +319,7 @@ func fillKind(v reflect.Value) {
 		v.SetString("a")
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(3)
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		v.SetUint(1)

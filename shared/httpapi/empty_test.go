@@ -114,10 +114,11 @@ var emptyCases = []emptyCase{
 // emptyExceptions lists, by the Go type of the field, whether an empty value counts as none where
 // its JSON type does not decide it.
 var emptyExceptions = map[string]bool{
-	"protocol.QueryVector []":    true, // LanceDB clients always send the field
-	"protocol.QueryVector {}":    true,
-	"protocol.Projection {}":     true,
-	"*protocol.FullTextQuery {}": false, // it asks for a search, and not for what
+	"protocol.QueryVector []":          true, // LanceDB clients always send the field
+	"protocol.QueryVector {}":          true,
+	"protocol.Projection {}":           true,
+	"*protocol.FullTextQuery {}":       false, // it asks for a search, and not for what
+	"*protocol.FunctionDeclaration {}": false, // it asks for columns of a function, and not of which
 }
 
 // Clients send a missing field in many ways: as null, or as the empty value of the field's type.

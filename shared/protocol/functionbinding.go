@@ -150,6 +150,9 @@ func (in ApplicationInput) path() (string, error) {
 
 // validate checks that the parts of a declaration agree with each other and with the new columns.
 func (d *FunctionDeclaration) validate(columns []NewColumn) error {
+	if d.MetadataVersion == 0 {
+		return Errorf(InvalidInput, "function.binding_metadata_version is required; this service knows %d", functionBindingsVersion)
+	}
 	if d.MetadataVersion != functionBindingsVersion {
 		return Errorf(Unsupported, "function.binding_metadata_version is %d; this service knows %d", d.MetadataVersion, functionBindingsVersion)
 	}
