@@ -83,6 +83,13 @@ const (
 	enough = 2 * time.Minute
 )
 
+// A state is where a run has left off. It is of the table at a place: another one may have its name by the
+// next run.
+type state struct {
+	Place string `json:"place"`
+	engine.BackfillState
+}
+
 // fill computes the values of a table at a place.
 func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engine.Backfilled, error) {
 	column := strings.Join([]string{"backfill", place, f.order.Branch, f.order.Column}, "\x00")
@@ -95,8 +102,12 @@ func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engin
 	}
 	failures := failures{area: t.RowErrors(), job: f.run.ID(), column: f.order.Column}
 	work := f.order.Work()
-	if err := f.run.State(&work.From); err != nil {
+	var before state
+	if err := f.run.State(&before); err != nil {
 		return engine.Backfilled{}, err
+	}
+	if before.Place == place {
+		work.From = &before.BackfillState
 	}
 	work.Progress = func(done, total, rows int64) { f.run.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
 	work.Open = func(ctx context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
@@ -104,7 +115,7 @@ func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engin
 	}
 	work.Failed, work.Save = failures.add, failures.save
 	work.Reached = func(ctx context.Context, at engine.BackfillState) error {
-		if err := f.run.Checkpoint(ctx, at); err != nil {
+		if err := f.run.Checkpoint(ctx, state{place, at}); err != nil {
 			return err
 		}
 		if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {

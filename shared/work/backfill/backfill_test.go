@@ -51,6 +51,13 @@ func open(t *testing.T) *process {
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
 		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(p.Tables, calling.Directory{})},
 	}
+	p.make(t)
+	return p
+}
+
+// make makes the table t.
+func (p *process) make(t *testing.T) {
+	t.Helper()
 	id := []string{"t"}
 	location := p.Names.NewLocation(id)
 	table := p.Rows.Table(id, location, 0)
@@ -69,7 +76,6 @@ func open(t *testing.T) *process {
 	if _, err := table.AddComputedColumns(t.Context(), []engine.Assignment{{Column: "double", SQL: "id * 2"}}); err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // rows returns two rows of the table.
@@ -126,6 +132,22 @@ func TestAJobGoesOnInTheNextRun(t *testing.T) {
 			}
 		}
 		wantResult(t, p.do(t, id, time.Minute), `{"rows_assigned":6,"rows_failed":0,"rows_remaining":0,"source_version":4,"published_version":10}`)
+	})
+}
+
+// A table that takes the name of the one that a job has begun with is filled from its beginning.
+func TestAJobBeginsAnewOnAnotherTable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t)
+		id := p.begin(t, backfill.Order{Column: "double", PerCommit: 1})
+		if got := p.do(t, id, time.Minute); got.Status.Ended() || got.Done != 1 {
+			t.Fatalf("after a run: %v, %d done, want one fragment", got.Status, got.Done)
+		}
+		if _, err := p.Names.DeregisterTable(t.Context(), []string{"t"}); err != nil {
+			t.Fatal(err)
+		}
+		p.make(t)
+		wantResult(t, p.do(t, id, time.Hour), `{"rows_assigned":6,"rows_failed":0,"rows_remaining":0,"source_version":4,"published_version":8}`)
 	})
 }
 
