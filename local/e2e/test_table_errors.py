@@ -91,7 +91,8 @@ def test_sizes_and_two_jobs_on_a_column(wire, db, space):
     table.add_columns(computed={"double": "id * 2", "loud": "upper(s)"})
     version = table.version
     done = fill(wire, db, path, column="double", checkpoint_size=10, task_size=20, where="id >= 0")
-    assert done["rows_assigned"] == 30 and done["published_version"] == version + 4  # three of values, and one of what is known of them
+    # There are three versions of values, and after each run of the job, of which functions may have three, one of what is known of them.
+    assert done["rows_assigned"] == 30 and version + 4 <= done["published_version"] <= version + 6
     jobs = [begin(wire, path, column="loud").json["job_id"] for _ in range(2)]
     assert sorted(finished(wire, job)["rows_assigned"] for job in jobs) == [0, 25]
     for fields in [{"task_size": 0}, {"checkpoint_size": -1}, {"task_size": "many"}]:
