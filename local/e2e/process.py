@@ -23,7 +23,7 @@ STOP_SECONDS = 20
 FUNCTIONS_START_SECONDS = 180  # the first time, what stands in for AWS is installed
 
 # The line in which the server says where it is; with port 0 only it knows.
-GREETING = re.compile(rb"^tiltyard serves (\S+) at (http://\S+) ", re.MULTILINE)
+GREETING = re.compile(rb"tiltyard serves (\S+) at (http://\S+) ")
 
 
 # What lines of a log have that speak of faults: panics and 500s, as text and as JSON.

@@ -82,12 +82,18 @@ type Backfilled struct {
 	Published *int64 `json:"published_version,omitempty"`
 }
 
-// CheckBackfill returns the error that a backfill would end with before it reads any row.
-func (t *Table) CheckBackfill(ctx context.Context, b Backfill) error {
-	return Do(ctx, t, b.Version, func(ctx context.Context, d *dataset.Dataset) error {
-		_, err := computed.Open(ctx, d, b.Column, b.Where)
-		return err
+// CheckBackfill returns the error that a backfill would end with before it reads any row, and the use of a
+// function that computes the column; nil when an expression does.
+func (t *Table) CheckBackfill(ctx context.Context, b Backfill) (use *protocol.FunctionBinding, err error) {
+	err = Do(ctx, t, b.Version, func(ctx context.Context, d *dataset.Dataset) error {
+		column, err := computed.Open(ctx, d, b.Column, b.Where)
+		if err != nil {
+			return err
+		}
+		use = column.Binding
+		return nil
 	})
+	return use, err
 }
 
 // Backfill computes values of a computed column and commits them, a number of fragments at a time. What is

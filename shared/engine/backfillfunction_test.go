@@ -202,7 +202,7 @@ func TestFunctionsThatCannotBeOpened(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of the runtime", err)
 	}
-	if err := table.CheckBackfill(t.Context(), Backfill{Column: "double"}); err != nil {
-		t.Errorf("check: %v", err)
+	if use, err := table.CheckBackfill(t.Context(), Backfill{Column: "double"}); err != nil || use == nil {
+		t.Errorf("check: got the use %v and %v", use, err)
 	}
 }

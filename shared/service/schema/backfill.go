@@ -21,11 +21,19 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 		Fragments: number(req.Fragments), PerCommit: number(req.Granularity), Branch: protocol.BranchName(req.Branch),
 		TaskSize: int64(number(req.TaskSize)), CheckpointSize: int64(number(req.CheckpointSize)),
 	}
-	_, err := tables.Read(ctx, s.tables, req.ID, order.Branch, func(ctx context.Context, t *engine.Table) (struct{}, error) {
-		return struct{}{}, t.CheckBackfill(ctx, order.Work())
+	use, err := tables.Read(ctx, s.tables, req.ID, order.Branch, func(ctx context.Context, t *engine.Table) (*protocol.FunctionBinding, error) {
+		return t.CheckBackfill(ctx, order.Work())
 	})
 	if err != nil {
 		return nil, err
+	}
+	if use != nil {
+		// The metadata of a table is what its writers, native ones too, have put there. A worker may call
+		// each function and open each secret, so the caller must be one who may use these.
+		if _, err := s.useFunction(ctx, use.Function); err != nil {
+			return nil, err
+		}
+		order.Function = &use.Function
 	}
 	begun, err := s.tables.Jobs.Begin(ctx, backfill.Kind, req.ID, order)
 	if err != nil {

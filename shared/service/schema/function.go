@@ -24,18 +24,13 @@ import (
 // addFunction returns the function that adds the columns of a use of a registered function.
 func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclaration) (func(*engine.Table) (engine.Written, error), error) {
 	ref := d.Application.Function
-	found, err := calling.Find(ctx, s.tables.Names, ref)
+	found, err := s.useFunction(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	signature := found.Definition.Signature
 	if !reflect.DeepEqual(d.Application.Output, signature.Output) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function.application.output is not what function %s returns; open the function again", strings.Join(ref.ID(), protocol.DefaultDelimiter))
-	}
-	for _, b := range found.Definition.SecretBindings {
-		if err := s.checkSecret(ctx, b); err != nil {
-			return nil, err
-		}
 	}
 	use := computed.Use{Signature: signature, Binding: protocol.FunctionBinding{
 		ID: "fb_" + objects.NewUID(), Function: ref, Inputs: d.Inputs, Outputs: d.Outputs, InputSchema: d.InputSchema, OutputSchema: d.OutputSchema,
@@ -44,6 +39,20 @@ func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclarati
 		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(ctx, use) }, nil
+}
+
+// useFunction returns a function that the caller may use with the secrets that it is given.
+func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReference) (*calling.Found, error) {
+	found, err := calling.Find(ctx, s.tables.Names, ref)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range found.Definition.SecretBindings {
+		if err := s.checkSecret(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // checkSecret checks that a secret that a function needs exists and may be given to it.

@@ -7,6 +7,7 @@ package backfill
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"time"
 
@@ -35,6 +36,9 @@ type Order struct {
 	TaskSize       int64  `json:"task_size,omitempty"`
 	CheckpointSize int64  `json:"checkpoint_size,omitempty"`
 	Branch         string `json:"branch,omitempty"`
+	// Function is the one that the column had when the order was given, and that its giver may use; nil
+	// allows none. The column may have got another one since.
+	Function *protocol.FunctionReference `json:"function,omitempty"`
 }
 
 // Work returns the order as the engine takes it.
@@ -111,6 +115,9 @@ func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engin
 	}
 	work.Progress = func(done, total, rows int64) { f.run.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
 	work.Open = func(ctx context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		if allowed := f.order.Function; allowed == nil || !reflect.DeepEqual(*allowed, b.Function) {
+			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", f.order.Column)
+		}
 		return f.functions.Open(ctx, b, f.run.ID())
 	}
 	work.Failed, work.Save = failures.add, failures.save

@@ -1,0 +1,179 @@
+package all_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	catalogstored "tiltyard/shared/catalog/stored"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/lance/dataset"
+	budget "tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work/backfill"
+	"tiltyard/shared/work/calling"
+)
+
+// beside is another process over the stores of a server, without its policies.
+func (s *limited) beside() tables.Tables {
+	s.t.Helper()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: s.store})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return tables.Open(tables.Stores{Objects: roots, Now: time.Now, Records: objectrecord.Open(s.store, time.Now), Queue: new(memqueue.Queue)})
+}
+
+// register makes a function of a number, n + 1, that is given secrets.
+func (s *limited) register(in tables.Tables, id []string, secrets ...protocol.SecretBinding) protocol.FunctionReference {
+	s.t.Helper()
+	content := []byte("n + 1")
+	no := false
+	d := protocol.FunctionDefinition{
+		Artifact: protocol.FunctionArtifact{Kind: "sql_expression", Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(content))},
+		Signature: protocol.FunctionSignature{
+			Inputs: protocol.List[protocol.FunctionField]{{Name: "n", ArrowType: "int64", Nullable: true}},
+			Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64", Nullable: &no},
+		},
+		Runtime: json.RawMessage(`{"kind":"sql"}`), SecretBindings: secrets,
+	}
+	artifact, err := in.Names.PutArtifact(s.t.Context(), d.Artifact.Digest, content)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	record, _, err := in.Names.AddFunctionVersion(s.t.Context(), id, catalogstored.FunctionVersion{Digest: "digest", Definition: text, Artifact: artifact, Proved: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	last := len(id) - 1
+	return protocol.FunctionReference{Name: id[last], Namespace: id[:last], ObjectID: record.UID, Location: "function:" + record.UID, Version: "1", ManifestDigest: "digest"}
+}
+
+// declare makes a table with a row and a column r that a function computes, as a writer that the service
+// does not know of may.
+func (s *limited) declare(in tables.Tables, id []string, ref protocol.FunctionReference) {
+	s.t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"n":1}]`))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	location := in.Names.NewLocation(id)
+	table := in.Rows.Table(id, location, 0)
+	if _, err := table.Create(s.t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := in.Names.CreateTable(s.t.Context(), id, location, 1, nil); err != nil {
+		s.t.Fatal(err)
+	}
+	s.bind(in, id, ref)
+}
+
+// bind adds a column r that a function computes.
+func (s *limited) bind(in tables.Tables, id []string, ref protocol.FunctionReference) {
+	s.t.Helper()
+	no := false
+	use := computed.Use{
+		Signature: protocol.FunctionSignature{
+			Inputs: protocol.List[protocol.FunctionField]{{Name: "n", ArrowType: "int64", Nullable: true}},
+			Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64", Nullable: &no},
+		},
+		Binding: protocol.FunctionBinding{
+			ID: "fb_" + ref.Name, Function: ref, InputSchema: []byte(`{"fields":[]}`), OutputSchema: []byte(`{"fields":[]}`),
+			Inputs:  []protocol.InputBinding{{Parameter: "n", FieldPath: "n", ArrowType: "int64", Nullable: true}},
+			Outputs: []protocol.OutputMapping{{ResultField: protocol.WholeResult, OutputName: "r"}},
+		},
+	}
+	if _, err := in.Change(s.t.Context(), id, "", func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(s.t.Context(), use) }); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The metadata of a table may name each function. Only one who may use the function, and give it its
+// secrets, begins a job that calls it.
+func TestABackfillUsesNoFunctionThatItsCallerMayNot(t *testing.T) {
+	s := serveLimited(t)
+	s.populate()
+	s.populateSecrets()
+	in := s.beside()
+	bound := func(name string) protocol.SecretBinding {
+		return protocol.SecretBinding{Kind: "env", Variable: "KEY", Secret: protocol.SecretReference{Name: name, Namespace: []string{"oak"}}}
+	}
+	gone := s.register(in, []string{"oak", "gone"})
+	if err := in.Names.DropFunction(t.Context(), []string{"oak", "gone"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		table  string
+		ref    protocol.FunctionReference
+		status int
+		says   string
+	}{
+		{"open", s.register(in, []string{"oak", "open"}), http.StatusAccepted, "job_id"},
+		{"seen", s.register(in, []string{"oak", "seen"}, bound("t")), http.StatusAccepted, "job_id"},
+		{"gone", gone, http.StatusNotFound, "function oak$gone does not exist"},
+		{"hidden", s.register(in, []string{"oak", "secret"}), http.StatusNotFound, "function oak$secret does not exist"},
+		{"elsewhere", s.register(in, []string{"elm", "f"}), http.StatusNotFound, "function elm$f does not exist"},
+		{"armed", s.register(in, []string{"oak", "armed"}, bound("secret")), http.StatusBadRequest, "does not exist"},
+	} {
+		s.declare(in, []string{"oak", test.table}, test.ref)
+		path := "/v1/table/oak$" + test.table + "/backfill_column"
+		if status, answer := s.as("writers", http.MethodPost, path, `{"column":"r"}`); status != test.status || !strings.Contains(answer, test.says) {
+			t.Errorf("%s: got %d %s, want %d with %q", test.table, status, answer, test.status, test.says)
+		}
+		if status, answer := s.as("admins", http.MethodPost, path, `{"column":"r"}`); test.table != "gone" && status != http.StatusAccepted {
+			t.Errorf("%s by one who may: %d %s", test.table, status, answer)
+		}
+	}
+}
+
+// A worker calls the function that was looked at when the job began, and no other one that the column gets
+// before the job runs.
+func TestABackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
+	s := serveLimited(t)
+	s.populate()
+	in := s.beside()
+	worker := job.Worker{
+		Starter: *in.Jobs, Now: time.Now, Name: func() string { return "w" }, Logger: slog.New(slog.DiscardHandler), Memory: budget.NewBudget(1<<30, 1<<30),
+		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(in, calling.Directory{Names: in.Names})},
+	}
+	id := []string{"oak", "changed"}
+	s.declare(in, id, s.register(in, []string{"oak", "one"}))
+	var begun struct {
+		ID string `json:"job_id"`
+	}
+	if status, answer := s.as("writers", http.MethodPost, "/v1/table/oak$changed/backfill_column", `{"column":"r"}`); status != http.StatusAccepted || json.Unmarshal([]byte(answer), &begun) != nil {
+		t.Fatalf("got %d %s", status, answer)
+	}
+	if _, err := in.Change(t.Context(), id, "", func(table *engine.Table) (engine.Written, error) {
+		return table.DropColumns(t.Context(), []string{"r"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.bind(in, id, s.register(in, []string{"oak", "secret"}))
+	if err := worker.Do(t.Context(), job.Message{Job: begun.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if told := s.must("writers", "/v1/transaction/"+begun.ID+"/describe", "{}"); !strings.Contains(told, "has got another function since the job has begun") {
+		t.Errorf("the job is %s", told)
+	}
+}
