@@ -325,6 +325,65 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 	}
 }
 
+// clean writes to the table and deletes all versions before that. Then the work goes on in a process that
+// has read none of them.
+func (h *house) clean(t *testing.T, from int) {
+	h.insert(t, from, 2)
+	if _, err := h.at(t).DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
+		t.Fatal(err)
+	}
+	h.worker.Kinds = open(t, h.objects, few).worker.Kinds
+}
+
+// When the version of a build is cleaned up, the build begins again with the newest one, but not forever.
+func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		part  string // before it is begun, the version is cleaned up
+		stage string // in which the job ends
+		fails string
+	}{
+		"before shards":                {part: "shards 1", stage: "commit-2"},
+		"between shards":               {part: "shards 3", stage: "commit-2"},
+		"before joins":                 {part: "join 1", stage: "commit-2"},
+		"before joins of the round 2":  {part: "shards 2,join-2 1", stage: "commit-3"},
+		"before shards of all rounds":  {part: "shards 1,shards-2 1,shards-3 1", stage: "commit-3", fails: "versions of the table were deleted"},
+		"before shards of two rounds":  {part: "shards 1,shards-2 1", stage: "commit-3"},
+		"between shards of last round": {part: "shards 1,shards-2 2,shards-3 2", stage: "commit-3", fails: "versions of the table were deleted"},
+	} {
+		for _, n := range kinds {
+			t.Run(name+", "+n.Name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := open(t, memstore.New(), few)
+					h.create(t, 60, 37, 80)
+					times, begun := 0, h.begin(t, n)
+					h.work(t, func(m job.Message) {
+						if slices.Contains(strings.Split(c.part, ","), fmt.Sprint(m.Stage, " ", m.Part)) {
+							times++
+							h.clean(t, 1000*times)
+						}
+					})
+					done, err := h.Transactions.Job(t.Context(), begun)
+					if err != nil || done.Work.Stage != c.stage || times != 1+strings.Count(c.part, ",") {
+						t.Fatalf("the job is %s in stage %s, want %s, after %d cleanups: %s %v", done.Status, done.Work.Stage, c.stage, times, done.Failure, err)
+					}
+					if c.fails != "" {
+						if done.Status != protocol.TransactionFailed || !strings.Contains(done.Failure, c.fails) {
+							t.Errorf("the job is %s: %q; want a failure with %q", done.Status, done.Failure, c.fails)
+						}
+						return
+					}
+					if wrong := h.check(t, n); done.Status != protocol.TransactionSucceeded || wrong != "" {
+						t.Errorf("the job is %s: %s; %s", done.Status, done.Failure, wrong)
+					}
+					if x, err := h.at(t).Index(t.Context(), nil, n.Name); err != nil || x.Unindexed != 0 {
+						t.Errorf("%d rows are in no segment; %v", x.Unindexed, err)
+					}
+				})
+			})
+		}
+	}
+}
+
 // A build ends when another one of its name is first, or when its table is dropped, also when there is
 // another table of the name then.
 func TestABuildMayBeLate(t *testing.T) {

@@ -11,8 +11,8 @@
 // All parts read the version at which the job began. Rows that are deleted meanwhile do no harm. When
 // the values of a fragment are no longer what they were, because a compaction has replaced it or its
 // column was written anew, the commit leaves it out of the segments, and before that the fragments
-// that are missing go through further shards, joins and a commit. After some of these rounds the job
-// commits what it has.
+// that are missing go through further shards, joins and a commit. The same happens when the version was
+// cleaned up before all of its parts had read it. After some of these rounds the job commits what it has.
 //
 // Files that no commit names are garbage: those of shards, of parts that ran twice, and of jobs that
 // ended. They lie among the segments of indices, where the cleanup of orphans finds them.

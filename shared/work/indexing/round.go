@@ -79,13 +79,29 @@ type work struct {
 	stretch *stretch
 }
 
-// open calls f with the version that was divided.
+// open calls f with the version that was divided, if it is not gone ([isGone]).
 func open[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
-	var none T
 	v, err := w.divided(ctx, r)
 	if err != nil {
+		var none T
 		return none, err
 	}
+	version := int64(v.Version)
+	return openAt(ctx, w, r, v, &version, watch, f)
+}
+
+// openNewest is open with the newest version.
+func openNewest[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
+	v, err := w.divided(ctx, r)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return openAt(ctx, w, r, v, nil, watch, f)
+}
+
+func openAt[T any](ctx context.Context, w round, r *job.Run, v *division, version *int64, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
+	var none T
 	k := &work{division: v}
 	if err := r.Input(&k.order); err != nil {
 		return none, err
@@ -98,8 +114,7 @@ func open[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64
 		if err != nil {
 			return none, err
 		}
-		version := int64(v.Version)
-		return engine.Read(ctx, t, &version, func(ctx context.Context, d *dataset.Dataset) (T, error) {
+		return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (T, error) {
 			n := k.order.index()
 			n.Watch = watch
 			if k.parts, err = n.Divide(d); err != nil {
@@ -116,6 +131,25 @@ func open[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64
 
 // errReplaced ends a job whose table was dropped, and another one made under its name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while the index was built")
+
+// isGone reports whether an error means that a version was cleaned up. Then the round ends without
+// segments, and the next one begins with the newest version.
+func isGone(err error) bool { return protocol.HasCode(err, protocol.TableVersionNotFound) }
+
+// unlessGone returns what was made of a version, nothing when the version is gone.
+func unlessGone[T any](made T, err error) (T, error) {
+	if isGone(err) {
+		var none T
+		return none, nil
+	}
+	return made, err
+}
+
+// errGone ends a job whose versions are gone before it can make a segment of one.
+var errGone = &protocol.Error{
+	Code: protocol.TableVersionNotFound, Message: fmt.Sprintf("%d versions of the table were deleted, each while the index was built of it", rounds),
+	Detail: "delete versions later, and build the index again",
+}
 
 // divided returns the division of the round.
 func (w round) divided(ctx context.Context, r *job.Run) (*division, error) {
@@ -144,35 +178,49 @@ func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error
 // staged are the files of other parts.
 func (k *work) staged() build.Staged { return build.NewStaged(k.dataset, k.Trained, k.Stage) }
 
-// train learns what all shards share. It returns whether there are enough rows for that.
+// train learns what all shards share. It returns whether there are enough rows for that. A model fits
+// the rows of later versions as well, so it is made of the newest one if the one that was divided is gone.
 func (w round) train(ctx context.Context, r *job.Run) (any, error) {
 	var rows counter
-	return open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (enough bool, err error) {
+	learn := func(ctx context.Context, k *work) (enough bool, err error) {
 		_, err = build.Stage(ctx, k.dataset, k.Trained, func(ctx context.Context, out index.Output) (err error) {
 			enough, err = k.parts.Train(ctx, out)
 			return err
 		})
 		return enough, err
-	})
+	}
+	enough, err := open(ctx, w, r, rows.watch(r), learn)
+	if isGone(err) {
+		rows.begin(0)
+		return openNewest(ctx, w, r, rows.watch(r), learn)
+	}
+	return enough, err
 }
 
-// shards returns how many shards there are.
+// shards returns how many shards there are: none when the version is gone.
 func (w round) shards(ctx context.Context, r *job.Run) (int, error) {
-	enough, err := resultsOf[bool](ctx, r, trainStage)
-	if err != nil || !enough[0] {
+	enough, err := w.enough(ctx, r)
+	if err != nil || !enough {
 		return 0, err
 	}
-	return open(ctx, w, r, nil, func(_ context.Context, k *work) (int, error) {
+	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (int, error) {
 		r.Progress(job.Progress{Total: k.stretch.rows()})
 		return k.Shards, nil
-	})
+	}))
 }
 
-// shard makes one shard. Its files have a name of their own in each run.
+// enough reports whether there are enough rows for the index.
+func (w round) enough(ctx context.Context, r *job.Run) (bool, error) {
+	enough, err := resultsOf[bool](ctx, r, trainStage)
+	return err == nil && enough[0], err
+}
+
+// shard makes one shard. Its files have a name of their own in each run. The result is nil when the
+// version is gone.
 func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 	var rows counter
 	part, _ := r.Part()
-	return open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (build.Shard, error) {
+	return unlessGone(open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (*build.Shard, error) {
 		span, total := k.stretch.span(part-1), int64(0)
 		for _, id := range k.stretch.ids {
 			from, to := span(uint64(id))
@@ -187,38 +235,51 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 		if k.parts.InStage() {
 			made.Files = files
 		}
-		return made, err
-	})
+		return &made, err
+	}))
+}
+
+// made returns the shards of the round. There are none when the version was gone before all were made.
+func (w round) made(ctx context.Context, r *job.Run) ([]build.Shard, error) {
+	results, err := resultsOf[*build.Shard](ctx, r, stageOf(shardsStage, w.number))
+	if err != nil || slices.Contains(results, nil) {
+		return nil, err
+	}
+	shards := make([]build.Shard, len(results))
+	for i, s := range results {
+		shards[i] = *s
+	}
+	return shards, nil
 }
 
 // joins returns how many segments the shards are joined to.
 func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
-	shards, err := resultsOf[build.Shard](ctx, r, stageOf(shardsStage, w.number))
+	shards, err := w.made(ctx, r)
 	if err != nil || len(shards) == 0 {
 		return 0, err
 	}
-	return open(ctx, w, r, nil, func(_ context.Context, k *work) (int, error) {
+	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (int, error) {
 		keys := int64(0)
 		for _, s := range shards {
 			keys += s.Keys
 		}
 		r.Progress(job.Progress{Total: keys})
 		return len(k.groups(k.stretch, k.parts, shards)), nil
-	})
+	}))
 }
 
-// join makes one segment.
+// join makes one segment. The result is nil when the version is gone.
 func (w round) join(ctx context.Context, r *job.Run) (any, error) {
-	shards, err := resultsOf[build.Shard](ctx, r, stageOf(shardsStage, w.number))
+	shards, err := w.made(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	var keys counter
 	part, of := r.Part()
-	return open(ctx, w, r, keys.watch(r), func(ctx context.Context, k *work) (made dataset.StagedSegment, err error) {
+	return unlessGone(open(ctx, w, r, keys.watch(r), func(ctx context.Context, k *work) (made *dataset.StagedSegment, err error) {
 		groups := k.groups(k.stretch, k.parts, shards)
 		if len(groups) != of {
-			return made, fmt.Errorf("%d segments of an index, want %d", len(groups), of)
+			return nil, fmt.Errorf("%d segments of an index, want %d", len(groups), of)
 		}
 		g := groups[part-1]
 		total := int64(0)
@@ -226,7 +287,7 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 			total += s.Keys
 		}
 		keys.begin(total)
-		made = dataset.StagedSegment{UUID: dataset.NewSegmentID(), Version: k.Version}
+		made = &dataset.StagedSegment{UUID: dataset.NewSegmentID(), Version: k.Version}
 		if k.parts.InStage() {
 			made.UUID = k.Stage
 		}
@@ -242,18 +303,22 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 			}
 		}
 		return made, err
-	})
+	}))
 }
 
 // commit commits the segments of all rounds, which ends the job. Before the last round it does so only
-// if all fragments have the values that the segments were built of; else it returns the division of
-// those fragments that are in no segment.
+// if all fragments have the values that the segments were built of, and no version was gone; else it
+// returns the division of those fragments that are in no segment.
 func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	made, err := resultsOf[dataset.StagedSegment](ctx, r, stageOf(joinStage, w.number))
+	enough, err := w.enough(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	made, err := resultsOf[*dataset.StagedSegment](ctx, r, stageOf(joinStage, w.number))
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +326,12 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	if err := r.Input(&order); err != nil {
 		return nil, err
 	}
-	segments := slices.Concat(v.Segments, made)
+	segments, gone := slices.Clone(v.Segments), len(made) == 0
+	for _, s := range made {
+		if gone = gone || s == nil; s != nil {
+			segments = append(segments, *s)
+		}
+	}
 	var again *division
 	done, err := w.change(ctx, r, order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
 		if again = nil; found.Table.Location.URI != v.Place {
@@ -271,9 +341,17 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 			if n, err = order.index().Resolve(newest); err != nil {
 				return n, nil, err
 			}
-			fit, missing, err := fitting(ctx, t, newest, order.Column, segments)
-			if err != nil || missing.IsEmpty() || w.number == rounds-1 {
+			if !enough {
+				return n, nil, nil
+			}
+			fit, missing, err := fitting(ctx, t, newest, order.Column, segments, gone)
+			switch last := w.number == rounds-1; {
+			case err != nil || missing.IsEmpty():
 				return n, fit, err
+			case last && len(segments) == 0:
+				return n, nil, errGone
+			case last:
+				return n, fit, nil
 			}
 			again = &division{Place: v.Place, Trained: v.Trained, Segments: fit}
 			if err := w.divideFragments(again, newest, order, missing); err != nil {
@@ -289,20 +367,24 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // fitting returns segments with those of their fragments that still have the values of which the
-// segments were built. If some have not, missing are all fragments that no segment covers.
-func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, segments []dataset.StagedSegment) (fit []dataset.StagedSegment, missing *roaring.Bitmap, err error) {
-	missing, all, lost := fragmentsOf(newest), roaring.New(), false
+// segments were built. If some have not, or this is not known because a version is gone, or if the
+// segments are incomplete, missing are all fragments that no segment covers.
+func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, segments []dataset.StagedSegment, incomplete bool) (fit []dataset.StagedSegment, missing *roaring.Bitmap, err error) {
+	missing, all, lost := fragmentsOf(newest), roaring.New(), incomplete
 	for _, s := range segments {
 		covered := roaring.New()
 		if err := covered.UnmarshalBinary(s.Covers); err != nil {
 			return nil, nil, fmt.Errorf("fragments of a segment: %w", err)
 		}
 		version := int64(s.Version)
-		same, err := engine.Read(ctx, t, &version, func(_ context.Context, older *dataset.Dataset) (*roaring.Bitmap, error) {
+		same, err := unlessGone(engine.Read(ctx, t, &version, func(_ context.Context, older *dataset.Dataset) (*roaring.Bitmap, error) {
 			return newest.SameValues(older.Snapshot, column, covered)
-		})
+		}))
 		if err != nil {
 			return nil, nil, err
+		}
+		if same == nil {
+			same = roaring.New()
 		}
 		lost = lost || !same.Equals(covered)
 		all.Or(same)
