@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/memory"
@@ -83,6 +85,13 @@ func (c *Catalog) Function(ctx context.Context, id []string) (*stored.Function, 
 }
 
 func (c *Catalog) function(ctx context.Context, id []string) (record *stored.Function, etag string, err error) {
+	if builtin.IsReserved(id) {
+		record, err = builtin.Find(id)
+		if err == nil && (record == nil || !auth.Sees(ctx, auth.Function(id))) {
+			err = FunctionNotFound("function %s does not exist; list the functions of %s", keys.Display(id), builtin.Namespace)
+		}
+		return record, "", err
+	}
 	record = new(stored.Function)
 	etag, found, err := c.store.Find(ctx, keys.Function(id), record)
 	switch {
@@ -115,6 +124,9 @@ func (c *Catalog) FunctionVersion(ctx context.Context, id []string, number int) 
 // DropFunction removes a function with all of its versions. The error is that of [Catalog.Function].
 // A sweep removes the artifacts.
 func (c *Catalog) DropFunction(ctx context.Context, id []string) error {
+	if builtin.IsReserved(id) {
+		return Reserved()
+	}
 	for attempt := range objects.Tries {
 		record, etag, err := c.function(ctx, id)
 		if err != nil {
@@ -141,7 +153,7 @@ func (c *Catalog) Functions(ctx context.Context, parent []string, after string, 
 	if limit == All || limit > pageNames {
 		limit = pageNames
 	}
-	names, next, err := c.list(ctx, parent, kindOfFunctions, after, limit)
+	names, next, err := c.functionNames(ctx, parent, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -167,6 +179,26 @@ func (c *Catalog) Functions(ctx context.Context, parent []string, after string, 
 		}
 	}
 	return all, next, nil
+}
+
+// functionNames returns names of functions as list does.
+func (c *Catalog) functionNames(ctx context.Context, parent []string, after string, limit int) ([]string, string, error) {
+	if !builtin.IsReserved(parent) {
+		return c.list(ctx, parent, kindOfFunctions, after, limit)
+	}
+	if len(parent) > 1 {
+		return nil, "", naming.NamespaceNotFound(parent)
+	}
+	names := builtin.Names(after)
+	if limit == 0 || len(names) <= limit {
+		return names[:min(limit, len(names))], "", nil
+	}
+	return names[:limit], names[limit-1], nil
+}
+
+// Reserved returns the error for a change of what the service brings along.
+func Reserved() error {
+	return protocol.Errorf(protocol.InvalidInput, "the namespace %s is reserved for the functions that the service brings along; choose another name", builtin.Namespace)
 }
 
 // DescribeFunction returns a version of a function, which is counted from 1, as clients know it.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -62,6 +63,9 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 			return c.Namespace(ctx, id)
 		}
 		return nil, namespaceExists(id)
+	}
+	if builtin.IsReserved(id) {
+		return nil, Reserved()
 	}
 	record := &stored.Namespace{ID: id, UID: objects.NewUID(), Properties: maps.Clone(properties), Created: c.names.Now().UTC()}
 	for range objects.Tries {

@@ -173,8 +173,15 @@ func join(parts [][]arrow.Array, types []arrow.DataType) ([]arrow.Array, error) 
 
 // call calls the function once.
 func (a *application) call(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType) ([]arrow.Array, []function.Failure, error) {
+	if len(a.fields) != len(a.params) {
+		return nil, nil, damaged(a.binding, protocol.Errorf(protocol.InvalidTableState, "it has %d inputs for %d parameters", len(a.params), len(a.fields)))
+	}
 	in := make([]arrow.Array, len(a.params))
 	for i, param := range a.params {
+		if got := param.Type(); !protocol.SameFunctionType(a.fields[i].Type, got) {
+			return nil, nil, damaged(a.binding, protocol.Errorf(protocol.InvalidTableState, "parameter %q is of type %s, and column %q of type %s",
+				a.fields[i].Name, protocol.TypeText(a.fields[i].Type), a.binding.Inputs[i].FieldPath, protocol.TypeText(got)))
+		}
 		values, err := param.Eval(ctx, rows)
 		if err != nil {
 			return nil, nil, failure.OfExpression("input "+a.binding.Inputs[i].FieldPath, err)

@@ -23,19 +23,23 @@ func (f *Function) Array(chunks []Chunk) arrow.Array {
 	b := array.NewStructBuilder(memory.DefaultAllocator, f.Type())
 	b.Reserve(len(chunks))
 	for i := range chunks {
-		c := &chunks[i]
-		b.Append(true)
-		b.FieldBuilder(0).(*array.StringBuilder).Append(c.Text)
-		b.FieldBuilder(1).(*array.Int64Builder).Append(c.Start)
-		b.FieldBuilder(2).(*array.Int64Builder).Append(c.End)
-		b.FieldBuilder(3).(*array.Int32Builder).Append(c.Ordinal)
-		if len(f.Fields) > len(pieceFields) {
-			path := b.FieldBuilder(len(pieceFields)).(*array.ListBuilder)
-			path.Append(true)
-			for _, title := range c.Path {
-				path.ValueBuilder().(*array.StringBuilder).Append(title)
-			}
-		}
+		f.Append(b, &chunks[i])
 	}
 	return b.NewArray()
+}
+
+// Append appends a piece to structs of the type of the function.
+func (f *Function) Append(b *array.StructBuilder, c *Chunk) {
+	b.Append(true)
+	b.FieldBuilder(0).(*array.StringBuilder).Append(c.Text)
+	b.FieldBuilder(1).(*array.Int64Builder).Append(c.Start)
+	b.FieldBuilder(2).(*array.Int64Builder).Append(c.End)
+	b.FieldBuilder(3).(*array.Int32Builder).Append(c.Ordinal)
+	if len(f.Fields) > len(pieceFields) {
+		path := b.FieldBuilder(len(pieceFields)).(*array.ListBuilder)
+		path.Append(true)
+		for _, title := range c.Path {
+			path.ValueBuilder().(*array.StringBuilder).Append(title)
+		}
+	}
 }

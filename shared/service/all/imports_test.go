@@ -40,6 +40,7 @@ var mayImport = map[string]string{
 	"shared/view":               "memory engine function/splitting lance protocol sql take view",
 	"shared/function":           "",
 	"shared/function/splitting": "fulltext",
+	"shared/function/builtin":   "arrowipc =function function/splitting memory protocol",
 	"shared/function/wasm":      "arrowipc =function function/wasm/frame memory protocol take",
 	"shared/function/wasm/host": "function/wasm/frame",
 	"shared/function/executor":  "memory arrowipc function pause protocol take",

@@ -28,7 +28,7 @@ func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclarati
 	if err != nil {
 		return nil, err
 	}
-	signature := found.Definition.Signature
+	signature := found.Fit(ref, d.Inputs)
 	if !reflect.DeepEqual(d.Application.Output, signature.Output) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function.application.output is not what function %s returns; open the function again", strings.Join(ref.ID(), protocol.DefaultDelimiter))
 	}
@@ -36,6 +36,9 @@ func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclarati
 		ID: "fb_" + objects.NewUID(), Function: ref, Inputs: d.Inputs, Outputs: d.Outputs, InputSchema: d.InputSchema, OutputSchema: d.OutputSchema,
 	}}
 	if use.Binding.Initialization, err = initialize(signature.Initialization, d.Application.Initialization); err != nil {
+		return nil, err
+	}
+	if err := found.CheckUse(ctx, &use.Binding); err != nil {
 		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(ctx, use) }, nil

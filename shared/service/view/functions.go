@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/protocol"
@@ -19,6 +20,9 @@ func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFuncti
 		return nil, &protocol.Error{
 			Code: protocol.Unsupported, Message: "this deployment has no workers, which prove functions", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
 		}
+	}
+	if builtin.IsReserved(req.ID) {
+		return nil, catalog.Reserved()
 	}
 	parent := keys.Parent(req.ID)
 	if _, err := s.tables.Names.Namespace(ctx, parent); err != nil {

@@ -10,7 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/function"
+	builtins "tiltyard/shared/function/builtin"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sealing"
 )
@@ -50,7 +52,50 @@ func Find(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionRefe
 // Found is a version of a function.
 type Found struct {
 	Definition protocol.FunctionDefinition
-	Artifact   string // key of its content
+	Artifact   string // key of its content; "" where the service brings the function along
+}
+
+// Fit returns the signature for a use with columns of other types than declared, where the function takes
+// them: those that the service brings along say for themselves which types they know.
+func (f *Found) Fit(ref protocol.FunctionReference, inputs []protocol.InputBinding) protocol.FunctionSignature {
+	signature := f.Definition.Signature
+	if !builtin.IsReserved(ref.ID()) || len(inputs) != len(signature.Inputs) {
+		return signature
+	}
+	signature.Inputs = slices.Clone(signature.Inputs)
+	for i := range inputs {
+		signature.Inputs[i].ArrowType = inputs[i].ArrowType
+	}
+	return signature
+}
+
+// CheckUse returns the error for arguments and types that a function that the service brings along does not
+// take. Those of other functions show when they are opened.
+func (f *Found) CheckUse(ctx context.Context, b *protocol.FunctionBinding) error {
+	if f.Definition.RuntimeKind() != builtin.Runtime {
+		return nil
+	}
+	spec, err := f.spec(b, nil)
+	if err != nil {
+		return err
+	}
+	_, err = builtins.Runtime{}.Open(ctx, spec)
+	return err
+}
+
+// spec returns what a runtime learns of a function for a binding, but for the secrets.
+func (f *Found) spec(b *protocol.FunctionBinding, content []byte) (function.Spec, error) {
+	definition := f.Definition
+	definition.Signature = f.Fit(b.Function, b.Inputs)
+	spec, err := SpecOf(b.Function.ID(), definition, content)
+	if err != nil {
+		return spec, err
+	}
+	spec.Version, spec.Binding = b.Function.Version, b.ID
+	if spec.Initialization, err = b.InitializationRow(); err != nil {
+		return spec, protocol.Errorf(protocol.InvalidTableState, "the initialization of the use %s is malformed: %w", b.ID, err)
+	}
+	return spec, nil
 }
 
 // Open opens the function of a binding for a job, and returns the parameters as the function declares them.
@@ -64,18 +109,17 @@ func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job st
 	if runtime == nil {
 		return nil, nil, protocol.Errorf(protocol.InvalidInput, "function %s needs a runtime of kind %s, which the workers do not have; configure one", strings.Join(b.Function.ID(), protocol.DefaultDelimiter), kind)
 	}
-	content, _, err := d.Names.Artifact(ctx, found.Artifact, found.Definition.Artifact.Digest)
+	var content []byte
+	if found.Artifact != "" {
+		if content, _, err = d.Names.Artifact(ctx, found.Artifact, found.Definition.Artifact.Digest); err != nil {
+			return nil, nil, err
+		}
+	}
+	spec, err := found.spec(b, content)
 	if err != nil {
 		return nil, nil, err
 	}
-	spec, err := SpecOf(b.Function.ID(), found.Definition, content)
-	if err != nil {
-		return nil, nil, err
-	}
-	spec.Version, spec.Binding, spec.Job = b.Function.Version, b.ID, job
-	if spec.Initialization, err = b.InitializationRow(); err != nil {
-		return nil, nil, protocol.Errorf(protocol.InvalidTableState, "the initialization of the use %s is malformed: %w", b.ID, err)
-	}
+	spec.Job = job
 	values, err := d.secrets(ctx, found.Definition.SecretBindings, spec.Environment, func(err error) error { return err })
 	if err != nil {
 		return nil, nil, err

@@ -1,0 +1,196 @@
+package builtin
+
+import (
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// htmlText returns the text of a page, as a reader sees it: without tags, comments, titles, scripts and
+// styles, with character references decoded. White space is one space, except within pre. Blocks begin on a
+// line of their own; paragraphs, headings, lists and tables have an empty line around them. Markup that is
+// malformed is read as far as it goes; nothing nests, so depth does not matter.
+func htmlText(page string) string {
+	var w pageText
+	for page != "" {
+		at := strings.IndexByte(page, '<')
+		if at < 0 {
+			w.text(page)
+			break
+		}
+		w.text(page[:at])
+		page = w.markup(page[at:])
+	}
+	return w.out.String()
+}
+
+// A pageText is text as it is written.
+type pageText struct {
+	out   strings.Builder
+	lines int  // ends of lines that come before the next text
+	space bool // a space comes before the next text
+	pre   int  // open pre elements
+}
+
+// lineBreaks are how many ends of lines an element has around it: 1 for blocks, 2 for those with an empty
+// line. Cells of a table have a space.
+var lineBreaks = map[string]int{
+	"address": 1, "article": 1, "aside": 1, "body": 1, "dd": 1, "details": 1, "dialog": 1, "div": 1, "dt": 1, "fieldset": 1, "figcaption": 1,
+	"figure": 1, "footer": 1, "form": 1, "header": 1, "hgroup": 1, "hr": 1, "html": 1, "legend": 1, "li": 1, "main": 1, "nav": 1, "option": 1,
+	"search": 1, "section": 1, "summary": 1, "tr": 1, "caption": 1,
+	"blockquote": 2, "dl": 2, "h1": 2, "h2": 2, "h3": 2, "h4": 2, "h5": 2, "h6": 2, "ol": 2, "p": 2, "pre": 2, "table": 2, "ul": 2,
+}
+
+// unseen are elements whose content is not shown.
+var unseen = map[string]bool{
+	"iframe": true, "noembed": true, "noframes": true, "noscript": true, "script": true, "style": true, "template": true, "title": true,
+}
+
+// text writes the text between two tags.
+func (w *pageText) text(raw string) {
+	if raw == "" {
+		return
+	}
+	raw = html.UnescapeString(raw)
+	if w.pre > 0 {
+		w.begin()
+		w.out.WriteString(raw)
+		return
+	}
+	for raw != "" {
+		size := strings.IndexAny(raw, " \t\n\f\r")
+		if size < 0 {
+			size = len(raw)
+		}
+		if size > 0 {
+			w.begin()
+			w.out.WriteString(raw[:size])
+		}
+		if size == len(raw) {
+			return
+		}
+		w.space = true
+		raw = strings.TrimLeft(raw[size:], " \t\n\f\r")
+	}
+}
+
+// begin writes what stands between the text so far and what follows.
+func (w *pageText) begin() {
+	switch {
+	case w.out.Len() == 0:
+	case w.lines > 0:
+		w.out.WriteString("\n\n"[:min(w.lines, 2)])
+	case w.space:
+		w.out.WriteByte(' ')
+	}
+	w.lines, w.space = 0, false
+}
+
+// markup reads what begins with < at the beginning of a page, and returns the rest.
+func (w *pageText) markup(page string) string {
+	switch {
+	case strings.HasPrefix(page, "<!--"):
+		return behind(page[len("<!--"):], "-->")
+	case strings.HasPrefix(page, "<!"), strings.HasPrefix(page, "<?"):
+		return behind(page, ">")
+	}
+	closing := strings.HasPrefix(page, "</")
+	from := 1
+	if closing {
+		from = 2
+	}
+	name := tagName(page[from:])
+	if name == "" {
+		if closing {
+			return behind(page, ">")
+		}
+		w.text("<")
+		return page[1:]
+	}
+	page = behindTag(page[from+len(name):])
+	name = strings.ToLower(name)
+	w.tag(name, closing)
+	if unseen[name] && !closing {
+		return behindElement(page, name)
+	}
+	return page
+}
+
+// tag writes what a tag stands for.
+func (w *pageText) tag(name string, closing bool) {
+	switch {
+	case name == "br":
+		if w.pre > 0 {
+			w.text("\n")
+		} else if w.lines++; w.lines > 2 {
+			w.lines = 2
+		}
+	case name == "td", name == "th":
+		w.space = true
+	case lineBreaks[name] > 0:
+		w.lines = max(w.lines, lineBreaks[name])
+	}
+	if name == "pre" {
+		w.pre++
+		if closing {
+			w.pre = max(w.pre-2, 0)
+		}
+	}
+}
+
+// tagName returns the name of an element at the beginning of a text, "" if there is none.
+func tagName(text string) string {
+	letter := func(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+	if text == "" || !letter(text[0]) {
+		return ""
+	}
+	for i := range len(text) {
+		if strings.IndexByte(" \t\n\f\r/>", text[i]) >= 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// behindTag returns the text behind the end of a tag whose attributes begin it.
+func behindTag(text string) string {
+	quote := byte(0)
+	value := false // the last character that is no white space is =
+	for i := range len(text) {
+		b := text[i]
+		switch {
+		case quote != 0:
+			if b == quote {
+				quote = 0
+			}
+		case b == '>':
+			return text[i+1:]
+		case value && (b == '"' || b == '\''):
+			quote = b
+		}
+		if b >= utf8.RuneSelf || strings.IndexByte(" \t\n\f\r", b) < 0 {
+			value = b == '='
+		}
+	}
+	return ""
+}
+
+// behindElement returns the text behind the closing tag of an element.
+func behindElement(text, name string) string {
+	for {
+		at := strings.Index(text, "</")
+		if at < 0 {
+			return ""
+		}
+		text = text[at+len("</"):]
+		if strings.EqualFold(tagName(text), name) {
+			return behindTag(text[len(name):])
+		}
+	}
+}
+
+// behind returns the text behind a mark, "" if it is not there.
+func behind(text, mark string) string {
+	_, rest, _ := strings.Cut(text, mark)
+	return rest
+}
