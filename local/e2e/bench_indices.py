@@ -78,20 +78,28 @@ def lookups(b: Bench, crowd: Crowd) -> Iterator[Item]:
     native = build_second(b)
     columns = ["id", "x", "y", "s"]
 
-    def having(condition: Callable[[int], str], name: str, rounds: int, alone: tuple, beside: tuple) -> Iterator[Item]:
+    def having(
+        condition: Callable[[int], str], name: str, rounds: int, alone: tuple, beside: tuple, *, nothing: bool = False
+    ) -> Iterator[Item]:
         def over_http(side: Side, number: int):
+            if nothing and side.root == b.ours.root:
+                return side.get("/healthz")
             fields = {"vector": {}, "k": 0, "columns": {"column_names": columns}, "filter": condition(number)}
             return side.post("/v1/table/lookups/query", fields)
 
         def in_process(_, number: int) -> pa.Table:
             return native.to_table(columns=columns, filter=condition(number))
 
-        return alone_and_beside(b, crowd, name, rounds, over_http, in_process, alone, beside, same=table_of)
+        same = None if nothing else table_of
+        return alone_and_beside(b, crowd, name, rounds, over_http, in_process, alone, beside, same=same)
 
     some = lambda number: (number * 7919 + 3) % b.sizes.scan
     hundred = lambda number: f"id IN ({', '.join(str(some(number * 100 + i)) for i in range(100))})"
     quick, slow = b.sizes.quick_rounds, b.sizes.slow_rounds
-    yield from having(lambda number: f"id = {some(number)}", "point lookup, BTREE", quick, (0.13, 0.55), (0.07, 0.2))
+    one = lambda number: f"id = {some(number)}"
+    yield from having(one, "point lookup, BTREE", quick, (0.13, 0.55), (0.07, 0.2))
+    # What is left of that when there is nothing to do.
+    yield from having(one, "GET /healthz, beside the peers' point lookups", quick, (None, None), (None, None), nothing=True)
     yield from having(hundred, "take 100 rows by id, BTREE", slow, (0.2, 0.4), (0.1, 0.2))
     yield next(iter(having(lambda number: f"grp = {number % 100}", "filter 1%, BTREE", slow, (0.3, 0.35), (None, None))))
 

@@ -25,9 +25,6 @@ import (
 	"tiltyard/shared/work/indexing"
 )
 
-// dim is the number of dimensions of the vectors that are measured.
-const dim = 768
-
 // measured is what the table of a measurement has.
 type measured struct {
 	index   build.Index
@@ -58,7 +55,7 @@ func BenchmarkParts(b *testing.B) {
 		list := to.(*array.FixedSizeListBuilder)
 		list.Append(true)
 		at, base := list.ValueBuilder().(*array.Float32Builder), float32(random.IntN(64))
-		for i := range dim {
+		for i := range list.Type().(*arrow.FixedSizeListType).Len() {
 			at.Append(base*float32(i%7) + random.Float32())
 		}
 	}
@@ -67,14 +64,20 @@ func BenchmarkParts(b *testing.B) {
 	pq := build.Index{Name: "IVF_PQ", Column: "x", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2"}}
 	numbers := arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64}
 	texts := arrow.Field{Name: "x", Type: arrow.BinaryTypes.String}
-	lists := arrow.Field{Name: "x", Type: arrow.FixedSizeListOf(dim, arrow.PrimitiveTypes.Float32)}
+	vectors := func(dim int32) arrow.Field {
+		return arrow.Field{Name: "x", Type: arrow.FixedSizeListOf(dim, arrow.PrimitiveTypes.Float32)}
+	}
 	for _, m := range []measured{
 		{btree, numbers, 1e6, indexing.Sizes{Time: 2 * time.Minute, Memory: 10 << 20}, number},
 		{btree, numbers, 1e7, indexing.PartSizes, number},
 		{words50, texts, 2e5, indexing.Sizes{Time: 10 * time.Second, Memory: 256 << 20}, text},
-		{pq, lists, 2e5, indexing.Sizes{Time: 5 * time.Second, Memory: 256 << 20}, vector},
+		{words50, texts, 1e6, indexing.PartSizes, text},
+		{pq, vectors(768), 2e5, indexing.Sizes{Time: 5 * time.Second, Memory: 256 << 20}, vector},
+		{pq, vectors(768), 1e6, indexing.PartSizes, vector},
+		{pq, vectors(128), 1e6, indexing.Sizes{Time: 5 * time.Second, Memory: 256 << 20}, vector},
+		{pq, vectors(128), 1e7, indexing.PartSizes, vector},
 	} {
-		b.Run(fmt.Sprintf("%s %.0e rows", m.index.Name, float64(m.rows)), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s on %v, %.0e rows", m.index.Name, m.column.Type, float64(m.rows)), func(b *testing.B) {
 			for b.Loop() {
 				m.run(b)
 			}
