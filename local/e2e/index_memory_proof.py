@@ -71,15 +71,20 @@ def searches(proof: Proof, rows: int) -> None:
     values = np.random.default_rng(1).random(BATCH_ROWS * DIMENSIONS, dtype=np.float32)
     picked = np.random.default_rng(2).integers(0, rows // BATCH_ROWS, SEARCHES) * BATCH_ROWS
 
-    def one(first: int) -> None:
+    def question(first: int) -> dict:
         row = around(np.arange(first, first + BATCH_ROWS), values).column("vector")[0].as_py()
-        near = proof.wire.post(f"{PATH}/query", {"k": 10, "vector": row, "nprobes": 20, "columns": ["id"], "bypass_vector_index": False})
+        return {"k": 10, "vector": row, "nprobes": 20, "columns": ["id"], "bypass_vector_index": False}
+
+    def one(first: int) -> None:
+        near = proof.wire.post(f"{PATH}/query", question(first))
         assert near.status == 200, near.body
         best = near.table.sort_by("_distance")
         assert best.num_rows == 10 and best["_distance"][0].as_py() < 1e-3, best
 
     proof.step("search, the first", lambda: one(int(picked[0])))
     proof.step(f"{SEARCHES} searches", lambda: [one(int(first)) for first in picked])
+    plan = proof.wire.post(f"{PATH}/analyze_plan", question(int(picked[0]))).json
+    assert "SearchIndex" in plan and "index_not_used" not in plan, plan
 
 
 def index_bytes(root: pathlib.Path) -> int:

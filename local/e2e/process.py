@@ -71,6 +71,7 @@ class Server:
         deadline = time.monotonic() + START_SECONDS
         while not (greeting := GREETING.search(self.log()[offset:])):
             if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
                 raise RuntimeError(f"the server did not start:\n{self.log()[offset:].decode(errors='replace')}")
             time.sleep(0.002)
         self.url = greeting.group(2).decode()

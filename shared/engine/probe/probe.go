@@ -226,7 +226,9 @@ func (p *segment) first(ctx context.Context, tops []*vector.TopK) error {
 		if err != nil {
 			return err
 		}
-		p.partitions++
+		if partition.From == 0 {
+			p.partitions++
+		}
 		for _, i := range wanted[partition.Number] {
 			if err := p.look(ctx, partition, i, tops[i]); err != nil {
 				return err
@@ -291,10 +293,12 @@ func (s *search) goOn(ctx context.Context, part *segment, query int, numbers []i
 		if err != nil {
 			return err
 		}
-		if top.Len() >= s.K {
-			return nil
+		if partition.From == 0 {
+			if top.Len() >= s.K {
+				return nil
+			}
+			part.partitions++
 		}
-		part.partitions++
 		if err := part.look(ctx, partition, query, top); err != nil {
 			return err
 		}

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/quantize"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -149,4 +152,65 @@ func FuzzSearch(f *testing.F) {
 			t.Fatalf("%d rows are found, want 5 at most", found.Len())
 		}
 	})
+}
+
+// A search that may hold less than a partition finds what one with any memory does, and holds no more than it
+// may. Neither uses a graph.
+func TestSearchesInLittleMemory(t *testing.T) {
+	segments, _ := indextest.Segments(t, storageFile)
+	random, pieces := rand.New(rand.NewPCG(1, 2)), 0
+	for _, f := range segments {
+		x, err := Open(t.Context(), f)
+		if err != nil || !quantize.ByRow(x.quantizer) {
+			continue
+		}
+		params := Params{Minimum: 1, Maximum: x.Partitions(), K: 10, Candidates: 10}
+		for range 5 {
+			v := randomVector(random, x.Dim)
+			s, err := x.Search(v, params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, all := vector.NewTopK(10, vector.Bounds{}), append(slices.Clone(s.First()), s.Rest()...)
+			share := memory.NewBudget(1<<30, 8*pieceRows*x.rowBytes()).Open()
+			got, last := vector.NewTopK(10, vector.Bounds{}), -1
+			reopened, err := Open(t.Context(), f) // it keeps nothing
+			if err != nil {
+				t.Fatal(err)
+			}
+			for p, err := range reopened.Read(memory.WithShare(t.Context(), share), all) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.From > 0 {
+					pieces++
+				}
+				if (p.From == 0) == (p.Number == last) {
+					t.Fatalf("%s: row %d of partition %d comes after partition %d", f.Prefix, p.From, p.Number, last)
+				}
+				last = p.Number
+				if err := s.Look(t.Context(), p, everyRow, got); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for p, err := range x.Read(t.Context(), all) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.graph = nil
+				if err := s.Look(t.Context(), p, everyRow, want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(want.Hits(), got.Hits()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", f.Prefix, diff)
+			}
+			if share.Peak() > 8*pieceRows*x.rowBytes() || share.Held() > 0 {
+				t.Errorf("%s: the search held %d bytes, and still holds %d", f.Prefix, share.Peak(), share.Held())
+			}
+		}
+	}
+	if pieces == 0 {
+		t.Error("no partition was read in pieces")
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -18,9 +17,10 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Partition is the rows of a partition that were read together.
+// A Partition is the rows of a partition that were read together: all, or a piece of them.
 type Partition struct {
 	Number int
+	From   int // the first of its rows
 	ids    []uint64
 	codes  quantize.Codes
 	graph  *hnsw.Graph // nil: it has none
@@ -40,27 +40,6 @@ func (p *Partition) bytes() int64 {
 	return n
 }
 
-// batchBytes is how much of partitions is read at a time.
-const batchBytes = 32 << 20
-
-// Read yields partitions in the given order. It reads those that are not kept in one round of requests,
-// or in several when they are large together. The share of the context holds their memory until the
-// caller asks for what comes after them.
-func (x *Index) Read(ctx context.Context, numbers []int) iter.Seq2[*Partition, error] {
-	return func(yield func(*Partition, error) bool) {
-		for len(numbers) > 0 {
-			n, bytes := 0, int64(0)
-			for ; n < len(numbers) && (n == 0 || bytes+x.size(numbers[n]) <= batchBytes); n++ {
-				bytes += x.size(numbers[n])
-			}
-			if more := x.readBatch(ctx, numbers[:n], yield); !more {
-				return
-			}
-			numbers = numbers[n:]
-		}
-	}
-}
-
 // size is about how much memory a partition takes.
 func (x *Index) size(number int) int64 {
 	const graphRow = 200 // with the usual number of neighbours
@@ -78,58 +57,6 @@ func (x *Index) rowBytes() int64 {
 		n += int64(c.RowBytes())
 	}
 	return n
-}
-
-// readBatch yields some partitions that are held together.
-func (x *Index) readBatch(ctx context.Context, numbers []int, yield func(*Partition, error) bool) bool {
-	ctx, room, err := memory.Within(ctx)
-	if err != nil {
-		yield(nil, err)
-		return false
-	}
-	defer room.Close()
-	have, err := x.gather(ctx, numbers)
-	if err != nil {
-		yield(nil, err)
-		return false
-	}
-	for _, number := range numbers {
-		if !yield(have[number], nil) {
-			return false
-		}
-	}
-	return true
-}
-
-// gather finds partitions where they are kept, and reads the others.
-func (x *Index) gather(ctx context.Context, numbers []int) (map[int]*Partition, error) {
-	have := make(map[int]*Partition, len(numbers))
-	var missing []int
-	for _, number := range numbers {
-		kept, err := x.files.Keep(partName(number), func() (any, int64, error) { return nil, 0, errNotKept })
-		switch {
-		case errors.Is(err, errNotKept):
-			missing = append(missing, number)
-		case err != nil:
-			return nil, err
-		default:
-			have[number] = kept.(*Partition)
-		}
-	}
-	if len(missing) == 0 {
-		return have, nil
-	}
-	read, err := x.read(ctx, missing)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range read {
-		have[p.Number] = p
-		if _, err := x.files.Keep(partName(p.Number), func() (any, int64, error) { return p, p.bytes(), nil }); err != nil {
-			return nil, err
-		}
-	}
-	return have, nil
 }
 
 func partName(number int) string { return fmt.Sprintf("partition %d", number) }
@@ -178,7 +105,7 @@ func (x *Index) read(ctx context.Context, numbers []int) ([]*Partition, error) {
 	}
 	at := 0
 	for i, n := range numbers {
-		parts[i] = x.cut(n, columns, at)
+		parts[i] = x.cut(n, columns, at, int(x.rows[n].count))
 		parts[i].graph = joined[i]
 		at += parts[i].Rows()
 	}
@@ -247,9 +174,8 @@ func plainBytes(a arrow.Array, rows, width int) ([]byte, error) {
 	return b[from*each : from*each+rows*width], nil
 }
 
-// cut copies a partition out of columns that were read together. Its rows begin at the given one.
-func (x *Index) cut(number int, columns [][]byte, at int) *Partition {
-	rows := int(x.rows[number].count)
+// cut copies rows of a partition out of columns that were read together, from the given row of these.
+func (x *Index) cut(number int, columns [][]byte, at, rows int) *Partition {
 	p := &Partition{Number: number, ids: slices.Clone(arrow.Uint64Traits.CastFromBytes(columns[0])[at:][:rows])}
 	p.codes = quantize.Codes{Rows: rows, Centroid: x.centroid(number)}
 	for i, c := range x.quantizer.Columns() {

@@ -47,6 +47,13 @@ func Arrange(q Quantizer, codes *Codes) {
 	}
 }
 
+// ByRow reports whether rows of a partition can be measured without the others: not if their codes are put
+// into another order together.
+func ByRow(q Quantizer) bool {
+	_, together := q.(interface{ arrange(codes *Codes) })
+	return !together
+}
+
 // Prepared is a query that is ready for all partitions of a segment. It does not change.
 type Prepared interface {
 	// Meter returns what measures the codes of one partition, which are arranged. It is for one goroutine.
