@@ -7,6 +7,10 @@
 
 It installs nothing: what a function imports must be in the image. Each function, with its initialization and its
 variables, runs in a process of its own. The package comment of shared/function/executor describes calls.
+
+Functions that come in an envelope, as clients of the Lance Namespace protocol send them, need the variable
+EXECUTOR_LOADER: MODULE:FUNCTION, called with the backend and the bytes of an envelope, returns what is called. The
+module pickled beside this file has one for pickles. Without the variable, envelopes are refused.
 """
 
 from __future__ import annotations
@@ -36,6 +40,10 @@ MOST_BYTES = 300 << 20  # of a call
 MOST_IDLE = 16  # functions that a server keeps ready
 CLOCK_SECONDS = 300  # that the clock of a caller may be off
 MOST_OF_MESSAGE = 10_000  # characters of the message of an error
+LOADER = os.environ.get("EXECUTOR_LOADER", "")  # of the operator, not of a function
+
+# How rows of results belong to those of a call: one for each, any number for each, any number for all.
+ADAPTERS = EACH_ROW, MANY_ROWS, ALL_ROWS = "scalar_to_arrow_batch", "row_to_arrow_rows", "table_to_arrow_rows"
 
 Fault = collections.namedtuple("Fault", "error_type message retryable")
 
@@ -56,16 +64,29 @@ class Function:
         artifact = base64.b64decode(call["artifact"])
         if call["digest"] != "sha256:" + hashlib.sha256(artifact).hexdigest():
             raise Refused("the artifact has another digest")
-        if call["adapter"] != {"kind": "scalar_to_arrow_batch", "version": 1}:
+        if call["adapter"]["version"] != 1 or call["adapter"]["kind"] not in ADAPTERS:
             raise Refused(f"the adapter {call['adapter']} is unknown")
+        self.adapter, self.by_batch = call["adapter"]["kind"], call.get("batch") is True
         self.outputs = pa.ipc.open_stream(base64.b64decode(call["outputs"])).schema
         os.environ.update(call.get("env") or {})
-        self.target = self._load(call["kind"], artifact, call["entrypoint"])
+        self.by_position = call["kind"] == "envelope"
+        if self.by_position:
+            self.target = self._unpack(call.get("backend", ""), artifact)
+        else:
+            self.target = self._load(call["kind"], artifact, call["entrypoint"])
         if not callable(self.target):
-            raise Refused(f"{call['entrypoint']} is no function and no class")
+            raise Refused(f"{call.get('entrypoint') or call['function']} is no function and no class")
         self.initialization = call.get("initialization")
         self.instance = None
         self.batch_parameter, self.takes_arrays = self._style(self.target)
+
+    @staticmethod
+    def _unpack(backend: str, artifact: bytes):
+        """What the loader of the operator makes of an envelope."""
+        module, _, name = LOADER.partition(":")
+        if not name:
+            raise Refused(f"functions of the backend {backend!r} do not run here: the executor has no EXECUTOR_LOADER")
+        return getattr(importlib.import_module(module), name)(backend, artifact)
 
     def _load(self, kind: str, artifact: bytes, entrypoint: str):
         if kind == "python_callable":
@@ -100,7 +121,10 @@ class Function:
         """The parameter that takes a whole batch, and whether all take arrays. Names of types are compared, since
         the source of a function need not import what its annotations name."""
         call = target if inspect.isfunction(target) else (target if inspect.isclass(target) else type(target)).__call__
-        parameters = [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
+        try:
+            parameters = [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
+        except ValueError:  # of a function in C
+            return None, False
         kinds = [getattr(p.annotation, "__name__", str(p.annotation)).rpartition(".")[2] for p in parameters]
         return parameters[0].name if kinds == ["RecordBatch"] else None, bool(kinds) and all(kind == "Array" for kind in kinds)
 
@@ -110,16 +134,16 @@ class Function:
 
         if batch.num_rows == 0:
             return [pa.array([], field.type) for field in self.outputs], None
-        if inspect.isclass(self.target):
-            self._instantiate()
         if self.batch_parameter:
             return self._columns(self.target(**{self.batch_parameter: batch}), batch.num_rows), None
+        if self.takes_arrays and self.by_position:
+            return self._columns(self.target(*batch.columns), batch.num_rows), None
         if self.takes_arrays:
             return self._columns(self.target(**dict(zip(batch.schema.names, batch.columns))), batch.num_rows), None
         rows, errors = [], []
         for row in batch.to_pylist():
             try:
-                rows.append(self._fit(self.target(**row)))
+                rows.append(self._fit(self._call(row)))
                 errors.append(None)
             except Exception as error:
                 if getattr(error, "retryable", False) is True:
@@ -128,6 +152,9 @@ class Function:
                 errors.append(f"{type(error).__name__}: {error}"[:MOST_OF_MESSAGE])
         columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self.outputs)]
         return columns, errors if any(errors) else None
+
+    def _call(self, row: dict):
+        return self.target(*row.values()) if self.by_position else self.target(**row)
 
     def _fit(self, returned) -> list:
         """The outputs of a row, as scalars that fit their types."""
@@ -169,21 +196,74 @@ class Function:
             fitted.append(column.cast(field.type))
         return fitted
 
+    def expand(self, batch):
+        """The rows that each row of a batch gives, as columns behind the numbers of their rows, and errors."""
+        rows = batch.to_pylist()
+        if self.by_batch:
+            groups = list(self.target(batch)) if rows else []
+            if len(groups) != len(rows):
+                raise ValueError(f"the function returned {len(groups)} groups for {len(rows)} rows")
+        parents, made, errors = [], [], []
+        for number, row in enumerate(rows):
+            try:
+                group = [self._fit(self._plain(each)) for each in (groups[number] if self.by_batch else self._call(row)) or ()]
+                made += group
+                errors += [None] * len(group)
+            except Exception as error:
+                if getattr(error, "retryable", False) is True:
+                    raise
+                made.append([None] * len(self.outputs))
+                errors.append(f"{type(error).__name__}: {error}"[:MOST_OF_MESSAGE])
+            parents += [number] * (len(made) - len(parents))
+        return [parents, *([row[i] for row in made] for i in range(len(self.outputs)))], errors
+
+    def _plain(self, row):
+        """A row that a function yields, with its outputs by their names."""
+        if hasattr(row, "_asdict"):
+            return row._asdict()
+        if isinstance(row, tuple) and len(row) == len(self.outputs) > 1:
+            return dict(zip(self.outputs.names, row))
+        return row
+
+    def tables(self, table) -> list:
+        """The batches that the function makes of all rows together."""
+        import pyarrow as pa
+
+        returned = self.target(table) if table.num_rows else []
+        batches = []
+        for part in [returned] if isinstance(returned, (pa.Table, pa.RecordBatch)) else returned or ():
+            if isinstance(part, pa.Table):
+                part = part.combine_chunks()
+            elif not isinstance(part, pa.RecordBatch):
+                part = pa.RecordBatch.from_pylist([self._plain(part)], self.outputs)
+            columns = (part.column(field.name).cast(field.type) for field in self.outputs)
+            batches += pa.Table.from_arrays(list(columns), schema=self.outputs).to_batches()
+        return batches
+
     def reply(self, stream: bytes) -> bytes:
         """The stream of outputs for a stream of rows."""
         import pyarrow as pa
 
+        table = pa.ipc.open_stream(stream).read_all()
+        if table.num_rows and inspect.isclass(self.target):
+            self._instantiate()
+        fields = [field.with_nullable(True) for field in self.outputs]
         replies = []
-        schema = self.outputs
-        for batch in pa.ipc.open_stream(stream):
+        if self.adapter == ALL_ROWS:
+            replies = self.tables(table)
+            fields = list(self.outputs)
+        for batch in table.to_batches() if self.adapter == EACH_ROW else ():
             columns, errors = self.compute(batch)
-            fields = [field.with_nullable(True) for field in self.outputs]
             if errors is not None:
                 columns, fields = [*columns, pa.array(errors, pa.string())], [*fields, pa.field("__error", pa.string())]
-            schema = pa.schema(fields)
-            replies.append(pa.record_batch(columns, schema=schema))
+            replies.append(pa.record_batch(columns, schema=pa.schema(fields)))
+        if self.adapter == MANY_ROWS:
+            fields = [pa.field("__parent", pa.int32()), *fields, pa.field("__error", pa.string())]
+            for batch in table.to_batches():
+                columns, errors = self.expand(batch)
+                replies.append(pa.record_batch([pa.array(c, f.type) for c, f in zip([*columns, errors], fields)], schema=pa.schema(fields)))
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema) as writer:
+        with pa.ipc.new_stream(sink, replies[0].schema if replies else pa.schema(fields)) as writer:
             for batch in replies:
                 writer.write_batch(batch)
         return sink.getvalue().to_pybytes()
@@ -281,7 +361,7 @@ idle_lock = threading.Lock()
 
 def run(call: dict, stream: bytes) -> bytes | Fault:
     """Runs a call in a process of its function."""
-    identity = [call.get(name) for name in ("digest", "kind", "entrypoint", "outputs", "initialization", "env")]
+    identity = [call.get(name) for name in ("digest", "kind", "entrypoint", "backend", "adapter", "batch", "outputs", "initialization", "env")]
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     with idle_lock:
         found = next((child for child in reversed(idle) if child.key == key), None)

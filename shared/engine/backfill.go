@@ -37,6 +37,11 @@ type Backfill struct {
 	// Open opens the function of a binding, and returns its parameters as it declares them. It is not
 	// called for columns that an expression computes.
 	Open func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error)
+	// OpenEnvelope opens the function of a virtual column.
+	OpenEnvelope func(context.Context, *computed.Envelope) (function.Caller, error)
+	// Accepts returns an error for a virtual column with a backend that nothing runs. It may be nil when that
+	// is not known.
+	Accepts func(backend string) error
 	// Failed is called for each row that a function failed for, in the order of the rows of a fragment. A
 	// fragment that is computed again after a conflict calls it again. It may be nil.
 	Failed func(RowFailure)
@@ -83,14 +88,18 @@ type Backfilled struct {
 }
 
 // CheckBackfill returns the error that a backfill would end with before it reads any row, and the use of a
-// function that computes the column; nil when an expression does.
+// registered function that computes the column; nil when it is another one.
 func (t *Table) CheckBackfill(ctx context.Context, b Backfill) (use *protocol.FunctionBinding, err error) {
 	err = Do(ctx, t, b.Version, func(ctx context.Context, d *dataset.Dataset) error {
 		column, err := computed.Open(ctx, d, b.Column, b.Where)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case column.Envelope == nil:
+			use = column.Binding
+		case b.Accepts != nil:
+			return b.Accepts(column.Envelope.Backend)
 		}
-		use = column.Binding
 		return nil
 	})
 	return use, err
@@ -160,10 +169,7 @@ func (r *filling) column(ctx context.Context, d *dataset.Dataset) (*computed.Col
 		return c, err
 	}
 	if r.caller == nil {
-		if r.order.Open == nil {
-			return nil, protocol.Errorf(protocol.Unsupported, "column %q is computed by a function, and none can be run here", r.order.Column)
-		}
-		if r.caller, r.params, err = r.order.Open(ctx, c.Binding); err != nil {
+		if err := r.open(ctx, c); err != nil {
 			return nil, err
 		}
 		r.binding = c.Binding.ID
@@ -173,6 +179,20 @@ func (r *filling) column(ctx context.Context, d *dataset.Dataset) (*computed.Col
 	}
 	c.Use(r.caller, r.params)
 	return c, nil
+}
+
+// open opens the function of a column.
+func (r *filling) open(ctx context.Context, c *computed.Column) (err error) {
+	switch {
+	case c.Envelope != nil && r.order.OpenEnvelope != nil:
+		r.params = c.Envelope.Inputs
+		r.caller, err = r.order.OpenEnvelope(ctx, c.Envelope)
+	case c.Envelope == nil && r.order.Open != nil:
+		r.caller, r.params, err = r.order.Open(ctx, c.Binding)
+	default:
+		err = protocol.Errorf(protocol.Unsupported, "column %q is computed by a function, and none can be run here", r.order.Column)
+	}
+	return err
 }
 
 // failed returns what Fill calls for the failures of a fragment.

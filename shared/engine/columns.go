@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
@@ -67,9 +68,10 @@ func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment) (W
 	})
 }
 
-// AddVirtualColumns is AddNullColumns for columns that clients compute from input columns, which
-// the table must have.
-func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, inputs []string) (Written, error) {
+// AddVirtualColumns is AddNullColumns for columns whose functions come along and read input columns, which
+// the table must have. envelopes are files with functions to which the metadata of the columns refers, by
+// their keys in the folder of the table.
+func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, inputs []string, envelopes map[string]string) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, path := range inputs {
 			if _, err := d.Schema().Resolve(path); err != nil {
@@ -78,6 +80,12 @@ func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, in
 		}
 		if err := newNames(d, columns); err != nil {
 			return nil, err
+		}
+		store, root := d.Main()
+		for key, text := range envelopes {
+			if _, err := store.Put(ctx, root+"/"+key, []byte(text), objectstore.Condition{}); err != nil {
+				return nil, err
+			}
 		}
 		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns})
 	})

@@ -15,7 +15,7 @@ import (
 type Spec struct {
 	Name       string
 	Version    string
-	Kind       string // of the artifact: sql_expression, wasm_module, python_callable or python_bundle
+	Kind       string // of the artifact: sql_expression, wasm_module, python_callable, python_bundle or envelope
 	Entrypoint string // within the artifact; "" where its kind needs none
 	Artifact   []byte // the decoded content, which the runtime does not change
 	Digest     string // of the artifact: sha256: and lower-case hexadecimal digits
@@ -27,9 +27,21 @@ type Spec struct {
 	Initialization []byte            // arguments of a function that keeps state: an Arrow IPC stream of one row, or nil
 	Environment    map[string]string // declared variables, with values of secrets among them; never logged
 
+	Shape Shape // of results
+
 	Binding string // names the use, such as a binding of a column; "" outside of one
 	Job     string // the job that the function is called for
 }
+
+// A Shape is how the rows of a result belong to those of the call.
+type Shape int
+
+// These are the shapes. Only functions of the kind [Envelope] have others than EachRow.
+const (
+	EachRow  Shape = iota // one row for each row of the call
+	ManyRows              // any number of rows for each row of the call
+	AllRows               // any number of rows for all rows of the call together
+)
 
 // A Runtime opens functions of one kind. Its methods may be called at once by several goroutines.
 type Runtime interface {
@@ -43,8 +55,9 @@ type Runtimes map[string]Runtime
 
 // A Caller is a function that is ready to be called, by one goroutine at a time.
 type Caller interface {
-	// Call computes one row of outputs for each row of in, whose columns are the parameters in their
-	// order. An error concerns the batch as a whole; rows that failed by themselves are in the result.
+	// Call computes outputs for the rows of in, whose columns are the parameters in their order: one row
+	// for each, unless the function has another shape. An error concerns the batch as a whole; rows that
+	// failed by themselves are in the result.
 	Call(ctx context.Context, in arrow.RecordBatch) (Result, error)
 
 	// Close ends what Open began.
@@ -53,8 +66,14 @@ type Caller interface {
 
 // A Result holds the outputs of a batch of rows.
 type Result struct {
-	Outputs arrow.RecordBatch // a column for each output, a row for each row of the input; the receiver releases it
-	Failed  []Failure         // rows whose outputs are null because the function failed, in ascending order
+	Outputs arrow.RecordBatch // a column for each output; the receiver releases it
+	// Parents are, with the shape ManyRows, the row of the call that each row of Outputs belongs to, from 0
+	// and in ascending order.
+	Parents []int32
+	// Failed are rows of the call that the function failed for, in ascending order: with EachRow their
+	// outputs are null, with ManyRows they have none. With AllRows it is one failure of row 0, which stands
+	// for the call; there are then no outputs.
+	Failed []Failure
 }
 
 // A Failure is the reason why a row has no outputs.

@@ -38,6 +38,9 @@ type Stores struct {
 	Maintain   bool           // has jobs look after tables that are written to; see package maintain
 	Auto       AutoRefresh    // has jobs refresh views whose sources are written to
 	Vendor     vending.Vendor // makes credentials for clients; nil: clients get none
+	// Accepts returns an error for envelopes of functions with a backend that nothing runs; nil: jobs find
+	// that out.
+	Accepts func(backend string) error
 }
 
 // Tables joins the names of tables, the engine that opens them, and the records of their changes.
@@ -50,6 +53,7 @@ type Tables struct {
 	Vendor       vending.Vendor // nil when clients get no credentials
 	Auto         AutoRefresh
 	Records      record.Store // holds the states of jobs about tables
+	Accepts      func(backend string) error
 	Now          func() time.Time
 
 	maintain bool
@@ -72,6 +76,7 @@ func Open(s Stores) Tables {
 		Vendor:       s.Vendor,
 		Auto:         s.Auto,
 		Records:      s.Records,
+		Accepts:      s.Accepts,
 		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
 		followed:     &recent{now: s.Now, times: map[string]time.Time{}},

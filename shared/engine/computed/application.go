@@ -35,20 +35,8 @@ type application struct {
 // newApplication resolves a binding against a version.
 func newApplication(ctx context.Context, d *dataset.Dataset, b *protocol.FunctionBinding) (*application, error) {
 	a := &application{binding: b}
-	for _, in := range b.Inputs {
-		chain, err := d.Schema().Resolve(in.FieldPath)
-		if err != nil {
-			return nil, failure.NoColumn(d.NoColumn(in.FieldPath))
-		}
-		path := &syntax.Column{}
-		for _, f := range chain {
-			path.Path = append(path.Path, syntax.Name{Text: f.Name, Quoted: true})
-		}
-		param, err := plan.Bind(ctx, path, d.ArrowSchema(), time.Time{})
-		if err != nil {
-			return nil, failure.OfExpression("input "+in.FieldPath, err)
-		}
-		a.params = append(a.params, param)
+	if err := a.bind(ctx, d); err != nil {
+		return nil, err
 	}
 	for _, out := range b.Outputs {
 		field, err := protocol.FunctionField{Name: out.ResultField, ArrowType: out.ArrowType, Nullable: out.Nullable}.Field()
@@ -62,6 +50,26 @@ func newApplication(ctx context.Context, d *dataset.Dataset, b *protocol.Functio
 		a.results = append(a.results, field)
 	}
 	return a, nil
+}
+
+// bind resolves what the parameters get.
+func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
+	for _, in := range a.binding.Inputs {
+		chain, err := d.Schema().Resolve(in.FieldPath)
+		if err != nil {
+			return failure.NoColumn(d.NoColumn(in.FieldPath))
+		}
+		path := &syntax.Column{}
+		for _, f := range chain {
+			path.Path = append(path.Path, syntax.Name{Text: f.Name, Quoted: true})
+		}
+		param, err := plan.Bind(ctx, path, d.ArrowSchema(), time.Time{})
+		if err != nil {
+			return failure.OfExpression("input "+in.FieldPath, err)
+		}
+		a.params = append(a.params, param)
+	}
+	return nil
 }
 
 // damaged returns the error for a binding that does not fit its table.

@@ -31,6 +31,7 @@ type Column struct {
 	Definition string                    // digest of the expression, or of the use of the function
 	Inputs     freshness.Inputs          // what the values depend on
 	Binding    *protocol.FunctionBinding // of a function; nil for an expression
+	Envelope   *Envelope                 // the function of a virtual column, which has a binding, too; else nil
 
 	dataset *dataset.Dataset
 	values  evaluator
@@ -61,9 +62,12 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 		return nil, err
 	}
 	c := &Column{dataset: d}
-	if declared.Kind == kindFunction {
+	switch declared.Kind {
+	case kindFunction:
 		err = c.openFunction(ctx, field)
-	} else {
+	case kindVirtual:
+		err = c.openVirtual(ctx, field)
+	default:
 		err = c.openExpression(ctx, declared)
 	}
 	if err != nil {
@@ -116,17 +120,22 @@ func (c *Column) openFunction(ctx context.Context, f *schema.Field) error {
 	}
 	c.Binding, c.values, c.names = b, a, a.columns()
 	c.Name, c.witness, c.Definition = c.names[0], c.names[a.witness()], freshness.Definition(b.ID)
+	return c.readsOf(b)
+}
+
+// readsOf makes what a binding reads the inputs.
+func (c *Column) readsOf(b *protocol.FunctionBinding) error {
 	paths := make([][]string, len(b.Inputs))
 	for i, in := range b.Inputs {
-		chain, err := d.Schema().Resolve(in.FieldPath)
+		chain, err := c.dataset.Schema().Resolve(in.FieldPath)
 		if err != nil {
-			return failure.NoColumn(d.NoColumn(in.FieldPath))
+			return failure.NoColumn(c.dataset.NoColumn(in.FieldPath))
 		}
 		for _, f := range chain {
 			paths[i] = append(paths[i], f.Name)
 		}
 	}
-	c.Inputs = freshness.NewInputs(d.Schema(), paths)
+	c.Inputs = freshness.NewInputs(c.dataset.Schema(), paths)
 	return nil
 }
 

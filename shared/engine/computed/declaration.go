@@ -2,7 +2,8 @@
 // declares the expression, declarations restrict other changes to the table, and a [Column] computes
 // values, fragment by fragment. Which values need that is told by package freshness.
 //
-// A column can also be computed by a registered function, together with others: see bindings.go.
+// A column can also be computed by a registered function, together with others: see bindings.go. One of the
+// Lance Namespace protocol brings its function along: see virtual.go.
 //
 // Source of the keys and the rules: lancedb 0.40, table/computed_columns.rs.
 package computed
@@ -36,11 +37,12 @@ const (
 	ordinalKey    = "computed_column.function.output_ordinal"
 )
 
-// These are the kinds of columns that can be computed here: by an SQL expression over the row, and by a
-// registered function.
+// These are the kinds of columns that can be computed here: by an SQL expression over the row, by a
+// registered function, and by a function that came with the declaration (see virtual.go).
 const (
 	kindSQL      = "sql"
 	kindFunction = "function"
+	kindVirtual  = "virtual"
 )
 
 // A Declaration is the definition of a computed column.
@@ -76,14 +78,14 @@ func find(d *dataset.Dataset, column string) (*Declaration, *schema.Field, error
 	}
 	declared := Of(f)
 	switch {
-	case f.Metadata["virtual_column"] == "true":
-		return nil, nil, protocol.Errorf(protocol.Unsupported, "column %q is computed by function %.80q of %.80q, which cannot be run here", column, f.Metadata["virtual_column.udf_name"], f.Metadata["virtual_column.udf_backend"])
-	case declared == nil:
+	case isVirtual(f) && !f.HoldsBlobs():
+		return &Declaration{Column: column, Kind: kindVirtual}, f, nil
+	case declared == nil && !isVirtual(f):
 		return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q is not a computed column", column)
-	case declared.Kind != kindSQL && declared.Kind != kindFunction:
-		return nil, nil, protocol.Errorf(protocol.Unsupported, "column %q is computed by %.80q, which cannot be run here", column, declared.Kind)
 	case f.HoldsBlobs():
 		return nil, nil, protocol.Errorf(protocol.Unsupported, "column %q holds blobs, which cannot be computed", column)
+	case declared.Kind != kindSQL && declared.Kind != kindFunction:
+		return nil, nil, protocol.Errorf(protocol.Unsupported, "column %q is computed by %.80q, which cannot be run here", column, declared.Kind)
 	}
 	return declared, f, nil
 }

@@ -60,7 +60,11 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 		}
 	}()
 	for first := true; first || w.done < in.NumRows(); first = false {
-		if err := w.compute(ctx, w.done, min(w.done+c.rows, in.NumRows())); err != nil {
+		to := min(w.done+c.rows, in.NumRows())
+		if c.spec.Shape == function.AllRows {
+			to = in.NumRows()
+		}
+		if err := w.compute(ctx, w.done, to); err != nil {
 			return function.Result{}, err
 		}
 	}
@@ -68,7 +72,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 	if err != nil {
 		return function.Result{}, err
 	}
-	return function.Result{Outputs: outputs, Failed: w.failed}, nil
+	return function.Result{Outputs: outputs, Parents: w.parents, Failed: w.failed}, nil
 }
 
 // A work is one batch of the caller's caller, of which the first rows are done.
@@ -77,6 +81,7 @@ type work struct {
 	in      arrow.RecordBatch
 	done    int64
 	batches []arrow.RecordBatch // outputs of the rows that are done
+	parents []int32             // with the shape ManyRows, of the rows of batches
 	failed  []function.Failure
 	replies []*Bytes // of which batches consist
 }
@@ -93,14 +98,17 @@ func (w *work) compute(ctx context.Context, from, to int64) error {
 		for i := range result.Failed {
 			result.Failed[i].Row += int(from)
 		}
+		for _, parent := range result.Parents {
+			w.parents = append(w.parents, parent+int32(from))
+		}
 		w.add(result.Outputs, to, result.Failed...)
 		return nil
 	case !errors.As(err, &fault):
 		return err
 	case fault.Lost || to == from:
 		return w.lost(fault)
-	case to-from == 1:
-		w.add(nulls(w.spec.Outputs), to, function.Failure{Row: int(from), Type: fault.Type, Message: fault.Message})
+	case to-from == 1 || w.spec.Shape == function.AllRows:
+		w.add(w.nothing(), to, function.Failure{Row: int(from), Type: fault.Type, Message: fault.Message})
 		return nil
 	}
 	half := (to - from) / 2
@@ -122,13 +130,17 @@ func (w *work) add(outputs arrow.RecordBatch, done int64, failed ...function.Fai
 	w.batches, w.done, w.failed = append(w.batches, outputs), done, append(w.failed, failed...)
 }
 
-// nulls returns one row without outputs.
-func nulls(outputs []arrow.Field) arrow.RecordBatch {
-	fields, columns := nullable(outputs), make([]arrow.Array, len(outputs))
-	for i, f := range fields {
-		columns[i] = take.Nulls(f.Type, 1)
+// nothing returns the outputs of a row that failed: one row of nulls, or none.
+func (c *caller) nothing() arrow.RecordBatch {
+	rows := 1
+	if c.spec.Shape != function.EachRow {
+		rows = 0
 	}
-	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, 1)
+	fields, columns := nullable(c.spec.Outputs), make([]arrow.Array, len(c.spec.Outputs))
+	for i, f := range fields {
+		columns[i] = take.Nulls(f.Type, rows)
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, int64(rows))
 }
 
 // lost is the error of a fault that concerns the function or the executor, and not rows.
@@ -203,7 +215,8 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 	switch {
 	case err == nil:
 		w.replies = append(w.replies, reply)
-		return decode(ctx, reply.Data, w.spec.Outputs, rows, w.executor.PayloadBytes)
+		want := wanted{outputs: w.spec.Outputs, shape: w.spec.Shape, rows: rows, limit: w.executor.PayloadBytes}
+		return want.decode(ctx, reply.Data)
 	case ctx.Err() != nil:
 		return function.Result{}, ctx.Err()
 	case limited.Err() != nil && !lasts(err):

@@ -21,6 +21,7 @@ type Config struct {
 
 	Python   string   // the version whose functions it runs, such as 3.12; empty: functions of the kind executor only
 	Packages []string // patterns of the packages that it has; one with a comparison is for whole requirements
+	Backends []string // patterns of the backends of envelopes that it runs
 	GPU      bool     // it runs functions that need one
 
 	Concurrency  int           // most calls at once, of one process of the service
@@ -110,6 +111,8 @@ func (c *Config) set(option, value string, mostPayload int64) (err error) {
 		}
 	case "packages":
 		c.Packages, err = parsePatterns(value)
+	case "backends":
+		c.Backends, err = parsePatterns(value)
 	case "gpu":
 		if c.GPU = true; value != "" {
 			err = errors.New("takes no value")
@@ -133,7 +136,7 @@ func (c *Config) set(option, value string, mostPayload int64) (err error) {
 			err = errors.New("must be file: and an absolute path, or secret: and the id of a secret")
 		}
 	default:
-		err = errors.New("is unknown; there are python, packages, gpu, concurrency, timeout, payload and key")
+		err = errors.New("is unknown; there are python, packages, backends, gpu, concurrency, timeout, payload and key")
 	}
 	return err
 }

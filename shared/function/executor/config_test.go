@@ -10,12 +10,12 @@ import (
 
 func TestParse(t *testing.T) {
 	const arn = "arn:aws:lambda:eu-central-1:123456789012:function:run:live"
-	got, err := Parse("a=exec:/bin/run, b=https://x.example/p python=3.12  packages=numpy|Torch* gpu concurrency=8 timeout=90s payload=4MiB key=secret:ops$key," +
+	got, err := Parse("a=exec:/bin/run, b=https://x.example/p python=3.12  packages=numpy|Torch* backends=Docker*|cloudpickle gpu concurrency=8 timeout=90s payload=4MiB key=secret:ops$key," +
 		"c=lambda:" + arn + " payload=1KiB,d=http://127.0.0.1:9 key=file:/k")
 	want := []Config{
 		{Name: "a", Address: "exec:/bin/run", Concurrency: 4, Timeout: time.Minute, PayloadBytes: 16 << 20},
 		{
-			Name: "b", Address: "https://x.example/p", Python: "3.12", Packages: []string{"numpy", "Torch*"}, GPU: true,
+			Name: "b", Address: "https://x.example/p", Python: "3.12", Packages: []string{"numpy", "Torch*"}, Backends: []string{"Docker*", "cloudpickle"}, GPU: true,
 			Concurrency: 8, Timeout: 90 * time.Second, PayloadBytes: 4 << 20, Key: "secret:ops$key",
 		},
 		{Name: "c", Address: "lambda:" + arn, Concurrency: 4, Timeout: time.Minute, PayloadBytes: 1 << 10},
@@ -52,6 +52,7 @@ func TestTextsThatAreNoExecutors(t *testing.T) {
 		"a=exec:/x gpu=yes":                        "no value",
 		"a=exec:/x packages=":                      "pattern",
 		"a=exec:/x packages=[":                     "pattern",
+		"a=exec:/x backends=":                      "pattern",
 		"a=exec:/x concurrency=0":                  "1 to",
 		"a=exec:/x timeout=1h":                     "15m",
 		"a=exec:/x payload=1":                      "1KiB",
@@ -107,7 +108,7 @@ func TestExecutorsAreChosenByWhatTheyAccept(t *testing.T) {
 		`{"kind":"wasm"}`:                                                                                                  `runtime "wasm"`,
 		`[]`:                                                                                                               "cannot be read",
 	} {
-		e, err := set.find([]byte(runtime))
+		e, _, err := set.find([]byte(runtime))
 		got := ""
 		if err == nil {
 			got = e.Name

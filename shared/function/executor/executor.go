@@ -38,7 +38,9 @@ type Call struct {
 	Format         int               `json:"tiltyard"` // 1
 	Function       string            `json:"function"`
 	Version        string            `json:"version"`
-	Kind           string            `json:"kind"` // of the artifact
+	Kind           string            `json:"kind"`              // of the artifact
+	Backend        string            `json:"backend,omitempty"` // of an envelope: what can load it
+	Batch          bool              `json:"batch,omitempty"`   // an envelope's function takes several rows at once
 	Entrypoint     string            `json:"entrypoint,omitempty"`
 	Digest         string            `json:"digest"`
 	Artifact       []byte            `json:"artifact"`
@@ -56,6 +58,13 @@ type Call struct {
 type Adapter struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
+}
+
+// adapters are by the shapes of functions.
+var adapters = map[function.Shape]Adapter{
+	function.EachRow:  {"scalar_to_arrow_batch", 1},
+	function.ManyRows: {"row_to_arrow_rows", 1},
+	function.AllRows:  {"table_to_arrow_rows", 1},
 }
 
 // A Fault is the failure of a call as a whole. Its text may hold values of secrets until the caller of
@@ -152,7 +161,7 @@ const maxArtifactBytes = 1 << 20
 // Open chooses the executor for a function. It does not call it; a batch of no rows does, and shows
 // whether the executor can load the function.
 func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, error) {
-	e, err := s.find(spec.Runtime)
+	e, d, err := s.find(spec.Runtime)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +178,7 @@ func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, erro
 		schema: arrow.NewSchema(spec.Inputs, nil), conceal: concealer(spec.Environment),
 		call: Call{
 			Format: 1, Function: spec.Name, Version: spec.Version, Kind: spec.Kind, Entrypoint: spec.Entrypoint, Digest: spec.Digest,
-			Artifact: spec.Artifact, Adapter: Adapter{Kind: "scalar_to_arrow_batch", Version: 1}, Outputs: outputs,
+			Backend: d.Backend, Batch: d.Batch, Artifact: spec.Artifact, Adapter: adapters[spec.Shape], Outputs: outputs,
 			Initialization: spec.Initialization, Environment: spec.Environment, Binding: spec.Binding, Job: spec.Job,
 		},
 	}, nil

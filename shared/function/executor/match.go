@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tiltyard/shared/function"
 	"tiltyard/shared/protocol"
 )
 
@@ -15,6 +16,8 @@ import (
 type declaration struct {
 	Kind        string `json:"kind"`
 	Executor    string `json:"executor"` // of the kind executor
+	Backend     string `json:"backend"`  // of the kind envelope
+	Batch       bool   `json:"batch"`    // of the kind envelope
 	Python      string `json:"python_version"`
 	GPU         bool   `json:"gpu"`
 	Environment struct {
@@ -23,26 +26,45 @@ type declaration struct {
 }
 
 // Kinds are the kinds of runtimes that executors are.
-func Kinds() []string { return []string{"python", "python_v2", "executor"} }
+func Kinds() []string { return []string{"python", "python_v2", "executor", function.Envelope} }
 
 // find returns the configuration of the executor for a declared runtime.
-func (s *Set) find(runtime []byte) (*executor, error) {
-	var d declaration
+func (s *Set) find(runtime []byte) (e *executor, d declaration, err error) {
 	if err := json.Unmarshal(runtime, &d); err != nil {
-		return nil, refused("the runtime of the function cannot be read", "it must be a JSON object with the fields that its kind has", err)
+		return nil, d, refused("the runtime of the function cannot be read", "it must be a JSON object with the fields that its kind has", err)
 	}
 	switch d.Kind {
 	case "python", "python_v2":
-		return s.accepting(d)
+		e, err = s.accepting(d)
+		return e, d, err
+	case function.Envelope:
+		e, err = s.loading(d.Backend)
+		return e, d, err
 	case "executor":
 		for _, e := range s.executors {
 			if e.Name == d.Executor {
-				return e, nil
+				return e, d, nil
 			}
 		}
-		return nil, refused(fmt.Sprintf("there is no executor %.80q", d.Executor), s.offer(), nil)
+		return nil, d, refused(fmt.Sprintf("there is no executor %.80q", d.Executor), s.offer(), nil)
 	}
-	return nil, refused(fmt.Sprintf("executors run no functions of the runtime %.80q", d.Kind), "there are python, python_v2 and executor", nil)
+	return nil, d, refused(fmt.Sprintf("executors run no functions of the runtime %.80q", d.Kind), "there are python, python_v2, executor and envelope", nil)
+}
+
+// Accepts returns an error unless an executor runs envelopes of a backend.
+func (s *Set) Accepts(backend string) error {
+	_, err := s.loading(backend)
+	return err
+}
+
+// loading returns the first executor that runs envelopes of a backend.
+func (s *Set) loading(backend string) (*executor, error) {
+	for _, e := range s.executors {
+		if slices.ContainsFunc(e.Backends, func(p string) bool { fits, err := path.Match(p, backend); return err == nil && fits }) {
+			return e, nil
+		}
+	}
+	return nil, function.NoBackend(backend)
 }
 
 // accepting returns the first executor that accepts a function of Python.

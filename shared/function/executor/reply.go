@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,14 +22,25 @@ import (
 // errorColumn is the column of a reply that marks rows that failed.
 const errorColumn = "__error"
 
-// decode reads the reply to a call with a number of rows. What does not fit is a *Fault.
-func decode(ctx context.Context, reply []byte, outputs []arrow.Field, rows int64, limit int64) (function.Result, error) {
+// parentColumn is the first column of a reply to a function with the shape ManyRows.
+const parentColumn = "__parent"
+
+// A wanted is what fits a call.
+type wanted struct {
+	outputs []arrow.Field
+	shape   function.Shape
+	rows    int64 // of the call
+	limit   int64 // bytes of the reply
+}
+
+// decode reads the reply to a call. What does not fit is a *Fault.
+func (w wanted) decode(ctx context.Context, reply []byte) (function.Result, error) {
 	var none function.Result
-	r, err := arrowipc.NewReader(ctx, bytes.NewReader(reply), arrowipc.Limits{MaxMessageBytes: limit, MaxDecodedBytes: 4 * limit, MaxColumns: len(outputs) + 1})
+	r, err := arrowipc.NewReader(ctx, bytes.NewReader(reply), arrowipc.Limits{MaxMessageBytes: w.limit, MaxDecodedBytes: 4 * w.limit, MaxColumns: len(w.outputs) + 2})
 	if err != nil {
 		return none, malformedStream(err)
 	}
-	marks, err := checkSchema(r.Schema(), outputs)
+	marks, err := w.checkSchema(r.Schema())
 	if err != nil {
 		return none, err
 	}
@@ -42,8 +54,8 @@ func decode(ctx context.Context, reply []byte, outputs []arrow.Field, rows int64
 		if err != nil {
 			return none, malformedStream(err)
 		}
-		if total += batch.NumRows(); total > rows {
-			return none, malformed("the reply has more than the %d rows of the call", rows)
+		if total += batch.NumRows(); total > w.most() {
+			return none, malformed("the reply has more than the %d rows of the call", w.most())
 		}
 		if batch.NumRows() > 0 {
 			batches = append(batches, batch)
@@ -52,10 +64,20 @@ func decode(ctx context.Context, reply []byte, outputs []arrow.Field, rows int64
 	switch {
 	case !r.Ended():
 		return none, malformed("the reply has no end marker")
-	case total != rows:
-		return none, malformed("the reply has %d rows; the call has %d", total, rows)
+	case w.shape == function.EachRow && total != w.rows:
+		return none, malformed("the reply has %d rows; the call has %d", total, w.rows)
+	case w.shape == function.EachRow:
+		return assemble(ctx, batches, w.outputs, marks)
 	}
-	return assemble(ctx, batches, outputs, marks)
+	return w.gather(ctx, batches, marks)
+}
+
+// most returns how many rows a reply may have.
+func (w wanted) most() int64 {
+	if w.shape == function.EachRow {
+		return w.rows
+	}
+	return math.MaxInt32
 }
 
 func malformed(format string, args ...any) *Fault {
@@ -76,18 +98,24 @@ func malformedStream(err error) error {
 
 // checkSchema compares the columns of a reply with the outputs. Names and types must agree; marks is
 // true when the column of errors follows.
-func checkSchema(s *arrow.Schema, outputs []arrow.Field) (marks bool, err error) {
+func (w wanted) checkSchema(s *arrow.Schema) (marks bool, err error) {
 	fields := s.Fields()
-	if n := len(outputs); len(fields) == n+1 && fields[n].Name == errorColumn {
+	if w.shape == function.ManyRows {
+		if len(fields) == 0 || fields[0].Name != parentColumn || fields[0].Type.ID() != arrow.INT32 {
+			return false, malformed("the reply does not begin with the column %s of int32", parentColumn)
+		}
+		fields = fields[1:]
+	}
+	if n := len(w.outputs); len(fields) == n+1 && fields[n].Name == errorColumn && w.shape != function.AllRows {
 		if fields[n].Type.ID() != arrow.STRING {
 			return false, malformed("column %s is %v; it must be utf8", errorColumn, fields[n].Type)
 		}
 		fields, marks = fields[:n], true
 	}
-	if len(fields) != len(outputs) {
-		return false, malformed("the reply has %d outputs; the function has %d", len(fields), len(outputs))
+	if len(fields) != len(w.outputs) {
+		return false, malformed("the reply has %d outputs; the function has %d", len(fields), len(w.outputs))
 	}
-	for i, want := range outputs {
+	for i, want := range w.outputs {
 		if got := fields[i]; got.Name != want.Name || !arrow.TypeEqual(got.Type, storage(want.Type)) {
 			return false, malformed("output %d of the reply is %.80q of %v; the function has %.80q of %v", i, got.Name, got.Type, want.Name, want.Type)
 		}
@@ -115,11 +143,7 @@ func assemble(ctx context.Context, batches []arrow.RecordBatch, outputs []arrow.
 		for i := range int(batch.NumRows()) {
 			failed := errs != nil && errs.IsValid(i)
 			if failed {
-				kind, message, found := strings.Cut(errs.Value(i), ": ")
-				if !found {
-					kind, message = "Error", errs.Value(i)
-				}
-				result.Failed = append(result.Failed, function.Failure{Row: row, Type: kind, Message: message})
+				result.Failed = append(result.Failed, failureOf(row, errs.Value(i)))
 			}
 			for n, output := range outputs {
 				isNull := batch.Column(n).IsNull(i)
@@ -136,6 +160,15 @@ func assemble(ctx context.Context, batches []arrow.RecordBatch, outputs []arrow.
 	var err error
 	result.Outputs, err = join(ctx, batches, outputs)
 	return result, err
+}
+
+// failureOf reads a value of the column of errors.
+func failureOf(row int, text string) function.Failure {
+	kind, message, found := strings.Cut(text, ": ")
+	if !found {
+		kind, message = "Error", text
+	}
+	return function.Failure{Row: row, Type: kind, Message: message}
 }
 
 // nullable returns the fields of results: rows may have failed.

@@ -38,7 +38,7 @@ var mayImport = map[string]string{
 	"shared/catalog":            "memory auth catalog lance/manifest objectstore protocol sealing",
 	"shared/engine":             "memory engine fulltext =function take index lance objectstore protocol sortkey sql vector",
 	"shared/view":               "memory engine function/splitting lance protocol sql take view",
-	"shared/function":           "",
+	"shared/function":           "protocol",
 	"shared/function/splitting": "fulltext",
 	"shared/function/builtin":   "arrowipc =function function/splitting memory protocol",
 	"shared/function/wasm":      "arrowipc =function function/wasm/frame memory protocol take",

@@ -22,7 +22,9 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 		TaskSize: int64(number(req.TaskSize)), CheckpointSize: int64(number(req.CheckpointSize)),
 	}
 	use, err := tables.Read(ctx, s.tables, req.ID, order.Branch, func(ctx context.Context, t *engine.Table) (*protocol.FunctionBinding, error) {
-		return t.CheckBackfill(ctx, order.Work())
+		work := order.Work()
+		work.Accepts = s.tables.Accepts
+		return t.CheckBackfill(ctx, work)
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package schema
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
 )
@@ -54,16 +57,22 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 	}, nil
 }
 
-// addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps
-// the function that the request names, so that a client that can run the function can fill the
-// rows.
+// addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps the
+// function that the request brings, so that a backfill, or a client that runs it itself, can fill the rows.
 func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine.Table) (engine.Written, error), error) {
 	var fields []arrow.Field
 	var inputs []string
+	envelopes := map[string]string{}
 	for _, c := range columns {
-		inputs = append(inputs, c.VirtualColumn.InputColumns...)
-		for _, out := range c.VirtualColumn.Outputs {
-			metadata, err := virtualMetadata(c.VirtualColumn, out)
+		v := *c.VirtualColumn
+		inputs = append(inputs, v.InputColumns...)
+		if len(v.UDF) > maxInline {
+			sum := sha256.Sum256([]byte(v.UDF))
+			key := computed.EnvelopeFolder + hex.EncodeToString(sum[:])
+			envelopes[key], v.UDF = v.UDF, key
+		}
+		for _, out := range v.Outputs {
+			metadata, err := virtualMetadata(&v, out)
 			if err != nil {
 				return nil, err
 			}
@@ -72,9 +81,13 @@ func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine
 	}
 	added := arrow.NewSchema(fields, nil)
 	return func(t *engine.Table) (engine.Written, error) {
-		return t.AddVirtualColumns(ctx, added, inputs)
+		return t.AddVirtualColumns(ctx, added, inputs, envelopes)
 	}, nil
 }
+
+// maxInline is how many bytes of a function are kept in the metadata of the schema, which is read whenever
+// the table is opened.
+const maxInline = 64 << 10
 
 // virtualMetadata is the metadata of an output's field. The client's own keys come first, so that
 // they cannot replace those of the function.

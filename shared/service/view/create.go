@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -106,7 +107,7 @@ func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterialized
 	if u := req.UDTF; u != nil {
 		kept := *u
 		if len(u.UDTF) > maxInline {
-			kept.UDTF = "_udfs/" + u.SHA
+			kept.UDTF = computed.EnvelopeFolder + u.SHA
 			if _, err := location.Store.Put(ctx, location.Prefix+"/"+kept.UDTF, []byte(u.UDTF), objectstore.Condition{}); err != nil {
 				return nil, nil, err
 			}

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/function"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
@@ -119,6 +120,13 @@ func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engin
 			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", f.order.Column)
 		}
 		return f.functions.Open(ctx, b, f.run.ID())
+	}
+	work.OpenEnvelope = func(ctx context.Context, e *computed.Envelope) (function.Caller, error) {
+		spec, err := e.Spec(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return f.functions.OpenEnvelope(ctx, spec, f.run.ID())
 	}
 	work.Failed, work.Save = failures.add, failures.save
 	work.Reached = func(ctx context.Context, at engine.BackfillState) error {

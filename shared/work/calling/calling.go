@@ -131,6 +131,28 @@ func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job st
 	return &masked{caller, values}, spec.Inputs, nil
 }
 
+// OpenEnvelope opens a function that came in an envelope, for a job, and calls it with no rows: nothing has
+// proved before that it can be loaded.
+func (d Directory) OpenEnvelope(ctx context.Context, spec function.Spec, job string) (function.Caller, error) {
+	runtime := d.Runtimes[function.Envelope]
+	if runtime == nil {
+		var declared function.EnvelopeRuntime
+		if err := json.Unmarshal(spec.Runtime, &declared); err != nil {
+			return nil, err
+		}
+		return nil, function.NoBackend(declared.Backend)
+	}
+	spec.Job = job
+	caller, err := runtime.Open(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := callNothing(ctx, caller, spec); err != nil {
+		return nil, errors.Join(err, caller.Close())
+	}
+	return caller, nil
+}
+
 // secrets puts the values of secrets into an environment, and returns them, the longest first. It leaves out
 // a secret whose error refuse makes nil.
 func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBinding, environment map[string]string, refuse func(error) error) ([]string, error) {

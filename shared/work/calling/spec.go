@@ -67,6 +67,11 @@ func prove(ctx context.Context, runtime function.Runtime, spec function.Spec) (e
 			err = closed
 		}
 	}()
+	return callNothing(ctx, caller, spec)
+}
+
+// callNothing calls a function with no rows, which shows whether it can be loaded.
+func callNothing(ctx context.Context, caller function.Caller, spec function.Spec) error {
 	columns := make([]arrow.Array, len(spec.Inputs))
 	for i, f := range spec.Inputs {
 		builder := array.NewBuilder(arrowmemory.DefaultAllocator, f.Type)

@@ -1,0 +1,170 @@
+package computed
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/function"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A virtual column, of the Lance Namespace protocol, brings its function along: the metadata of the field
+// has an envelope, which an executor unpacks, and the names of the columns that the function reads. Such a
+// column can be written by clients, too, which run the function themselves.
+//
+// Columns with the same function and inputs are the members of one result, which their metadata names; one
+// call computes all of them.
+
+// Keys of the metadata of the field of a virtual column.
+const (
+	virtualKey   = "virtual_column" // "true"
+	udfKey       = "virtual_column.udf"
+	udfNameKey   = "virtual_column.udf_name"
+	udfVersion   = "virtual_column.udf_version"
+	udfBackend   = "virtual_column.udf_backend"
+	udfInputsKey = "virtual_column.udf_inputs"
+	memberKey    = "virtual_column.struct_field"
+)
+
+// EnvelopeFolder is where a table keeps envelopes that are too large for its metadata, by the SHA-256 of
+// their text; the metadata has the key of the file.
+const EnvelopeFolder = "_udfs/"
+
+// maxEnvelopeBytes bounds an envelope that is read.
+const maxEnvelopeBytes = 16 << 20
+
+// isVirtual reports whether a function that came with the declaration computes a column.
+func isVirtual(f *schema.Field) bool { return f.Metadata[virtualKey] == "true" }
+
+// An Envelope is the function of a virtual column.
+type Envelope struct {
+	Name, Version, Backend string
+	Inputs, Outputs        []arrow.Field
+
+	text  string // in base64, or the key of a file that has that
+	store objectstore.Store
+	root  string // of the table
+}
+
+// openVirtual resolves the function of a virtual column.
+func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
+	d := c.dataset
+	var inputs []string
+	if err := json.Unmarshal([]byte(f.Metadata[udfInputsKey]), &inputs); err != nil {
+		return protocol.Errorf(protocol.InvalidTableState, "the metadata %s of column %q is no JSON array of columns; drop the column and declare it again", udfInputsKey, f.Name)
+	}
+	b := &protocol.FunctionBinding{ID: virtualID(f), Function: protocol.FunctionReference{Name: f.Metadata[udfNameKey], Version: f.Metadata[udfVersion]}}
+	for _, path := range inputs {
+		b.Inputs = append(b.Inputs, protocol.InputBinding{Parameter: path, FieldPath: path})
+	}
+	a := &application{binding: b}
+	if err := a.bind(ctx, d); err != nil {
+		return err
+	}
+	c.Envelope = &Envelope{Name: b.Function.Name, Version: b.Function.Version, Backend: f.Metadata[udfBackend], text: f.Metadata[udfKey]}
+	c.Envelope.store, c.Envelope.root = d.Main()
+	for i, param := range a.params {
+		c.Envelope.Inputs = append(c.Envelope.Inputs, arrow.Field{Name: inputs[i], Type: param.Type(), Nullable: true})
+	}
+	for i, other := range d.Schema().Fields {
+		if !isVirtual(other) || other.HoldsBlobs() || virtualID(other) != b.ID || other != f && other.Metadata[memberKey] == "" {
+			continue
+		}
+		member := other.Metadata[memberKey]
+		if member == "" {
+			member = "result"
+		}
+		b.Outputs = append(b.Outputs, protocol.OutputMapping{ResultField: member, OutputName: other.Name, Nullable: true})
+		a.results = append(a.results, arrow.Field{Name: member, Type: storedAs(d.ArrowSchema().Field(i).Type), Nullable: true})
+	}
+	c.Envelope.Outputs = a.results
+	c.Binding, c.values, c.names = b, a, a.columns()
+	c.Name, c.witness, c.Definition = c.names[0], f.Name, freshness.Definition(b.ID)
+	return c.readsOf(b)
+}
+
+// virtualID names the function of a virtual column with its inputs.
+func virtualID(f *schema.Field) string {
+	h := sha256.New()
+	for _, key := range []string{udfKey, udfNameKey, udfVersion, udfBackend, udfInputsKey} {
+		fmt.Fprintf(h, "%d:%s", len(f.Metadata[key]), f.Metadata[key])
+	}
+	return "virtual_" + hex.EncodeToString(h.Sum(nil))
+}
+
+// storedAs returns the type that the values of an extension type are stored in.
+func storedAs(t arrow.DataType) arrow.DataType {
+	if e, ok := t.(arrow.ExtensionType); ok {
+		return e.StorageType()
+	}
+	return t
+}
+
+// Spec reads the function and returns it as runtimes take it.
+func (e *Envelope) Spec(ctx context.Context) (function.Spec, error) {
+	content, err := ReadEnvelope(ctx, e.store, e.root, e.text)
+	if err != nil {
+		return function.Spec{}, fmt.Errorf("function %.80s: %w", e.Name, err)
+	}
+	runtime, err := json.Marshal(function.EnvelopeRuntime{Kind: function.Envelope, Backend: e.Backend})
+	sum := sha256.Sum256(content)
+	return function.Spec{
+		Name: e.Name, Version: e.Version, Kind: function.Envelope, Artifact: content, Digest: "sha256:" + hex.EncodeToString(sum[:]),
+		Runtime: runtime, Inputs: e.Inputs, Outputs: e.Outputs,
+	}, err
+}
+
+// ReadEnvelope returns the bytes of an envelope. text has them in base64, or is the key of a file of the
+// table at root that does. The memory belongs to the share of the context.
+func ReadEnvelope(ctx context.Context, store objectstore.Store, root, text string) ([]byte, error) {
+	if digest, ok := strings.CutPrefix(text, EnvelopeFolder); ok {
+		if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
+			return nil, protocol.Errorf(protocol.InvalidTableState, "its file has the name %.80q, which is no SHA-256; declare it again", digest)
+		}
+		file, err := readEnvelopeFile(ctx, store, root+"/"+text)
+		if err != nil {
+			return nil, err
+		}
+		if sum := sha256.Sum256(file); hex.EncodeToString(sum[:]) != digest {
+			return nil, protocol.Errorf(protocol.InvalidTableState, "the file %s of its table has another SHA-256; declare it again", text)
+		}
+		text = string(file)
+	}
+	if _, err := memory.Take(ctx, int64(len(text))); err != nil {
+		return nil, err
+	}
+	content, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.InvalidInput, "its envelope is not base64: %w", err)
+	}
+	return content, nil
+}
+
+func readEnvelopeFile(ctx context.Context, store objectstore.Store, key string) ([]byte, error) {
+	_, info, err := store.GetRanges(ctx, key)
+	switch {
+	case errors.Is(err, objectstore.ErrNotExist):
+		return nil, protocol.Errorf(protocol.InvalidTableState, "its file is gone; declare it again")
+	case err != nil:
+		return nil, err
+	case info.Size > maxEnvelopeBytes:
+		return nil, protocol.Errorf(protocol.InvalidTableState, "its file has %d bytes; at most %d are read", info.Size, maxEnvelopeBytes)
+	}
+	if _, err := memory.Take(ctx, 2*info.Size); err != nil { // as bytes and as text
+		return nil, err
+	}
+	data, _, err := store.Get(ctx, key)
+	return data, err
+}

@@ -1,0 +1,35 @@
+package function
+
+import (
+	"fmt"
+
+	"tiltyard/shared/protocol"
+)
+
+// Envelope is the kind of the runtime, and of the artifact, of functions that came as a client made them:
+// only what made an envelope knows its form. The runtime is the JSON of an [EnvelopeRuntime].
+const Envelope = "envelope"
+
+// An EnvelopeRuntime is what an envelope needs to run.
+type EnvelopeRuntime struct {
+	Kind    string `json:"kind"`            // Envelope
+	Backend string `json:"backend"`         // what can load it, as its client calls that
+	Batch   bool   `json:"batch,omitempty"` // it takes several rows at once
+}
+
+// Accepts returns an error unless one of the runtimes runs envelopes of a backend.
+func (r Runtimes) Accepts(backend string) error {
+	if runtime, ok := r[Envelope].(interface{ Accepts(backend string) error }); ok {
+		return runtime.Accepts(backend)
+	}
+	return NoBackend(backend)
+}
+
+// NoBackend is the error for an envelope that nothing here runs.
+func NoBackend(backend string) error {
+	return &protocol.Error{
+		Code:    protocol.Unsupported,
+		Message: fmt.Sprintf("no executor of this deployment runs functions of the backend %.80q", backend),
+		Detail:  "its operator configures one that does: TILTYARD_EXECUTOR with the option backends",
+	}
+}
