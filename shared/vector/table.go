@@ -70,6 +70,9 @@ func (t *Table) Vectors() []float32 {
 // for each vector; nil is none. Of equal distances the smaller number is nearer. A row whose
 // distances are NaN has number 0.
 func (t *Table) Nearest(rows, bias []float32, numbers []uint32, distances []float32) {
+	if len(numbers) == 0 { // kernels need a row
+		return
+	}
 	offsets := t.offsets
 	if bias != nil {
 		half := float32(1)

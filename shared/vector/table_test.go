@@ -146,3 +146,15 @@ func TestATableReturnsItsVectors(t *testing.T) {
 		}
 	}
 }
+
+// A batch may have no vectors, as when all of them are NULL.
+func TestTheNearestOfNoRows(t *testing.T) {
+	for _, metric := range []Metric{L2, Dot} {
+		table := NewTable(metric, []float32{1, 2, 3, 4}, 4)
+		guard := []float32{7, 7}
+		table.Nearest(nil, nil, nil, guard[:0])
+		if guard[0] != 7 || guard[1] != 7 {
+			t.Errorf("the distances of no rows are %v", guard)
+		}
+	}
+}
