@@ -24,8 +24,7 @@ import (
 
 // A direct is the store of an instance without the client of S3.
 type direct struct {
-	world    *world
-	instance *instance
+	ask func(context.Context, *sent) verdict
 }
 
 // errServer is an answer of 500 or 503.
@@ -39,7 +38,7 @@ const readAttempts = 4
 func (d *direct) send(ctx context.Context, method, key, query string, header http.Header, body []byte) (answer, error) {
 	s := &sent{method: method, url: &url.URL{Path: "/bucket/" + key, RawQuery: query}, header: header, body: body}
 	for attempt := 1; ; attempt++ {
-		v := d.world.ask(ctx, d.instance, s)
+		v := d.ask(ctx, s)
 		again := attempt < readAttempts && ctx.Err() == nil
 		switch {
 		case v.err == nil && v.answer.status < 300:
@@ -180,9 +179,8 @@ func (u *upload) Abort() error { return nil }
 
 // records are those of an instance without the client of DynamoDB.
 type records struct {
-	world    *world
-	instance *instance
-	now      func() time.Time
+	ask func(context.Context, *sent) verdict
+	now func() time.Time
 }
 
 func (r *records) send(ctx context.Context, operation string, in tableRequest) (map[string]json.RawMessage, error) {
@@ -192,7 +190,7 @@ func (r *records) send(ctx context.Context, operation string, in tableRequest) (
 	}
 	s := &sent{method: http.MethodPost, url: &url.URL{}, header: http.Header{"X-Amz-Target": {"DynamoDB." + operation}}, body: body}
 	for attempt := 1; ; attempt++ {
-		v := r.world.ask(ctx, r.instance, s)
+		v := r.ask(ctx, s)
 		switch {
 		case v.err == nil && v.answer.status < 300:
 			var out map[string]json.RawMessage

@@ -30,6 +30,11 @@
 // and a batch makes all of its versions or none. Second, when the faults are over, a fresh
 // instance must be able to do everything, without help from an operator.
 //
+// Work in jobs (workers_test.go) is checked in another way: a witness looks at each version of a table
+// in the moment in which it becomes one. Indices find what a scan finds (indices_test.go). In the end
+// each job has told the truth: it has made its commit once, or none, and maintenance finds all files that
+// no version needs.
+//
 // The models allow the outcomes that a store cannot exclude, with the reason: a put that no
 // process waits for any more may be carried out late, where a name or a version was deleted
 // (orphans that a sweep removes; versions that no client was told of), and the first batch

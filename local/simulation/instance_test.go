@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"bytes"
 	"context"
+	cryptorand "crypto/rand"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/idempotency"
+	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/s3store"
 	"tiltyard/shared/record"
@@ -60,8 +62,9 @@ func (w *world) start(name string, skew time.Duration) *instance {
 		_, clock := w.now()
 		return clock.Add(skew)
 	}
-	var objects objectstore.Store = &direct{w, i}
-	var items record.Store = &records{w, i, now}
+	ask := func(ctx context.Context, s *sent) verdict { return w.ask(ctx, i, s) }
+	var objects objectstore.Store = &direct{ask}
+	var items record.Store = &records{ask, now}
 	if w.wired {
 		objects, items = w.connect(i, now)
 	}
@@ -82,9 +85,20 @@ func (w *world) start(name string, skew time.Duration) *instance {
 	}
 	w.bugs.options(&options)
 	mux := http.NewServeMux()
-	mux.Handle("/", httpapi.Handler(all.Routes(stores, arrowipc.Limits{}), options))
+	worker := &job.Worker{
+		Starter: *job.NewStarter(transaction.Open(w.bugs.records(items), now), outbox{i}), Kinds: map[string]job.Kind{countKind: counting(i)},
+		Name: cryptorand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
+	}
+	if w.works {
+		stores.Queue = outbox{i}
+		services := workers(w, stores)
+		mux.Handle("/", httpapi.Handler(services.Routes, options))
+		worker = services.Worker
+	} else {
+		mux.Handle("/", httpapi.Handler(all.Routes(stores, arrowipc.Limits{}), options))
+	}
 	mux.Handle(sweepPath, sweeper{catalog.Open(roots, now)})
-	mux.Handle("/jobs/", jobHandler(i, transaction.Open(w.bugs.records(items), now), now))
+	mux.Handle("/jobs/", jobHandler(i, worker, now))
 	i.handler = w.bugs.handler(mux)
 	w.mu.Lock()
 	defer w.mu.Unlock()

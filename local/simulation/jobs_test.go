@@ -2,11 +2,9 @@ package simulation_test
 
 import (
 	"context"
-	cryptorand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -351,11 +349,7 @@ func (outbox) Extend(context.Context, job.Delivery, time.Duration) error { retur
 func (outbox) Done(context.Context, job.Delivery) error { return nil }
 
 // jobHandler serves what workers ask for.
-func jobHandler(i *instance, transactions *transaction.Store, now func() time.Time) http.Handler {
-	worker := &job.Worker{
-		Starter: *job.NewStarter(transactions, outbox{i}), Name: cryptorand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Kinds: map[string]job.Kind{countKind: counting(i)},
-	}
+func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(beginPath, func(w http.ResponseWriter, r *http.Request) {
 		var p poison

@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
 	"flag"
@@ -16,6 +17,9 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/work/maintain"
 )
 
 var (
@@ -56,6 +60,11 @@ type domain struct {
 	setup  func(c *client)     // makes what the operations are about, in a calm world
 	draw   func(c *client) *op // the next operation of a client
 	finale func(c *client)     // does everything once more
+
+	// Domains of work in jobs have workers, and a witness of what these make; see workers_test.go.
+	works  bool
+	upkeep func(c *client) // what is done long after the finale, when files are old
+	look   func(o *witness) func(ctx context.Context, t *engine.Table, d *dataset.Dataset) (wrong string)
 }
 
 var domains = []domain{names, rows, versions, refs, transactions, jobs}
@@ -82,6 +91,7 @@ type result struct {
 	failure string
 	steps   int64
 	settled int64 // when nothing was on its way any more
+	counts  map[string]int
 }
 
 // simulate runs the history of a seed.
@@ -91,10 +101,13 @@ func simulate(t *testing.T, seed uint64, about []domain, planted bug) (r result)
 		if planted.odds != nil {
 			planted.odds(&w.odds)
 		}
+		if w.works = about[0].works; w.works {
+			w.witness.look = about[0].look(w.witness)
+		}
 		h := &history{world: w}
 		r.failure = h.play(seed, about)
 		w.end()
-		r.events, r.trace, r.steps, r.settled = h.events, w.trace, w.step, h.settled
+		r.events, r.trace, r.steps, r.settled, r.counts = h.events, w.trace, w.step, h.settled, w.witness.counts
 	})
 	if r.failure == "" {
 		r.failure = check(r.events, r.settled)
@@ -158,6 +171,10 @@ func (h *history) play(seed uint64, about []domain) string {
 			d.finale(c)
 		}
 	})
+	if err == nil && about[0].upkeep != nil {
+		h.world.pass(2 * maintain.DefaultFileAge)
+		err = h.together(1, func(int) { about[0].upkeep(h.newClient(clients+2, seed)) })
+	}
 	if err != nil {
 		return "afterwards: " + err.Error()
 	}
@@ -166,7 +183,7 @@ func (h *history) play(seed uint64, about []domain) string {
 			return "afterwards, with nobody else about: " + e.String()
 		}
 	}
-	return h.world.queue.wrong
+	return cmp.Or(h.world.queue.wrong, h.world.wrong)
 }
 
 // together runs clients until all of them have ended.
@@ -240,15 +257,26 @@ func TestRandomHistoriesAreLinearizable(t *testing.T) {
 	if *seedsFlag > 0 {
 		seeds = *seedsFlag
 	}
-	processes(t, func(share, of int) { playAll(t, uint64(share), uint64(of), uint64(seeds)) })
+	processes(t, func(share, of int) {
+		tally{about: domainsOf, counts: map[string]int{}}.all(t, uint64(share), uint64(of), uint64(seeds))
+	})
 }
 
-// playAll plays every so manyth history, and counts what it finds.
-func playAll(t *testing.T, first, every, last uint64) {
+// A tally counts what histories come to.
+type tally struct {
+	about  func(seed uint64) []domain
+	counts map[string]int // see witness
+}
+
+// all plays every so manyth history.
+func (y tally) all(t *testing.T, first, every, last uint64) {
 	t.Helper()
 	start, steps, played, failed, long := time.Now(), int64(0), 0, 0, 0
 	for seed := first; seed <= last; seed += every {
-		r := simulate(t, seed, domainsOf(seed), bug{})
+		r := simulate(t, seed, y.about(seed), bug{})
+		for what, n := range r.counts {
+			y.counts[what] += n
+		}
 		steps += r.steps
 		played++
 		switch {

@@ -22,6 +22,7 @@ import (
 
 // A world is all that one history happens in. Its scheduler is the goroutine that calls run.
 type world struct {
+	seed   uint64
 	rng    *rand.Rand // of the scheduler
 	chance *chance    // of everybody else
 	odds   odds
@@ -44,6 +45,10 @@ type world struct {
 
 	transaction string // that the clients alter, see transactions_test.go
 	queue       *queue // of jobs, see jobs_test.go
+
+	works   bool     // there are workers, see workers_test.go
+	witness *witness // of versions
+	wrong   string   // what the witness has found
 }
 
 // odds are the chances of faults, each of one request to storage, in thousandths.
@@ -158,11 +163,11 @@ var (
 
 func newWorld(seed uint64) *world {
 	w := &world{
-		rng: rand.New(rand.NewPCG(seed, 0)), bucket: newBucket(), table: newTable(),
+		seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), bucket: newBucket(), table: newTable(),
 		clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	w.odds = newOdds(w.rng)
-	w.queue = newQueue(seed)
+	w.queue, w.witness = newQueue(seed), newWitness(w)
 	w.wired, w.files = w.rng.IntN(10) == 0, w.rng.IntN(4) == 0
 	return w
 }
@@ -371,7 +376,11 @@ func (w *world) carryOut(r *sent) answer {
 		return w.table.serve(r)
 	}
 	_, clock := w.now()
-	return w.bucket.serve(r, clock)
+	a := w.bucket.serve(r, clock)
+	if w.witness.look != nil && r.method == http.MethodPut && a.status == http.StatusOK && strings.HasSuffix(r.url.Path, ".manifest") {
+		w.witness.published(strings.TrimPrefix(r.url.Path, "/bucket/"))
+	}
+	return a
 }
 
 // kill ends an instance. All that it has asked and all that it will ask fails.
