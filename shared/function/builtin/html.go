@@ -1,9 +1,9 @@
 package builtin
 
 import (
-	"html"
 	"strings"
-	"unicode/utf8"
+
+	"golang.org/x/net/html"
 )
 
 // htmlText returns the text of a page, as a reader sees it: without tags, comments, titles, scripts and
@@ -12,16 +12,30 @@ import (
 // malformed is read as far as it goes; nothing nests, so depth does not matter.
 func htmlText(page string) string {
 	var w pageText
-	for page != "" {
-		at := strings.IndexByte(page, '<')
-		if at < 0 {
-			w.text(page)
-			break
+	hidden := "" // the element whose content is not shown
+	for z := html.NewTokenizer(strings.NewReader(page)); ; {
+		kind := z.Next()
+		switch kind {
+		case html.ErrorToken:
+			return w.out.String()
+		case html.TextToken:
+			if hidden == "" {
+				w.text(string(z.Text()))
+			}
+		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
+			bytes, _ := z.TagName()
+			name, closing := string(bytes), kind == html.EndTagToken
+			switch {
+			case hidden == "":
+				w.tag(name, closing)
+				if unseen[name] && !closing {
+					hidden = name
+				}
+			case hidden == name && closing:
+				hidden = ""
+			}
 		}
-		w.text(page[:at])
-		page = w.markup(page[at:])
 	}
-	return w.out.String()
 }
 
 // A pageText is text as it is written.
@@ -46,12 +60,11 @@ var unseen = map[string]bool{
 	"iframe": true, "noembed": true, "noframes": true, "noscript": true, "script": true, "style": true, "template": true, "title": true,
 }
 
-// text writes the text between two tags.
+// text writes the text between two tags, whose character references are decoded.
 func (w *pageText) text(raw string) {
 	if raw == "" {
 		return
 	}
-	raw = html.UnescapeString(raw)
 	if w.pre > 0 {
 		w.begin()
 		w.out.WriteString(raw)
@@ -86,36 +99,6 @@ func (w *pageText) begin() {
 	w.lines, w.space = 0, false
 }
 
-// markup reads what begins with < at the beginning of a page, and returns the rest.
-func (w *pageText) markup(page string) string {
-	switch {
-	case strings.HasPrefix(page, "<!--"):
-		return behind(page[len("<!--"):], "-->")
-	case strings.HasPrefix(page, "<!"), strings.HasPrefix(page, "<?"):
-		return behind(page, ">")
-	}
-	closing := strings.HasPrefix(page, "</")
-	from := 1
-	if closing {
-		from = 2
-	}
-	name := tagName(page[from:])
-	if name == "" {
-		if closing {
-			return behind(page, ">")
-		}
-		w.text("<")
-		return page[1:]
-	}
-	page = behindTag(page[from+len(name):])
-	name = strings.ToLower(name)
-	w.tag(name, closing)
-	if unseen[name] && !closing {
-		return behindElement(page, name)
-	}
-	return page
-}
-
 // tag writes what a tag stands for.
 func (w *pageText) tag(name string, closing bool) {
 	switch {
@@ -136,61 +119,4 @@ func (w *pageText) tag(name string, closing bool) {
 			w.pre = max(w.pre-2, 0)
 		}
 	}
-}
-
-// tagName returns the name of an element at the beginning of a text, "" if there is none.
-func tagName(text string) string {
-	letter := func(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
-	if text == "" || !letter(text[0]) {
-		return ""
-	}
-	for i := range len(text) {
-		if strings.IndexByte(" \t\n\f\r/>", text[i]) >= 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// behindTag returns the text behind the end of a tag whose attributes begin it.
-func behindTag(text string) string {
-	quote := byte(0)
-	value := false // the last character that is no white space is =
-	for i := range len(text) {
-		b := text[i]
-		switch {
-		case quote != 0:
-			if b == quote {
-				quote = 0
-			}
-		case b == '>':
-			return text[i+1:]
-		case value && (b == '"' || b == '\''):
-			quote = b
-		}
-		if b >= utf8.RuneSelf || strings.IndexByte(" \t\n\f\r", b) < 0 {
-			value = b == '='
-		}
-	}
-	return ""
-}
-
-// behindElement returns the text behind the closing tag of an element.
-func behindElement(text, name string) string {
-	for {
-		at := strings.Index(text, "</")
-		if at < 0 {
-			return ""
-		}
-		text = text[at+len("</"):]
-		if strings.EqualFold(tagName(text), name) {
-			return behindTag(text[len(name):])
-		}
-	}
-}
-
-// behind returns the text behind a mark, "" if it is not there.
-func behind(text, mark string) string {
-	_, rest, _ := strings.Cut(text, mark)
-	return rest
 }
