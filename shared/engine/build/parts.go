@@ -22,7 +22,8 @@ import (
 //   - Train learns what all shards share.
 //   - Each Shard reads some rows and writes what it makes of them, as files in the folder of a staged
 //     segment, the stage.
-//   - Each Join makes a segment of the shards of some fragments.
+//   - Each Join makes a segment of the shards of some fragments; or, of an index that is a [Whole], a part of
+//     the only segment of some shards.
 //
 // Several tries at a shard may write at the same time, so each has a name of its own, which is that of
 // its files.
@@ -31,13 +32,18 @@ type Parts interface {
 	Train(ctx context.Context, out index.Output) (enough bool, err error)
 	// Shard reads rows and writes files whose names begin with a name. The name of a Shard is that.
 	Shard(ctx context.Context, rows Span, name string, staged Staged, out index.Output) (Shard, error)
-	// Join writes the files of a segment. Those of [Parts.InStage] are in the stage.
-	Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) error
-	// InStage reports whether files of shards are those of the segment, so that the stage becomes
-	// the only segment.
-	InStage() bool
+	// Join writes the files of a segment, or of a part of a [Whole].
+	Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (Joined, error)
 	// Effort estimates the work.
 	Effort() Effort
+}
+
+// A Whole is an index whose joins make parts of one segment. So the shards of one join need not be those of whole
+// fragments. Several tries at a join may write at the same time, so their files have names of their own.
+type Whole interface {
+	Parts
+	// Complete writes what the segment has beside the files of its parts.
+	Complete(ctx context.Context, parts []Joined, out index.Output) error
 }
 
 // Span returns which rows of a fragment belong to a shard: from one number to before another.
@@ -59,13 +65,18 @@ func NewStaged(d *dataset.Dataset, trained, shards string) Staged {
 
 // A Shard describes the files of a shard. It is part of the state of jobs.
 type Shard struct {
-	Name       string               `json:"name"`
-	Rows       int64                `json:"rows"`  // of the table
-	Keys       int64                `json:"keys"`  // that a join passes on
-	Bytes      int64                `json:"bytes"` // of these
-	Loss       float64              `json:"loss,omitempty"`
-	Partitions []uint64             `json:"partitions,omitempty"` // of an index of texts
-	Files      []dataset.StagedFile `json:"files,omitempty"`      // where they are those of the segment
+	Name       string   `json:"name"`
+	Rows       int64    `json:"rows"`           // of the table
+	Keys       int64    `json:"keys"`           // that a join passes on
+	Bytes      int64    `json:"bytes"`          // of these
+	Held       int64    `json:"held,omitempty"` // bytes that a join has in memory as long as it works
+	Loss       float64  `json:"loss,omitempty"`
+	Partitions []uint64 `json:"partitions,omitempty"` // of an index of texts
+}
+
+// Joined describes the part of a [Whole] that a join has made. It is part of the state of jobs.
+type Joined struct {
+	Partitions []uint64 `json:"partitions,omitempty"` // of an index of texts
 }
 
 // An Effort is about what parts take on one core.
@@ -148,9 +159,6 @@ func (s sorting) write(ctx context.Context, out index.Output) error {
 // Train implements Parts.
 func (s sorting) Train(context.Context, index.Output) (bool, error) { return true, nil }
 
-// InStage implements Parts.
-func (s sorting) InStage() bool { return false }
-
 // Effort implements Parts.
 func (s sorting) Effort() Effort {
 	const keyNanos, numberBytes = 1000, 9 // to sort a key and to write it; what it has beside the value
@@ -195,17 +203,17 @@ func counted(batches iter.Seq2[arrow.RecordBatch, error], rows *int64) iter.Seq2
 }
 
 // Join implements Parts.
-func (s sorting) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (err error) {
+func (s sorting) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (_ Joined, err error) {
 	defer index.Contain(&err)
 	files, err := open(ctx, shards, staged)
 	if err != nil {
-		return err
+		return Joined{}, err
 	}
 	keys := runs.Merge(ctx, files)
 	if s.watch != nil {
 		keys = watched(keys, s.watch)
 	}
-	return s.combine(ctx, s.kind, keys, out)
+	return Joined{}, s.combine(ctx, s.kind, keys, out)
 }
 
 // watchEvery is how many keys are reported together.

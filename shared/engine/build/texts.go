@@ -194,37 +194,56 @@ func (x texts) documents(ctx context.Context, batch arrow.RecordBatch) (inverted
 // Train implements Parts.
 func (x texts) Train(context.Context, index.Output) (bool, error) { return true, nil }
 
-// InStage implements Parts: shards are partitions of the segment.
-func (x texts) InStage() bool { return true }
-
 // Effort implements Parts.
 func (x texts) Effort() Effort {
-	const byteNanos, heldBytes = 300, 1 // for a byte of text; that a byte takes until it is written
+	const (
+		byteNanos, heldBytes = 300, 1 // for a byte of text; that a byte takes until it is written
+		postingNanos         = 30     // for a document of a posting list
+	)
 	bytes := x.rowBytes()
-	return Effort{RowNanos: byteNanos * bytes, RowBytes: bytes, Held: heldBytes * bytes}
+	return Effort{RowNanos: byteNanos * bytes, RowBytes: bytes, Held: heldBytes * bytes, KeyNanos: postingNanos}
 }
 
 // numberBits bounds the numbers of partitions, which other readers may hold in floats.
 const numberBits = 53
 
-// Shard implements Parts. The partitions have random numbers, as no other shard must have the same.
+// newNumbers returns the first of some numbers of partitions, which are random, as no others of the same segment must
+// have the same.
+func newNumbers() uint64 { return rand.Uint64N(1<<numberBits - 1<<16) }
+
+// Shard implements Parts.
 func (x texts) Shard(ctx context.Context, span Span, name string, _ Staged, out index.Output) (Shard, error) {
 	b := inverted.NewBuilder(ctx, x.analyzer, out)
 	defer b.Release()
-	b.NumberFrom(rand.Uint64N(1<<numberBits - 1<<16))
+	b.NumberFrom(newNumbers())
 	rows, err := x.add(ctx, b, span)
 	if err != nil {
 		return Shard{}, err
 	}
-	partitions, err := b.Flush(ctx)
-	return Shard{Name: name, Rows: rows, Partitions: partitions}, err
+	partitions, sizes, err := b.Flush(ctx)
+	return Shard{
+		Name: name, Rows: rows, Keys: sizes.Postings, Bytes: sizes.Bytes, Held: sizes.MergedBytes(), Partitions: partitions,
+	}, err
 }
 
-// Join implements Parts.
-func (x texts) Join(ctx context.Context, shards []Shard, _ Staged, out index.Output) error {
-	var partitions []uint64
+// Join implements Parts: it makes one partition of those of the shards.
+func (x texts) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (Joined, error) {
+	from := inverted.Parts{Open: staged.Shards}
 	for _, s := range shards {
-		partitions = append(partitions, s.Partitions...)
+		from.Numbers = append(from.Numbers, s.Partitions...)
+	}
+	if len(from.Numbers) == 0 {
+		return Joined{}, nil
+	}
+	number := newNumbers()
+	return Joined{Partitions: []uint64{number}}, inverted.Merge(ctx, x.analyzer.Params(), from, number, x.watch, out)
+}
+
+// Complete implements Whole.
+func (x texts) Complete(ctx context.Context, parts []Joined, out index.Output) error {
+	var partitions []uint64
+	for _, p := range parts {
+		partitions = append(partitions, p.Partitions...)
 	}
 	slices.Sort(partitions)
 	return inverted.Describe(ctx, x.analyzer.Params(), partitions, out)

@@ -27,9 +27,6 @@ func (v vectors) Train(ctx context.Context, out index.Output) (bool, error) {
 	return ivf.Train(ctx, v.recipe, v.kind, v.dataset.IndexSource(v.column, v.stores), out)
 }
 
-// InStage implements Parts.
-func (v vectors) InStage() bool { return false }
-
 // keyBytes is what a key has beside the code: partition and row.
 const keyBytes = 4 + 8
 
@@ -76,16 +73,16 @@ func (v vectors) Shard(ctx context.Context, span Span, name string, staged Stage
 }
 
 // Join implements Parts.
-func (v vectors) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (err error) {
+func (v vectors) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (_ Joined, err error) {
 	defer index.Contain(&err)
 	model, err := ivf.OpenModel(ctx, v.recipe, v.kind, unkept{staged.Trained})
 	if err != nil {
-		return err
+		return Joined{}, err
 	}
 	defer model.Close()
 	files, err := open(ctx, shards, staged)
 	if err != nil {
-		return err
+		return Joined{}, err
 	}
 	loss := 0.0
 	for _, s := range shards {
@@ -95,7 +92,7 @@ func (v vectors) Join(ctx context.Context, shards []Shard, staged Staged, out in
 	if v.watch != nil {
 		keys = watched(keys, v.watch)
 	}
-	return model.Write(ctx, keys, loss, out)
+	return Joined{}, model.Write(ctx, keys, loss, out)
 }
 
 // unkept opens files and keeps nothing of them.

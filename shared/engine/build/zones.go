@@ -37,9 +37,6 @@ func (z zones) write(ctx context.Context, out index.Output) error {
 // Train implements Parts.
 func (z zones) Train(context.Context, index.Output) (bool, error) { return true, nil }
 
-// InStage implements Parts.
-func (z zones) InStage() bool { return false }
-
 // Effort implements Parts.
 func (z zones) Effort() Effort {
 	const rowNanos, heldBytes = 300, 4 // for the summary of a row, and that its part of it takes
@@ -62,13 +59,13 @@ func (z zones) Shard(ctx context.Context, span Span, name string, _ Staged, out 
 }
 
 // Join implements Parts.
-func (z zones) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (err error) {
+func (z zones) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (_ Joined, err error) {
 	defer index.Contain(&err)
 	files, err := open(ctx, shards, staged)
 	if err != nil {
-		return err
+		return Joined{}, err
 	}
-	return z.join(ctx, files, out)
+	return Joined{}, z.join(ctx, files, out)
 }
 
 // renamed gives the only file of a segment another name, and counts what is in it.

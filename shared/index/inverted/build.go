@@ -38,8 +38,21 @@ type Builder struct {
 	writing    sync.Mutex      // one partition at a time
 	first      uint64          // number of the first partition
 	partitions []uint64
+	sizes      Sizes
 	written    atomic.Int64 // partitions
 }
+
+// Sizes are those of partitions together.
+type Sizes struct {
+	Documents int64
+	Postings  int64 // documents of all posting lists
+	Bytes     int64 // of the files, about
+	Terms     int64 // bytes of the terms, as they are in memory
+}
+
+// MergedBytes returns about how much memory [Merge] needs as long as it works, for partitions of these sizes: the terms,
+// those of the new partition too, and the lengths of the documents.
+func (s Sizes) MergedBytes() int64 { return 2*s.Terms + lengthBytes*s.Documents }
 
 // Version returns the version of the format of a segment with some parameters: 2, or 3 if the posting
 // lists have blocks of 256 documents or the documents are program text.
@@ -203,6 +216,10 @@ func (b *Builder) write(ctx context.Context, all []*collector) error {
 		return err
 	}
 	b.partitions = append(b.partitions, w.names.number)
+	b.sizes.Documents += int64(w.corpus.documents)
+	b.sizes.Postings += w.postings
+	b.sizes.Terms += w.terms
+	b.sizes.Bytes += w.bytes + w.terms + documentBytes*int64(w.corpus.documents)
 	b.written.Add(1)
 	for _, c := range all {
 		b.held.Add(-c.held.Bytes())
@@ -226,7 +243,7 @@ func formsOf(p *fulltext.Params) map[string]string {
 
 // Close writes the documents that are left, and the file that describes the segment.
 func (b *Builder) Close(ctx context.Context) error {
-	partitions, err := b.Flush(ctx)
+	partitions, _, err := b.Flush(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,11 +252,11 @@ func (b *Builder) Close(ctx context.Context) error {
 
 // Flush writes the documents that are left, and returns the numbers of all partitions. Nothing may be
 // added any more. [Describe] completes the segment.
-func (b *Builder) Flush(ctx context.Context) ([]uint64, error) {
+func (b *Builder) Flush(ctx context.Context) ([]uint64, Sizes, error) {
 	if err := b.flush(ctx, b.written.Load()); err != nil {
-		return nil, err
+		return nil, Sizes{}, err
 	}
-	return b.partitions, nil
+	return b.partitions, b.sizes, nil
 }
 
 // Describe writes the file that describes a segment of some partitions, which Builders have written.

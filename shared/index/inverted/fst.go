@@ -1,7 +1,6 @@
 package inverted
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -232,62 +231,6 @@ func (n *node) find(on byte) *step {
 		if n.steps[i].on == on {
 			return &n.steps[i]
 		}
-	}
-	return nil
-}
-
-// maxTermBytes bounds how long a term is that each returns.
-const maxTermBytes = 1 << 16
-
-// contextSteps is after how many steps a walk looks at its context.
-const contextSteps = 1 << 12
-
-// each calls yield with each term in the order of their bytes. term is good until yield returns.
-func (a *automaton) each(ctx context.Context, yield func(term []byte) error) error {
-	if a.terms == 0 {
-		return nil
-	}
-	w := &walk{automaton: a, yield: yield}
-	return w.from(ctx, a.root)
-}
-
-// A walk goes along all paths of an automaton.
-type walk struct {
-	automaton *automaton
-	yield     func([]byte) error
-	term      []byte
-	found     int64
-	steps     int
-}
-
-func (w *walk) from(ctx context.Context, address int) error {
-	var n node
-	if err := w.automaton.node(address, &n); err != nil {
-		return err
-	}
-	if w.steps++; w.steps%contextSteps == 0 && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if n.final {
-		if w.found++; w.found > w.automaton.terms {
-			return fmt.Errorf("%w: more terms than the %d that there are", lance.ErrCorrupt, w.automaton.terms)
-		}
-		if err := w.yield(w.term); err != nil {
-			return err
-		}
-	}
-	if !n.final && len(n.steps) == 0 {
-		return fmt.Errorf("%w: a term of %d bytes does not end", lance.ErrCorrupt, len(w.term))
-	}
-	if len(w.term) >= maxTermBytes && len(n.steps) > 0 {
-		return fmt.Errorf("%w: a term of more than %d bytes", lance.ErrUnsupported, maxTermBytes)
-	}
-	for _, s := range n.steps {
-		w.term = append(w.term, s.on)
-		if err := w.from(ctx, s.to); err != nil {
-			return err
-		}
-		w.term = w.term[:len(w.term)-1]
 	}
 	return nil
 }

@@ -115,11 +115,11 @@ func (f *postingFile) read(ctx context.Context, terms map[int64]bool, positions 
 	found := make(map[int64]*posting, len(rows))
 	for i, row := range rows {
 		p := &posting{coding: f.coding, length: int(counts.Value(i)), most: scores.Value(i)}
-		if p.blocks, err = blocks(i); err == nil {
+		if p.blocks, err = copied(blocks(i)); err == nil {
 			err = p.check()
 		}
 		if err == nil {
-			p.impacts, err = impacts(i)
+			p.impacts, err = copied(impacts(i))
 		}
 		if err == nil && positions {
 			err = f.place(p, rest, i)
@@ -147,6 +147,15 @@ func (f *postingFile) place(p *posting, columns []arrow.Array, row int) error {
 	if !f.streams {
 		return p.placeSingle(columns[0], row)
 	}
+	if err := f.placeStream(p, columns, row); err != nil {
+		return err
+	}
+	p.stream.data, p.stream.blocks = slices.Clone(p.stream.data), slices.Clone(p.stream.blocks)
+	return nil
+}
+
+// placeStream gives a posting list positions in the memory of the columns.
+func (f *postingFile) placeStream(p *posting, columns []arrow.Array, row int) error {
 	data, ok := columns[0].(*array.LargeBinary)
 	offsets, listed := columns[1].(*array.List)
 	if !ok || !listed || data.IsNull(row) || offsets.IsNull(row) {
@@ -157,9 +166,7 @@ func (f *postingFile) place(p *posting, columns []arrow.Array, row int) error {
 	if !ok || int(to-from) != len(p.blocks) {
 		return fmt.Errorf("%w: positions of %d blocks of %d", lance.ErrCorrupt, to-from, len(p.blocks))
 	}
-	p.stream = &positionStream{
-		data: slices.Clone(data.Value(row)), blocks: slices.Clone(blocks.Uint32Values()[from:to]), packed: f.packed,
-	}
+	p.stream = &positionStream{data: data.Value(row), blocks: blocks.Uint32Values()[from:to], packed: f.packed}
 	return nil
 }
 
@@ -179,7 +186,7 @@ func (p *posting) placeSingle(column arrow.Array, row int) error {
 	}
 	for i := from; i < to; i++ {
 		p.starts = append(p.starts, len(p.single))
-		list, err := blocks(int(i))
+		list, err := copied(blocks(int(i)))
 		if err != nil {
 			return err
 		}
@@ -189,7 +196,7 @@ func (p *posting) placeSingle(column arrow.Array, row int) error {
 	return nil
 }
 
-// binaryLists returns a function that copies the elements of a list of bytes.
+// binaryLists returns a function that returns the elements of a list of bytes, in the memory of the column.
 func binaryLists(column arrow.Array) (func(row int) ([][]byte, error), error) {
 	list, ok := column.(*array.List)
 	if !ok {
@@ -201,21 +208,30 @@ func binaryLists(column arrow.Array) (func(row int) ([][]byte, error), error) {
 	}
 	return func(row int) ([][]byte, error) {
 		from, to := list.ValueOffsets(row)
-		size := 0
-		for i := int(from); i < int(to); i++ {
-			size += len(elements.Value(i))
-		}
-		copied, blocks := make([]byte, 0, size), make([][]byte, 0, to-from)
+		blocks := make([][]byte, 0, to-from)
 		for i := int(from); i < int(to); i++ {
 			if elements.IsNull(i) {
 				return nil, fmt.Errorf("%w: a block that is NULL", lance.ErrCorrupt)
 			}
-			start := len(copied)
-			copied = append(copied, elements.Value(i)...)
-			blocks = append(blocks, copied[start:len(copied):len(copied)])
+			blocks = append(blocks, elements.Value(i))
 		}
 		return blocks, nil
 	}, nil
+}
+
+// copied gives blocks memory of their own.
+func copied(blocks [][]byte, err error) ([][]byte, error) {
+	size := 0
+	for _, b := range blocks {
+		size += len(b)
+	}
+	data := make([]byte, 0, size)
+	for i, b := range blocks {
+		start := len(data)
+		data = append(data, b...)
+		blocks[i] = data[start:len(data):len(data)]
+	}
+	return blocks, err
 }
 
 // bytes returns about how much memory the list takes.

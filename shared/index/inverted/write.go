@@ -30,6 +30,11 @@ type partitionWriter struct {
 	corpus     corpus
 	total      int64 // terms of all documents
 	held       memory.Hold
+
+	// What was written:
+	postings int64 // documents of all lists
+	bytes    int64 // of the lists
+	terms    int64 // bytes of the automaton
 }
 
 // A termOf is a term of a collector.
@@ -66,7 +71,8 @@ func (w *partitionWriter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := w.writeTokens(ctx, tokens); err != nil {
+	w.terms = int64(len(tokens.automaton))
+	if err := writeTokens(ctx, w.out, w.names, tokens); err != nil {
 		return err
 	}
 	return w.writeDocuments(ctx)
@@ -114,6 +120,7 @@ func (w *partitionWriter) writeLists(ctx context.Context, all []termOf) (tokens,
 		used, need := encoders[:0:0], before
 		for _, e := range encoders {
 			chunk, postings := w.chunk(all)
+			w.postings += postings
 			if all = all[len(chunk):]; len(chunk) == 0 {
 				break
 			}
@@ -131,7 +138,7 @@ func (w *partitionWriter) writeLists(ctx context.Context, all []termOf) (tokens,
 		}
 		need = before + int64(cap(terms.out))
 		for _, e := range used {
-			need += e.bytes()
+			need, w.bytes = need+e.bytes(), w.bytes+e.bytes()
 		}
 		if err := w.held.Resize(ctx, need); err != nil {
 			return t, err
@@ -213,15 +220,15 @@ func (w *partitionWriter) encode(ctx context.Context, e *listEncoder, chunk []te
 	return cmp.Or(err, e.err)
 }
 
-// writeTokens writes the terms.
-func (w *partitionWriter) writeTokens(ctx context.Context, t tokens) error {
+// writeTokens writes the terms of a partition.
+func writeTokens(ctx context.Context, out index.Output, names partition, t tokens) error {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "_token_fst_bytes", Type: arrow.BinaryTypes.LargeBinary},
 		{Name: "_token_next_id", Type: arrow.PrimitiveTypes.Uint32},
 		{Name: "_token_total_length", Type: arrow.PrimitiveTypes.Uint64},
 	}, nil)
 	automaton := binaries{data: t.automaton, ends: []int64{int64(len(t.automaton))}}
-	return writeFile(ctx, w.out, w.names.name("tokens"), array.NewRecordBatch(schema, []arrow.Array{
+	return writeFile(ctx, out, names.name("tokens"), array.NewRecordBatch(schema, []arrow.Array{
 		automaton.array(), uint32s([]uint32{t.count}), uint64s([]uint64{t.bytes}),
 	}, 1))
 }
@@ -236,14 +243,22 @@ func (w *partitionWriter) writeDocuments(ctx context.Context) error {
 	for _, c := range w.collectors {
 		rows, lengths, elements = append(rows, c.rows...), append(lengths, c.lengths...), append(elements, c.elements...)
 	}
-	metadata := arrow.NewMetadata([]string{"total_tokens"}, []string{strconv.FormatInt(w.total, 10)})
-	fields := []arrow.Field{{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64}, {Name: "_num_tokens", Type: arrow.PrimitiveTypes.Uint32}}
+	schema := documentSchema(w.total, elements != nil)
 	columns := []arrow.Array{uint64s(rows), uint32s(lengths)}
 	if elements != nil {
-		fields = append(fields, arrow.Field{Name: elementColumn, Type: arrow.PrimitiveTypes.Uint32})
 		columns = append(columns, uint32s(elements))
 	}
-	return writeFile(ctx, w.out, w.names.name("docs"), array.NewRecordBatch(arrow.NewSchema(fields, &metadata), columns, int64(len(rows))))
+	return writeFile(ctx, w.out, w.names.name("docs"), array.NewRecordBatch(schema, columns, int64(len(rows))))
+}
+
+// documentSchema returns the schema of the docs file of documents that have so many terms together.
+func documentSchema(total int64, elements bool) *arrow.Schema {
+	metadata := arrow.NewMetadata([]string{"total_tokens"}, []string{strconv.FormatInt(total, 10)})
+	fields := []arrow.Field{{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64}, {Name: "_num_tokens", Type: arrow.PrimitiveTypes.Uint32}}
+	if elements {
+		fields = append(fields, arrow.Field{Name: elementColumn, Type: arrow.PrimitiveTypes.Uint32})
+	}
+	return arrow.NewSchema(fields, &metadata)
 }
 
 // writeFile writes a file of one batch of rows.

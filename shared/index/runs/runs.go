@@ -71,21 +71,13 @@ func Write(ctx context.Context, keys iter.Seq2[[]byte, error], out index.Output,
 // offsetBytes is what a key takes in memory in addition to its bytes.
 const offsetBytes = 8
 
-const (
-	// mergeBytes is about how much memory the blocks of all runs take together.
-	mergeBytes = 256 << 20
-	// leastBlock and mostBlock bound the size of a block. Reading smaller ones takes more time for
-	// requests than for bytes, and larger ones do not come sooner.
-	leastBlock, mostBlock = 64 << 10, 8 << 20
-)
-
 // Merge yields the keys of runs in order. A key is valid until the next one. It reads one block of each
 // run ahead. Keys that are not in order are lance.ErrCorrupt.
 func Merge(ctx context.Context, files []*datafile.File) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		ctx, done := context.WithCancel(ctx)
 		defer done()
-		open, err := start(ctx, files, blockBytes(ctx, len(files)))
+		open, err := start(ctx, files, index.BlockBytes(ctx, len(files)))
 		defer open.stop(done)
 		for err == nil && len(open) > 0 {
 			first := open[0]
@@ -105,19 +97,6 @@ func Merge(ctx context.Context, files []*datafile.File) iter.Seq2[[]byte, error]
 	}
 }
 
-// blockBytes returns the size of the blocks of so many runs, two of each.
-func blockBytes(ctx context.Context, runs int) int64 {
-	all := int64(2 * max(runs, 1))
-	block := min(max(mergeBytes/all, leastBlock), mostBlock)
-	for ; block > leastBlock; block /= 2 {
-		if part, ok := memory.FromContext(ctx).TryPart(all * block); ok {
-			part.Close()
-			break
-		}
-	}
-	return block
-}
-
 // start begins to read all files, and returns those that have keys.
 func start(ctx context.Context, files []*datafile.File, block int64) (merged, error) {
 	var all, open merged
@@ -129,9 +108,7 @@ func start(ctx context.Context, files []*datafile.File, block int64) (merged, er
 		if err != nil {
 			return all, err
 		}
-		width := max(file.BytesPerRow(columns.Fields), 1)
-		r := &run{columns: columns, rows: max(int64(float64(block)/width), 1)}
-		r.fetch(ctx)
+		r := &run{blocks: index.ReadBlocks(ctx, columns, block)}
 		all = append(all, r)
 	}
 	for _, r := range all {
@@ -149,63 +126,20 @@ func start(ctx context.Context, files []*datafile.File, block int64) (merged, er
 
 // A run is a file that is being read.
 type run struct {
-	columns *index.Columns
-	rows    int64 // of a block
-	from    int64 // the first row that has not been asked for
-
-	block *array.LargeBinary
-	held  memory.Hold // for the block
-	at    int         // the place of the key in the block
-	key   []byte      // the current one
-
-	ahead chan fetched // the next block; nil after the last
-}
-
-type fetched struct {
-	block *array.LargeBinary
-	held  memory.Hold
-	err   error
-}
-
-// fetch begins to read the next block.
-func (r *run) fetch(ctx context.Context) {
-	file := r.columns.File
-	from, to := r.from, min(r.from+r.rows, file.NumRows())
-	if r.ahead = nil; from == to {
-		return
-	}
-	r.from = to
-	ahead := make(chan fetched, 1)
-	r.ahead = ahead
-	go func() {
-		var f fetched
-		defer func() { ahead <- f }()
-		defer index.Contain(&f.err)
-		var read []arrow.Array
-		if read, f.err = file.ReadRange(ctx, r.columns.Fields, from, to); f.err == nil {
-			f.block = read[0].(*array.LargeBinary)
-			f.held, f.err = memory.Take(ctx, int64(f.block.Data().SizeInBytes()))
-		}
-	}()
+	blocks *index.Blocks
+	block  *array.LargeBinary
+	at     int    // the place of the key in the block
+	key    []byte // the current one
 }
 
 // next moves to the next key, and reports whether there is one.
 func (r *run) next(ctx context.Context) (bool, error) {
 	if r.at++; r.block == nil || r.at == r.block.Len() {
-		if r.ahead == nil {
-			r.held.Release()
-			return false, nil
+		got, err := r.blocks.Next(ctx)
+		if got == nil || err != nil {
+			return false, err
 		}
-		got := <-r.ahead
-		r.held.Release()
-		if r.ahead, r.held = nil, got.held; got.err != nil {
-			return false, got.err
-		}
-		if got.block.Len() == 0 {
-			return false, fmt.Errorf("%w: a block of a run without keys", lance.ErrCorrupt)
-		}
-		r.block, r.at = got.block, 0
-		r.fetch(ctx)
+		r.block, r.at = got[0].(*array.LargeBinary), 0
 	}
 	key := r.block.Value(r.at)
 	if bytes.Compare(key, r.key) < 0 {
@@ -236,10 +170,6 @@ func (m *merged) Pop() any {
 func (m merged) stop(cancel func()) {
 	cancel()
 	for _, r := range m {
-		if r.ahead != nil {
-			last := <-r.ahead
-			last.held.Release()
-		}
-		r.held.Release()
+		r.blocks.Stop()
 	}
 }

@@ -51,7 +51,9 @@ type division struct {
 	Trained   string `json:"trained"`   // the segment id of what shards share
 	Stage     string `json:"stage"`     // the segment id of the files of shards
 	Shards    int    `json:"shards"`
-	Join      int64  `json:"join"` // nanoseconds that a join should take
+	Segment   string `json:"segment,omitempty"` // the id of the only segment, if joins make parts of one
+	Join      int64  `json:"join"`              // nanoseconds that a join should take
+	Memory    int64  `json:"memory"`            // bytes that a join should hold as long as it works
 
 	Segments []dataset.StagedSegment `json:"segments,omitempty"` // of earlier rounds
 }
@@ -127,26 +129,24 @@ func (s *stretch) span(shard int) build.Span {
 	}
 }
 
-// A group is shards that are joined to one segment: from one to before another.
+// A group is shards that are joined to one segment, or to a part of one: from one to before another.
 type group struct{ from, to int }
 
-// groups divides shards among segments: as many to each as a join has time for. Segments are of whole
+// groups divides shards among joins: as many to each as it has time and memory for. Segments are of whole
 // fragments.
 func (v *division) groups(s *stretch, parts build.Parts, shards []build.Shard) []group {
-	if parts.InStage() {
-		return []group{{0, len(shards)}}
-	}
 	nanos := func(shard build.Shard) float64 {
 		return float64(shard.Keys)*parts.Effort().KeyNanos + 2*readNanos*float64(shard.Bytes)
 	}
 	var groups []group
-	from, sum := 0, 0.0
+	from, sum, held := 0, 0.0, int64(0)
 	for i, shard := range shards {
-		if sum > 0 && sum+nanos(shard) > float64(v.Join) && s.cut(i).row == 0 {
+		isFull := sum > 0 && (sum+nanos(shard) > float64(v.Join) || held+shard.Held > v.Memory)
+		if isFull && (v.Segment != "" || s.cut(i).row == 0) {
 			groups = append(groups, group{from, i})
-			from, sum = i, 0
+			from, sum, held = i, 0, 0
 		}
-		sum += nanos(shard)
+		sum, held = sum+nanos(shard), held+shard.Held
 	}
 	return append(groups, group{from, len(shards)})
 }

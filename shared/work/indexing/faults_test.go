@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -28,6 +29,14 @@ import (
 // few makes a few shards of the small table, and some segments where shards are joined.
 var few = indexing.Sizes{Time: 20 * time.Microsecond, Memory: 1400}
 
+// sized returns sizes for the parts of an index. Those of texts take longer for as many rows.
+func sized(s indexing.Sizes, n build.Index) indexing.Sizes {
+	if n.Kind == indexmeta.Text {
+		return indexing.Sizes{Time: 5 * s.Time, Memory: 1 << 20}
+	}
+	return s
+}
+
 // A trial is a build during which something happens at one request.
 type trial struct {
 	index build.Index
@@ -39,7 +48,8 @@ type trial struct {
 // returns what is wrong in the end, and how many requests the first worker sent.
 func (c trial) run(t *testing.T) (wrong string, requests int) {
 	inner := objectstore.Store(memstore.New())
-	first := open(t, inner, few)
+	sizes := sized(few, c.index)
+	first := open(t, inner, sizes)
 	first.create(t, 20, 7, 40)
 	if c.bug != nil {
 		inner = c.bug(inner)
@@ -50,12 +60,12 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 		}
 		return c.fault(call.N)
 	})
-	second := open(t, inner, few)
+	second := open(t, inner, sizes)
 	begun, err := second.Jobs.Begin(t.Context(), indexing.Kind, table, indexing.NewOrder(c.index, ""))
 	if err != nil {
 		return err.Error(), 0
 	}
-	first = open(t, faulty, few)
+	first = open(t, faulty, sizes)
 	first.Jobs.Queue, first.worker.Queue = second.Jobs.Queue, second.Jobs.Queue
 	var both sync.WaitGroup
 	both.Go(func() { first.serve(t) })
@@ -72,7 +82,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 	if err != nil || done.Status != protocol.TransactionSucceeded {
 		return fmt.Sprintf("the job is %s in stage %s: %s, %v", done.Status, done.Work.Stage, done.Failure, err), 0
 	}
-	last := open(t, inner, few)
+	last := open(t, inner, sizes)
 	if wrong := last.check(t, c.index); wrong != "" {
 		return wrong, 0
 	}
@@ -298,7 +308,7 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 	} {
 		for _, n := range kinds {
 			t.Run(name+", "+n.Name, func(t *testing.T) {
-				h := open(t, memstore.New(), few)
+				h := open(t, memstore.New(), sized(few, n))
 				h.create(t, 60, 37, 80)
 				begun := map[string]bool{}
 				done := h.build(t, n, func(m job.Message) {

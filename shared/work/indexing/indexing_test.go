@@ -383,7 +383,7 @@ func TestSegmentsOfPartsAnswerAsTheTableDoes(t *testing.T) {
 		}
 		t.Run(n.Name, func(t *testing.T) {
 			for name, sizes := range map[string]indexing.Sizes{"one segment": tiny, "many segments": split} {
-				h := open(t, memstore.New(), sizes)
+				h := open(t, memstore.New(), sized(sizes, n))
 				h.create(t, 100, 37, 400, 1, 62)
 				h.build(t, n, nil)
 				if wrong := h.check(t, n); wrong != "" {
@@ -399,11 +399,24 @@ func TestSegmentsOfPartsAnswerAsTheTableDoes(t *testing.T) {
 	}
 }
 
+// Joins merge the partitions of several shards.
 func TestPartitionsOfTextsScoreAlike(t *testing.T) {
 	whole, parts := open(t, memstore.New(), large), open(t, memstore.New(), tiny)
 	for _, h := range []*house{whole, parts} {
 		h.create(t, 100, 37, 400, 1, 62)
 		h.build(t, others[2], nil)
+	}
+	stage := func(name string) (n int) {
+		for _, s := range parts.seen {
+			if strings.HasPrefix(s, name) {
+				n++
+			}
+		}
+		return n
+	}
+	shards, joins := stage("shards"), stage("join")
+	if files := parts.segments(t, "words"); joins < 2 || shards <= joins || len(files) != 1 || len(files[0]) != 1+3*joins {
+		t.Errorf("%d shards and %d joins made %d segments; want one of 3 files for each join and 1 for all", shards, joins, len(files))
 	}
 	want := whole.scores(t, "ember")
 	if got := parts.scores(t, "ember"); !maps.Equal(got, want) || len(want) < 50 {

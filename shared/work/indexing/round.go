@@ -44,7 +44,7 @@ func fragmentsOf(d *dataset.Dataset) *roaring.Bitmap {
 
 // divideFragments divides some fragments of the newest version.
 func (b builder) divideFragments(v *division, d *dataset.Dataset, order Order, fragments *roaring.Bitmap) error {
-	v.Version, v.Stage, v.Join = d.Version(), dataset.NewSegmentID(), int64(b.sizes.Time)
+	v.Version, v.Stage, v.Join, v.Memory = d.Version(), dataset.NewSegmentID(), int64(b.sizes.Time), b.sizes.Memory
 	var err error
 	if v.Fragments, err = fragments.ToBytes(); err != nil {
 		return err
@@ -52,6 +52,9 @@ func (b builder) divideFragments(v *division, d *dataset.Dataset, order Order, f
 	parts, err := order.index().Divide(d)
 	if err != nil {
 		return err
+	}
+	if _, ok := parts.(build.Whole); ok {
+		v.Segment = dataset.NewSegmentID()
 	}
 	s, err := v.stretch(d)
 	if err != nil {
@@ -228,13 +231,10 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 		}
 		rows.begin(total)
 		var made build.Shard
-		files, err := build.Stage(ctx, k.dataset, k.Stage, func(ctx context.Context, out index.Output) (err error) {
+		_, err := build.Stage(ctx, k.dataset, k.Stage, func(ctx context.Context, out index.Output) (err error) {
 			made, err = k.parts.Shard(ctx, span, "shard_"+dataset.NewSegmentID()+".lance", k.staged(), out)
 			return err
 		})
-		if k.parts.InStage() {
-			made.Files = files
-		}
 		return &made, err
 	}))
 }
@@ -252,7 +252,7 @@ func (w round) made(ctx context.Context, r *job.Run) ([]build.Shard, error) {
 	return shards, nil
 }
 
-// joins returns how many segments the shards are joined to.
+// joins returns how many segments the shards are joined to, or parts of one.
 func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil || len(shards) == 0 {
@@ -268,7 +268,13 @@ func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
 	}))
 }
 
-// join makes one segment. The result is nil when the version is gone.
+// joined is the result of a join: a segment, or a part of one, which does not cover any fragments by itself.
+type joined struct {
+	dataset.StagedSegment
+	build.Joined
+}
+
+// join makes one segment, or a part of one. The result is nil when the version is gone.
 func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil {
@@ -276,7 +282,7 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 	}
 	var keys counter
 	part, of := r.Part()
-	return unlessGone(open(ctx, w, r, keys.watch(r), func(ctx context.Context, k *work) (made *dataset.StagedSegment, err error) {
+	return unlessGone(open(ctx, w, r, keys.watch(r), func(ctx context.Context, k *work) (*joined, error) {
 		groups := k.groups(k.stretch, k.parts, shards)
 		if len(groups) != of {
 			return nil, fmt.Errorf("%d segments of an index, want %d", len(groups), of)
@@ -287,21 +293,18 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 			total += s.Keys
 		}
 		keys.begin(total)
-		made = &dataset.StagedSegment{UUID: dataset.NewSegmentID(), Version: k.Version}
-		if k.parts.InStage() {
-			made.UUID = k.Stage
-		}
-		if made.Covers, err = k.stretch.covers(g); err != nil {
-			return made, err
-		}
-		made.Files, err = build.Stage(ctx, k.dataset, made.UUID, func(ctx context.Context, out index.Output) error {
-			return k.parts.Join(ctx, shards[g.from:g.to], k.staged(), out)
-		})
-		if k.parts.InStage() {
-			for _, s := range shards {
-				made.Files = append(made.Files, s.Files...)
+		made := &joined{StagedSegment: dataset.StagedSegment{UUID: k.Segment, Version: k.Version}}
+		var err error
+		if k.Segment == "" {
+			made.UUID = dataset.NewSegmentID()
+			if made.Covers, err = k.stretch.covers(g); err != nil {
+				return nil, err
 			}
 		}
+		made.Files, err = build.Stage(ctx, k.dataset, made.UUID, func(ctx context.Context, out index.Output) (err error) {
+			made.Joined, err = k.parts.Join(ctx, shards[g.from:g.to], k.staged(), out)
+			return err
+		})
 		return made, err
 	}))
 }
@@ -318,7 +321,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := resultsOf[*dataset.StagedSegment](ctx, r, stageOf(joinStage, w.number))
+	made, gone, err := w.segments(ctx, r, v)
 	if err != nil {
 		return nil, err
 	}
@@ -326,12 +329,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	if err := r.Input(&order); err != nil {
 		return nil, err
 	}
-	segments, gone := slices.Clone(v.Segments), len(made) == 0
-	for _, s := range made {
-		if gone = gone || s == nil; s != nil {
-			segments = append(segments, *s)
-		}
-	}
+	segments := slices.Concat(v.Segments, made)
 	var again *division
 	done, err := w.change(ctx, r, order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
 		if again = nil; found.Table.Location.URI != v.Place {
@@ -364,6 +362,48 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 		return again, nil
 	}
 	return job.End{Result: done}, err
+}
+
+// segments returns the segments that the joins of the round have made. If they are parts of one, it completes that. Some
+// are missing if the version was gone before all were made.
+func (w round) segments(ctx context.Context, r *job.Run, v *division) (segments []dataset.StagedSegment, missing bool, err error) {
+	all, err := resultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
+	if err != nil {
+		return nil, false, err
+	}
+	missing = len(all) == 0 || slices.Contains(all, nil)
+	if v.Segment == "" {
+		for _, j := range all {
+			if j != nil {
+				segments = append(segments, j.StagedSegment)
+			}
+		}
+		return segments, missing, nil
+	}
+	if missing {
+		return nil, true, nil
+	}
+	whole, err := unlessGone(open(ctx, w, r, nil, func(ctx context.Context, k *work) (*dataset.StagedSegment, error) {
+		return k.complete(ctx, all)
+	}))
+	if whole == nil || err != nil {
+		return nil, true, err
+	}
+	return []dataset.StagedSegment{*whole}, false, nil
+}
+
+// complete completes the only segment, whose parts joins have made.
+func (k *work) complete(ctx context.Context, parts []*joined) (*dataset.StagedSegment, error) {
+	whole := &dataset.StagedSegment{UUID: k.Segment, Version: k.Version, Covers: k.Fragments}
+	var all []build.Joined
+	for _, p := range parts {
+		all, whole.Files = append(all, p.Joined), append(whole.Files, p.Files...)
+	}
+	files, err := build.Stage(ctx, k.dataset, k.Segment, func(ctx context.Context, out index.Output) error {
+		return k.parts.(build.Whole).Complete(ctx, all, out)
+	})
+	whole.Files = append(whole.Files, files...)
+	return whole, err
 }
 
 // fitting returns segments with those of their fragments that still have the values of which the

@@ -1,0 +1,126 @@
+package inverted
+
+import (
+	"context"
+	"fmt"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
+)
+
+// maxTermBytes bounds how long a term is that each returns.
+const maxTermBytes = 1 << 16
+
+// contextSteps is after how many steps a walk looks at its context.
+const contextSteps = 1 << 12
+
+// each calls yield with each term in the order of their bytes. term is good until yield returns.
+func (a *automaton) each(ctx context.Context, yield func(term []byte) error) error {
+	w := a.walk(maxTermBytes)
+	defer w.held.Release()
+	for {
+		more, err := w.next(ctx)
+		if err != nil || !more {
+			return err
+		}
+		if err := yield(w.term); err != nil {
+			return err
+		}
+	}
+}
+
+// A walk goes along all paths of an automaton. Its end must release what it holds.
+type walk struct {
+	automaton *automaton
+	longest   int
+	term      []byte // the current one
+	number    uint64 // of the current term
+	found     int64  // terms so far
+	path      []visit
+	depth     int // visits of path in use: one more than bytes of the term
+	steps     int
+	held      memory.Hold // for path
+}
+
+// A visit is a node on the way to the current term.
+type visit struct {
+	node
+	number uint64 // that the path has collected up to the node
+	next   int    // the step to go next
+}
+
+// visitBytes is about what a visit takes in memory without its steps, and stepBytes is the size of a step.
+const (
+	visitBytes = 96
+	stepBytes  = 32
+)
+
+// walk begins a walk. A term with more bytes than longest is lance.ErrUnsupported.
+func (a *automaton) walk(longest int) *walk { return &walk{automaton: a, longest: longest} }
+
+// next moves to the next term in the order of their bytes, and reports whether there is one.
+func (w *walk) next(ctx context.Context) (bool, error) {
+	if w.automaton.terms == 0 {
+		return false, nil
+	}
+	if w.found == 0 && w.depth == 0 {
+		if isTerm, err := w.enter(ctx, w.automaton.root, 0); err != nil || isTerm {
+			return isTerm, err
+		}
+	}
+	for w.depth > 0 {
+		at := &w.path[w.depth-1]
+		if at.next == len(at.steps) {
+			if w.depth--; w.depth > 0 {
+				w.term = w.term[:w.depth-1]
+			}
+			continue
+		}
+		s := at.steps[at.next]
+		at.next++
+		if len(w.term) >= w.longest {
+			return false, fmt.Errorf("%w: a term of more than %d bytes", lance.ErrUnsupported, w.longest)
+		}
+		w.term = append(w.term, s.on)
+		if isTerm, err := w.enter(ctx, s.to, at.number+s.output); err != nil || isTerm {
+			return isTerm, err
+		}
+	}
+	return false, nil
+}
+
+// enter goes to a node, and reports whether a term ends there.
+func (w *walk) enter(ctx context.Context, address int, number uint64) (isTerm bool, err error) {
+	if w.steps++; w.steps%contextSteps == 0 && ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if w.depth == len(w.path) {
+		w.path = append(w.path, visit{})
+	}
+	at := &w.path[w.depth]
+	before := cap(at.steps)
+	if err := w.automaton.node(address, &at.node); err != nil {
+		return false, err
+	}
+	at.number, at.next = number, 0
+	if grown := int64(cap(at.steps)-before)*stepBytes + visitBytes; w.depth >= visitsFree && grown > visitBytes {
+		if err := w.held.Resize(ctx, w.held.Bytes()+grown); err != nil {
+			return false, err
+		}
+	}
+	w.depth++
+	if !at.final {
+		if len(at.steps) == 0 {
+			return false, fmt.Errorf("%w: a term of %d bytes does not end", lance.ErrCorrupt, len(w.term))
+		}
+		return false, nil
+	}
+	if w.found++; w.found > w.automaton.terms {
+		return false, fmt.Errorf("%w: more terms than the %d that there are", lance.ErrCorrupt, w.automaton.terms)
+	}
+	w.number = number + at.finalOutput
+	return true, nil
+}
+
+// visitsFree is up to how many visits a walk takes no memory of the share for.
+const visitsFree = 64
