@@ -70,7 +70,7 @@ func BenchmarkParts(b *testing.B) {
 	for _, m := range []measured{
 		{btree, numbers, 1e6, indexing.Sizes{Time: 2 * time.Minute, Memory: 10 << 20}, number},
 		{btree, numbers, 1e7, indexing.PartSizes, number},
-		{words50, texts, 2e5, indexing.Sizes{Time: 10 * time.Second, Memory: 256 << 20}, text},
+		{words50, texts, 1e6, indexing.Sizes{Time: 3 * time.Second, Memory: 256 << 20}, text},
 		{words50, texts, 1e6, indexing.PartSizes, text},
 		{pq, vectors(768), 2e5, indexing.Sizes{Time: 5 * time.Second, Memory: 256 << 20}, vector},
 		{pq, vectors(768), 1e6, indexing.PartSizes, vector},
