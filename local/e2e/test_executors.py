@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import http.client
 import importlib.util
 import json
 import os
@@ -195,10 +196,22 @@ class Http:
             assert error.code == 422
             return json.loads(error.read())
 
+    def status_without_body(self, headers: dict) -> int:
+        """The status of the answer to a request whose body does not come."""
+        connection = http.client.HTTPConnection(self.url.split("/")[2], timeout=10)
+        connection.putrequest("POST", "/v1/call", skip_accept_encoding=True)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
     def request(self, body: bytes, key: str, moment: int) -> urllib.request.Request:
-        signed = f"POST\n/v1/call\n{moment}\n{hashlib.sha256(body).hexdigest()}"
+        digest = hashlib.sha256(body).hexdigest()
+        signed = f"POST\n/v1/call\n{moment}\n{digest}"
         signature = hmac.new(key.encode(), signed.encode(), "sha256").hexdigest()
-        headers = {"X-Tiltyard-Time": str(moment), "Authorization": "TILTYARD-HMAC-SHA256 " + signature}
+        headers = {"X-Tiltyard-Time": str(moment), "X-Tiltyard-Content-SHA256": digest, "Authorization": "TILTYARD-HMAC-SHA256 " + signature}
         return urllib.request.Request(self.url, body, headers, method="POST")
 
     def close(self):
@@ -258,6 +271,8 @@ def test_ways_to_the_executor(kind, tmp_path, monkeypatch):
             assert fault_of(way, call | {"deadline_ms": 300}, 0)["error_type"] == "ExecutorCrashed"
             for key, moment in ((KEY[:-1], time.time()), (KEY, time.time() - 1000), (KEY, time.time() + 1000)):
                 assert refused(way.request(b"", key, int(moment))) == 401
+            assert way.status_without_body({"Content-Length": "200000000"}) == 401
+            assert way.status_without_body({"Content-Length": "-1"}) == way.status_without_body({}) == 411
             request = way.request(b"signed", KEY, int(time.time()))
             request.data = b"other"
             assert refused(request) == 401

@@ -302,6 +302,40 @@ def test_members_of_structs_and_vectors(registry, db, space):
     assert column(table, "w") == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize(
+    "why, change",
+    [
+        ("input_schema.fields", {"input_schema": {"fields": [{"name": "text", "nullable": True, "type": {"type": "int64"}}]}}),
+        ("input_schema.fields", {"input_schema": {"fields": [{"name": "other", "nullable": True, "type": {"type": "utf8"}}]}}),
+        ("input_schema.fields", {"input_schema": {"fields": [{"name": "text", "nullable": False, "type": {"type": "utf8"}}]}}),
+        ("input_schema has 0 fields", {"input_schema": {"fields": []}}),
+        ("input_schema", {"input_schema": {"fields": 1}}),
+        ("output_schema.fields", {"output_schema": {"fields": [{"name": "loud", "nullable": True, "type": {"type": "float32"}}]}}),
+        ("output_schema.fields", {"output_schema": {"fields": [{"name": "loud", "nullable": False, "type": {"type": "utf8"}}]}}),
+        ("input_bindings", {"input_bindings": [{"parameter": "text", "field_path": "text", "arrow_type": "int64", "nullable": True}]}),
+    ],
+)
+def test_a_declaration_with_other_types_than_the_table_is_refused(registry, words, wire, space, why, change):
+    made = registry.create("shout", *UPPER)
+    reference = {"name": made.name, "namespace_path": [space], "object_id": made.object_id, "location": made.location, "version": "1"}
+    declaration = {
+        "application": {
+            "function": {**reference, "manifest_digest": made.image.manifest_digest},
+            "inputs": [{"parameter": "text", "kind": "column", "value": {"path": "text"}}],
+            "output": {"kind": "scalar", "arrow_type": "utf8", "nullable": False},
+        },
+        "binding_metadata_version": 1,
+        "input_bindings": [{"parameter": "text", "field_path": "text", "arrow_type": "utf8", "nullable": True}],
+        "input_schema": {"fields": [{"name": "text", "nullable": True, "type": {"type": "utf8"}}]},
+        "output_schema": {"fields": [{"name": "loud", "nullable": True, "type": {"type": "utf8"}}]},
+        "outputs": [{"result_field": "$value", "output_name": "loud", "output_ordinal": 0}],
+    }
+    path, new = f"/v1/table/{space}$words/add_columns/", [{"name": "loud", "all_null": True}]
+    answer = wire.post(path, {"new_columns": new, "function": {**declaration, **change}})
+    assert (answer.status, answer.json["code"]) == (400, 13) and why in answer.json["error"], answer.json
+    assert wire.post(path, {"new_columns": new, "function": declaration}).status == 200
+
+
 PAIR = {"kind": "named_struct", "fields": [field("a", "utf8", False), field("b", "int64")]}
 NULLABLE = {"kind": "named_struct", "fields": [field("a", "utf8"), field("b", "int64")]}
 
@@ -417,9 +451,9 @@ def test_hostile_declarations_are_refused(registry, words, wire, space):
 
     for path, value, status in (
         (("binding_metadata_version",), 2, 501),
-        (("application", "function", "version"), "2", 404),
+        (("application", "function", "version"), "2", 400),
         (("application", "function", "version"), "x", 400),
-        (("application", "function", "name"), "g", 404),
+        (("application", "function", "name"), "g", 400),
         (("application", "function", "object_id"), "other", 400),
         (("application", "function", "manifest_digest"), "sha256:0", 400),
         (("application", "inputs", 0, "kind"), "literal", 501),
@@ -464,5 +498,5 @@ def test_secrets_of_functions(registry, db, words, wire, space):
     assert refresh(words, "u").rows_assigned == 5
     db.drop_secret("key", namespace_path=[space])
     words.add([{"id": 9, "text": "z", "meta": None, "sure": "s"}])
-    with pytest.raises(Exception, match=f"API_KEY needs the secret {space}.key, which does not exist"):
+    with pytest.raises(Exception, match=f"needs the secret {space}.key for the variable API_KEY, and it does not exist"):
         refresh(words, "u")

@@ -392,12 +392,16 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        size = int(self.headers.get("Content-Length") or 0)
-        if size > MOST_BYTES:
-            return self.answer(413, b"", "text/plain")
-        body = self.rfile.read(size)
-        if self.path.rpartition("/v1/")[2] != "call" or not self.is_signed(body):
-            return self.answer(401, b"", "text/plain")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal()):
+            return self.refuse(411)
+        if self.path.rpartition("/v1/")[2] != "call" or not self.is_signed():
+            return self.refuse(401)  # before a byte of the body is read
+        if int(length) > MOST_BYTES:
+            return self.refuse(413)
+        body = self.rfile.read(int(length))
+        if len(body) < HEAD.size or not hmac.compare_digest(hashlib.sha256(body).hexdigest(), self.headers["X-Tiltyard-Content-SHA256"]):
+            return self.refuse(401)
         _, object_size, _ = HEAD.unpack(body[: HEAD.size])
         call = json.loads(body[HEAD.size : HEAD.size + object_size])
         reply = run(call, body[HEAD.size + object_size :])
@@ -405,12 +409,19 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(422, json.dumps(reply._asdict()).encode(), "application/json")
         return self.answer(200, reply, "application/vnd.apache.arrow.stream")
 
-    def is_signed(self, body: bytes) -> bool:
-        moment = self.headers.get("X-Tiltyard-Time", "0")
-        text = "\n".join([self.command, self.path, moment, hashlib.sha256(body).hexdigest()])
+    def is_signed(self) -> bool:
+        """Whether the headers are signed, and with them the digest of the body."""
+        moment, digest = self.headers.get("X-Tiltyard-Time", "0"), self.headers.get("X-Tiltyard-Content-SHA256", "")
+        text = "\n".join([self.command, self.path, moment, digest])
         want = "TILTYARD-HMAC-SHA256 " + hmac.new(self.key, text.encode(), "sha256").hexdigest()
-        fresh = moment.isdecimal() and abs(int(moment) - time.time()) < CLOCK_SECONDS
-        return fresh and hmac.compare_digest(want.encode(), self.headers.get("Authorization", "").encode())
+        fresh = re.fullmatch("[0-9]{1,12}", moment) and abs(int(moment) - time.time()) < CLOCK_SECONDS
+        is_digest = re.fullmatch("[0-9a-f]{64}", digest)
+        return bool(fresh and is_digest) and hmac.compare_digest(want.encode(), self.headers.get("Authorization", "").encode())
+
+    def refuse(self, status: int):
+        """Answers a request whose body is not read to its end, so that the connection cannot go on."""
+        self.close_connection = True
+        self.answer(status, b"", "text/plain")
 
     def answer(self, status: int, body: bytes, kind: str):
         self.send_response(status)

@@ -64,8 +64,8 @@ func use(nullable bool) computed.Use {
 		ID: "fb_1", Function: protocol.FunctionReference{Name: "twice", Version: "1"},
 		Inputs:       []protocol.InputBinding{{Parameter: "n", FieldPath: "id", ArrowType: "int64", Nullable: true}},
 		Outputs:      []protocol.OutputMapping{{ResultField: result, OutputName: "double"}},
-		InputSchema:  []byte(`{"fields":[]}`),
-		OutputSchema: []byte(`{"fields":[]}`),
+		InputSchema:  []byte(`{"fields":[{"name":"n","nullable":true,"type":{"type":"int64"}}]}`),
+		OutputSchema: []byte(`{"fields":[{"name":"double","nullable":true,"type":{"type":"int64"}}]}`),
 	}}
 }
 

@@ -117,6 +117,7 @@ func checkInputs(d *dataset.Dataset, b *protocol.FunctionBinding, params []proto
 	if len(b.Inputs) != len(params) {
 		return protocol.Errorf(protocol.InvalidInput, "function %s has %d parameters; %d columns are given", nameOf(b), len(params), len(b.Inputs))
 	}
+	given := make([]arrow.Field, len(params)) // what the parameters get
 	for i, param := range params {
 		in := &b.Inputs[i]
 		if in.Parameter != param.Name {
@@ -146,9 +147,13 @@ func checkInputs(d *dataset.Dataset, b *protocol.FunctionBinding, params []proto
 		case in.Nullable != leaf.Nullable:
 			return protocol.Errorf(protocol.InvalidInput, "function.input_bindings[%d].nullable is %v; column %q says %v", i, in.Nullable, in.FieldPath, leaf.Nullable)
 		}
+		if err := in.CheckInputType(leaf.Arrow().Type); err != nil {
+			return err
+		}
 		in.FieldID = leaf.ID
+		given[i] = arrow.Field{Name: in.Parameter, Type: leaf.Arrow().Type, Nullable: leaf.Nullable}
 	}
-	return nil
+	return protocol.CheckFunctionSchema("input_schema", b.InputSchema, given)
 }
 
 // outputFields returns the columns of a binding as the signature declares them, and completes the outputs.
@@ -182,6 +187,9 @@ func outputFields(b *protocol.FunctionBinding, s protocol.FunctionSignature) ([]
 		field.Name, field.Nullable = out.OutputName, true
 		out.ArrowType, out.Nullable = result.ArrowType, result.Nullable
 		fields[i], assigned = field, assigned && result.Nullable
+	}
+	if err := protocol.CheckFunctionSchema("output_schema", b.OutputSchema, fields); err != nil {
+		return nil, err
 	}
 	if !assigned {
 		return fields, nil

@@ -22,12 +22,14 @@ import (
 // ContentType is that of the frame of a call in a request of HTTP.
 const ContentType = "application/vnd.tiltyard.call"
 
-// A request of HTTP carries its time and its signature in these headers. The signature is Scheme, a
-// space, and the HMAC-SHA256, in hexadecimal, of the method, the path, the time and the SHA-256 of the
-// body in hexadecimal, with line feeds between them.
+// A request of HTTP carries its time, the digest of its body and its signature in these headers. The signature
+// is Scheme, a space, and the HMAC-SHA256, in hexadecimal, of the method, the path, the time and the digest,
+// with line feeds between them. So an executor knows before it reads the body who has sent it.
 const (
 	TimeHeader = "X-Tiltyard-Time" // seconds since 1970; executors refuse what is minutes away
-	Scheme     = "TILTYARD-HMAC-SHA256"
+	// DigestHeader has the SHA-256 of the body in hexadecimal.
+	DigestHeader = "X-Tiltyard-Content-SHA256"
+	Scheme       = "TILTYARD-HMAC-SHA256"
 )
 
 const (
@@ -142,25 +144,22 @@ func (h *https) sign(req *http.Request, body io.Reader) error {
 	if key = bytes.TrimSpace(key); len(key) < minKeyBytes {
 		return fmt.Errorf("has %d bytes; it needs %d", len(key), minKeyBytes)
 	}
-	now := strconv.FormatInt(time.Now().Unix(), 10)
-	signature, err := Sign(key, req.Method, req.URL.EscapedPath(), now, body)
-	if err != nil {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, body); err != nil {
 		return err
 	}
+	now, digest := strconv.FormatInt(time.Now().Unix(), 10), hex.EncodeToString(sum.Sum(nil))
 	req.Header.Set(TimeHeader, now)
-	req.Header.Set("Authorization", Scheme+" "+signature)
+	req.Header.Set(DigestHeader, digest)
+	req.Header.Set("Authorization", Scheme+" "+Sign(key, req.Method, req.URL.EscapedPath(), now, digest))
 	return nil
 }
 
-// Sign returns the signature of a request in hexadecimal.
-func Sign(key []byte, method, path, now string, body io.Reader) (string, error) {
-	digest := sha256.New()
-	if _, err := io.Copy(digest, body); err != nil {
-		return "", err
-	}
+// Sign returns the signature of a request whose body has a digest, in hexadecimal.
+func Sign(key []byte, method, path, now, digest string) string {
 	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "%s\n%s\n%s\n%x", method, path, now, digest.Sum(nil))
-	return hex.EncodeToString(mac.Sum(nil)), nil
+	fmt.Fprintf(mac, "%s\n%s\n%s\n%s", method, path, now, digest)
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // faultOf returns the fault of a response that is no stream.

@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -48,8 +49,9 @@ func answer(t *testing.T, w http.ResponseWriter, r *http.Request, peer string) {
 	if err != nil {
 		return // the service has ended the call
 	}
-	signature, err := executor.Sign([]byte(key), "POST", "/base/v1/call", r.Header.Get(executor.TimeHeader), bytes.NewReader(body))
-	if err != nil || r.Header.Get("Authorization") != executor.Scheme+" "+signature {
+	digest := fmt.Sprintf("%x", sha256.Sum256(body))
+	signature := executor.Sign([]byte(key), "POST", "/base/v1/call", r.Header.Get(executor.TimeHeader), digest)
+	if r.Header.Get(executor.DigestHeader) != digest || r.Header.Get("Authorization") != executor.Scheme+" "+signature {
 		t.Errorf("got the authorization %q, want %s", r.Header.Get("Authorization"), signature)
 	}
 	if r.Method != "POST" || r.URL.Path != "/base/v1/call" || r.Header.Get("Content-Type") != executor.ContentType {

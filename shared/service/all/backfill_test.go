@@ -98,9 +98,11 @@ func (s *limited) bind(in tables.Tables, id []string, ref protocol.FunctionRefer
 			Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64", Nullable: &no},
 		},
 		Binding: protocol.FunctionBinding{
-			ID: "fb_" + ref.Name, Function: ref, InputSchema: []byte(`{"fields":[]}`), OutputSchema: []byte(`{"fields":[]}`),
-			Inputs:  []protocol.InputBinding{{Parameter: "n", FieldPath: "n", ArrowType: "int64", Nullable: true}},
-			Outputs: []protocol.OutputMapping{{ResultField: protocol.WholeResult, OutputName: "r"}},
+			ID: "fb_" + ref.Name, Function: ref,
+			InputSchema:  []byte(`{"fields":[{"name":"n","nullable":true,"type":{"type":"int64"}}]}`),
+			OutputSchema: []byte(`{"fields":[{"name":"r","nullable":true,"type":{"type":"int64"}}]}`),
+			Inputs:       []protocol.InputBinding{{Parameter: "n", FieldPath: "n", ArrowType: "int64", Nullable: true}},
+			Outputs:      []protocol.OutputMapping{{ResultField: protocol.WholeResult, OutputName: "r"}},
 		},
 	}
 	if _, err := in.Change(s.t.Context(), id, "", func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(s.t.Context(), use) }); err != nil {
@@ -130,9 +132,9 @@ func TestABackfillUsesNoFunctionThatItsCallerMayNot(t *testing.T) {
 	}{
 		{"open", s.register(in, []string{"oak", "open"}), http.StatusAccepted, "job_id"},
 		{"seen", s.register(in, []string{"oak", "seen"}, bound("t")), http.StatusAccepted, "job_id"},
-		{"gone", gone, http.StatusNotFound, "function oak$gone does not exist"},
-		{"hidden", s.register(in, []string{"oak", "secret"}), http.StatusNotFound, "function oak$secret does not exist"},
-		{"elsewhere", s.register(in, []string{"elm", "f"}), http.StatusNotFound, "function elm$f does not exist"},
+		{"gone", gone, http.StatusBadRequest, "function oak$gone does not exist"},
+		{"hidden", s.register(in, []string{"oak", "secret"}), http.StatusBadRequest, "function oak$secret does not exist"},
+		{"elsewhere", s.register(in, []string{"elm", "f"}), http.StatusBadRequest, "function elm$f does not exist"},
 		{"armed", s.register(in, []string{"oak", "armed"}, bound("secret")), http.StatusBadRequest, "does not exist"},
 	} {
 		s.declare(in, []string{"oak", test.table}, test.ref)

@@ -35,7 +35,7 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 		if _, err := s.useFunction(ctx, use.Function); err != nil {
 			return nil, err
 		}
-		order.Function = &use.Function
+		order.Function, order.Use = &use.Function, use.ID
 	}
 	begun, err := s.tables.Jobs.Begin(ctx, backfill.Kind, req.ID, order)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
@@ -47,6 +48,9 @@ func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclarati
 // useFunction returns a function that the caller may use with the secrets that it is given.
 func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReference) (*calling.Found, error) {
 	found, err := calling.Find(ctx, s.tables.Names, ref)
+	if catalog.IsFunctionNotFound(err) { // clients read a 404 as that of the table
+		return nil, protocol.Errorf(protocol.InvalidInput, "%w; create it, or drop the columns that it computes", err)
+	}
 	if err != nil {
 		return nil, err
 	}

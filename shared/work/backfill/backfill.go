@@ -40,6 +40,8 @@ type Order struct {
 	// Function is the one that the column had when the order was given, and that its giver may use; nil
 	// allows none. The column may have got another one since.
 	Function *protocol.FunctionReference `json:"function,omitempty"`
+	// Use is the id of the use of the function. A job fills all of its columns.
+	Use string `json:"use,omitempty"`
 }
 
 // Work returns the order as the engine takes it.
@@ -49,6 +51,16 @@ func (o Order) Work() engine.Backfill {
 		work.Rows = o.CheckpointSize
 	}
 	return work
+}
+
+// claim returns the name of what a job at a place holds while it works: the column, or all that one use of a
+// function computes.
+func (o Order) claim(place string) string {
+	what := []string{"backfill", place, o.Branch, o.Column}
+	if o.Use != "" {
+		what = []string{"backfill use", place, o.Branch, o.Use}
+	}
+	return strings.Join(what, "\x00")
 }
 
 // Fill returns the kind of job that computes the values of a column.
@@ -97,8 +109,7 @@ type state struct {
 
 // fill computes the values of a table at a place.
 func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engine.Backfilled, error) {
-	column := strings.Join([]string{"backfill", place, f.order.Branch, f.order.Column}, "\x00")
-	switch claimed, err := f.on.Transactions.Claim(ctx, column, f.run.ID()); {
+	switch claimed, err := f.on.Transactions.Claim(ctx, f.order.claim(place), f.run.ID()); {
 	case err != nil:
 		return engine.Backfilled{}, err
 	case !claimed:

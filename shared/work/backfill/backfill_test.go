@@ -151,6 +151,27 @@ func TestAJobBeginsAnewOnAnotherTable(t *testing.T) {
 	})
 }
 
+// Columns of one use of a function are filled together, so a job on one of them waits for one on another.
+func TestAJobOnAnotherColumnOfTheUseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t)
+		first := p.begin(t, backfill.Order{Column: "double", Use: "u", PerCommit: 1})
+		second := p.begin(t, backfill.Order{Column: "id", Use: "u"})
+		other := p.begin(t, backfill.Order{Column: "id", Use: "v"})
+		p.do(t, first, time.Minute)
+		if got := p.do(t, second, time.Hour); got.Status.Ended() {
+			t.Errorf("the second job is %v (%s), want that it waits", got.Status, got.Failure)
+		}
+		if got := p.do(t, other, time.Hour); !got.Status.Ended() {
+			t.Errorf("a job on another use is %v, want that it does not wait", got.Status)
+		}
+		p.do(t, first, time.Hour)
+		if got := p.do(t, second, time.Hour); !got.Status.Ended() {
+			t.Errorf("then the second job is %v, want that it waits no longer", got.Status)
+		}
+	})
+}
+
 func TestASecondJobOnAColumnWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t)
