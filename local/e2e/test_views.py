@@ -436,7 +436,8 @@ def test_bad_definitions(house, body, status):
 
 
 HOSTILE = [
-    "not JSON", "{}", "[]", '{"format":1,"kind":"query"}', '{"format":2,"kind":"query","query":"SELECT id FROM t GROUP BY id"}',
+    "not JSON", "{}", "[]", '{"format":1,"kind":"query"}', '{"format":2,"kind":"query","query":"SELECT id, name FROM t GROUP BY id"}',
+    '{"format":2,"kind":"query","query":"SELECT count(*) AS other FROM t GROUP BY id"}', '{"format":5,"kind":"query","query":"SELECT id FROM t"}',
     '{"format":1,"kind":"query","query":"SELECT id FROM v"}', '{"format":1,"kind":"query","query":"SELECT name AS id FROM t"}',
     '{"format":1,"kind":"query","query":"SELECT id FROM none"}', '{"format":-1e400}',
     json.dumps({"format": 1, "kind": "query", "query": "SELECT " + "-" * 9000 + "id AS id FROM t"}),

@@ -76,9 +76,12 @@ type stored struct {
 	Query  string `json:"query"`
 }
 
-// formatOfQueries is the only format of definitions that are plain queries. Formats 2 to 4 are of
-// queries that group or compare rows.
-const formatOfQueries = 1
+// These are the formats of definitions by queries. Formats 3 and 4 are of queries that compare the vectors
+// of rows.
+const (
+	formatOfQueries = 1
+	formatOfGroups  = 2 // with GROUP BY
+)
 
 // Parse reads SQL that a request sends as the query of a view. Its errors are InvalidInput, also for
 // SQL that is not supported: a view that no refresh can fill must not be created.
@@ -115,10 +118,14 @@ func New(ctx context.Context, query *selection.Query, source *dataset.Dataset, i
 
 // define returns the definition by a query that was planned.
 func define(query *selection.Query) (*Definition, error) {
+	format := int64(formatOfQueries)
+	if query.GroupBy != nil {
+		format = formatOfGroups
+	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false) // as native writers
-	if err := encoder.Encode(stored{formatOfQueries, KindQuery, query.String()}); err != nil {
+	if err := encoder.Encode(stored{format, KindQuery, query.String()}); err != nil {
 		return nil, fmt.Errorf("encode the definition of a view: %w", err)
 	}
 	return &Definition{Kind: KindQuery, Text: strings.TrimSpace(text.String()), Source: query.Source, Query: query}, nil
@@ -141,8 +148,8 @@ func Read(metadata map[string]string) (*Definition, error) {
 		return d, nil //nolint:nilerr // such a view is described and dropped as any other
 	}
 	switch {
-	case form.Kind != KindQuery || form.Format != formatOfQueries:
-		d.Missing = fmt.Sprintf("its definition has format %d of kind %.40q, and format %d of %q is supported", form.Format, form.Kind, formatOfQueries, KindQuery)
+	case form.Kind != KindQuery || form.Format < formatOfQueries || form.Format > formatOfGroups:
+		d.Missing = fmt.Sprintf("its definition has format %d of kind %.40q, and formats %d and %d of %q are supported", form.Format, form.Kind, formatOfQueries, formatOfGroups, KindQuery)
 		return d, nil
 	case metadata[stagingKey] != "":
 		d.Missing = "its query calls a function in FROM"

@@ -33,6 +33,9 @@ func Seen(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relat
 	if view.Each != nil {
 		return r, protocol.Errorf(protocol.InvalidInput, "query of the view: UNNEST and functions in FROM are possible in materialized views only")
 	}
+	if view.GroupBy != nil {
+		return r, protocol.Errorf(protocol.InvalidInput, "query of the view: GROUP BY is possible in materialized views only")
+	}
 	var err error
 	r.View, err = view.Plan(ctx, d.ScanSchema())
 	var bad *sql.Error

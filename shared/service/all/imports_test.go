@@ -60,6 +60,7 @@ var mayImport = map[string]string{
 	"shared/snowball":           "snowball",
 	"shared/sql/selection":      "=sql function/splitting sql/plan sql/syntax",
 	"shared/sql/plan":           "memory sql",
+	"shared/sql/aggregate":      "sql/column",
 	"shared/sql/fn":             "=sql sql/cast sql/clock sql/column sql/compute sql/expr sql/fn sql/meter sql/rustregex",
 	"shared/sql/compute":        "=sql sql/cast sql/clock sql/column sql/expr sql/meter",
 	"shared/sql/expr":           "=sql sql/cast sql/clock sql/column sql/meter",

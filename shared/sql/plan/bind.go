@@ -76,12 +76,18 @@ func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *
 	if err != nil {
 		return nil, err
 	}
+	return finish(ctx, n, p, resolve, adapt, coerce, convert)
+}
+
+// finish runs stages on a node that p has planned, and then those that every expression passes through.
+func finish(ctx context.Context, n *expr.Node, p planner, stages ...func(n *expr.Node) (*expr.Node, error)) (*Bound, error) {
 	m := meter.ForPlan(ctx)
 	defer m.SettlePlan()
 	simplify := func(n *expr.Node) (*expr.Node, error) { return simplify(m, n) }
 	prepare := func(n *expr.Node) (*expr.Node, error) { return prepare(m, n) }
-	for _, stage := range []func(n *expr.Node) (*expr.Node, error){resolve, adapt, coerce, convert, simplify, prepare} {
-		if err = ctx.Err(); err != nil {
+	for _, stage := range append(stages, simplify, prepare) {
+		err := ctx.Err()
+		if err != nil {
 			return nil, err
 		}
 		if n, err = stage(n); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/aggregate"
 	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/expr"
 	"tiltyard/shared/sql/fn"
@@ -27,12 +28,20 @@ type planner struct {
 	now      time.Time
 	inCall   bool
 	volatile string // the first function that is not determined by its arguments alone
+
+	grouped bool   // a part of a query with GROUP BY
+	groups  *tally // of such a query, when the columns are those of its groups; else nil
 }
 
 // plan plans an expression. It plans arguments in order, so that the first mistake in the
 // text is the one that is reported.
 func (p *planner) plan(e syntax.Expr) (*expr.Node, error) {
 	pos := e.Pos()
+	if p.groups != nil {
+		if n, err := p.groups.node(e); n != nil || err != nil {
+			return n, err
+		}
+	}
 	switch e := e.(type) {
 	case *syntax.Number:
 		v, err := p.number(e)
@@ -292,6 +301,9 @@ func (p *planner) cast(x *expr.Node, name syntax.TypeName, try bool, pos int) (*
 	if typ == nil {
 		return nil, sql.Errorf(sql.ErrUnsupported, pos, "type %s", name)
 	}
+	if p.grouped && typ.ID() == arrow.STRING { // native LanceDB makes a view of them, which no table can hold
+		return nil, sql.Errorf(sql.ErrUnsupported, pos, "CAST to a text in a query with GROUP BY")
+	}
 	return &expr.Node{Op: expr.OpCast, Type: typ, Args: []*expr.Node{x}, Try: try, Pos: pos}, nil
 }
 
@@ -322,6 +334,9 @@ func (p *planner) call(e *syntax.Call) (*expr.Node, error) {
 		if name, ok := e.Args[1].(*syntax.Text); ok {
 			return p.getField(e, name.Value)
 		}
+	}
+	if e.Star || e.Distinct || e.Filter != nil || aggregate.Named(e.Name) {
+		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "aggregate function %s other than in a column of a query with GROUP BY, and within another", e.Name)
 	}
 	fn := fn.Named(e.Name)
 	if fn == nil {

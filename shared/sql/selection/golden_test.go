@@ -41,7 +41,7 @@ func TestQueriesAreReadAndWrittenAsByLanceDB(t *testing.T) {
 		Query, Stored string
 		Error         bool
 	}
-	golden(t, "parsed.jsonl", 150, 141, func(c query) bool {
+	golden(t, "parsed.jsonl", 165, 156, func(c query) bool {
 		q, err := Parse(c.Query)
 		switch {
 		case err != nil && !c.Error:

@@ -30,12 +30,13 @@ const ordinal = "ordinal"
 
 // A Plan is a query over the columns of its source. It is safe for concurrent use.
 type Plan struct {
-	Query   *Query        // as it is stored: with the columns that * stands for
-	Each    *Expansion    // nil when a row of the source gives at most one of the answer
-	Columns []*plan.Bound // the values of the columns of Query, over the rows that Each makes
-	Filter  *plan.Bound   // of those rows; nil for all of them
-	Schema  *arrow.Schema // of the answer, with the metadata that describes its columns
-	Inputs  []string      // the columns of the source that are read, in its order
+	Query   *Query         // as it is stored: with the columns that * stands for
+	Each    *Expansion     // nil when a row of the source gives at most one of the answer
+	Columns []*plan.Bound  // the values of the columns of Query, over the rows that Each makes
+	Filter  *plan.Bound    // of those rows; nil for all of them
+	Groups  *plan.Grouping // what groups the chosen rows, over whose groups Columns are; nil without GROUP BY
+	Schema  *arrow.Schema  // of the answer, with the metadata that describes its columns
+	Inputs  []string       // the columns of the source that are read, in its order
 }
 
 // Plan resolves a query over the columns of its source. * stands for all of them without
@@ -50,6 +51,9 @@ type Plan struct {
 func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	if q.Limit != nil && *q.Limit > math.MaxInt64 {
 		return nil, refused("LIMIT %d is more than %d", *q.Limit, math.MaxInt64)
+	}
+	if q.GroupBy != nil {
+		return q.planGroups(ctx, source)
 	}
 	p := &Plan{Query: &Query{Source: q.Source, Each: q.Each, Limit: q.Limit, Spread: q.Spread}}
 	rows, read := source, map[string]bool{}
@@ -71,13 +75,9 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	seen := map[string]bool{}
 	lineage := lineage{}
 	for _, c := range columns {
-		switch {
-		case seen[c.Name]:
-			return nil, refused("two columns have the name %q", c.Name)
-		case isReserved(c.Name):
-			return nil, refused("the name %q of a column is reserved", c.Name)
+		if err := checkName(c.Name, seen); err != nil {
+			return nil, err
 		}
-		seen[c.Name] = true
 		text, bound, err := bind(ctx, c.Expr, rows, plan.Bind)
 		if err != nil {
 			return nil, err
@@ -90,14 +90,8 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 			read[name] = true
 		}
 	}
-	if q.Filter != "" {
-		var err error
-		if p.Query.Filter, p.Filter, err = bind(ctx, q.Filter, rows, plan.BindFilter); err != nil {
-			return nil, err
-		}
-		for _, name := range p.Filter.Columns() {
-			read[name] = true
-		}
+	if err := p.planFilter(ctx, q.Filter, rows, read); err != nil {
+		return nil, err
 	}
 	if p.Each != nil {
 		for _, f := range source.Fields() {
@@ -109,14 +103,45 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 			read[name] = true
 		}
 	}
+	p.readOf(source, read)
+	metadata := lineage.metadata(source)
+	p.Schema = arrow.NewSchema(fields, &metadata)
+	return p, nil
+}
+
+// planFilter resolves a condition over rows, and notes which of their columns it reads.
+func (p *Plan) planFilter(ctx context.Context, filter string, rows *arrow.Schema, read map[string]bool) (err error) {
+	if filter == "" {
+		return nil
+	}
+	if p.Query.Filter, p.Filter, err = bind(ctx, filter, rows, plan.BindFilter); err != nil {
+		return err
+	}
+	for _, name := range p.Filter.Columns() {
+		read[name] = true
+	}
+	return nil
+}
+
+// readOf makes columns of the source the inputs.
+func (p *Plan) readOf(source *arrow.Schema, read map[string]bool) {
 	for _, f := range source.Fields() {
 		if read[f.Name] {
 			p.Inputs = append(p.Inputs, f.Name)
 		}
 	}
-	metadata := lineage.metadata(source)
-	p.Schema = arrow.NewSchema(fields, &metadata)
-	return p, nil
+}
+
+// checkName returns an error for a name that a column of the answer cannot have.
+func checkName(name string, seen map[string]bool) error {
+	switch {
+	case seen[name]:
+		return refused("two columns have the name %q", name)
+	case isReserved(name):
+		return refused("the name %q of a column is reserved", name)
+	}
+	seen[name] = true
+	return nil
 }
 
 // columns returns the columns of the answer, over the rows that x makes.

@@ -3,7 +3,7 @@
 //
 //	SELECT column, expr AS name, … | *
 //	FROM [namespace.]table [, UNNEST(column) AS name | , function(argument, …) AS name]
-//	[WHERE condition] [LIMIT n]
+//	[WHERE condition] [GROUP BY expr, …] [LIMIT n]
 //
 // [Parse] reads a text, [Query.String] writes it in the one spelling that native LanceDB
 // stores in the metadata of its materialized views, and [Query.Plan] binds the expressions
@@ -28,6 +28,7 @@ type Query struct {
 	Each    *Each    // what expands the rows of the table; nil when each gives at most one
 	Columns []Column // nil for *: all columns of the table
 	Filter  string   // "" for all rows
+	GroupBy []string // expressions whose values make the groups, one row each; nil for no groups
 	Limit   *uint64  // nil for any number of rows
 
 	// Spread gives the fields of the values of Each, which are structs, columns of their own behind the
@@ -54,7 +55,7 @@ func Parse(text string) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Filter: s.Where, Limit: s.Limit, Each: (*Each)(s.Each)}
+	q := &Query{Filter: s.Where, GroupBy: s.Group, Limit: s.Limit, Each: (*Each)(s.Each)}
 	for _, part := range s.From {
 		q.Source = append(q.Source, part.Text)
 	}
@@ -90,6 +91,9 @@ func (q *Query) String() string {
 	}
 	if q.Filter != "" {
 		b.WriteString(" WHERE " + q.Filter)
+	}
+	if q.GroupBy != nil {
+		b.WriteString(" GROUP BY " + strings.Join(q.GroupBy, ", "))
 	}
 	if q.Limit != nil {
 		b.WriteString(" LIMIT " + strconv.FormatUint(*q.Limit, 10))

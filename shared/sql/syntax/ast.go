@@ -211,6 +211,11 @@ type Call struct {
 	position
 	Name string // as written
 	Args []Expr
+
+	// These are of calls of aggregate functions, which only ParseGrouped and ParseSelect read.
+	Star     bool // count(*)
+	Distinct bool // of equal arguments only one counts
+	Filter   Expr // the rows that count; nil for all
 }
 
 // An Array is a list literal, [1, 2, 3].

@@ -11,6 +11,18 @@ func Parse(src string) (Expr, error) {
 	return Limits{}.Parse(src)
 }
 
+// ParseGrouped parses an expression of a query with GROUP BY. Calls may be those of aggregate functions.
+// Names without quotes count as written in lower case, as such queries have it: they are planned by
+// DataFusion and not by Lance.
+func ParseGrouped(src string) (Expr, error) {
+	p, err := Limits{}.parser(lexer{src: src})
+	if err != nil {
+		return nil, err
+	}
+	p.aggregates, p.lower = true, true
+	return p.whole()
+}
+
 // Parse parses one expression within the limits.
 func (l Limits) Parse(src string) (Expr, error) {
 	p, err := l.parser(lexer{src: src})
@@ -113,6 +125,9 @@ type parser struct {
 	limits Limits
 	depth  int
 	nodes  int
+
+	aggregates bool // calls may be those of aggregate functions
+	lower      bool // names without quotes are in lower case
 }
 
 func (p *parser) peek() token { return p.tokens[p.next] }

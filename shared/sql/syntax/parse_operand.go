@@ -248,6 +248,9 @@ func (p *parser) column() (Expr, error) {
 		if t.kind != tokWord && t.kind != tokQuoted {
 			return nil, sql.Errorf(sql.ErrSyntax, t.pos, "expected the name of a column, found %s", t.describe())
 		}
+		if p.lower && t.kind == tokWord {
+			t.text = strings.ToLower(t.text)
+		}
 		c.Path = append(c.Path, Name{Text: t.text, Quoted: t.kind == tokQuoted})
 		if len(c.Path) > 1 {
 			if err := p.node(t.pos); err != nil {
@@ -258,43 +261,6 @@ func (p *parser) column() (Expr, error) {
 			return c, nil
 		}
 	}
-}
-
-// call reads a function call without the clauses of aggregates and windows.
-func (p *parser) call() (Expr, error) {
-	name := p.next
-	t := p.take()
-	p.next++ // (
-	if w := p.peek().keyword(); w == "DISTINCT" || w == "ALL" || w == "SELECT" {
-		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "%s in the arguments of %s", w, t.text)
-	}
-	args, err := p.list(")")
-	if err != nil {
-		return nil, err
-	}
-	if w := p.peek().keyword(); w == "OVER" || w == "FILTER" || w == "WITHIN" {
-		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "%s after a function call", w)
-	}
-	if hasForm(t, args) {
-		p.tokens[name].role = form
-	}
-	return &Call{position: position(t.pos), Name: t.text, Args: args}, nil
-}
-
-// hasForm reports whether sqlparser reads a call as one of its own forms. In those of CEIL
-// and FLOOR only a number can be the second argument.
-func hasForm(name token, args []Expr) bool {
-	switch name.keyword() {
-	case "STRUCT":
-		return true
-	case "CEIL", "FLOOR":
-		if len(args) == 2 {
-			n, ok := args[1].(*Number)
-			return ok && !strings.HasPrefix(n.Text, "-")
-		}
-		return len(args) == 1
-	}
-	return false
 }
 
 // caseExpr reads CASE in both of its forms.

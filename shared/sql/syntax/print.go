@@ -143,7 +143,20 @@ func (e *Case) String() string {
 }
 
 // String prints the name and the arguments.
-func (e *Call) String() string { return e.Name + "(" + joinExprs(e.Args) + ")" }
+func (e *Call) String() string {
+	args := joinExprs(e.Args)
+	switch {
+	case e.Star:
+		args = "*"
+	case e.Distinct:
+		args = "DISTINCT " + args
+	}
+	text := e.Name + "(" + args + ")"
+	if e.Filter != nil {
+		text += " FILTER (WHERE " + e.Filter.String() + ")"
+	}
+	return text
+}
 
 // String prints the elements in brackets.
 func (e *Array) String() string { return "[" + joinExprs(e.Elems) + "]" }

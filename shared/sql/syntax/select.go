@@ -11,13 +11,15 @@ import (
 //	SELECT column, expr AS name, … | *
 //	FROM [namespace.]table [, UNNEST(column) AS name | , function(argument, …) AS name]
 //	[WHERE condition]
+//	[GROUP BY expr, …]
 //	[LIMIT n]
 type Select struct {
-	Items []Item  // nil for *
-	From  []Name  // the parts of the name of the table
-	Each  *Each   // what expands the rows of the table; nil for nothing
-	Where string  // spelled; "" without condition
-	Limit *uint64 // nil without limit
+	Items []Item   // nil for *
+	From  []Name   // the parts of the name of the table
+	Each  *Each    // what expands the rows of the table; nil for nothing
+	Where string   // spelled; "" without condition
+	Group []string // expressions of GROUP BY, spelled; nil without
+	Limit *uint64  // nil without limit
 }
 
 // An Item is a column of the answer.
@@ -66,6 +68,7 @@ func queryParser(src string) (*parser, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.aggregates = true
 	for i, t := range p.tokens {
 		if t.kind == tokQuoted && IsBare(t.text) {
 			p.tokens[i].kind = tokWord
@@ -97,10 +100,46 @@ func (p *parser) selectQuery() (*Select, error) {
 			return nil, err
 		}
 	}
+	if p.takeWords("GROUP", "BY") {
+		if err := p.group(&s); err != nil {
+			return nil, err
+		}
+	}
 	if p.takeWords("LIMIT") {
 		s.Limit, err = p.limit()
 	}
 	return &s, err
+}
+
+// group reads the expressions of GROUP BY. Other clauses that count rows of the source do not go with it.
+func (p *parser) group(s *Select) error {
+	pos := p.peek().pos
+	switch next := p.peekAt(1); p.peek().keyword() {
+	case "ALL":
+		return sql.Errorf(sql.ErrUnsupported, pos, "GROUP BY ALL (list the expressions)")
+	case "ROLLUP", "CUBE", "GROUPING":
+		if next.isOp("(") || next.keyword() == "SETS" {
+			return sql.Errorf(sql.ErrUnsupported, pos, "GROUP BY %s (list the expressions)", p.peek().text)
+		}
+	}
+	for {
+		text, _, err := p.spelled()
+		if err != nil {
+			return err
+		}
+		if s.Group = append(s.Group, text); !p.takeOp(",") {
+			break
+		}
+	}
+	switch {
+	case s.Items == nil:
+		return sql.Errorf(sql.ErrUnsupported, pos, "* with GROUP BY (select its expressions and aggregates)")
+	case s.Each != nil:
+		return sql.Errorf(sql.ErrUnsupported, pos, "GROUP BY with UNNEST or a function in FROM (group in one view, and expand in a view over it)")
+	case p.peek().keyword() == "LIMIT":
+		return sql.Errorf(sql.ErrUnsupported, p.peek().pos, "LIMIT with GROUP BY")
+	}
+	return nil
 }
 
 // items reads the columns between SELECT and FROM.
@@ -190,5 +229,5 @@ func (p *parser) limit() (*uint64, error) {
 
 // unsupportedClause is the error of what is not part of a query here.
 func unsupportedClause(t token) error {
-	return sql.Errorf(sql.ErrUnsupported, t.pos, "%s: a query is SELECT columns FROM table [, UNNEST(column) AS name | , function(…) AS name] [WHERE condition] [LIMIT n]", t.describe())
+	return sql.Errorf(sql.ErrUnsupported, t.pos, "%s: a query is SELECT columns FROM table [, UNNEST(column) AS name | , function(…) AS name] [WHERE condition] [GROUP BY expr, …] [LIMIT n]", t.describe())
 }

@@ -92,6 +92,9 @@ func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, 
 		if c.query.Limit != nil && !(rows.Gone.IsEmpty() && rows.Changed.IsEmpty()) {
 			return fmt.Errorf("%w: other rows may come below its limit", errRebuild)
 		}
+		if c.plan.Groups != nil && !rows.IsEmpty() {
+			return fmt.Errorf("%w: a row of it is made of many of the source", errRebuild)
+		}
 		rows.Gone.Or(rows.Changed)
 		if evict, err = difference.Find(ctx, &c.held, c.view.Snapshot, selection.SourceRowID, rows.Gone); err != nil {
 			return err
@@ -169,7 +172,9 @@ func (c *change) output() (*output, error) {
 			seen = f.Type.ID() == arrow.UINT64 || f.Type.ID() == arrow.INT64
 		case number >= 0:
 			planned := c.plan.Schema.Field(number)
-			if !arrow.TypeEqual(planned.Type, f.Type) || planned.Nullable && !f.Nullable {
+			// Native LanceDB sees of more expressions over groups that they are never NULL.
+			nullable := planned.Nullable && c.plan.Groups == nil
+			if !arrow.TypeEqual(planned.Type, f.Type) || nullable && !f.Nullable {
 				return nil, errSchema("column %q is of type %s, and the query gives %s", f.Name, f.Type, planned.Type)
 			}
 			left--

@@ -44,6 +44,10 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 			yield(nil, err)
 			return
 		}
+		if o.plan.Groups != nil {
+			o.groups(ctx, batches, total, yield)
+			return
+		}
 		read, made := int64(0), int64(0)
 		for batch, err := range batches {
 			if err != nil {
@@ -70,20 +74,33 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 
 // compute returns the rows of the view that the rows of a batch give.
 func (o *output) compute(ctx context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
-	if o.plan.Filter != nil {
-		chosen, err := o.plan.Filter.Select(ctx, batch, nil)
-		if err != nil {
-			return nil, failure.OfExpression("WHERE", err)
-		}
-		if int64(len(chosen)) < batch.NumRows() {
-			if err := memory.FromContext(ctx).Take(ctx, take.BatchBytes(batch)); err != nil {
-				return nil, err
-			}
-			if batch, err = take.Batch(batch, chosen); err != nil {
-				return nil, err
-			}
-		}
+	batch, err := o.chosen(ctx, batch)
+	if err != nil {
+		return nil, err
 	}
+	return o.columns(ctx, batch)
+}
+
+// chosen returns the rows of a batch that fulfil the condition of the query.
+func (o *output) chosen(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if o.plan.Filter == nil {
+		return batch, nil
+	}
+	chosen, err := o.plan.Filter.Select(ctx, batch, nil)
+	if err != nil {
+		return nil, failure.OfExpression("WHERE", err)
+	}
+	if int64(len(chosen)) == batch.NumRows() {
+		return batch, nil
+	}
+	if err := memory.FromContext(ctx).Take(ctx, take.BatchBytes(batch)); err != nil {
+		return nil, err
+	}
+	return take.Batch(batch, chosen)
+}
+
+// columns returns the rows of the view that chosen rows give.
+func (o *output) columns(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.from))
 	for i, f := range o.schema.Fields() {
 		var err error

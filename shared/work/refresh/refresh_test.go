@@ -207,6 +207,7 @@ const (
 	query = "SELECT id FROM s WHERE id > 3"
 	lines = "SELECT id FROM s, split_lines(cast(id AS string)) AS line WHERE id > 3"
 	twice = "SELECT id FROM s, UNNEST(pair) AS item WHERE id > 3" // each row twice
+	group = "SELECT id, count(*) AS n FROM s WHERE id > 3 GROUP BY id"
 )
 
 var faults = []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("the store is busy")}}
@@ -219,7 +220,7 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 		query string
 		full  bool
 		want  []int64
-	}{{query, false, altered}, {query, true, altered}, {twice, false, both}, {lines, false, altered}} {
+	}{{query, false, altered}, {query, true, altered}, {twice, false, both}, {lines, false, altered}, {group, false, altered}} {
 		for _, fault := range faults {
 			for n, more := 1, true; more; n++ {
 				t.Run(fmt.Sprintf("%s, full %v crash %v lost %v request %d", c.query, c.full, fault.Crash, fault.Lost, n), func(t *testing.T) {
@@ -274,40 +275,52 @@ func crash(t *testing.T, query string, full bool, want []int64, fault faultstore
 
 // A create that fails anywhere leaves either a view or nothing, and can be done again.
 func TestACreateSurvivesACrashAnywhere(t *testing.T) {
-	for _, fault := range faults {
-		for n, more := 1, true; more; n++ {
-			t.Run(fmt.Sprintf("crash %v lost %v request %d", fault.Crash, fault.Lost, n), func(t *testing.T) {
-				inner := memstore.New()
-				open(t, inner).source(t, true)
-				more = false
-				faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-					if call.N == n {
-						more = true
-						return fault
-					}
-					return faultstore.Fault{}
+	want := []int64{4, 5, 6, 7, 8, 9}
+	for query, want := range map[string][]int64{
+		query: want, lines: want, group: want, twice: slices.Sorted(slices.Values(append(want, want...))),
+	} {
+		for _, fault := range faults {
+			for n, more := 1, true; more; n++ {
+				t.Run(fmt.Sprintf("%s, crash %v lost %v request %d", query, fault.Crash, fault.Lost, n), func(t *testing.T) {
+					more = false // also when the test fails
+					more = crashCreate(t, query, want, fault, n) && !t.Failed()
 				})
-				_, first := open(t, faulty).create(t.Context(), query)
-				p := open(t, inner)
-				_, err := p.Names.Table(t.Context(), []string{"v"})
-				if there := err == nil; !there && first == nil {
-					t.Fatal("the view was created, and is not there")
-				} else if !there {
-					must[string](t)(p.create(t.Context(), query))
-				}
-				id := p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true})
-				synctest.Test(t, func(t *testing.T) {
-					q := open(t, inner)
-					q.send(t, id)
-					q.serve(t)
-					q.done(t, id)
-					if got := q.ids(t, "v"); !cmp.Equal(got, []int64{4, 5, 6, 7, 8, 9}) {
-						t.Errorf("rows are %v", got)
-					}
-				})
-			})
+			}
 		}
 	}
+}
+
+// crashCreate creates a view over a store that has a fault at the n-th request, and again if it is not
+// there, and then fills it. It reports whether the fault was reached.
+func crashCreate(t *testing.T, query string, want []int64, fault faultstore.Fault, n int) (reached bool) {
+	inner := memstore.New()
+	open(t, inner).source(t, true)
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if call.N == n {
+			reached = true
+			return fault
+		}
+		return faultstore.Fault{}
+	})
+	_, first := open(t, faulty).create(t.Context(), query)
+	p := open(t, inner)
+	_, err := p.Names.Table(t.Context(), []string{"v"})
+	if there := err == nil; !there && first == nil {
+		t.Fatal("the view was created, and is not there")
+	} else if !there {
+		must[string](t)(p.create(t.Context(), query))
+	}
+	id := p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true})
+	synctest.Test(t, func(t *testing.T) {
+		q := open(t, inner)
+		q.send(t, id)
+		q.serve(t)
+		q.done(t, id)
+		if got := q.ids(t, "v"); !cmp.Equal(got, want) {
+			t.Errorf("rows are %v, want %v", got, want)
+		}
+	})
+	return reached
 }
 
 func (p *process) send(t *testing.T, id string) {

@@ -89,3 +89,33 @@ SELECT id FROM t, f(*) AS c
 SELECT id FROM t, f(body) AS c, UNNEST(x) AS u
 SELECT id FROM t, f(DISTINCT body) AS c
 SELECT id FROM t, f(body,) AS c
+SELECT k, count(*) AS n FROM t GROUP BY k
+select k, COUNT( * ) n from t where x>1 group by k
+SELECT K, S AS y FROM t GROUP BY K, S
+SELECT upper(s) AS y FROM t GROUP BY y
+SELECT upper(s) AS y FROM t GROUP BY 1
+SELECT k, count(distinct s) AS y FROM t GROUP BY k
+SELECT k, count(ALL i) AS y FROM t GROUP BY k
+SELECT k, "count"(*) AS y FROM t GROUP BY k
+SELECT k, sum(x)filter(where i>10) AS y FROM t GROUP BY "k", `Name`,meta.title
+SELECT k, array_agg(s) filter (where i is not null) y FROM t GROUP BY (k)
+SELECT k, sum(x)/count(*) as "mean", k+1 AS next FROM ns.t GROUP BY k , k+1
+SELECT k, CASE WHEN count(*)>1 THEN 'many' ELSE 'one' END AS y FROM t GROUP BY k;
+SELECT k FROM t GROUP BY k
+SELECT k FROM t GROUP BY k HAVING count(*) > 1
+SELECT k FROM t GROUP BY ALL
+SELECT k FROM t GROUP BY ROLLUP (k)
+SELECT k FROM t GROUP BY CUBE(k)
+SELECT k FROM t GROUP BY GROUPING SETS ((k))
+SELECT k FROM t GROUP BY k WITH ROLLUP
+SELECT * FROM t GROUP BY k
+SELECT k FROM t GROUP BY k LIMIT 5
+SELECT k FROM t GROUP BY k ORDER BY k
+SELECT DISTINCT k FROM t GROUP BY k
+SELECT k, c.x FROM t, UNNEST(xs) AS c GROUP BY k
+SELECT k, count(*) FROM t GROUP BY k
+SELECT count(*) AS n FROM t
+SELECT max(x) AS n, upper(s) AS s FROM t WHERE count(*) > 1
+SELECT k FROM t GROUP BY
+SELECT k FROM t GROUP k
+SELECT k FROM t GROUP BY k,

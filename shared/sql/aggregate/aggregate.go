@@ -1,0 +1,156 @@
+// Package aggregate knows the aggregate functions of SQL: their names, the types that their arguments are
+// cast to, and those of their results. They are those of the native LanceDB, which takes them from
+// DataFusion. Functions whose result depends on the order of rows, and those that approximate, are not
+// among them: a view would have other rows with each refresh.
+//
+// Package grouping of the engine computes them.
+package aggregate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/column"
+)
+
+// A Function is an aggregate function by its name.
+type Function string
+
+// These are the functions.
+const (
+	Count     Function = "count" // rows whose arguments are all not NULL
+	Sum       Function = "sum"   // integers wrap around on overflow
+	Avg       Function = "avg"
+	Min       Function = "min" // by the order of values: floats by their total order
+	Max       Function = "max"
+	ArrayAgg  Function = "array_agg" // a list of all values, NULL among them
+	BoolAnd   Function = "bool_and"
+	BoolOr    Function = "bool_or"
+	BitAnd    Function = "bit_and"
+	BitOr     Function = "bit_or"
+	BitXor    Function = "bit_xor"
+	VarPop    Function = "var_pop"
+	Var       Function = "var" // of a sample, as the next but one
+	StddevPop Function = "stddev_pop"
+	Stddev    Function = "stddev"
+	Median    Function = "median"
+)
+
+var names = map[string]Function{
+	"count": Count, "sum": Sum, "avg": Avg, "mean": Avg, "min": Min, "max": Max, "array_agg": ArrayAgg,
+	"bool_and": BoolAnd, "bool_or": BoolOr, "bit_and": BitAnd, "bit_or": BitOr, "bit_xor": BitXor,
+	"var_pop": VarPop, "var_population": VarPop, "var": Var, "var_samp": Var, "var_sample": Var,
+	"stddev_pop": StddevPop, "stddev": Stddev, "stddev_samp": Stddev, "median": Median,
+}
+
+// Named reports whether there is an aggregate function of a name, in any case.
+func Named(name string) bool {
+	_, ok := names[strings.ToLower(name)]
+	return ok
+}
+
+// A Call is a call of a function with arguments of certain types.
+type Call struct {
+	Function Function
+	Args     []arrow.DataType // to which the arguments are cast
+	Distinct bool             // of equal values only one counts
+	Type     arrow.DataType   // of the result
+	Nullable bool             // the result may be NULL
+}
+
+// ErrName is the error for a name that no function has.
+var ErrName = errors.New("no such aggregate function")
+
+// Of returns the call of a function with arguments of some types.
+func Of(name string, args []arrow.DataType, distinct bool) (*Call, error) {
+	f, ok := names[strings.ToLower(name)]
+	if !ok {
+		return nil, ErrName
+	}
+	c := &Call{Function: f, Args: args, Distinct: distinct, Nullable: true}
+	if f == Count {
+		if distinct && len(args) != 1 {
+			return nil, errors.New("count(DISTINCT …) takes 1 argument")
+		}
+		c.Type, c.Nullable = column.TypeInt64, false
+		return c, c.check()
+	}
+	if len(args) != 1 {
+		return nil, fmt.Errorf("function %s takes 1 argument, not %d", name, len(args))
+	}
+	t := args[0]
+	switch f {
+	case Min, Max:
+		c.Type = t
+	case ArrayAgg:
+		c.Type = arrow.ListOf(t)
+	case Sum, Avg:
+		c.Args, c.Type = number(f, t)
+	case BoolAnd, BoolOr:
+		if t.ID() == arrow.BOOL {
+			c.Type = t
+		}
+	case BitAnd, BitOr, BitXor:
+		if column.IsInteger(t) {
+			c.Type = t
+		}
+	case VarPop, Var, StddevPop, Stddev, Median:
+		if distinct {
+			return nil, fmt.Errorf("%s(DISTINCT …)", name)
+		}
+		if f == Median && t.ID() == arrow.FLOAT32 {
+			return nil, errors.New("median of float32 (write median(CAST(… AS DOUBLE)))")
+		}
+		if column.IsInteger(t) || column.IsFloat(t) {
+			c.Args, c.Type = []arrow.DataType{column.TypeFloat64}, column.TypeFloat64
+		}
+	}
+	if c.Type == nil {
+		return nil, fmt.Errorf("function %s of a value of type %s", name, t)
+	}
+	return c, c.check()
+}
+
+// number returns the type that the argument of sum or avg is cast to, and that of the result; nil for
+// other types than numbers.
+func number(f Function, t arrow.DataType) (args []arrow.DataType, result arrow.DataType) {
+	switch {
+	case t.ID() == arrow.DECIMAL128:
+		d := t.(*arrow.Decimal128Type)
+		if f == Sum {
+			return []arrow.DataType{t}, &arrow.Decimal128Type{Precision: min(d.Precision+10, column.MaxPrecision128), Scale: d.Scale}
+		}
+		return []arrow.DataType{t}, &arrow.Decimal128Type{Precision: min(d.Precision+4, column.MaxPrecision128), Scale: min(d.Scale+4, column.MaxPrecision128)}
+	case column.IsFloat(t), f == Avg && column.IsInteger(t):
+		result = column.TypeFloat64
+	case arrow.IsSignedInteger(t.ID()):
+		result = column.TypeInt64
+	case arrow.IsUnsignedInteger(t.ID()):
+		result = arrow.PrimitiveTypes.Uint64
+	}
+	return []arrow.DataType{result}, result
+}
+
+// check returns an error for types of arguments that are not kept in states.
+func (c *Call) check() error {
+	for _, t := range c.Args {
+		kept := c.Distinct || c.Function == Min || c.Function == Max || c.Function == ArrayAgg
+		if kept && !Flat(t) {
+			return fmt.Errorf("function %s of a value of type %s", c.Function, t)
+		}
+	}
+	return nil
+}
+
+// Flat reports whether values of a type can be those of keys of groups and of functions that keep them:
+// numbers, texts, bytes, bools and times.
+func Flat(t arrow.DataType) bool {
+	switch t.ID() {
+	case arrow.NULL, arrow.EXTENSION, arrow.DICTIONARY, arrow.INTERVAL_MONTH_DAY_NANO:
+		return false
+	}
+	return !arrow.IsNested(t.ID())
+}
