@@ -26,7 +26,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
 		refresh.Kind:        refresh.Refresh(on),
-		backfill.Kind:       backfill.Fill(on, functions),
+		backfill.Kind:       backfill.Fill(on, functions, backfill.PartSizes),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 		registering.Kind:    registering.Create(functions),
 	}
