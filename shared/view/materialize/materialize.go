@@ -64,7 +64,7 @@ type Order struct {
 // Refresh makes a view show what an order wants. as is the table of the view for the one commit that
 // changes rows (see [engine.Table.As]), and t is the same without an attempt.
 func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) {
-	return engine.Read(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
+	return engine.Settled(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
 		plan, err := o.Query.Plan(ctx, s.Schema().BlobValues())
 		if err != nil {
 			return Result{}, protocol.Errorf(protocol.TableSchemaValidationError, "the query of the view does not fit its source any more: %w", err)
