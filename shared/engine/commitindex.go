@@ -17,3 +17,15 @@ func (t *Table) CommitIndex(ctx context.Context, choose func(ctx context.Context
 		return d.CommitSegments(ctx, n, segments)
 	})
 }
+
+// CommitFold commits the segments of a fold that many workers have built. choose returns those that fit the newest
+// version; it is called again when another commit comes first.
+func (t *Table) CommitFold(ctx context.Context, f *dataset.StagedFold, choose func(ctx context.Context, newest *dataset.Dataset) (dataset.NewIndex, []dataset.StagedSegment, error)) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		n, segments, err := choose(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		return d.CommitFold(ctx, f, n, segments)
+	})
+}

@@ -18,11 +18,11 @@ type Folded struct {
 	Merged int // older segments whose place the new one took
 }
 
-// FoldIndex brings one index up to date: the first one after a name for which worth is true. It builds a
+// FoldIndex brings one index up to date: the first one after a name for which take is true. It builds a
 // segment of the fragments that the index does not cover, which also takes the place of small segments.
 // An index that cannot be extended is left as it is, and the log has the reason. When others keep
 // changing these fragments or the index, the error is ConcurrentModification.
-func (t *Table) FoldIndex(ctx context.Context, after string, worth func(dataset.Fold) bool, extend dataset.Extender) (Folded, error) {
+func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.Context, *dataset.Dataset, dataset.Fold) (bool, error), extend dataset.Extender) (Folded, error) {
 	for range maxCompactions {
 		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {
 			folds, err := d.Folds(extend.CanExtend)
@@ -30,10 +30,14 @@ func (t *Table) FoldIndex(ctx context.Context, after string, worth func(dataset.
 				return Folded{}, err
 			}
 			for _, f := range folds {
-				if f.Index.Name <= after || !worth(f) {
+				if f.Index.Name <= after {
 					continue
 				}
-				made, err := d.Fold(ctx, f, extend)
+				var made *dataset.Dataset
+				taken, err := take(ctx, d, f)
+				if err == nil && taken {
+					made, err = d.Fold(ctx, f, extend)
+				}
 				if isUnfoldable(err) {
 					t.engine.warn(ctx, "an index cannot be brought up to date", slog.String("table", t.name), slog.Any("error", err))
 					continue

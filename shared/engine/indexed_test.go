@@ -268,7 +268,7 @@ func newestVersion(t *testing.T, table *Table) int64 {
 // fold brings all indices of a table up to date.
 func (x *indexed) fold(t *testing.T, table *Table) {
 	t.Helper()
-	all := func(dataset.Fold) bool { return true }
+	all := func(context.Context, *dataset.Dataset, dataset.Fold) (bool, error) { return true, nil }
 	for after := ""; ; {
 		done, err := table.FoldIndex(t.Context(), after, all, build.Extender{})
 		if err != nil {

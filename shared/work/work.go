@@ -28,6 +28,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 		refresh.Kind:        refresh.Refresh(on),
 		backfill.Kind:       backfill.Fill(on, functions, backfill.PartSizes),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
+		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),
 		registering.Kind:    registering.Create(functions),
 	}
 }

@@ -29,6 +29,19 @@ func indexLike(x snapshot.Index) Index {
 // Extend implements dataset.Extender. A segment of texts makes the same terms of them, one of zones has
 // zones of the same size, and one of vectors has the same centroids and codes.
 func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.Index, like *snapshot.Segment) (dataset.NewIndex, error) {
+	n, err := Like(ctx, x, like)
+	if err != nil {
+		return dataset.NewIndex{}, err
+	}
+	if n.Kind == indexmeta.Vector {
+		return extendVectors(ctx, part, n, like)
+	}
+	return n.Resolve(part)
+}
+
+// Like returns an index with the name and the parameters of one that exists, of which it reads a segment. What vectors
+// are trained to is not among the parameters: further segments share the model of that segment.
+func Like(ctx context.Context, x snapshot.Index, like *snapshot.Segment) (Index, error) {
 	n := indexLike(x)
 	var err error
 	switch n.Kind {
@@ -40,12 +53,9 @@ func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.In
 	case indexmeta.ZoneMap, indexmeta.BloomFilter:
 		err = n.zonesLike(ctx, like)
 	case indexmeta.Vector:
-		return extendVectors(ctx, part, n, like)
+		n.Vectors, err = ivf.RecipeOf(like.Details)
 	}
-	if err != nil {
-		return dataset.NewIndex{}, err
-	}
-	return n.Resolve(part)
+	return n, err
 }
 
 // zonesLike has zones as those of a segment, unless this was never built.
@@ -69,11 +79,6 @@ func granularityOf(x snapshot.Index) (string, error) {
 // extendVectors returns how a segment is built beside one of vectors. An index that had too few vectors
 // to train with has no files yet: then it is trained.
 func extendVectors(ctx context.Context, part *dataset.Dataset, n Index, like *snapshot.Segment) (dataset.NewIndex, error) {
-	recipe, err := ivf.RecipeOf(like.Details)
-	if err != nil {
-		return dataset.NewIndex{}, err
-	}
-	n.Vectors = recipe
 	made, err := n.Resolve(part)
 	if err != nil || like.IsEmpty() {
 		return made, err
@@ -88,7 +93,7 @@ func extendVectors(ctx context.Context, part *dataset.Dataset, n Index, like *sn
 	}
 	made.Details = like.Details
 	made.Build = func(ctx context.Context, out *dataset.SegmentFiles) error {
-		return ivf.Extend(ctx, model, recipe, column.Type, part.IndexSource(n.Column, snapshot.RowID), segment{out})
+		return ivf.Extend(ctx, model, n.Vectors, column.Type, part.IndexSource(n.Column, snapshot.RowID), segment{out})
 	}
 	return made, nil
 }

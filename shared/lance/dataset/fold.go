@@ -42,6 +42,10 @@ type Fold struct {
 // from each to the one before, and a row is indexed as often as there are segments.
 const mergeRatio = 4
 
+// fullRows: a segment of at least so many rows stays, unless it must go. So the segments of an index that many
+// workers build, and that are as large as one of them can write, are not built anew for a few rows.
+const fullRows = 1 << 25
+
 // Folds returns what there is to fold into the indices of the version, in the order of their names. It
 // reads nothing. Indices for which can is false, and those of which some segment is of an unknown
 // version, are left out.
@@ -120,6 +124,7 @@ func (d *Dataset) foldOf(x snapshot.Index, entries []*pb.IndexMetadata) (Fold, e
 			rest = append(rest, c)
 		}
 	}
+	rest = slices.DeleteFunc(rest, func(c snapshot.Covering) bool { return c.Rows >= fullRows })
 	for n := len(rest) - 1; n >= 0; n-- {
 		if taken.IsEmpty() { // then the newest may be merged with the one before
 			if n == 0 || rest[n-1].Rows > mergeRatio*rest[n].Rows {

@@ -77,6 +77,17 @@ func (d *Dataset) CommitSegments(ctx context.Context, n NewIndex, segments []Sta
 		}
 		op.NewIndices = append(op.NewIndices, entry)
 	}
+	made, err := d.stagedEntries(n, segments)
+	if err != nil {
+		return nil, err
+	}
+	op.NewIndices = append(op.NewIndices, made...)
+	return d.table.commit(ctx, &change{read: d, operation: op})
+}
+
+// stagedEntries returns the entries of staged segments.
+func (d *Dataset) stagedEntries(n NewIndex, segments []StagedSegment) ([]*pb.IndexMetadata, error) {
+	var entries []*pb.IndexMetadata
 	for _, s := range segments {
 		entry, err := d.newEntry(n)
 		if err != nil {
@@ -90,7 +101,7 @@ func (d *Dataset) CommitSegments(ctx context.Context, n NewIndex, segments []Sta
 		for _, f := range s.Files {
 			entry.Files = append(entry.Files, pb.IndexFile{Path: f.Name, SizeBytes: f.Size})
 		}
-		op.NewIndices = append(op.NewIndices, entry)
+		entries = append(entries, entry)
 	}
-	return d.table.commit(ctx, &change{read: d, operation: op})
+	return entries, nil
 }

@@ -56,6 +56,8 @@ type division struct {
 	Memory    int64  `json:"memory"`            // bytes that a join should hold as long as it works
 
 	Segments []dataset.StagedSegment `json:"segments,omitempty"` // of earlier rounds
+
+	Fold *dataset.StagedFold `json:"fold,omitempty"` // of a job that folds
 }
 
 // A stretch is fragments of a division, one after the other.

@@ -42,6 +42,23 @@ type trial struct {
 	index build.Index
 	fault func(n int) faultstore.Fault // of the n-th request; nil: none
 	bug   func(objectstore.Store) objectstore.Store
+	fold  bool // into an index that one worker has built
+}
+
+// begin begins the job.
+func (c trial) begin(t *testing.T, h *house) (*transaction.Transaction, error) {
+	if !c.fold {
+		return h.Jobs.Begin(t.Context(), indexing.Kind, table, indexing.NewOrder(c.index, ""))
+	}
+	whole := open(t, h.objects, large)
+	whole.build(t, c.index, nil)
+	whole.insert(t, 1000, 30)
+	whole.insert(t, 2000, 15)
+	x, err := whole.at(t).Index(t.Context(), nil, c.index.Name)
+	if err != nil {
+		return nil, err
+	}
+	return h.Jobs.Begin(t.Context(), indexing.FoldKind, table, indexing.NewFold(x, ""))
 }
 
 // run builds an index of a new table with a worker that meets the fault, and then with another one. It
@@ -61,7 +78,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 		return c.fault(call.N)
 	})
 	second := open(t, inner, sizes)
-	begun, err := second.Jobs.Begin(t.Context(), indexing.Kind, table, indexing.NewOrder(c.index, ""))
+	begun, err := c.begin(t, second)
 	if err != nil {
 		return err.Error(), 0
 	}
@@ -89,6 +106,11 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 	x, err := last.at(t).Index(t.Context(), nil, c.index.Name)
 	if err != nil || x.Unindexed != 0 {
 		return fmt.Sprintf("%d rows are in no segment; %v", x.Unindexed, err), 0
+	}
+	if c.fold { // earlier versions have the segments that are replaced
+		if _, err := last.at(t).DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
+			return err.Error(), 0
+		}
 	}
 	return last.garbage(t), faulty.Snapshot().Requests
 }
@@ -140,6 +162,18 @@ func (h *house) garbage(t *testing.T) string {
 // kinds are indices whose parts differ in what they do.
 var kinds = []build.Index{orders[0], others[0], others[2], vectors("IVF_FLAT")}
 
+// trials are builds of these kinds, and folds of some.
+func trials() map[string]trial {
+	all := map[string]trial{}
+	for _, n := range kinds {
+		all[n.Name] = trial{index: n}
+	}
+	for _, n := range []build.Index{others[2], vectors("IVF_FLAT")} {
+		all["fold "+n.Name] = trial{index: n, fold: true}
+	}
+	return all
+}
+
 // step is how many requests lie between two that a fault is tried at.
 func step() int {
 	if testing.Short() {
@@ -162,10 +196,10 @@ func inTurn(t *testing.T, try func(t *testing.T, n int) (requests int)) {
 
 // Wherever a worker dies, others finish the build.
 func TestAWorkerMayDieAtEachRequest(t *testing.T) {
-	for _, n := range kinds {
-		t.Run(n.Name, func(t *testing.T) {
+	for name, c := range trials() {
+		t.Run(name, func(t *testing.T) {
 			inTurn(t, func(t *testing.T, at int) int {
-				wrong, requests := trial{index: n, fault: func(call int) faultstore.Fault { return faultstore.Fault{Crash: call == at} }}.run(t)
+				wrong, requests := trial{index: c.index, fold: c.fold, fault: func(call int) faultstore.Fault { return faultstore.Fault{Crash: call == at} }}.run(t)
 				if wrong != "" {
 					t.Errorf("request %d: %s", at, wrong)
 				}
@@ -177,11 +211,11 @@ func TestAWorkerMayDieAtEachRequest(t *testing.T) {
 
 // A worker that freezes, while others do its work, does no harm when it goes on.
 func TestAWorkerMayFreezeAtEachRequest(t *testing.T) {
-	for _, n := range kinds {
-		t.Run(n.Name, func(t *testing.T) {
+	for name, c := range trials() {
+		t.Run(name, func(t *testing.T) {
 			inTurn(t, func(t *testing.T, at int) int {
 				thaws := time.Now().Add(5 * time.Minute)
-				wrong, requests := trial{index: n, fault: func(call int) faultstore.Fault {
+				wrong, requests := trial{index: c.index, fold: c.fold, fault: func(call int) faultstore.Fault {
 					if call < at {
 						return faultstore.Fault{}
 					}
@@ -198,10 +232,10 @@ func TestAWorkerMayFreezeAtEachRequest(t *testing.T) {
 
 // Answers that are lost lead to no harm.
 func TestAnswersMayBeLost(t *testing.T) {
-	for _, n := range kinds {
-		t.Run(n.Name, func(t *testing.T) {
+	for name, c := range trials() {
+		t.Run(name, func(t *testing.T) {
 			inTurn(t, func(t *testing.T, at int) int {
-				wrong, requests := trial{index: n, fault: func(call int) faultstore.Fault { return faultstore.Fault{Lost: call == at} }}.run(t)
+				wrong, requests := trial{index: c.index, fold: c.fold, fault: func(call int) faultstore.Fault { return faultstore.Fault{Lost: call == at} }}.run(t)
 				if wrong != "" {
 					t.Errorf("request %d: %s", at, wrong)
 				}

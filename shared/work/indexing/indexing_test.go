@@ -68,7 +68,7 @@ func open(t testing.TB, objects objectstore.Store, sizes indexing.Sizes) *house 
 	h.worker = &job.Worker{
 		Starter: *h.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { h.names++; return fmt.Sprint(h.names) },
-		Kinds: map[string]job.Kind{indexing.Kind: indexing.Create(h.Tables, sizes)},
+		Kinds: map[string]job.Kind{indexing.Kind: indexing.Create(h.Tables, sizes), indexing.FoldKind: indexing.Fold(h.Tables, sizes)},
 	}
 	return h
 }

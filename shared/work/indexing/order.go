@@ -53,13 +53,23 @@ func (o Order) index() build.Index {
 // Building returns the unfinished job that builds an index of a name on a branch of a table, nil if there
 // is none among the newest jobs.
 func Building(ctx context.Context, transactions *transaction.Store, table []string, branch, name string) (*transaction.Transaction, error) {
+	return unfinished(ctx, transactions, Kind, table, branch, name)
+}
+
+// Folding returns the unfinished job that folds rows into an index of a name on a branch of a table, nil if there is none
+// among the newest jobs.
+func Folding(ctx context.Context, transactions *transaction.Store, table []string, branch, name string) (*transaction.Transaction, error) {
+	return unfinished(ctx, transactions, FoldKind, table, branch, name)
+}
+
+func unfinished(ctx context.Context, transactions *transaction.Store, kind string, table []string, branch, name string) (*transaction.Transaction, error) {
 	const newest = 100
 	jobs, _, err := transactions.Jobs(ctx, "", newest)
 	if err != nil {
 		return nil, err
 	}
 	for _, job := range jobs {
-		if job.Kind != Kind || job.Status.Ended() || job.Work == nil || !slices.Equal(job.Object, table) {
+		if job.Kind != kind || job.Status.Ended() || job.Work == nil || !slices.Equal(job.Object, table) {
 			continue
 		}
 		var order Order

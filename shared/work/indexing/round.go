@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -26,9 +27,9 @@ func (b builder) divide(ctx context.Context, r *job.Run, order Order) (*division
 		if err != nil {
 			return nil, err
 		}
-		return engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*division, error) {
+		return engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (*division, error) {
 			v := &division{Place: found.Location.URI, Trained: dataset.NewSegmentID()}
-			return v, b.divideFragments(v, d, order, fragmentsOf(d))
+			return v, b.divideFragments(ctx, v, d, order, fragmentsOf(d))
 		})
 	})
 }
@@ -43,13 +44,17 @@ func fragmentsOf(d *dataset.Dataset) *roaring.Bitmap {
 }
 
 // divideFragments divides some fragments of the newest version.
-func (b builder) divideFragments(v *division, d *dataset.Dataset, order Order, fragments *roaring.Bitmap) error {
+func (b builder) divideFragments(ctx context.Context, v *division, d *dataset.Dataset, order Order, fragments *roaring.Bitmap) error {
 	v.Version, v.Stage, v.Join, v.Memory = d.Version(), dataset.NewSegmentID(), int64(b.sizes.Time), b.sizes.Memory
 	var err error
 	if v.Fragments, err = fragments.ToBytes(); err != nil {
 		return err
 	}
-	parts, err := order.index().Divide(d)
+	n, _, err := v.index(ctx, order, d)
+	if err != nil {
+		return err
+	}
+	parts, err := n.Divide(d)
 	if err != nil {
 		return err
 	}
@@ -71,6 +76,7 @@ type round struct {
 	builder
 	number   int
 	division string // the stage whose result is the division
+	fold     bool   // the only round of a job that folds
 }
 
 // A work is what the parts of a round work with.
@@ -80,6 +86,7 @@ type work struct {
 	dataset *dataset.Dataset
 	parts   build.Parts
 	stretch *stretch
+	like    *snapshot.Segment // of a fold
 }
 
 // open calls f with the version that was divided, if it is not gone ([isGone]).
@@ -118,8 +125,11 @@ func openAt[T any](ctx context.Context, w round, r *job.Run, v *division, versio
 			return none, err
 		}
 		return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (T, error) {
-			n := k.order.index()
-			n.Watch = watch
+			n, like, err := v.index(ctx, k.order, d)
+			if err != nil {
+				return none, err
+			}
+			k.like, n.Watch = like, watch
 			if k.parts, err = n.Divide(d); err != nil {
 				return none, err
 			}
@@ -178,8 +188,14 @@ func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error
 	return results, nil
 }
 
-// staged are the files of other parts.
-func (k *work) staged() build.Staged { return build.NewStaged(k.dataset, k.Trained, k.Stage) }
+// staged are the files of other parts. What shards of a fold share is in the segment that theirs are like.
+func (k *work) staged() build.Staged {
+	files := build.NewStaged(k.dataset, k.Trained, k.Stage)
+	if k.like != nil {
+		files.Trained = k.like.Open
+	}
+	return files
+}
 
 // train learns what all shards share. It returns whether there are enough rows for that. A model fits
 // the rows of later versions as well, so it is made of the newest one if the one that was divided is gone.
@@ -214,6 +230,9 @@ func (w round) shards(ctx context.Context, r *job.Run) (int, error) {
 
 // enough reports whether there are enough rows for the index.
 func (w round) enough(ctx context.Context, r *job.Run) (bool, error) {
+	if w.fold {
+		return true, nil
+	}
 	enough, err := resultsOf[bool](ctx, r, trainStage)
 	return err == nil && enough[0], err
 }
@@ -352,7 +371,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 				return n, fit, nil
 			}
 			again = &division{Place: v.Place, Trained: v.Trained, Segments: fit}
-			if err := w.divideFragments(again, newest, order, missing); err != nil {
+			if err := w.divideFragments(ctx, again, newest, order, missing); err != nil {
 				return n, nil, err
 			}
 			return n, nil, errDivided

@@ -1,12 +1,16 @@
 package maintain
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/indexing"
 )
 
 // A job that no client asked for brings an index up to date when it lacks so many fragments, or this part
@@ -31,9 +35,21 @@ func (k *Keeper) fold(ctx context.Context, r *job.Run, order Order, at *progress
 }
 
 func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
+	var large []snapshot.Index
+	take := func(ctx context.Context, d *dataset.Dataset, f dataset.Fold) (bool, error) {
+		if !order.worth(f) {
+			return false, nil
+		}
+		isLarge, err := k.parts().IsLarge(ctx, d, f)
+		if isLarge {
+			large = append(large, f.Index)
+		}
+		return !isLarge, err
+	}
 	for after := ""; ; {
+		large = large[:0]
 		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (engine.Folded, int64, error) {
-			done, err := table.FoldIndex(ctx, after, order.worth, k.Extend)
+			done, err := table.FoldIndex(ctx, after, take, k.Extend)
 			return done, done.Version, err
 		})
 		switch {
@@ -41,8 +57,9 @@ func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progr
 			return nil // a writer was faster; a later job tries again
 		case err != nil:
 			return err
-		case done.Index == "":
-			return nil
+		}
+		if err := k.beginFolding(ctx, r, at, branch, large); err != nil || done.Index == "" {
+			return err
 		}
 		after = done.Index
 		at.Report.IndicesFolded++
@@ -55,4 +72,62 @@ func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progr
 			return err
 		}
 	}
+}
+
+func (k *Keeper) parts() indexing.Sizes { return cmp.Or(k.Parts, indexing.PartSizes) }
+
+// beginFolding begins jobs in which many workers fold rows into indices, once for each index in a job of maintenance,
+// and if no earlier one still does so.
+func (k *Keeper) beginFolding(ctx context.Context, r *job.Run, at *progress, branch string, large []snapshot.Index) error {
+	for _, x := range large {
+		key := branch + "/" + x.Name
+		if _, begun := at.Folding[key]; begun {
+			continue
+		}
+		jobs := k.Tables.Jobs
+		folding, err := indexing.Folding(ctx, jobs.Transactions, r.Object(), branch, x.Name)
+		if err == nil && folding == nil {
+			folding, err = jobs.Begin(ctx, indexing.FoldKind, r.Object(), indexing.NewFold(x, branch))
+		}
+		if err != nil {
+			return err
+		}
+		if at.Folding == nil {
+			at.Folding = map[string]string{}
+		}
+		at.Folding[key] = folding.ID
+		if err := r.Checkpoint(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldingWait is how long a job waits before it looks again for the end of others.
+const foldingWait = 5 * time.Second
+
+// folding reports whether a job that a client asked for waits for jobs that it began. Others do not, so that large
+// indices do not keep a table from being maintained.
+func (k *Keeper) folding(ctx context.Context, order Order, at *progress) (waits bool, err error) {
+	if order.Gradual {
+		return false, nil
+	}
+	for key, id := range at.Folding {
+		if id == "" {
+			continue
+		}
+		done, err := k.Tables.Jobs.Transactions.Job(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		if !done.Status.Ended() {
+			waits = true
+			continue
+		}
+		at.Folding[key] = ""
+		if done.Status == protocol.TransactionSucceeded {
+			at.Report.IndicesFolded++
+		}
+	}
+	return waits, nil
 }

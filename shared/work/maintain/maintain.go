@@ -36,6 +36,7 @@ import (
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
 	"tiltyard/shared/view/materialize"
+	"tiltyard/shared/work/indexing"
 )
 
 // A Keeper compacts and cleans up tables.
@@ -48,6 +49,8 @@ type Keeper struct {
 	Grace time.Duration
 	// Extend builds segments of indices, so that these follow the rows.
 	Extend dataset.Extender
+	// Parts are the sizes from which rows are folded into an index by many workers. Zero means indexing.PartSizes.
+	Parts indexing.Sizes
 	// FileAge is the age from which a file that no version refers to is garbage. Zero means
 	// DefaultFileAge.
 	FileAge time.Duration
@@ -95,6 +98,8 @@ type progress struct {
 	Phase   phase     `json:"phase"`
 	Expired time.Time `json:"expired,omitzero"` // when the job deleted versions
 	Report  Report    `json:"report"`
+	// Folding are the jobs that fold rows into large indices, by branch and index; empty when they have ended.
+	Folding map[string]string `json:"folding,omitempty"`
 }
 
 type phase int
@@ -125,6 +130,11 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 	if at.Phase == folding && order.Indices {
 		if err := k.fold(ctx, r, order, &at); err != nil {
 			return nil, err
+		}
+		if waits, err := k.folding(ctx, order, &at); err != nil {
+			return nil, err
+		} else if waits {
+			return nil, job.Later(foldingWait)
 		}
 	}
 	if !order.Cleanup {

@@ -1,0 +1,147 @@
+package indexing
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/job"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/tables"
+)
+
+// FoldKind is the kind of the jobs that fold rows into an index which one worker could not fold in time. Their segments
+// are built like those of a new index, and take the place of others ([dataset.Fold]):
+//
+//	build ─> shards ─> join ─> commit
+//
+// There is one round only. Fragments whose values changed meanwhile, and an index that got other segments, are left to a
+// later job.
+const FoldKind = "fold_index"
+
+// NewFold returns the order to fold rows into an index on a branch of a table.
+func NewFold(x snapshot.Index, branch string) Order {
+	return Order{Name: x.Name, Column: x.Columns[0], Branch: branch}
+}
+
+// Fold returns the kind of job that folds rows into an index.
+func Fold(on tables.Tables, sizes Sizes) job.Kind {
+	b := builder{on, sizes}
+	r := round{builder: b, division: buildStage, fold: true}
+	return job.Kind{Stages: []job.Stage{
+		{Name: buildStage, Do: b.divideFold},
+		{Name: shardsStage, Parts: r.shards, Do: r.shard},
+		{Name: joinStage, Parts: r.joins, Do: r.join},
+		{Name: commitStage, Do: r.commitFold},
+	}}
+}
+
+// divideFold divides the rows that are to be folded into an index. If there are none, the job ends.
+func (b builder) divideFold(ctx context.Context, r *job.Run) (any, error) {
+	var order Order
+	if err := r.Input(&order); err != nil {
+		return nil, err
+	}
+	return catalog.Read(ctx, b.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (any, error) {
+		t, err := b.on.On(ctx, found, order.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (any, error) {
+			folds, err := d.Folds(func(x snapshot.Index) bool { return x.Name == order.Name && (build.Extender{}).CanExtend(x) })
+			if err != nil || len(folds) == 0 {
+				return job.End{Result: result{}}, err
+			}
+			v := &division{Place: found.Location.URI}
+			if v.Fold, err = d.Staged(folds[0]); err != nil {
+				return nil, err
+			}
+			if _, like, err := v.index(ctx, order, d); err != nil || like.IsEmpty() {
+				return job.End{Result: result{}}, err
+			}
+			return v, b.divideFragments(ctx, v, d, order, folds[0].Fragments())
+		})
+	})
+}
+
+// leastFolded is how many rows a fold has at least that many workers share, whatever their size.
+const leastFolded = 1 << 10
+
+// IsLarge reports whether a fold is too large for one worker. A fold that many workers cannot share is not.
+func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f dataset.Fold) (bool, error) {
+	if f.Rows < leastFolded {
+		return false, nil
+	}
+	staged, err := d.Staged(f)
+	if err != nil {
+		return false, err
+	}
+	v := &division{Fold: staged}
+	n, like, err := v.index(ctx, Order{Name: f.Index.Name}, d)
+	if err != nil || like.IsEmpty() {
+		return false, err
+	}
+	parts, err := n.Divide(d)
+	if err != nil {
+		return false, err
+	}
+	return float64(s.shards(d, parts))*float64(f.Rows)/float64(max(d.CountRows(), 1)) > 1, nil
+}
+
+// index returns the index that is built, and for a fold the segment that the new ones are like.
+func (v *division) index(ctx context.Context, order Order, d *dataset.Dataset) (build.Index, *snapshot.Segment, error) {
+	if v.Fold == nil {
+		return order.index(), nil, nil
+	}
+	x, like, err := d.LikeOf(order.Name, v.Fold.Like)
+	if err != nil {
+		return build.Index{}, nil, err
+	}
+	n, err := build.Like(ctx, x, like)
+	return n, like, err
+}
+
+// commitFold commits the segments, which ends the job. If the index or all values changed meanwhile, it commits nothing.
+func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
+	v, err := w.divided(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	segments, _, err := w.segments(ctx, r, v)
+	if err != nil {
+		return nil, err
+	}
+	var order Order
+	if err := r.Input(&order); err != nil {
+		return nil, err
+	}
+	done, err := w.change(ctx, r, order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		if found.Table.Location.URI != v.Place {
+			return engine.Written{}, errReplaced
+		}
+		return t.CommitFold(ctx, v.Fold, func(ctx context.Context, newest *dataset.Dataset) (n dataset.NewIndex, fit []dataset.StagedSegment, err error) {
+			built, like, err := v.index(ctx, order, newest)
+			if err != nil {
+				return n, nil, err
+			}
+			if n, err = built.Resolve(newest); err != nil {
+				return n, nil, err
+			}
+			if built.Kind == indexmeta.Vector {
+				n.Details = like.Details
+			}
+			if fit, _, err = fitting(ctx, t, newest, order.Column, segments, false); err == nil && len(fit) == 0 {
+				err = dataset.ErrStaleFold
+			}
+			return n, fit, err
+		})
+	})
+	if errors.Is(err, dataset.ErrStaleFold) {
+		return job.End{Result: result{}}, nil
+	}
+	return job.End{Result: done}, err
+}
