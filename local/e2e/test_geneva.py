@@ -14,6 +14,7 @@ import time
 
 import lance.namespace
 import lance_namespace as ln
+import lancedb
 import pyarrow as pa
 import pytest
 from process import Server
@@ -61,6 +62,8 @@ class House:
     """A server with an executor, and a client of it."""
 
     def __init__(self, server: Server):
+        self.folder = server.root.parent / "native"
+        self.native = lancedb.connect(self.folder)
         self.wire = Wire(server.url, server.token)
         self.space = lance.namespace.RestNamespace(
             uri=server.url, **{"header.Authorization": f"Bearer {server.token}", "header.User-Agent": AGENT}
@@ -74,6 +77,11 @@ class House:
 
     def make(self, name: str, rows: pa.Table):
         assert self.wire.upload(f"/v1/table/{name}/create", rows).status == 200
+
+    def make_stable(self, name: str, rows: pa.Table):
+        """A table with stable row ids, which views need to be refreshed by the rows that differ."""
+        self.native.create_table(name, rows, storage_options={"new_table_enable_stable_row_ids": "true"})
+        self.post(f"/v1/table/{name}/register", {"location": (self.folder / f"{name}.lance").as_uri()})
 
     def rows(self, name: str, *columns: str) -> list[dict]:
         answer = self.wire.post(f"/v1/table/{name}/query", {"k": 1000, "vector": [], "columns": list(columns) or None})
@@ -110,7 +118,8 @@ def house(functions, tmp_path_factory):
     command.write_text(f"#!/bin/sh\nPYTHONPATH={place} EXECUTOR_LOADER=pickled:load exec {sys.executable} {EXECUTOR}\n")
     command.chmod(0o700)
     settings = {"TILTYARD_EXECUTOR": f"geneva=exec:{command} backends=DockerUDFSpecV1|pickle*"}
-    with Server(folder / "root", settings=settings) as server:
+    (folder / "native").mkdir()
+    with Server(folder / "root", allow=[folder / "native"], settings=settings) as server:
         yield House(server)
 
 
@@ -187,3 +196,93 @@ def test_large_functions_lie_beside_the_table(house, functions):
     assert kept == "_udfs/" + hashlib.sha256(function["udf"].encode()).hexdigest()
     failed = house.job(house.post("/v1/table/large/backfill_column", {"column": "loud"}, 202))
     assert failed["job_state"] == "FAILED" and "is no function" in failed["failure"]["message"], failed
+
+
+def spec(function, backend: str = "DockerUDFSpecV1", **fields) -> dict:
+    """The description of a function of a view."""
+    envelope = {"backend": backend, "name": function.__name__, "payload": pickled(function)}
+    text = base64.b64encode(json.dumps(envelope).encode()).decode()
+    return {
+        "udtf": text, "udtf_sha": hashlib.sha256(text.encode()).hexdigest(), "udtf_name": function.__name__, "udtf_version": "1",
+        "num_cpus": 1, "memory": 1 << 30, **fields,
+    }
+
+
+def view(kind: str, columns: list[str] | None, schema: pa.Schema, source: str, function: dict) -> dict:
+    query = {"base": {"columns": columns, "filter": None}, "source_table": source, "source_db_uri": "db://e2e"}
+    return {
+        "kind": kind, "source_query": json.dumps(query), "output_schema": base64.b64encode(schema.serialize()).decode(),
+        "udtf_spec": {"kind": kind} | function, "with_no_data": True, "auto_refresh": False,
+    }
+
+
+WORDS = pa.schema([("id", pa.int64()), ("word", pa.string()), ("at", pa.int64())])
+COUNTS = pa.schema([("team", pa.string()), ("texts", pa.int64())])
+
+
+def refreshed(house, name: str, **body) -> dict:
+    return house.job(house.post(f"/v1/materialized_view/{name}/refresh", body, 202))
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_chunkers_make_rows_of_rows(house, functions, batch):
+    source, name = f"docs{batch}", f"words{batch}"
+    house.make_stable(source, TEXTS)
+    function = functions.words_of if batch else functions.words
+    if batch:
+        house.post(f"/v1/table/{source}/delete", {"predicate": "id = 2"})
+    body = view("chunker", ["id"], WORDS, source, spec(function, input_columns=["text"], batch=batch))
+    made = house.space.create_materialized_view(ln.CreateMaterializedViewRequest.from_dict({"id": [name]} | body))
+    assert made.version == 1
+    done = refreshed(house, name)
+    assert done["job_state"] == "DONE" and done["result"]["mode"] == "rebuild", done
+    want = [(1, 0, "one", 0), (1, 1, "two", 1), (3, 0, "three", 0)]
+    seen = lambda: sorted((r["id"], r["__child_index"], r["word"], r["at"]) for r in house.rows(name))
+    assert seen() == want
+    if not batch:
+        assert done["result"]["rows_failed"] == 1
+        errors = house.post(f"/v1/table/{name}/errors", {})["records"]
+        assert [(e["row_offset"], e["function"], e["error_message"]) for e in errors] == [(1, "words", "not this one")]
+    house.wire.upload(f"/v1/table/{source}/insert", pa.table({"id": [4], "text": ["four more"], "team": ["b"]}))
+    house.post(f"/v1/table/{source}/delete", {"predicate": "id = 1"})
+    again = refreshed(house, name)
+    assert (again["result"]["mode"], again["result"]["rows_written"]) == ("incremental", 2), again
+    assert seen() == [(3, 0, "three", 0), (4, 0, "four", 0), (4, 1, "more", 1)]
+    house.post(f"/v1/table/{name}/add_columns", virtual(functions.shout, {"loud": ("", "string")}, input_columns=["word"]))
+    house.job(house.post(f"/v1/table/{name}/backfill_column", {"column": "loud"}, 202))
+    limited = refreshed(house, name, output_limit=2, src_version=house.version(source), max_rows_per_fragment=100)
+    assert limited["result"]["rows_written"] == 2, limited
+    assert [r["word"] for r in house.rows(name)] == ["three", "four"]
+
+
+def test_functions_of_all_rows(house, functions):
+    house.make("teams", TEXTS)
+    body = view("udtf", None, COUNTS, "teams", spec(functions.count, input_columns=["text", "team"], partition_by="team"))
+    house.post("/v1/materialized_view/counts/create", body, 201)
+    failed = refreshed(house, "counts")
+    assert failed["job_state"] == "FAILED" and "whose team is \\\"b\\\"" in json.dumps(failed).replace('\\\\', '\\'), failed
+    assert house.rows("counts") == []
+    skipping = {"error_handling": {"on_error": "skip"}}
+    body = view("udtf", None, COUNTS, "teams", spec(functions.count, input_columns=["text", "team"], partition_by="team", **skipping))
+    house.post("/v1/materialized_view/some/create", body, 201)
+    done = refreshed(house, "some")
+    assert (done["result"]["rows_written"], done["result"]["rows_failed"], done["result"]["mode"]) == (2, 1, "rebuild"), done
+    assert house.rows("some") == [{"team": "a", "texts": 2}, {"team": "sum", "texts": 12}]
+    assert refreshed(house, "some")["result"]["mode"] == "no_op"
+    errors = house.post("/v1/table/some/errors", {})["records"]
+    assert [(e["column"], e["error_type"]) for e in errors] == [("team", "ValueError")] and "'b'" in errors[0]["error_message"].replace('"', "'")
+    house.post("/v1/table/teams/delete", {"predicate": "id = 2"})
+    assert refreshed(house, "some")["result"].get("rows_failed") is None
+    house.post("/v1/table/teams/delete", {"predicate": "id = 3"})
+    refreshed(house, "some", full=True)
+    assert house.rows("some") == [{"team": "a", "texts": 1}, {"team": "sum", "texts": 7}]
+    refreshed(house, "some", src_version=1)
+    assert [r["texts"] for r in house.rows("some")] == [2, 12]
+
+
+def test_views_without_an_executor_keep_their_rows(house, functions):
+    house.make("lone", TEXTS)
+    house.post("/v1/materialized_view/lonely/create", view("udtf", None, COUNTS, "lone", spec(functions.count, backend="Other")), 201)
+    refused = house.post("/v1/materialized_view/lonely/refresh", {}, 501)
+    assert "Other" in json.dumps(refused) and "TILTYARD_EXECUTOR" in json.dumps(refused)
+    assert house.post("/v1/materialized_view/lonely/describe", {})["kind"] == "udtf"

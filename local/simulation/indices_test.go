@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
@@ -183,7 +185,15 @@ func indexedRows(from, count int) []byte {
 			vectors.ValueBuilder().(*array.Float32Builder).Append(float32(hash >> i % 97))
 		}
 	}
-	return encode(b.NewRecordBatch())
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(indexedSchema))
+	if err := w.Write(b.NewRecordBatch()); err != nil {
+		panic(err)
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
 }
 
 // An indexedRow is a row as a scan finds it.

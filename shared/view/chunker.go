@@ -10,15 +10,15 @@ import (
 	"strconv"
 	"strings"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/function/splitting"
-	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/sql/syntax"
 )
 
 // The function of a view of kind chunker or udtf is an envelope: a JSON object, of which the metadata has
-// the base64 text and the SHA-256 of that text. The field backend names the runtime. The built-in one
-// runs the functions of package splitting:
+// the base64 text and the SHA-256 of that text. The field backend names the runtime. Executors run most of
+// them: see call.go. The built-in one runs the functions of package splitting:
 //
 //	{"backend": "builtin", "name": "split_text", "args": {"text": "body", "size": 800, "overlap": 100}}
 //
@@ -39,38 +39,35 @@ const pieces = "__piece"
 const textArg = "text"
 
 // envelopeOf reads the function of a view. missing is why that is not possible.
-func envelopeOf(function string) (e envelope, spec protocol.UDTFSpec, missing string) {
+func envelopeOf(function string) (e envelope, spec Spec, missing string) {
 	if err := json.Unmarshal([]byte(function), &spec); err != nil {
 		return e, spec, "the description of its function is not a JSON object"
 	}
-	if spec.SHA != "" && strings.HasPrefix(spec.UDTF, "_udfs/") {
-		return e, spec, fmt.Sprintf("there is no runtime for its function, %.80q", spec.Name)
+	if strings.HasPrefix(spec.UDTF, computed.EnvelopeFolder) {
+		if spec.UDTF != computed.EnvelopeFolder+spec.SHA {
+			return e, spec, "the SHA-256 of its function is not that of its udtf_spec"
+		}
+		return envelope{Backend: spec.Backend}, spec, ""
 	}
 	if sum := sha256.Sum256([]byte(spec.UDTF)); hex.EncodeToString(sum[:]) != spec.SHA {
 		return e, spec, "the SHA-256 of its function is not that of its udtf_spec"
 	}
-	text, err := base64.StdEncoding.DecodeString(spec.UDTF)
-	if err == nil {
-		err = json.Unmarshal(text, &e)
+	if e, ok := readEnvelope(spec.UDTF); ok {
+		return e, spec, ""
 	}
-	if err != nil || e.Backend == "" {
-		return e, spec, fmt.Sprintf("its function, %.80q, is not a JSON object with a backend", spec.Name)
-	}
-	return e, spec, ""
+	return e, spec, fmt.Sprintf("its function, %.80q, is not a JSON object in base64", spec.Name)
 }
 
-// chunks makes a query one of a row for each piece that a function makes of a row. missing is why the
-// function cannot be run here.
-func chunks(query *selection.Query, function string) (missing string) {
-	e, spec, missing := envelopeOf(function)
-	if missing != "" {
-		return missing
-	}
+func readEnvelope(text string) (e envelope, ok bool) {
+	data, err := base64.StdEncoding.DecodeString(text)
+	return e, err == nil && json.Unmarshal(data, &e) == nil
+}
+
+// chunks makes a query one of a row for each piece that a built-in function makes of a row. missing is why
+// the function cannot be run here.
+func chunks(query *selection.Query, e envelope, spec Spec) (missing string) {
 	if query.Limit != nil {
 		return "its source_query has base.limit, and its function makes several rows of one"
-	}
-	if e.Backend != builtin {
-		return fmt.Sprintf("there is no runtime for functions of the backend %.40q", e.Backend)
 	}
 	f := splitting.Find(e.Name)
 	if f == nil {

@@ -76,19 +76,15 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 			d.run(text)
 			return d
 		}
-		d.Missing = fmt.Sprintf("its source_query is no JSON object, and there is no executor for functions of kind %s", kind)
+		d.Missing = "its source_query is not a JSON object"
 		return d
 	}
 	if q.Table != "" {
 		d.Source = append(slices.Clone(namespace), q.Table)
 	}
-	if kind == KindUDTF {
-		d.Missing = fmt.Sprintf("there is no executor for functions of kind %s", kind)
-		return d
-	}
 	query, missing := q.query()
-	if missing == "" && kind == KindChunker {
-		missing = chunks(query, function)
+	if missing == "" && kind != KindQuery {
+		missing = d.calls(query)
 	}
 	if missing == "" && (d.Source == nil || protocol.CheckID(d.Source) != nil) {
 		missing = "its source_query has no source_table"

@@ -62,6 +62,8 @@ type Definition struct {
 	Missing string
 	// Function is what a view of another kind than KindQuery calls, in JSON.
 	Function string
+	// Call is the function if an executor runs it, else nil.
+	Call *Call
 	// Auto is whether the metadata asks for refreshes without requests. The record of the view decides.
 	Auto bool
 

@@ -25,8 +25,8 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
-		refresh.Kind:        refresh.Refresh(on),
-		backfill.Kind:       backfill.Fill(on, functions, backfill.PartSizes),
+		refresh.Kind:        refresh.Refresh(on, functions),
+		backfill.Kind:       backfill.Fill(on, functions),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),
 		registering.Kind:    registering.Create(functions),

@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -167,19 +166,6 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *s
 // openColumns returns a new file with the columns that values makes of the rows of a fragment. The
 // caller closes or aborts it.
 func (d *Dataset) openColumns(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*stage.File, error) {
-	file, err := d.newColumnFile(ctx, f, s)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := writeStretches(ctx, file, d.Stretches(ctx, f, p), s, values, nil); err != nil {
-		file.Abort()
-		return nil, err
-	}
-	return file, nil
-}
-
-// newColumnFile begins a file with columns beside those of a fragment.
-func (d *Dataset) newColumnFile(ctx context.Context, f *fragment.Fragment, s *schema.Schema) (*stage.File, error) {
 	format, err := d.fileFormat(Rows{})
 	if err == nil {
 		format, err = format.Beside(ctx, f)
@@ -187,15 +173,13 @@ func (d *Dataset) newColumnFile(ctx context.Context, f *fragment.Fragment, s *sc
 	if err != nil {
 		return nil, err
 	}
-	return d.table.place().NewFile(ctx, s, format)
-}
-
-// writeStretches writes the columns that values makes of rows to a file, until enough, which may be nil,
-// is true after a piece of them. It returns how many rows it wrote, deleted ones too.
-func writeStretches(ctx context.Context, file *stage.File, rows iter.Seq2[snapshot.Stretch, error], s *schema.Schema, values func(arrow.RecordBatch) ([]arrow.Array, error), enough func() bool) (n int64, err error) {
+	file, err := d.table.place().NewFile(ctx, s, format)
+	if err != nil {
+		return nil, err
+	}
 	var held memory.Hold // for the columns of a stretch
 	defer held.Release()
-	for stretch, err := range rows {
+	for stretch, err := range d.Stretches(ctx, f, p) {
 		var columns []arrow.Array
 		if err == nil {
 			columns, err = newColumns(stretch, s, values)
@@ -207,13 +191,11 @@ func writeStretches(ctx context.Context, file *stage.File, rows iter.Seq2[snapsh
 			err = file.Write(ctx, columns, 0, stretch.Rows)
 		}
 		if err != nil {
-			return n, err
-		}
-		if n += stretch.Rows; enough != nil && enough() {
-			break
+			file.Abort()
+			return nil, err
 		}
 	}
-	return n, nil
+	return file, nil
 }
 
 func sizeOfColumns(columns []arrow.Array) int64 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -14,7 +13,6 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -96,27 +94,21 @@ func (s *Service) fromQuery(ctx context.Context, req *protocol.CreateMaterialize
 	return definition, schema, err
 }
 
-// maxInline is how many bytes of a function are kept in the metadata of the schema, which is read
-// whenever the table is opened.
-const maxInline = 64 << 10
-
 // fromKind returns the definition of a view whose query the client made, and the schema of its table.
 // It does not matter whether this service can run the query.
 func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterializedViewRequest, location objectstore.Location) (*view.Definition, *arrow.Schema, error) {
 	function := ""
 	if u := req.UDTF; u != nil {
-		kept := *u
-		if len(u.UDTF) > maxInline {
-			kept.UDTF = computed.EnvelopeFolder + u.SHA
-			if _, err := location.Store.Put(ctx, location.Prefix+"/"+kept.UDTF, []byte(u.UDTF), objectstore.Condition{}); err != nil {
-				return nil, nil, err
-			}
-		}
-		text, err := json.Marshal(kept)
+		text, file, err := view.Describe(u)
 		if err != nil {
 			return nil, nil, err
 		}
-		function = string(text)
+		if file != "" {
+			if _, err := location.Store.Put(ctx, location.Prefix+"/"+file, []byte(u.UDTF), objectstore.Condition{}); err != nil {
+				return nil, nil, err
+			}
+		}
+		function = text
 	}
 	namespace := req.ID[:len(req.ID)-1]
 	definition := view.Geneva(view.Kind(req.Kind), req.SourceQuery, function, namespace)

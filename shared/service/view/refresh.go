@@ -33,6 +33,11 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	if err := definition.Check(); err != nil {
 		return nil, err
 	}
+	if c := definition.Call; c != nil && s.tables.Accepts != nil {
+		if err := s.tables.Accepts(c.Backend); err != nil {
+			return nil, err
+		}
+	}
 	if req.OutputLimit != nil && definition.Kind != view.KindChunker {
 		return nil, protocol.Errorf(protocol.InvalidInput, "output_limit is for views of kind chunker, and the view is of kind %s", definition.Kind)
 	}

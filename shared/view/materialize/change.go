@@ -37,6 +37,9 @@ var errRebuild = errors.New("all rows of the view have to be computed")
 // replacement returns what has to be replaced, or errShown. s is the state of the view, and mark what it
 // shows afterwards.
 func (c *change) replacement(ctx context.Context, s state, full bool, mark view.Watermark) (mode string, r dataset.Replacement, err error) {
+	if c.call != nil && c.call.AllRows {
+		return c.tables(ctx, s, full, mark)
+	}
 	out, err := c.output()
 	if err != nil {
 		return "", r, err
@@ -75,7 +78,10 @@ func (c *change) replacement(ctx context.Context, s state, full bool, mark view.
 		return "", r, err
 	}
 	r.Insert = out.rows(ctx, rows, most)
-	return mode, r, nil
+	if c.call != nil {
+		r.Insert, err = out.calling(ctx, c.view, r.Insert)
+	}
+	return mode, r, err
 }
 
 // refreshKey is the key that all refreshes say to have inserted, so that two of one view conflict. No
@@ -179,6 +185,8 @@ func (c *change) output() (*output, error) {
 			}
 			left--
 		case f.Name == view.IsSet && f.Type.ID() == arrow.BOOL:
+		case f.Name == selection.ChildIndex && c.call != nil && f.Type.ID() == arrow.INT32:
+		case c.call != nil && f.Name != selection.ChildIndex: // the function makes it, or another job fills it
 		case !f.Nullable || !computed[c.view.Schema().Fields[i].ID]:
 			return nil, errSchema("column %q is not in the query", f.Name)
 		}

@@ -18,6 +18,9 @@ import (
 
 // made returns the rows of the view that the rows of a batch of the source give.
 func (o *output) made(ctx context.Context, batch arrow.RecordBatch) iter.Seq2[arrow.RecordBatch, error] {
+	if o.called != nil {
+		return o.called.made(ctx, batch)
+	}
 	if o.plan.Each == nil {
 		return pieces.Of(ctx, batch, o.compute)
 	}
@@ -102,11 +105,7 @@ func (g *group) join(ctx context.Context, x *selection.Expansion, batch, places 
 // groupsOf returns the rows of an expansion in their order.
 func groupsOf(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch) iter.Seq2[*group, error] {
 	if x.Call == nil {
-		lists := batch.Column(batch.Schema().FieldIndices(x.Column)[0]).(*array.List)
-		if x.Window != nil {
-			return windowsOf(ctx, x, lists)
-		}
-		return itemsOf(ctx, lists)
+		return itemsOf(ctx, batch.Column(batch.Schema().FieldIndices(x.Column)[0]).(*array.List))
 	}
 	return func(yield func(*group, error) bool) {
 		inPart, part, err := memory.Within(ctx)

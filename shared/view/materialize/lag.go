@@ -44,11 +44,11 @@ func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 		if mark.Source == newest.Version() && mark.SourceTS == uint64(newest.Manifest().Time().UnixNano()) {
 			return nil, nil
 		}
-		plan, err := o.Query.Plan(ctx, newest.Schema().BlobValues())
+		to, err := o.target(ctx, newest)
 		if err != nil {
-			return nil, protocol.Errorf(protocol.TableSchemaValidationError, "the query of the view does not fit its source any more: %w", err)
+			return nil, err
 		}
-		c := change{target: &target{source: o.Source, version: newest, plan: plan, query: o.Query}}
+		c := change{target: to}
 		isEmpty := false
 		err = c.sinceShown(ctx, mark, func(_ context.Context, rows *difference.Rows) error {
 			isEmpty = rows.IsEmpty()

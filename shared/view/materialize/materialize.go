@@ -40,6 +40,8 @@ type Result struct {
 	Rows    int64  `json:"rows_written"`
 	Source  uint64 `json:"source_version"`
 	Version int64  `json:"version"` // of the view
+	// Failed counts rows, or parts, of the source that a function failed for, so that the view lacks them.
+	Failed int64 `json:"rows_failed,omitempty"`
 }
 
 // Progress is called with how many of the rows to read were read, and how many rows of the view they
@@ -49,6 +51,7 @@ type Progress func(read, total, made int64)
 // An Order is what a view shall show.
 type Order struct {
 	Query         *selection.Query
+	Call          *Call // a function that makes the rows; nil when the query does
 	Source        *engine.Table
 	SourceVersion *int64 // nil is the newest
 	Full          bool   // compute all rows
@@ -64,13 +67,26 @@ type Order struct {
 // Refresh makes a view show what an order wants. as is the table of the view for the one commit that
 // changes rows (see [engine.Table.As]), and t is the same without an attempt.
 func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) {
-	return engine.Settled(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
-		plan, err := o.Query.Plan(ctx, s.Schema().BlobValues())
+	return engine.Read(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
+		to, err := o.target(ctx, s)
 		if err != nil {
-			return Result{}, protocol.Errorf(protocol.TableSchemaValidationError, "the query of the view does not fit its source any more: %w", err)
+			return Result{}, err
 		}
-		return show(ctx, t, as, o, &target{source: o.Source, version: s, plan: plan, query: o.Query})
+		return show(ctx, t, as, o, to)
 	})
+}
+
+// target resolves what the order wants over a version of the source.
+func (o Order) target(ctx context.Context, s *dataset.Dataset) (*target, error) {
+	columns := s.Schema().BlobValues()
+	plan, err := o.Query.Plan(ctx, columns)
+	if err == nil && o.Call != nil {
+		err = o.Call.plan(ctx, columns, plan)
+	}
+	if err != nil {
+		return nil, protocol.Errorf(protocol.TableSchemaValidationError, "the query of the view does not fit its source any more: %w", err)
+	}
+	return &target{source: o.Source, version: s, plan: plan, query: o.Query, call: o.Call}, nil
 }
 
 // A target is what a view shall show: a query on a version of its source.
@@ -79,6 +95,7 @@ type target struct {
 	version *dataset.Dataset
 	plan    *selection.Plan
 	query   *selection.Query
+	call    *Call
 }
 
 // errShown ends a change of a view that already shows the target.
@@ -124,5 +141,9 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result
 		}
 	}
 	version, err := stamp(ctx, t)
-	return Result{mode, done.Inserted + done.Updated, mark.Source, version}, err
+	result := Result{Mode: mode, Rows: done.Inserted + done.Updated, Source: mark.Source, Version: version}
+	if o.Call != nil && mode != modeNone {
+		result.Failed = o.Call.failed
+	}
+	return result, err
 }

@@ -2,7 +2,6 @@ package materialize
 
 import (
 	"context"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -25,6 +24,7 @@ type output struct {
 	schema   *arrow.Schema // of the view
 	from     []int         // for each column of the view, the number of the query's column; -1: none
 	progress Progress
+	called   *called // what makes rows of those of the source, if a function does
 }
 
 // rows returns the rows of the view that some rows of the source give, at most most of them; nil are
@@ -38,8 +38,7 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 		if of != nil {
 			total = of.Len()
 		}
-		columns := append(slices.Clone(o.plan.Inputs), snapshot.RowID)
-		_, batches, err := o.version.ScanValues(ctx, snapshot.ScanOptions{Columns: columns, Rows: of})
+		_, batches, err := o.version.ScanValues(ctx, snapshot.ScanOptions{Columns: o.reads(), Rows: of})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -77,7 +77,8 @@ func engineRead(ctx context.Context, t *engine.Table, version *int64, work func(
 func computedFields(d *dataset.Dataset) map[int32]bool {
 	ids := map[int32]bool{}
 	for _, f := range d.Schema().Fields {
-		if isComputed, _ := strconv.ParseBool(f.Metadata["computed_column"]); !isComputed {
+		isComputed, _ := strconv.ParseBool(f.Metadata["computed_column"])
+		if isVirtual, _ := strconv.ParseBool(f.Metadata["virtual_column"]); !isComputed && !isVirtual {
 			continue
 		}
 		for each := range (&schema.Schema{Fields: []*schema.Field{f}}).All() {

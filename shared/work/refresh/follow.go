@@ -49,7 +49,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if err != nil {
 		return nil, unlessGone(err)
 	}
-	lag, err := materialize.Behind(ctx, at, materialize.Order{Query: definition.Query, Source: f.on.At(source)})
+	lag, err := materialize.Behind(ctx, at, materialize.Order{Query: definition.Query, Call: reading(definition), Source: f.on.At(source)})
 	if err != nil || lag == nil {
 		return nil, err
 	}

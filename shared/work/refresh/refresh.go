@@ -10,6 +10,7 @@ package refresh
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,10 +20,12 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
 	"tiltyard/shared/view/materialize"
+	"tiltyard/shared/work/calling"
 )
 
 // Kind is the kind of the jobs that refresh a view.
@@ -39,10 +42,10 @@ type Order struct {
 	OutputLimit   *int64 `json:"output_limit,omitempty"`         // as in materialize.Order
 }
 
-// Refresh returns the kind of job that refreshes a view.
-func Refresh(on tables.Tables) job.Kind {
+// Refresh returns the kind of job that refreshes a view. functions opens those that make rows.
+func Refresh(on tables.Tables, functions calling.Directory) job.Kind {
 	kind := job.Single("refresh", func(ctx context.Context, r *job.Run) (any, error) {
-		work := refresher{on: on, run: r}
+		work := refresher{on: on, functions: functions, run: r}
 		if err := r.Input(&work.order); err != nil {
 			return nil, err
 		}
@@ -54,9 +57,10 @@ func Refresh(on tables.Tables) job.Kind {
 
 // A refresher is one run of a job.
 type refresher struct {
-	on    tables.Tables
-	run   *job.Run
-	order Order
+	on        tables.Tables
+	functions calling.Directory
+	run       *job.Run
+	order     Order
 }
 
 // errReplaced ends a job whose view was dropped, and another one made under its name.
@@ -80,14 +84,14 @@ func (f *refresher) refresh(ctx context.Context) (materialize.Result, error) {
 			return engine.Written{}, errReplaced
 		}
 		var err error
-		done, err = f.refreshTable(ctx, t)
+		done, err = f.refreshTable(ctx, t, found.Table.Location)
 		return engine.Written{Version: done.Version}, err
 	})
 	return done, err
 }
 
-// refreshTable refreshes the table of the view.
-func (f *refresher) refreshTable(ctx context.Context, t *engine.Table) (materialize.Result, error) {
+// refreshTable refreshes the table of the view, which is at a location.
+func (f *refresher) refreshTable(ctx context.Context, t *engine.Table, location objectstore.Location) (materialize.Result, error) {
 	d, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
 		return f.definition(d)
 	})
@@ -104,14 +108,17 @@ func (f *refresher) refreshTable(ctx context.Context, t *engine.Table) (material
 	// The id of the transaction follows from the job, so a run that follows a crash finds its commit.
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
 	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
-	return materialize.Refresh(ctx, t, as, materialize.Order{
-		Query: d.Query, Source: f.on.At(found), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,
+	failures := &failures{area: t.RowErrors()}
+	done, err := materialize.Refresh(ctx, t, as, materialize.Order{
+		Query: d.Query, Call: f.call(d, location, failures),
+		Source: f.on.At(found), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,
 		Check: func(d *dataset.Dataset) error {
 			_, err := f.definition(d)
 			return err
 		},
 		Progress: func(read, total, made int64) { f.run.Progress(job.Progress{Done: read, Total: total, Rows: made}) },
 	})
+	return done, errors.Join(err, failures.save(ctx))
 }
 
 // missingSource returns the error for a source that does not exist.

@@ -32,6 +32,7 @@ import (
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
+	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/refresh"
 )
 
@@ -60,7 +61,7 @@ func openWith(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh) 
 	p.worker = &job.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
-		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables)},
+		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables, calling.Directory{})},
 	}
 	return p
 }

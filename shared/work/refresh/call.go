@@ -1,0 +1,98 @@
+package refresh
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/rowerror"
+	"tiltyard/shared/function"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/view"
+	"tiltyard/shared/view/materialize"
+)
+
+// reading returns what the function of a view reads, nil for a view without one that executors run.
+func reading(d *view.Definition) *materialize.Call {
+	if d.Call == nil {
+		return nil
+	}
+	return &materialize.Call{Call: d.Call, AllRows: d.Kind == view.KindUDTF}
+}
+
+// call returns the function of a view, nil for a view without one that executors run. The table of the view
+// is at a location, and failures are recorded.
+func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *failures) *materialize.Call {
+	c := reading(d)
+	if c == nil {
+		return nil
+	}
+	c.Open = func(ctx context.Context, inputs, outputs []arrow.Field) (function.Caller, error) {
+		failures.forget()
+		content, err := computed.ReadEnvelope(ctx, at.Store, at.Prefix, c.Envelope)
+		if err != nil {
+			return nil, err
+		}
+		runtime, err := json.Marshal(function.EnvelopeRuntime{Kind: function.Envelope, Backend: c.Backend, Batch: c.Batch})
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(content)
+		spec := function.Spec{
+			Name: c.Name, Version: c.Version, Kind: function.Envelope, Artifact: content, Digest: "sha256:" + hex.EncodeToString(sum[:]),
+			Runtime: runtime, Inputs: inputs, Outputs: outputs, Shape: function.ManyRows,
+		}
+		if c.AllRows {
+			spec.Shape = function.AllRows
+		}
+		return f.functions.OpenEnvelope(ctx, spec, f.run.ID())
+	}
+	c.Failed = func(ctx context.Context, version, at uint64, failed function.Failure) error {
+		fragment, offset := at>>32, uint32(at)
+		if c.AllRows {
+			fragment, offset = at, 0
+		}
+		return failures.add(ctx, rowerror.Unit{
+			Job: f.run.ID(), Fragment: fragment, Column: c.PartitionBy, Function: c.Name, FunctionVersion: c.Version, TableVersion: version,
+		}, rowerror.Row{Offset: offset, Type: failed.Type, Message: failed.Message})
+	}
+	return c
+}
+
+// failures records the rows of a source, or the parts of it, that the function of a view failed for. It has
+// those of one fragment at a time.
+type failures struct {
+	area rowerror.Area
+	unit *rowerror.Unit
+}
+
+// add records a failure in the unit of its fragment.
+func (f *failures) add(ctx context.Context, of rowerror.Unit, row rowerror.Row) error {
+	if f.unit == nil || f.unit.Fragment != of.Fragment {
+		if err := f.save(ctx); err != nil {
+			return err
+		}
+		f.unit = &of
+	}
+	f.unit.Add(row)
+	return nil
+}
+
+// save stores what is not yet.
+func (f *failures) save(ctx context.Context) error {
+	if f.unit == nil {
+		return nil
+	}
+	f.unit.At = time.Now().UTC()
+	err := f.area.Put(ctx, f.unit)
+	f.forget()
+	return err
+}
+
+// forget drops what is not stored: the rows are computed again.
+func (f *failures) forget() { f.unit = nil }
