@@ -1,7 +1,9 @@
 // Package kmeans divides vectors into clusters around centroids, as native Lance does: from random
 // vectors Lloyd's iterations lead to centroids that are the means of the vectors nearest to them.
-// Large clusters may be charged for their size, so that the partitions of an index become alike.
-// Many clusters are made by division: the largest cluster is divided until there are enough.
+// Large clusters may be charged for their size, so that the partitions of an index become alike. Then
+// few clusters are begun several times, because searches find more by some than by others, and the
+// start goes on by which they find most. Many clusters are made by division: the largest cluster is
+// divided until there are enough, and then a few iterations let them exchange rows.
 //
 // Under L2 a centroid is a mean. Under Dot it is the direction of one, of length 1.
 package kmeans
@@ -11,6 +13,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,7 +26,7 @@ type Options struct {
 	Clusters   int           // 1 at least
 	Iterations int           // at most
 	Metric     vector.Metric // L2 or Dot
-	Balanced   bool          // large clusters are charged for their size
+	Balanced   bool          // clusters are partitions of an index: large ones are charged for their size
 	Workers    int           // goroutines; 0 is one for each core
 	Random     *rand.Rand
 }
@@ -45,60 +48,109 @@ func Train(ctx context.Context, rows []float32, dim int, o Options) ([]float32, 
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	o.Clusters = min(o.Clusters, len(rows)/dim)
-	if o.Clusters > most {
-		return divide(ctx, rows, dim, o)
+	switch {
+	case o.Clusters > most:
+		centroids, err := divide(ctx, rows, dim, o)
+		if err != nil {
+			return nil, err
+		}
+		if err := refine(ctx, rows, dim, centroids, o); err != nil {
+			return nil, err
+		}
+		return centroids, nil
+	case o.Balanced && o.starts() > 1:
+		return best(ctx, rows, dim, o)
 	}
 	return lloyd(ctx, rows, dim, o)
 }
 
-// A clustering is the state of Lloyd's iterations.
+// A clustering is Lloyd's iterations over rows.
 type clustering struct {
 	Options
+	held      memory.Hold
 	rows      []float32
 	dim, n    int
-	centroids []float32
 	numbers   []uint32 // of the cluster of each row
 	distances []float32
-	sizes     []int
 	sums      [][]float32 // of the rows of each cluster, by worker
+	state
+}
+
+// A state is how far the iterations have come.
+type state struct {
+	centroids []float32
+	sizes     []int
+	loss      float64 // of the last iteration
+	charge    float32 // for each row of a cluster, in the next one
+	settled   bool    // further iterations change nothing
+}
+
+func (s *state) clone() state {
+	c := *s
+	c.centroids, c.sizes = slices.Clone(s.centroids), slices.Clone(s.sizes)
+	return c
 }
 
 func (c *clustering) bytes() int64 {
 	return int64(8*c.n) + 4*int64(c.Workers+2)*int64(c.Clusters*c.dim) + 2*vector.TableBytes(c.Clusters, c.dim)
 }
 
-// lloyd divides rows by iterations over all of them, or over the first ones where there are many.
-func lloyd(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
+// newClustering returns a clustering of rows, or of the first ones where there are many. The caller
+// releases its memory.
+func newClustering(ctx context.Context, rows []float32, dim int, o Options) (*clustering, error) {
 	n := min(len(rows)/dim, enough*o.Clusters)
-	c := &clustering{Options: o, rows: rows[:n*dim], dim: dim, n: n, sizes: make([]int, o.Clusters)}
-	held, err := memory.Take(ctx, c.bytes())
-	if err != nil {
+	c := &clustering{Options: o, rows: rows[:n*dim], dim: dim, n: n}
+	var err error
+	if c.held, err = memory.Take(ctx, c.bytes()); err != nil {
 		return nil, err
 	}
-	defer held.Release()
 	c.numbers, c.distances = make([]uint32, n), make([]float32, n)
 	c.sums = make([][]float32, o.Workers)
 	for i := range c.sums {
 		c.sums[i] = make([]float32, o.Clusters*dim)
 	}
-	for _, row := range o.Random.Perm(n)[:o.Clusters] {
-		c.centroids = append(c.centroids, rows[row*dim:(row+1)*dim]...)
+	return c, nil
+}
+
+// lloyd divides rows by iterations from one start.
+func lloyd(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
+	c, err := newClustering(ctx, rows, dim, o)
+	if err != nil {
+		return nil, err
 	}
-	c.normalize()
-	last, charge := math.MaxFloat64, float32(math.MaxFloat32)
-	for range o.Iterations {
-		charge = min(charge, 1/float32(n))
-		loss, next, err := c.assign(ctx, charge)
-		if err != nil {
-			return nil, err
-		}
-		c.move()
-		if math.Abs(last-loss) < tolerance*math.Abs(loss) || loss == 0 {
-			break
-		}
-		last, charge = loss, next
+	defer c.held.Release()
+	c.start()
+	if err := c.iterate(ctx, o.Iterations); err != nil {
+		return nil, err
 	}
 	return c.centroids, nil
+}
+
+// start makes random rows the centroids.
+func (c *clustering) start() {
+	c.state = state{sizes: make([]int, c.Clusters), loss: math.MaxFloat64, charge: math.MaxFloat32}
+	for _, row := range c.Random.Perm(c.n)[:c.Clusters] {
+		c.centroids = append(c.centroids, c.rows[row*c.dim:(row+1)*c.dim]...)
+	}
+	c.normalize()
+}
+
+// iterate moves the centroids so many times at most, until they are settled.
+func (c *clustering) iterate(ctx context.Context, times int) error {
+	for range times {
+		if c.settled {
+			return nil
+		}
+		charge := min(c.charge, 1/float32(c.n))
+		loss, next, err := c.assign(ctx, charge)
+		if err != nil {
+			return err
+		}
+		c.move()
+		c.settled = math.Abs(c.loss-loss) < tolerance*math.Abs(loss) || loss == 0
+		c.loss, c.charge = loss, next
+	}
+	return nil
 }
 
 // normalize gives centroids length 1 under Dot. Those of length 0 stay.
@@ -158,8 +210,15 @@ func (c *clustering) assign(ctx context.Context, charge float32) (loss float64, 
 	return loss, next, nil
 }
 
-// move moves the centroids to the means of their rows.
+// move moves the centroids to the means of their rows. Those without rows take some from others.
 func (c *clustering) move() {
+	c.means()
+	c.fill()
+	c.normalize()
+}
+
+// means makes the means of their rows the centroids, and zero where there are none.
+func (c *clustering) means() {
 	var group errgroup.Group
 	for w, sums := range c.sums {
 		group.Go(func() error {
@@ -185,8 +244,6 @@ func (c *clustering) move() {
 			c.centroids[i*c.dim+j] /= float32(max(size, 1))
 		}
 	}
-	c.fill()
-	c.normalize()
 }
 
 // fill gives each empty cluster half of the largest one: two centroids a little beside its own.

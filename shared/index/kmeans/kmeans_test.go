@@ -126,13 +126,16 @@ func TestTrainingEndsWithItsContextAndItsMemory(t *testing.T) {
 	rows, _ := heaps(random, 3000, 6, 5)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Train(ctx, rows, 5, Options{Clusters: 6, Iterations: 20, Random: random}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the error of the context", err)
-	}
 	share := memory.NewBudget(1<<10, 1<<10).Open()
 	defer share.Close()
-	var refused *memory.Error
-	if _, err := Train(memory.WithShare(t.Context(), share), rows, 5, Options{Clusters: 6, Iterations: 20, Random: random}); !errors.As(err, &refused) {
-		t.Errorf("got %v, want that there is no memory", err)
+	for _, o := range []Options{{Clusters: 6}, {Clusters: 6, Balanced: true}, {Clusters: 300}} {
+		o.Iterations, o.Random = 20, random
+		if _, err := Train(ctx, rows, 5, o); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d clusters: got %v, want the error of the context", o.Clusters, err)
+		}
+		var refused *memory.Error
+		if _, err := Train(memory.WithShare(t.Context(), share), rows, 5, o); !errors.As(err, &refused) {
+			t.Errorf("%d clusters: got %v, want that there is no memory", o.Clusters, err)
+		}
 	}
 }
