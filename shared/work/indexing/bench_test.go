@@ -62,6 +62,7 @@ func BenchmarkParts(b *testing.B) {
 	btree := build.Index{Name: "BTREE", Column: "x", Kind: indexmeta.BTree}
 	words50 := build.Index{Name: "FTS", Column: "x", Kind: indexmeta.Text, Text: fulltext.DefaultParams()}
 	pq := build.Index{Name: "IVF_PQ", Column: "x", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2"}}
+	pq4096 := build.Index{Name: "IVF4096_PQ", Column: "x", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 4096}}
 	numbers := arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64}
 	texts := arrow.Field{Name: "x", Type: arrow.BinaryTypes.String}
 	vectors := func(dim int32) arrow.Field {
@@ -76,6 +77,7 @@ func BenchmarkParts(b *testing.B) {
 		{pq, vectors(768), 1e6, indexing.PartSizes, vector},
 		{pq, vectors(128), 1e6, indexing.Sizes{Time: 5 * time.Second, Memory: 256 << 20}, vector},
 		{pq, vectors(128), 1e7, indexing.PartSizes, vector},
+		{pq4096, vectors(768), 1e6, indexing.PartSizes, vector},
 	} {
 		b.Run(fmt.Sprintf("%s on %v, %.0e rows", m.index.Name, m.column.Type, float64(m.rows)), func(b *testing.B) {
 			for b.Loop() {
