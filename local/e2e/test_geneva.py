@@ -286,3 +286,34 @@ def test_views_without_an_executor_keep_their_rows(house, functions):
     refused = house.post("/v1/materialized_view/lonely/refresh", {}, 501)
     assert "Other" in json.dumps(refused) and "TILTYARD_EXECUTOR" in json.dumps(refused)
     assert house.post("/v1/materialized_view/lonely/describe", {})["kind"] == "udtf"
+
+
+JOBS = pa.schema([
+    ("job_id", pa.string()), ("table_name", pa.string()), ("status", pa.string()), ("metrics", pa.list_(pa.string())),
+    ("events", pa.list_(pa.string())), ("launched_at", pa.timestamp("us", "UTC")), ("updated_at", pa.timestamp("us", "UTC")),
+    ("completed_at", pa.timestamp("us", "UTC")),
+])
+
+
+def test_the_table_of_jobs_follows_them(house, functions):
+    house.make("followed", TEXTS)
+    house.post("/v1/table/followed/add_columns", virtual(functions.shout, {"loud": ("", "string")}))
+    house.job(house.post("/v1/table/followed/backfill_column", {"column": "loud"}, 202))  # no such table: nothing happens
+    house.post("/v1/namespace/__system/create", {})
+    house.make("__system$geneva_jobs", JOBS.empty_table())
+    begun = house.post("/v1/table/followed/backfill_column", {"column": "loud", "where": "id <= 2", "read_version": 2}, 202, version=2)
+    rows = house.rows("__system$geneva_jobs")
+    assert [row["job_id"] for row in rows] == [begun["job_id"]], "the row is there before the answer"
+    own = pa.table({"job_id": [begun["job_id"]], "table_name": ["followed"], "status": ["PENDING"]})
+    house.wire.upload("/v1/table/__system$geneva_jobs/insert", own)  # a client that looked too early
+    house.job(begun)
+    for _ in range(100):
+        rows = house.rows("__system$geneva_jobs")
+        if all(row["status"] == "DONE" for row in rows):
+            break
+        time.sleep(0.1)
+    assert [row["status"] for row in rows] == ["DONE", "DONE"], rows
+    assert {row["table_name"] for row in rows} == {None, "followed"}
+    metrics = {m["name"]: m for m in map(json.loads, rows[0]["metrics"])}
+    assert (metrics["rows_checkpointed"]["n"], metrics["rows_skipped"]["n"], metrics["rows_checkpointed"]["done"]) == (1, 1, True)
+    assert rows[0]["completed_at"] >= rows[0]["updated_at"] and rows[0]["completed_at"].year > 2000

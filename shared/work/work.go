@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/dropping"
 	"tiltyard/shared/work/indexing"
+	"tiltyard/shared/work/jobtable"
 	"tiltyard/shared/work/maintain"
 	"tiltyard/shared/work/refresh"
 	"tiltyard/shared/work/registering"
@@ -25,10 +26,11 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
-		refresh.Kind:        refresh.Refresh(on, functions),
-		backfill.Kind:       backfill.Fill(on, functions),
+		refresh.Kind:        jobtable.Follow(on, refresh.Refresh(on, functions)),
+		backfill.Kind:       jobtable.Follow(on, backfill.Fill(on, functions)),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),
+		jobtable.Kind:       jobtable.Keep(on),
 		registering.Kind:    registering.Create(functions),
 	}
 }

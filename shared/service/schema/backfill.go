@@ -7,6 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
+	"tiltyard/shared/work/jobtable"
 )
 
 // Backfill begins a job that computes the values of a computed column.
@@ -37,10 +38,14 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 		}
 		order.Function, order.Use = &use.Function, use.ID
 	}
+	if order.Mark, err = jobtable.Exists(ctx, s.tables); err != nil {
+		return nil, err
+	}
 	begun, err := s.tables.Jobs.Begin(ctx, backfill.Kind, req.ID, order)
 	if err != nil {
 		return nil, err
 	}
+	order.Announce(ctx, s.tables, begun.ID)
 	return &protocol.AlterTableBackfillColumnsResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/sealing"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
+	"tiltyard/shared/work/jobtable"
 	"tiltyard/shared/work/refresh"
 )
 
@@ -73,10 +74,14 @@ func (s *Service) begin(ctx context.Context, id []string, v *stored.View, d *vie
 		return "", err
 	}
 	order.UID, order.Digest = v.UID, d.Digest()
+	if order.Mark, err = jobtable.Exists(ctx, s.tables); err != nil {
+		return "", err
+	}
 	begun, err := starter.Begin(ctx, refresh.Kind, id, order)
 	if err != nil {
 		return "", err
 	}
+	order.Announce(ctx, s.tables, begun.ID)
 	return begun.ID, nil
 }
 

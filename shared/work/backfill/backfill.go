@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/calling"
+	"tiltyard/shared/work/jobtable"
 )
 
 // Kind is the kind of the jobs that compute the values of a column.
@@ -42,6 +43,8 @@ type Order struct {
 	Function *protocol.FunctionReference `json:"function,omitempty"`
 	// Use is the id of the use of the function. A job fills all of its columns.
 	Use string `json:"use,omitempty"`
+
+	jobtable.Mark
 }
 
 // Work returns the order as the engine takes it.

@@ -26,6 +26,7 @@ import (
 	"tiltyard/shared/view"
 	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/calling"
+	"tiltyard/shared/work/jobtable"
 )
 
 // Kind is the kind of the jobs that refresh a view.
@@ -40,6 +41,8 @@ type Order struct {
 	SourceVersion *int64 `json:"source_version,omitempty"`
 	Incarnation   string `json:"expected_incarnation,omitempty"` // "" is any
 	OutputLimit   *int64 `json:"output_limit,omitempty"`         // as in materialize.Order
+
+	jobtable.Mark
 }
 
 // Refresh returns the kind of job that refreshes a view. functions opens those that make rows.

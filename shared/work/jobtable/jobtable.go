@@ -1,0 +1,153 @@
+// Package jobtable keeps a table of jobs up to date for clients that read the states of their jobs there and
+// not from the operations on jobs. Such a client makes the table __system$geneva_jobs itself; without it
+// nothing of this happens. The service adds a row for each job that fills a column or refreshes a view, before
+// it answers the request, and sets columns of the row as the job goes on:
+//
+//	job_id                    the id of the job
+//	status                    PENDING, RUNNING, DONE, FAILED or CANCELLED
+//	metrics                   a list of JSON objects with name, n, total, done and desc
+//	updated_at, completed_at  times
+//
+// A column of another type, or one that is not there, is left out. All others belong to the client.
+//
+// The record of a job decides: a look reads it and writes the row. Looks follow each other while the job is
+// not done, and one more comes some time after its end, because the client may add a row of its own for a job
+// that it did not find.
+package jobtable
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
+)
+
+// Kind is the kind of the looks that write the table.
+const Kind = "job_table"
+
+const (
+	jobID  = "job_id"
+	status = "status"
+)
+
+// id is that of the table.
+func id() []string { return []string{"__system", "geneva_jobs"} }
+
+// A Mark is a part of the input of a job that has a row in the table.
+type Mark struct {
+	Listed bool `json:"in_job_table,omitempty"`
+}
+
+// Exists reports whether there is a table of jobs.
+func Exists(ctx context.Context, on tables.Tables) (Mark, error) {
+	_, err := on.Names.Table(ctx, id())
+	if isMissing(err) {
+		return Mark{}, nil
+	}
+	return Mark{Listed: err == nil}, err
+}
+
+func isMissing(err error) bool {
+	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound)
+}
+
+// Announce adds the row of a job that has begun, and asks for a look. The job goes on whether or not it
+// succeeds, so it has no error: the look adds a row that is missing.
+func (m Mark) Announce(ctx context.Context, on tables.Tables, job string) {
+	if !m.Listed {
+		return
+	}
+	if found, err := on.Names.Table(ctx, id()); err == nil {
+		_, _ = on.At(found).Insert(ctx, row(job))
+	}
+	_ = on.Jobs.Suggest(ctx, Kind, []string{job}, 0)
+}
+
+// row returns the row of a new job.
+func row(job string) dataset.Rows {
+	schema := arrow.NewSchema([]arrow.Field{{Name: jobID, Type: arrow.BinaryTypes.String}, {Name: status, Type: arrow.BinaryTypes.String}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b.Field(0).(*array.StringBuilder).Append(job)
+	b.Field(1).(*array.StringBuilder).Append(states[protocol.TransactionQueued])
+	batch := b.NewRecordBatch()
+	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+// Follow returns a kind whose jobs ask for looks when they run, so that the table is right although the
+// messages of former looks were lost.
+func Follow(on tables.Tables, kind job.Kind) job.Kind {
+	stages := make([]job.Stage, len(kind.Stages))
+	for i, stage := range kind.Stages {
+		do := stage.Do
+		stage.Do = func(ctx context.Context, r *job.Run) (any, error) {
+			var mark Mark
+			if err := r.Input(&mark); err != nil || !mark.Listed {
+				return do(ctx, r)
+			}
+			_ = on.Jobs.Suggest(ctx, Kind, []string{r.ID()}, 0)
+			defer func() { _ = on.Jobs.Suggest(context.WithoutCancel(ctx), Kind, []string{r.ID()}, time.Second) }()
+			return do(ctx, r)
+		}
+		stages[i] = stage
+	}
+	kind.Stages = stages
+	return kind
+}
+
+// Keep returns the kind of the looks that write the table. It has no jobs of its own.
+func Keep(on tables.Tables) job.Kind {
+	kind := job.Single("keep", func(context.Context, *job.Run) (any, error) { return struct{}{}, nil })
+	kind.Wanted = func(ctx context.Context, object []string) (*job.Want, error) {
+		return nil, keeper{on}.look(ctx, object[0])
+	}
+	return kind
+}
+
+// The times between two looks at a job that runs: a fraction of its age, within bounds. The last look comes
+// when a client has had the time to add its own row.
+const (
+	soonest  = 2 * time.Second
+	latest   = 30 * time.Second
+	fraction = 4
+	lastLook = 10 * time.Second
+)
+
+type keeper struct{ on tables.Tables }
+
+// look writes the row of a job, and asks for the next look.
+func (k keeper) look(ctx context.Context, job string) error {
+	t, err := k.on.Transactions.Job(ctx, job)
+	if err != nil {
+		return unlessGone(err)
+	}
+	_, err = k.on.Change(ctx, id(), "", func(table *engine.Table) (engine.Written, error) {
+		return write(ctx, table, t, k.on.Now())
+	})
+	if err != nil {
+		return unlessGone(err)
+	}
+	now := k.on.Now()
+	switch {
+	case !t.Status.Ended():
+		return k.on.Jobs.Suggest(ctx, Kind, []string{job}, min(max(now.Sub(t.Created)/fraction, soonest), latest))
+	case now.Sub(t.Updated) < lastLook:
+		return k.on.Jobs.Suggest(ctx, Kind, []string{job}, lastLook)
+	}
+	return nil
+}
+
+// unlessGone returns an error, nil for one that the table or the job is gone.
+func unlessGone(err error) error {
+	if isMissing(err) || protocol.HasCode(err, protocol.TransactionNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package jobtable
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
+)
+
+var states = map[protocol.TransactionStatus]string{
+	protocol.TransactionQueued:    "PENDING",
+	protocol.TransactionRunning:   "RUNNING",
+	protocol.TransactionSucceeded: "DONE",
+	protocol.TransactionFailed:    "FAILED",
+	protocol.TransactionCanceled:  "CANCELLED",
+}
+
+// write sets the columns of the rows of a job. It adds one if there is none and the request that began the job
+// has had the time to do so.
+func write(ctx context.Context, table *engine.Table, t *transaction.Transaction, now time.Time) (engine.Written, error) {
+	columns, err := engine.Read(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) (*arrow.Schema, error) { return d.ArrowSchema(), nil })
+	if err != nil {
+		return engine.Written{}, err
+	}
+	set := assignments(columns, t)
+	where := jobID + " = " + text(t.ID)
+	done, err := table.Update(ctx, set, where)
+	if err != nil || done.Updated > 0 || now.Sub(t.Created) < lastLook {
+		return done, err
+	}
+	if _, err := table.Insert(ctx, row(t.ID)); err != nil {
+		return engine.Written{}, err
+	}
+	return table.Update(ctx, set, where)
+}
+
+// assignments returns what the columns of a table get for a job. Columns of other types stay as they are.
+func assignments(columns *arrow.Schema, t *transaction.Transaction) []engine.Assignment {
+	set := []engine.Assignment{{Column: status, SQL: text(states[t.Status])}}
+	for _, f := range columns.Fields() {
+		switch f.Name {
+		case "metrics":
+			if list, ok := f.Type.(arrow.ListLikeType); ok && list.Elem().ID() == arrow.STRING {
+				set = append(set, engine.Assignment{Column: f.Name, SQL: metrics(t)})
+			}
+		case "updated_at":
+			set = appendTime(set, f, t.Updated)
+		case "completed_at":
+			if t.Status.Ended() {
+				set = appendTime(set, f, t.Updated)
+			}
+		}
+	}
+	return set
+}
+
+// appendTime adds an assignment of a time to a column of times or texts.
+func appendTime(set []engine.Assignment, f arrow.Field, at time.Time) []engine.Assignment {
+	switch at := text(at.UTC().Format("2006-01-02T15:04:05.000000")); f.Type.ID() {
+	case arrow.TIMESTAMP:
+		return append(set, engine.Assignment{Column: f.Name, SQL: "CAST(" + at + " AS TIMESTAMP)"})
+	case arrow.STRING:
+		return append(set, engine.Assignment{Column: f.Name, SQL: at})
+	}
+	return set
+}
+
+// A metric is a count of a job.
+type metric struct {
+	Name  string `json:"name"`
+	N     int64  `json:"n"`
+	Total int64  `json:"total"`
+	Done  bool   `json:"done"`
+	Desc  string `json:"desc"`
+}
+
+// metrics returns the counts of a job as a list in SQL.
+func metrics(t *transaction.Transaction) string {
+	isDone := t.Status == protocol.TransactionSucceeded
+	var result struct {
+		Rows   int64 `json:"rows_assigned"`
+		Made   int64 `json:"rows_written"`
+		Failed int64 `json:"rows_failed"`
+	}
+	if len(t.Result) > 0 {
+		_ = json.Unmarshal(t.Result, &result) // a result of another form counts nothing
+	}
+	rows := max(t.Rows, result.Rows, result.Made)
+	counts := []metric{{"rows_checkpointed", rows, rows, isDone, "rows that have got a value"}, {"rows_skipped", result.Failed, result.Failed, isDone, "rows that the function failed for"}}
+	if t.Kind == tables.RefreshKind {
+		counts = []metric{{"rows_refreshed", rows, rows, isDone, "rows of the view that were made"}}
+	}
+	if t.Total > 0 {
+		counts = append(counts, metric{"steps", t.Done, t.Total, isDone, "steps of the stage that runs"})
+	}
+	list := make([]string, len(counts))
+	for i, m := range counts {
+		encoded, _ := json.Marshal(m) // it has no value that JSON lacks
+		list[i] = text(string(encoded))
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// text returns a text as a literal of SQL.
+func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
