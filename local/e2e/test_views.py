@@ -123,6 +123,52 @@ def test_layout_is_native(house):
     assert ours.version == theirs.version
 
 
+def test_columns_stay_embeddings(house):
+    """A view keeps which of its columns are embeddings of which, in the form of each LanceDB, as a native view does."""
+    def embeds(source, dest):
+        return {"kind": {"Embedding": {"source_column": source, "dest_column": dest, "embedding_name": "e"}}}
+
+    definitions = [{"kind": "Physical"}, {"kind": "Physical"}, embeds("text", None), embeds("id", "w")]
+    metadata = {"lancedb::column_definitions": json.dumps(definitions), "embedding_functions": '[{"name":"f","source_column":"text","vector_column":"v"}]'}
+    vector = pa.list_(pa.float32(), 2)
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("v", vector), ("w", vector)], metadata=metadata)
+    house.native.create_table("e", schema=schema, storage_options=STABLE)
+    house.register("e")
+    kept = []
+    for number, select in enumerate([None, [("a", "text"), ("b", "text"), ("x", "v"), ("y", "v"), ("up", "upper(text)")], ["v", "id"]]):
+        house.native.create_materialized_view(f"n{number}", "e", select=select, with_no_data=True)
+        house.remote.create_materialized_view(f"v{number}", "e", select=select, with_no_data=True)
+        house.lend(f"v{number}")
+        ours, theirs = (lance.dataset(str(house.folder / f"{name}{number}.lance")).schema.metadata for name in "vn")
+        kept.append(ours.get(b"lancedb::column_definitions"))
+        assert kept[-1] == theirs.get(b"lancedb::column_definitions")
+        assert json.loads(ours.get(b"embedding_functions", b"null")) == json.loads(theirs.get(b"embedding_functions", b"null"))
+    assert kept[0] and kept[1] and not kept[2]
+
+
+def test_views_over_views(house):
+    """A view can read another one, whose commits it sees, but neither itself nor a plain view."""
+    def create(name, query):
+        return house.wire.post(f"/v1/materialized_view/{name}/create", {"query": query, "with_no_data": True})
+
+    for name, query in {"a": "SELECT id, name FROM t WHERE id > 2", "b": "SELECT id FROM a WHERE id < 8", "c": "SELECT id, count(*) AS n FROM b GROUP BY id"}.items():
+        assert create(name, query).status == 200
+    house.source.delete("id = 5")
+    for name, count in (("c", 0), ("a", 6), ("b", 4), ("c", 4)):
+        house.refresh(name)
+        assert house.remote.open_table(name).count_rows() == count, name
+    house.source.delete("id = 6")
+    assert house.refresh("a")["mode"] == "incremental" and house.refresh("b")["mode"] == "incremental" and house.refresh("c")["rows_written"] == 3
+    dropped = house.wire.post("/v1/materialized_view/a/drop")
+    assert dropped.status == 200 and dropped.json["warning"].endswith(": b")
+    again = create("a", "SELECT id FROM c")
+    assert again.status == 400 and "would read itself" in again.json["error"]
+    assert house.wire.post("/v1/materialized_view/b/refresh").status == 404 and house.remote.open_table("b").count_rows() == 3
+    assert house.wire.post("/v1/view/p/create", {"query": "SELECT id FROM t WHERE id > 3"}).status == 200
+    plain = create("q", "SELECT id FROM p")
+    assert plain.status == 400 and "p is a view" in plain.json["error"] and "own source" in plain.json["detail"]
+
+
 OPERATIONS = ("add", "update", "delete", "merge", "compact", "restore", "refresh")
 
 

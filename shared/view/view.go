@@ -214,6 +214,7 @@ func (d *Definition) Check() error {
 func (d *Definition) schema(answer *arrow.Schema, incarnation string) *arrow.Schema {
 	fields := append(answer.Fields(), arrow.Field{Name: selection.SourceRowID, Type: arrow.PrimitiveTypes.Uint64})
 	metadata := answer.Metadata().ToMap()
+	selection.AddPhysical(metadata)
 	metadata[definitionKey], metadata[IncarnationKey] = d.Text, incarnation
 	if d.Auto { // else the metadata is that of native writers
 		metadata[settingsKey] = settings{d.Auto}.String()

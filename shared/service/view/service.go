@@ -58,6 +58,12 @@ func (s *Service) Routes() []httpapi.Route {
 // of its rows, because those who may read the view will see them; else the error is PermissionDenied.
 func (s *Service) source(ctx context.Context, id []string) (*catalog.Table, error) {
 	found, err := s.tables.Names.Table(ctx, id)
+	if protocol.HasCode(err, protocol.InvalidInput) {
+		return nil, &protocol.Error{
+			Code: protocol.InvalidInput, Message: "the source of the view: " + err.Error(), Err: err,
+			Detail: "a materialized view reads a table, or another materialized view; write the query of a view over its own source",
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

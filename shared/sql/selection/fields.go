@@ -89,17 +89,88 @@ func (l lineage) add(bound *plan.Bound, name string) {
 // columns are embeddings of which: a JSON list of objects.
 const embeddingFunctions = "embedding_functions"
 
-// metadata returns that of the answer's schema: which of its columns are embeddings
+// columnDefinitions is the key of schema metadata under which LanceDB itself keeps the same: a JSON list
+// with an object for each column, in their order.
+const columnDefinitions = "lancedb::column_definitions"
+
+// metadata returns that of the answer's schema, which has some fields: which of its columns are embeddings
 // of which others.
-func (l lineage) metadata(source *arrow.Schema) arrow.Metadata {
-	raw, ok := source.Metadata().GetValue(embeddingFunctions)
-	if !ok {
-		return arrow.Metadata{}
+func (l lineage) metadata(source *arrow.Schema, fields []arrow.Field) arrow.Metadata {
+	var keys, values []string
+	add := func(key, text string) {
+		if text != "" {
+			keys, values = append(keys, key), append(values, text)
+		}
 	}
-	if text := embeddings(raw, l); text != "" {
-		return arrow.NewMetadata([]string{embeddingFunctions}, []string{text})
+	if raw, ok := source.Metadata().GetValue(embeddingFunctions); ok {
+		add(embeddingFunctions, embeddings(raw, l))
 	}
-	return arrow.Metadata{}
+	if raw, ok := source.Metadata().GetValue(columnDefinitions); ok {
+		add(columnDefinitions, l.definitions(raw, source, fields))
+	}
+	return arrow.NewMetadata(keys, values)
+}
+
+// A definition is that of a column, which is an embedding or else "Physical".
+type definition struct {
+	Kind json.RawMessage `json:"kind"`
+}
+
+type embeddingKind struct {
+	Embedding embedding `json:"Embedding"`
+}
+
+// An embedding is how LanceDB keeps of a column what it is an embedding of.
+type embedding struct {
+	Source string  `json:"source_column"`
+	Dest   *string `json:"dest_column"`
+	Name   string  `json:"embedding_name"`
+}
+
+var physical = definition{Kind: json.RawMessage(`"Physical"`)}
+
+// definitions returns the definitions of the columns of the answer, and "" if none is an embedding of another
+// one. A column that is one of several of its source is an embedding of the first.
+//
+// Source: lancedb 0.40, materialized_view.rs, column_definitions_for_view.
+func (l lineage) definitions(raw string, source *arrow.Schema, fields []arrow.Field) string {
+	var all []definition
+	if json.Unmarshal([]byte(raw), &all) != nil {
+		return ""
+	}
+	made := make([]definition, len(fields))
+	for i := range made {
+		made[i] = physical
+	}
+	found := false
+	for i, f := range source.Fields()[:min(len(all), len(source.Fields()))] {
+		var kind embeddingKind
+		if json.Unmarshal(all[i].Kind, &kind) != nil || len(l[kind.Embedding.Source]) == 0 {
+			continue
+		}
+		for _, name := range l[f.Name] {
+			at := slices.IndexFunc(fields, func(f arrow.Field) bool { return f.Name == name })
+			renamed := embedding{Source: l[kind.Embedding.Source][0], Dest: &name, Name: kind.Embedding.Name}
+			made[at].Kind, _ = json.Marshal(embeddingKind{renamed})
+			found = true
+		}
+	}
+	if !found {
+		return ""
+	}
+	text, _ := json.Marshal(made)
+	return string(text)
+}
+
+// AddPhysical adds a further column to the definitions of columns in the metadata of a schema, if there
+// are any.
+func AddPhysical(metadata map[string]string) {
+	var all []definition
+	if json.Unmarshal([]byte(metadata[columnDefinitions]), &all) != nil {
+		return
+	}
+	text, _ := json.Marshal(append(all, physical))
+	metadata[columnDefinitions] = string(text)
 }
 
 // embeddings returns the entries whose two columns the answer has, under its names for them,

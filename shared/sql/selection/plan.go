@@ -104,7 +104,7 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 		}
 	}
 	p.readOf(source, read)
-	metadata := lineage.metadata(source)
+	metadata := lineage.metadata(source, fields)
 	p.Schema = arrow.NewSchema(fields, &metadata)
 	return p, nil
 }

@@ -87,6 +87,7 @@ func TestWhatAViewCannotHaveIsNamed(t *testing.T) {
 		"select id from t, u":                                          "more than one table",
 		"select id from t cross join u":                                "more than one table",
 		"select id from split(t) as c":                                 "in place of the table",
+		"select * from vector_dedup('t', 3, 'v', 4.0)":                 "vector_dedup in FROM, which compares",
 		"select id from t, unnest(x) as c":                             "not a column",
 		"select id from t, unnest(id) as c":                            "not a list",
 		"select id from t, unnest(sizes) as c":                         "not a list",

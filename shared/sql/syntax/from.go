@@ -10,6 +10,9 @@ type Each struct {
 	Name     string   // of the values
 }
 
+// comparesVectors has the functions that native LanceDB has in place of the table.
+var comparesVectors = map[string]bool{"vector_dedup": true, "vector_duplicate_pairs": true}
+
 // from reads the name of the one table.
 func (p *parser) from() ([]Name, error) {
 	var parts []Name
@@ -26,6 +29,8 @@ func (p *parser) from() ([]Name, error) {
 		}
 	}
 	switch t := p.peek(); {
+	case t.isOp("(") && len(parts) == 1 && comparesVectors[parts[0].Text]:
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "%s in FROM, which compares the vectors of rows", parts[0].Text)
 	case t.isOp("("):
 		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "a function in place of the table in FROM (write FROM table, function(…) AS name)")
 	case t.keyword() == "AS" || t.kind == tokQuoted || t.kind == tokWord && IsBare(t.text):
