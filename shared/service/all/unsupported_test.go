@@ -1,0 +1,87 @@
+package all_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// unsupported has, for each file that answers that something is not supported, words about that from the
+// section "What answers 501" of docs/semantics.md. Files that only pass such errors on have none.
+var unsupported = map[string]string{
+	"client/error.go":                "",
+	"engine/backfill.go":             "envelopes with a backend of no executor",
+	"engine/blobs.go":                "places that the server may not read",
+	"engine/build/build.go":          "types that no job builds",
+	"engine/computed/application.go": "envelopes with a backend of no executor",
+	"engine/computed/bindings.go":    "blobs as inputs and outputs",
+	"engine/computed/column.go":      "blobs as inputs and outputs",
+	"engine/computed/declaration.go": "neither SQL nor a function",
+	"engine/engine.go":               "newer than the service",
+	"engine/failure/failure.go":      "not evaluated here",
+	"engine/merge/keys.go":           "keys of nested types",
+	"engine/query/text.go":           "tokenizers of native Lance",
+	"engine/update.go":               "a part of a column; columns of blobs",
+	"function/envelope.go":           "envelopes with a backend of no executor",
+	"function/wasm/runtime.go":       "WebAssembly with dictionaries",
+	"httpapi/handler.go":             "Every operation of the [API](api.md) has a handler",
+	"httpapi/problem.go":             "",
+	"job/look.go":                    "",
+	"job/stages.go":                  "",
+	"protocol/columns.go":            "altered virtual columns",
+	"protocol/functionbinding.go":    "uses in a later format",
+	"protocol/schema.go":             "types without a JSON form",
+	"service/data/lsm.go":            "`set_lsm_write_spec`",
+	"service/schema/backfill.go":     "without workers",
+	"service/schema/function.go":     "constants of some types",
+	"service/transaction/jobs.go":    "without workers",
+	"service/view/functions.go":      "without workers",
+	"service/view/secrets.go":        "new values without keys",
+	"service/view/service.go":        "without workers",
+	"view/materialize/call.go":       "blobs as inputs and outputs",
+	"view/view.go":                   "unknown fields of `source_query`",
+	"work/calling/calling.go":        "functions whose secrets the workers cannot open",
+}
+
+// What is refused as not supported stands in the documentation with its reason.
+func TestDocOfWhatIsUnsupported(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/semantics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## What answers 501\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatal("docs/semantics.md has no section about what answers 501")
+	}
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil || !strings.Contains(string(source), "protocol.Unsupported,") && !strings.Contains(string(source), "protocol.Unsupported\n") && !strings.Contains(string(source), "(Unsupported, ") {
+			return err
+		}
+		words, listed := unsupported[filepath.ToSlash(name)]
+		if seen[filepath.ToSlash(name)] = true; !listed || !strings.Contains(section, words) {
+			t.Errorf("%s answers that something is not supported; say in docs/semantics.md what and why, and name the words here", name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range unsupported {
+		if !seen[name] {
+			t.Errorf("%s refuses nothing as not supported any more", name)
+		}
+	}
+}
