@@ -89,6 +89,12 @@ func takeNulls(ctx context.Context, field *schema.Field, parts []part, set Selec
 
 // readParts reads the parts of columns that one file holds.
 func (f *Fragment) readParts(ctx context.Context, file *File, parts []*part, set Selection) error {
+	if set.Single != nil {
+		var err error
+		if parts, err = f.takeParts(ctx, file, parts, set); len(parts) == 0 || err != nil {
+			return err
+		}
+	}
 	fields := make([]*schema.Field, len(parts))
 	for i, p := range parts {
 		fields[i] = p.field
@@ -102,6 +108,19 @@ func (f *Fragment) readParts(ctx context.Context, file *File, parts []*part, set
 		file.keep(p.field, set, read[i])
 	}
 	return nil
+}
+
+// takeParts fills the parts of which the cache holds all rows, or should, and returns the others.
+func (f *Fragment) takeParts(ctx context.Context, file *File, parts []*part, set Selection) (others []*part, err error) {
+	for _, p := range parts {
+		if p.array, err = f.takeWhole(ctx, file, p.field, set.Single); err != nil {
+			return nil, err
+		}
+		if p.array == nil {
+			others = append(others, p)
+		}
+	}
+	return others, nil
 }
 
 // join makes one array from the parts of a field. The parts may differ in deleted rows: a member

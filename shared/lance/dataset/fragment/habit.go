@@ -1,0 +1,86 @@
+package fragment
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/take"
+)
+
+// Searches that measure what an index has found take single vectors, each time other ones. Each costs
+// about a request, and a request as much as the bytes of the store's read gap. So the vectors of a
+// fragment are read whole and kept when the takes before have cost as much as that: all takes together
+// then cost twice the least at most, however many follow. The first take never reads more than it needs.
+
+// wholeBytes is how many bytes of vectors are read whole at most, and no more than a share of the cache.
+const (
+	wholeBytes = 32 << 20
+	wholeShare = 8
+)
+
+// A habit is an entry of the cache that counts how many rows of a column were taken one by one.
+type habit struct{ rows atomic.Int64 }
+
+// takeWhole returns rows of vectors of which all are in the cache, or are read into it now. It is nil if
+// they should be taken one by one.
+func (f *Fragment) takeWhole(ctx context.Context, file *File, field *schema.Field, rows []int64) (arrow.Array, error) {
+	vectors, ok := field.Type.(*arrow.FixedSizeListType)
+	if !ok || file.base == nil {
+		return nil, nil
+	}
+	all := Selection{From: 0, To: f.Rows}
+	whole, there := file.cached(field, all)
+	if !there {
+		var err error
+		if whole, err = f.readHabit(ctx, file, field, all, int64(datafile.FixedWidth(vectors)), len(rows)); whole == nil || err != nil {
+			return nil, err
+		}
+	}
+	positions := make([]int32, len(rows))
+	for i, row := range rows {
+		positions[i] = int32(row)
+	}
+	if err := memory.FromContext(ctx).Take(ctx, take.Bytes(whole, positions)); err != nil {
+		return nil, err
+	}
+	return take.Array(whole, positions)
+}
+
+// readHabit reads a column whole if the takes before this one of some rows have cost as much, and if there
+// is room for it. Else it returns nil.
+func (f *Fragment) readHabit(ctx context.Context, file *File, field *schema.Field, all Selection, width int64, rows int) (arrow.Array, error) {
+	if width == 0 || f.Rows > min(wholeBytes, int64(file.cache.MaxBytes()/wholeShare))/width {
+		return nil, nil
+	}
+	part := file.runPart(field, all) + " taken"
+	h, ok := cache.Get[*habit](file.cache, file.base.URI, part)
+	if !ok {
+		h = &habit{}
+		cache.Put(file.cache, file.base.URI, part, h, 8)
+	}
+	taken := h.rows.Add(int64(rows)) - int64(rows)
+	if taken < f.Rows*width/objectstore.ReadGap(file.base.Store) || taken == 0 || !h.rows.CompareAndSwap(taken+int64(rows), 0) {
+		return nil, nil // or another take reads it just now
+	}
+	// The bytes of the file and the values in memory.
+	room, fits := memory.FromContext(ctx).TryPart(2 * f.Rows * width)
+	if !fits {
+		return nil, nil
+	}
+	if room != nil {
+		room.Close()
+	}
+	read, err := file.read(ctx, f.Rows, []*schema.Field{field}, all)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the rows may be readable one by one, and fail there if they are not
+	}
+	file.keep(field, all, read[0])
+	return read[0], nil
+}
