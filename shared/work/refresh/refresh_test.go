@@ -19,6 +19,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/function"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -51,6 +52,17 @@ func open(t *testing.T, objects objectstore.Store) *process {
 // openWith is open with a policy about refreshes without requests.
 func openWith(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh) *process {
 	t.Helper()
+	return openAll(t, objects, auto, calling.Directory{Runtimes: function.Runtimes{function.Envelope: fake{}}})
+}
+
+// openWithout is open without a runtime of functions.
+func openWithout(t *testing.T, objects objectstore.Store) *process {
+	t.Helper()
+	return openAll(t, objects, tables.AutoRefresh{}, calling.Directory{})
+}
+
+func openAll(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, functions calling.Directory) *process {
+	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +73,7 @@ func openWith(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh) 
 	p.worker = &job.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
-		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables, calling.Directory{})},
+		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables, functions)},
 	}
 	return p
 }
@@ -121,9 +133,11 @@ func as(ctx context.Context) context.Context {
 
 // create makes the view v and returns the job that fills it.
 func (p *process) create(ctx context.Context, query string) (string, error) {
-	made, err := viewservice.New(p.Tables, nil).CreateMaterialized(as(ctx), &protocol.CreateMaterializedViewRequest{
-		Common: protocol.Common{ID: []string{"v"}}, Query: query,
-	})
+	req := &protocol.CreateMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}, Query: query}
+	if query == ofEach || query == ofAll {
+		req = byFunction(query)
+	}
+	made, err := viewservice.New(p.Tables, nil).CreateMaterialized(as(ctx), req)
 	if err != nil {
 		return "", err
 	}
@@ -221,7 +235,7 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 		query string
 		full  bool
 		want  []int64
-	}{{query, false, altered}, {query, true, altered}, {twice, false, both}, {lines, false, altered}, {group, false, altered}} {
+	}{{query, false, altered}, {query, true, altered}, {twice, false, both}, {lines, false, altered}, {group, false, altered}, {ofEach, false, altered}, {ofAll, false, altered}} {
 		for _, fault := range faults {
 			for n, more := 1, true; more; n++ {
 				t.Run(fmt.Sprintf("%s, full %v crash %v lost %v request %d", c.query, c.full, fault.Crash, fault.Lost, n), func(t *testing.T) {
