@@ -41,10 +41,13 @@ func batchOf(rows []row, from int) arrow.RecordBatch {
 		appendTo(b.Field(0).(*array.StringBuilder), r.k)
 		appendTo(b.Field(1).(*array.Int64Builder), r.i)
 		appendTo(b.Field(2).(*array.Float64Builder), r.f)
-		b.Field(3).(*array.Uint64Builder).Append(uint64(1000 - from - n))
+		b.Field(3).(*array.Uint64Builder).Append(uint64(idOf(from + n)))
 	}
 	return b.NewRecordBatch()
 }
+
+// idOf returns the id of the n-th row. Ids have another order than the rows.
+func idOf(n int) int { return n * 37 % 101 }
 
 func appendTo[T any](b interface {
 	Append(v T)
@@ -165,7 +168,9 @@ func modelOf(rows []row) []string {
 			parts[key] = &part{}
 		}
 		parts[key].rows = append(parts[key].rows, r)
-		parts[key].lowest = 1000 - n
+		if id := idOf(n); len(parts[key].rows) == 1 || id < parts[key].lowest {
+			parts[key].lowest = id
+		}
 	}
 	var out []string
 	for key, p := range parts {

@@ -101,8 +101,8 @@ func Of(name string, args []arrow.DataType, distinct bool) (*Call, error) {
 		if distinct {
 			return nil, fmt.Errorf("%s(DISTINCT …)", name)
 		}
-		if f == Median && t.ID() == arrow.FLOAT32 {
-			return nil, errors.New("median of float32 (write median(CAST(… AS DOUBLE)))")
+		if f == Median && (t.ID() == arrow.FLOAT32 || t.ID() == arrow.FLOAT16) {
+			return nil, fmt.Errorf("median of %s (write median(CAST(… AS DOUBLE)))", t)
 		}
 		if column.IsInteger(t) || column.IsFloat(t) {
 			c.Args, c.Type = []arrow.DataType{column.TypeFloat64}, column.TypeFloat64
@@ -149,7 +149,7 @@ func (c *Call) check() error {
 // numbers, texts, bytes, bools and times.
 func Flat(t arrow.DataType) bool {
 	switch t.ID() {
-	case arrow.NULL, arrow.EXTENSION, arrow.DICTIONARY, arrow.INTERVAL_MONTH_DAY_NANO:
+	case arrow.NULL, arrow.EXTENSION, arrow.DICTIONARY, arrow.INTERVAL_MONTHS, arrow.INTERVAL_DAY_TIME, arrow.INTERVAL_MONTH_DAY_NANO:
 		return false
 	}
 	return !arrow.IsNested(t.ID())
