@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from lance.indices import IndexConfig
+from lance.query import DocumentGranularity
 
 import protobuf
 
@@ -47,6 +48,7 @@ TEXTS = {
     "positions": {"with_position": True},
     "blocks": {"with_position": True, "block_size": 256},
     "first": {"with_position": True, "format_version": 1},
+    "elements": {"document_granularity": DocumentGranularity.LIST_ELEMENT},  # of lists, each a document
 }
 GRAPH = {"m": 8, "ef_construction": 60}
 VECTORS = {
@@ -147,12 +149,14 @@ def searched(place: pathlib.Path, stable: bool) -> None:
     columns = {"id": pa.array(ids)}
     for name in TEXTS:
         columns[name] = pa.array([" ".join(f"word{min(int(x), 99)}" for x in chance.exponential(9, 12)) for _ in ids])
+    texts = columns["elements"].to_pylist()
+    columns["elements"] = pa.array([[text[:40], text[40:], None][: 1 + i % 3] for i, text in enumerate(texts)])
     values = chance.normal(size=(NEAR, DIMENSIONS)).astype(np.float32)
     for name in VECTORS:
         columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), DIMENSIONS)
     native = lance.write_dataset(pa.table(columns), place, max_rows_per_file=500, enable_stable_row_ids=stable)
     for name, options in TEXTS.items():
-        native.create_scalar_index(name, "INVERTED", **options)
+        native.create_scalar_index(name, "INVERTED", name=f"{name}_idx", **options)
     for name, (kind, options) in VECTORS.items():
         native.create_index(name, kind, num_partitions=3, **options)
 
@@ -176,7 +180,10 @@ def query_of(column: str) -> dict:
         return {"vector": [], "k": ROWS, "columns": ["id"], "filter": FILTERS[column][2]}
     if column in TEXTS:
         text = {"string_query": {"query": "word7 word31", "columns": [column]}}
-        return {"vector": [], "k": NEAR, "columns": ["id"], "full_text_query": text}
+        if column == "elements":
+            match = {"column": column, "terms": "word7 word31", "document_granularity": "list_element"}
+            text = {"structured_query": {"query": {"match": match}}}
+        return {"vector": [], "k": 3 * NEAR, "columns": ["id"], "full_text_query": text}
     return {"vector": {"single_vector": [0.1] * DIMENSIONS}, "vector_column": column, "k": 10, "columns": ["id"], "nprobes": 2}
 
 

@@ -46,6 +46,12 @@ func OfFilter(err error) error {
 // NoColumn returns the error of a column that a table does not have, with the names of those that it
 // has.
 func NoColumn(err *snapshot.ErrNoColumn) error {
+	if err.List != "" {
+		return &protocol.Error{
+			Code: protocol.Unsupported, Message: fmt.Sprintf("column %q is inside of the list %q", err.Name, err.List),
+			Detail: "only columns and members of structs that are not in lists can be used alone; read the whole list", Err: err,
+		}
+	}
 	const most = 50
 	have := err.Have
 	if len(have) > most {

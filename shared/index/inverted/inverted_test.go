@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
@@ -191,6 +192,7 @@ func TestMemoryOfASearchIsTaken(t *testing.T) {
 // that goes wrong is one of the errors after which rows are found without the index.
 func TestDamagedSegmentsAreAnError(t *testing.T) {
 	_, _, files := native(t)
+	addElements(t, files)
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 400 {
 		damage(t, files, r, round)
@@ -229,7 +231,7 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 	share := memory.NewBudget(64<<20, 64<<20).Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	reader, err := Open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)}, false)
+	reader, err := Open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)}, path.Dir(victim) == elementsFolder)
 	if err == nil {
 		err = reader.Terms(ctx, func([]byte) error { return nil })
 	}
@@ -249,8 +251,31 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 	}
 }
 
+// elementsFolder has the files of a segment whose documents are elements of lists.
+const elementsFolder = "elements"
+
+// addElements adds such a segment to files.
+func addElements(t testing.TB, files map[string][]byte) {
+	t.Helper()
+	p := plain(128, true)
+	p.DocumentGranularity = fulltext.ListElements
+	out := indextest.NewOutput(t)
+	partitionsOf(t.Context(), t, p, randomTexts(rand.New(rand.NewPCG(11, 12)), 600), []int{450, 150}, []uint64{0, 1}, out)
+	if err := Describe(t.Context(), &p, []uint64{0, 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range out.Names() {
+		data, _, err := out.Store.Get(t.Context(), path.Join(out.Prefix, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[path.Join(elementsFolder, name)] = data
+	}
+}
+
 func FuzzSegment(f *testing.F) {
 	_, _, files := native(f)
+	addElements(f, files)
 	names := slices.Sorted(maps.Keys(files))
 	for i, name := range names {
 		f.Add(byte(i), files[name])

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
 )
 
@@ -38,9 +39,18 @@ func RowColumns() []arrow.Field {
 type ErrNoColumn struct {
 	Name string
 	Have []string // the columns that there are
+	List string   // the list that a field of the name is inside of; empty if there is no such field
 }
 
 func (e *ErrNoColumn) Error() string { return fmt.Sprintf("no column %q", e.Name) }
+
+// Unwrap returns lance.ErrUnsupported for a field inside of a list, as native Lance can have an index on.
+func (e *ErrNoColumn) Unwrap() error {
+	if e.List != "" {
+		return lance.ErrUnsupported
+	}
+	return nil
+}
 
 // A Projection is the columns of a scan.
 type Projection struct {
@@ -176,7 +186,32 @@ func (s *Snapshot) NoColumn(name string) *ErrNoColumn {
 	for _, f := range s.manifest.Schema.Fields {
 		err.Have = append(err.Have, f.Name)
 	}
+	if names, wrong := schema.ParsePath(name); wrong == nil {
+		err.List = listAround(s.manifest.Schema.Fields, names)
+	}
 	return err
+}
+
+// listAround returns the path of the list that the field with some names is inside of, empty if there is no such field.
+// The names may leave out those of the items of lists, as native Lance has it.
+func listAround(fields []*schema.Field, names []string) string {
+	list := ""
+	for n, name := range names {
+		at := slices.IndexFunc(fields, func(f *schema.Field) bool { return f.Name == name })
+		if at < 0 && n > 0 && len(fields) == 1 && list != "" { // the item of a list
+			fields = fields[0].Children
+			at = slices.IndexFunc(fields, func(f *schema.Field) bool { return f.Name == name })
+		}
+		if at < 0 {
+			return ""
+		}
+		field := fields[at]
+		if id := field.Arrow().Type.ID(); list == "" && n+1 < len(names) && (id == arrow.LIST || id == arrow.LARGE_LIST || id == arrow.FIXED_SIZE_LIST) {
+			list = schema.FormatPath(names[:n+1]...)
+		}
+		fields = field.Children
+	}
+	return list
 }
 
 // fields returns the table's columns among the projected ones.
