@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// What a search in 20 of 125 partitions asks the storage for does not rise unnoticed, when it measures 100 of
+// 50,000 vectors again: at first, and after a dozen searches.
+func TestRefinedSearchesMakeFewRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds an index of 50,000 vectors")
+	}
+	const rows, dim = 50_000, 128
+	store, random := memstore.New(), rand.New(rand.NewPCG(1, 2))
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "vector", Type: arrow.FixedSizeListOf(dim, arrow.PrimitiveTypes.Float32)},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for id := range int64(rows) {
+		b.Field(0).(*array.Int64Builder).Append(id)
+		b.Field(1).(*array.FixedSizeListBuilder).Append(true)
+		for range dim {
+			b.Field(1).(*array.FixedSizeListBuilder).ValueBuilder().(*array.Float32Builder).Append(random.Float32())
+		}
+	}
+	batch := b.NewRecordBatch()
+	table := tableIn(store, Limits{})
+	if _, err := table.Create(t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := table.CreateIndex(t.Context(), build.Index{Name: "near", Column: "vector", Kind: indexmeta.Vector, Vectors: ivf.Recipe{
+		Kind: "IVF_PQ", Metric: "l2", Partitions: 125, SubVectors: 16, SampleRate: 64, Iterations: 2,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		counted := faultstore.New(datasettest.Far(store), nil)
+		at := objectstore.Location{URI: "memory://test/t.lance", Store: counted, Prefix: "t.lance"}
+		table := New(dataset.NewSession(0, time.Now), Limits{}).Table([]string{"t"}, at, 0)
+		k, probes, refine := int64(10), int64(20), int64(10)
+		search := func() faultstore.Counts {
+			counted.Recorder.Reset()
+			vector := make([]float32, dim)
+			for i := range vector {
+				vector[i] = random.Float32()
+			}
+			text, err := json.Marshal(vector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := &protocol.QueryTableRequest{
+				K: &k, NProbes: &probes, RefineFactor: &refine, Columns: protocol.Projection{{Name: "id"}, {Name: "_distance"}},
+			}
+			if err := json.Unmarshal(text, &req.Vector); err != nil {
+				t.Fatal(err)
+			}
+			if found := nearRows(t, table, req); len(found) != int(k) {
+				t.Fatalf("found %d rows", len(found))
+			}
+			synctest.Wait()
+			return counted.Recorder.Snapshot()
+		}
+		cold := search()
+		if cold.Requests > 84 || cold.Depth > 5 || cold.ReadBytes > 9<<18 {
+			t.Errorf("the first search makes %d requests, %d deep, for %d bytes", cold.Requests, cold.Depth, cold.ReadBytes)
+		}
+		for range 12 {
+			search()
+		}
+		warm := search()
+		if warm.Requests > 3 || warm.Depth > 1 {
+			t.Errorf("a later search makes %d requests, %d deep", warm.Requests, warm.Depth)
+		}
+		t.Logf("at first %d requests, %d deep, for %d bytes; later %d, %d deep", cold.Requests, cold.Depth, cold.ReadBytes, warm.Requests, warm.Depth)
+	})
+}
