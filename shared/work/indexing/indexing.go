@@ -15,7 +15,8 @@
 // cleaned up before all of its parts had read it. After some of these rounds the job commits what it has.
 //
 // Files that no commit names are garbage: those of shards, of parts that ran twice, and of jobs that
-// ended. They lie among the segments of indices, where the cleanup of orphans finds them.
+// ended. They lie among the segments of indices, where the cleanup of orphans finds them. Only what joins
+// of texts that ran twice have written stays as long as the segment, because it is in the folder of that.
 package indexing
 
 import (
