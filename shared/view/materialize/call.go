@@ -152,17 +152,21 @@ func (c *called) compute(ctx context.Context, batch arrow.RecordBatch, _ int64) 
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range result.Failed {
+	if err := memory.FromContext(ctx).Take(ctx, take.BatchBytes(result.Outputs)+8*result.Outputs.NumRows()); err != nil {
+		return nil, err
+	}
+	made, err := c.rows(ctx, batch, result)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range result.Failed { // once it is certain that the rows are not computed again in pieces
 		addresses := batch.Column(int(batch.NumCols()) - 2).(*array.Uint64) //nolint:forcetypeassert // the type of addresses
 		if err := c.call.Failed(ctx, c.version.Version(), addresses.Value(f.Row), f); err != nil {
 			return nil, err
 		}
 		c.call.failed++
 	}
-	if err := memory.FromContext(ctx).Take(ctx, take.BatchBytes(result.Outputs)+8*result.Outputs.NumRows()); err != nil {
-		return nil, err
-	}
-	return c.rows(ctx, batch, result)
+	return made, nil
 }
 
 // arguments returns what the function gets for rows of the source.
