@@ -117,6 +117,22 @@ def test_requests_of_the_namespace_client(server, wire, db, space):
         assert begin(wire, path, **fields).status == status, fields
 
 
+def test_workers_share_the_rows_of_a_large_table(wire, db, space):
+    path = f"{space}$t"
+    table = db.create_table("t", pa.table({"id": pa.array(range(900_000), pa.int64())}), namespace_path=[space])
+    table.add(pa.table({"id": pa.array(range(900_000, 1_300_000), pa.int64())}))
+    table.add_columns(computed={"double": "id * 2"})
+    table.delete("id % 1000 = 7")
+    job = begin(wire, path, column="double", concurrency=3, commit_granularity=1).json["job_id"]
+    done = finished(wire, job)
+    assert (done["rows_assigned"], done["rows_failed"], done["rows_remaining"]) == (1_298_700, 0, 0)
+    assert done["published_version"] == table.version
+    assert table.count_rows("double = id * 2") == table.count_rows() == 1_298_700
+    again = table.refresh_column_async("double").wait()
+    assert again.rows_assigned == 0 and table.version == done["published_version"]
+    assert begin(wire, path, column="double", concurrency=0).status == 400
+
+
 def finished_badly(wire, job: str) -> dict:
     for _ in range(300):
         told = wire.post("/v1/jobs/describe", {"job_id": job}).json

@@ -324,6 +324,27 @@ def test_views_of_items_in_json(house):
     assert house.remote.open_materialized_view("j").definition.query == query
 
 
+def test_views_of_windows_of_lists(house):
+    """A view has a row for some neighbouring items of a list, and follows it."""
+    table = pa.table({"id": pa.array(range(4), pa.int64()), "frames": [["a", None, "c", "d", "e"], [], None, ["x"]]})
+    source = house.native.create_table("films", table, storage_options=STABLE)
+    house.register("films")
+    query = "SELECT id, w.items, w.start, w.end AS `end`, w.ordinal FROM films, window(frames, 3, 2) AS w WHERE id < 9"
+    made = house.wire.post("/v1/materialized_view/w/create", {"query": query})
+    assert made.status == 202 and house.job(made.json["job_id"])["job_state"] == "DONE", made.body
+
+    def rows():
+        got = house.remote.open_table("w").search().to_list()
+        return sorted((r["id"], r["ordinal"], r["start"], r["end"], r["items"]) for r in got)
+
+    assert rows() == [(0, 0, 0, 3, ["a", None, "c"]), (0, 1, 2, 5, ["c", "d", "e"]), (3, 0, 0, 1, ["x"])]
+    source.delete("id = 0")
+    source.add(pa.table({"id": pa.array([7, 9], pa.int64()), "frames": [["p"] * 4, ["q"]]}))
+    assert house.refresh("w")["mode"] == "incremental"
+    assert rows() == [(3, 0, 0, 1, ["x"]), (7, 0, 0, 3, ["p"] * 3), (7, 1, 2, 4, ["p"] * 2)]
+    assert house.remote.open_materialized_view("w").definition.query == query.replace("window(", "`window`(").replace("w.end AS `end`", "w.end")
+
+
 def function_of(envelope: dict, **more) -> dict:
     text = base64.b64encode(json.dumps(envelope).encode()).decode()
     return {"udtf": text, "udtf_sha": hashlib.sha256(text.encode()).hexdigest(), "udtf_name": "f", "udtf_version": "1"} | more

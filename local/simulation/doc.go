@@ -31,7 +31,8 @@
 // instance must be able to do everything, without help from an operator.
 //
 // Work in jobs (workers_test.go) is checked in another way: a witness looks at each version of a table
-// in the moment in which it becomes one. Indices find what a scan finds (indices_test.go). In the end
+// in the moment in which it becomes one. Indices find what a scan finds (indices_test.go), and views have
+// the rows of their source at the version that they show (views_test.go). In the end
 // each job has told the truth: it has made its commit once, or none, and maintenance finds all files that
 // no version needs.
 //

@@ -1,7 +1,6 @@
 package simulation_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
@@ -185,15 +183,7 @@ func indexedRows(from, count int) []byte {
 			vectors.ValueBuilder().(*array.Float32Builder).Append(float32(hash >> i % 97))
 		}
 	}
-	var out bytes.Buffer
-	w := ipc.NewWriter(&out, ipc.WithSchema(indexedSchema))
-	if err := w.Write(b.NewRecordBatch()); err != nil {
-		panic(err)
-	}
-	if err := w.Close(); err != nil {
-		panic(err)
-	}
-	return out.Bytes()
+	return encode(b.NewRecordBatch())
 }
 
 // An indexedRow is a row as a scan finds it.

@@ -370,9 +370,14 @@ func stream(rows map[int]int) []byte {
 		b.Field(0).(*array.Int64Builder).Append(int64(id))
 		b.Field(1).(*array.Int64Builder).Append(int64(rows[id]))
 	}
+	return encode(b.NewRecordBatch())
+}
+
+// encode returns the stream of a batch.
+func encode(batch arrow.RecordBatch) []byte {
 	var out bytes.Buffer
-	w := ipc.NewWriter(&out, ipc.WithSchema(rowSchema))
-	if err := w.Write(b.NewRecordBatch()); err != nil {
+	w := ipc.NewWriter(&out, ipc.WithSchema(batch.Schema()))
+	if err := w.Write(batch); err != nil {
 		panic(err)
 	}
 	if err := w.Close(); err != nil {

@@ -171,10 +171,13 @@ type witness struct {
 	commits  map[string][]uint64 // versions by the id of their transaction
 	counts   map[string]int      // of what was looked at, and of jobs by what became of them
 	warnings []string            // of readers
+
+	source  sourceMoment              // the last one, see views_test.go
+	sources map[sourceMoment][]string // the rows of a view at versions of its source
 }
 
 func newWitness(w *world) *witness {
-	return &witness{world: w, newest: map[string]uint64{}, commits: map[string][]uint64{}, counts: map[string]int{}}
+	return &witness{world: w, newest: map[string]uint64{}, commits: map[string][]uint64{}, counts: map[string]int{}, sources: map[sourceMoment][]string{}}
 }
 
 // saw notes what is wrong; the first thing counts.
@@ -281,4 +284,8 @@ func playDomain(t *testing.T, about domain, seeds int, counted ...string) {
 
 func TestIndicesAreRightInEachVersion(t *testing.T) {
 	playDomain(t, indices, 200, "sorted", "words", "near", "create_index Succeeded", "create_index Canceled", "maintain Succeeded")
+}
+
+func TestViewsShowTheirSourceInEachVersion(t *testing.T) {
+	playDomain(t, views, 200, "mode incremental", "mode rebuild", "stamps", "refresh_materialized_view Succeeded")
 }

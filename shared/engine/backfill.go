@@ -30,6 +30,10 @@ type Backfill struct {
 	Fragments int    // at most so many fragments are filled; 0 is all
 	PerCommit int    // fragments that are committed together; 0 is a number of our own
 	Rows      int64  // a commit ends with the fragment that brings it to so many rows; 0 is no bound
+	Parts     int    // at most so many parts at a time; 0 is no bound of the order
+	// Sizes are those of parts. A large backfill then ends with a [*Divided] before it reads rows. Nil: it does
+	// not, whatever its size.
+	Sizes *BackfillSizes
 	// From is where an earlier backfill of this order ended; nil begins it.
 	From *BackfillState
 	// Progress is called with how many fragments were looked at, and how many rows have got a value.
@@ -48,6 +52,9 @@ type Backfill struct {
 	// Save is called after the last failure of a fragment, with the version whose rows were read, and before
 	// the values are committed. An error ends the backfill. It may be nil.
 	Save func(ctx context.Context, version int64) error
+	// Again is called for each fragment that the next round of parts computes again, because others have changed
+	// it. It may be nil.
+	Again func(ctx context.Context, fragment uint64) error
 	// Reached is called after each commit. An error ends the backfill. It may be nil.
 	Reached func(ctx context.Context, at BackfillState) error
 }
@@ -64,6 +71,7 @@ type BackfillState struct {
 type RowFailure struct {
 	Fragment uint64
 	Offset   uint32 // of the row in the fragment; deleted rows count
+	From     int64  // the first row of those that were computed together
 	Function string // its id, as clients write it
 	Version  string // of the function
 	function.Failure
@@ -195,14 +203,14 @@ func (r *filling) open(ctx context.Context, c *computed.Column) (err error) {
 	return err
 }
 
-// failed returns what Fill calls for the failures of a fragment.
-func (r *filling) failed(c *computed.Column, fragment uint64) func(uint32, function.Failure) {
+// failed returns what Fill calls for the failures of rows of a fragment, of which from is the first.
+func (r *filling) failed(c *computed.Column, fragment uint64, from int64) func(uint32, function.Failure) {
 	if r.order.Failed == nil || c.Binding == nil {
 		return nil
 	}
 	name := strings.Join(c.Binding.Function.ID(), protocol.DefaultDelimiter)
 	return func(offset uint32, f function.Failure) {
-		r.order.Failed(RowFailure{Fragment: fragment, Offset: offset, Function: name, Version: c.Binding.Function.Version, Failure: f})
+		r.order.Failed(RowFailure{Fragment: fragment, Offset: offset, From: from, Function: name, Version: c.Binding.Function.Version, Failure: f})
 	}
 }
 
@@ -227,8 +235,11 @@ func (r *filling) start(ctx context.Context) error {
 // begin checks the order and finds the fragments to fill.
 func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 	c, err := computed.Open(ctx, d, r.order.Column, r.order.Where)
+	if err == nil && r.order.Sizes != nil {
+		err = r.table.divide(ctx, d, c, r.order)
+	}
 	if err == nil {
-		err = c.CheckInputs(ctx)
+		err = c.CheckInputs(ctx, computed.AllRows(d.Fragments()))
 	}
 	if err != nil {
 		return err
@@ -247,10 +258,7 @@ func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	r.stamp, err = freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
-		number := int64(version)
-		return Do(ctx, r.table, &number, work)
-	})
+	r.stamp, err = r.table.stampOf(ctx, d, c)
 	maps.Copy(r.fresh, r.stamp.Carried)
 	if r.stamp.Absent {
 		maps.Copy(r.fresh, r.stamp.Now)
@@ -343,7 +351,9 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 		p.result.Remaining += n
 		return err
 	}
-	filled, err := p.target.Fill(ctx, at, p.stamp.IsStale(id), p.failed(p.target, id))
+	filled, err := p.target.Fill(ctx, computed.Filling{
+		Rows: computed.Rows{At: at, To: at.Rows}, Stale: p.stamp.IsStale(id), Failed: p.failed(p.target, id, 0),
+	})
 	if err == nil && p.order.Save != nil {
 		err = p.order.Save(ctx, int64(d.Version()))
 	}
@@ -351,7 +361,7 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 		return err
 	}
 	if filled.File != nil {
-		p.files = append(p.files, *filled.File)
+		p.files = append(p.files, pb.FileReplacement{FragmentID: id, NewFile: *filled.File})
 		p.filled++
 		p.rows += fragment.LiveRows(at.Meta)
 	}
@@ -368,12 +378,29 @@ func (r *filling) note(ctx context.Context) error {
 	if len(r.fresh) == 0 {
 		return nil
 	}
-	done, err := r.table.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		c, err := computed.Open(ctx, d, r.order.Column, "")
+	done, err := r.table.noteFresh(ctx, r.order.Column, r.fresh)
+	if err == nil {
+		r.result.Published = &done.Version
+	}
+	return err
+}
+
+// stampOf returns what is known of the values of a column in a version.
+func (t *Table) stampOf(ctx context.Context, d *dataset.Dataset, c *computed.Column) (freshness.Stamp, error) {
+	return freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
+		number := int64(version)
+		return Do(ctx, t, &number, work)
+	})
+}
+
+// noteFresh writes into the metadata of a column which fragments have fresh values.
+func (t *Table) noteFresh(ctx context.Context, column string, fresh freshness.Signatures) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		c, err := computed.Open(ctx, d, column, "")
 		if err != nil {
 			return nil, err
 		}
-		set, err := freshness.Write(ctx, d, c.Name, c.Definition, c.Inputs, r.fresh)
+		set, err := freshness.Write(ctx, d, c.Name, c.Definition, c.Inputs, fresh)
 		if err != nil {
 			return nil, err
 		}
@@ -387,8 +414,4 @@ func (r *filling) note(ctx context.Context) error {
 		}
 		return d.Commit(ctx, op)
 	})
-	if err == nil {
-		r.result.Published = &done.Version
-	}
-	return err
 }

@@ -153,7 +153,8 @@ func (t *Table) Elsewhere(ctx context.Context, number *int64) ([]objectstore.Loc
 }
 
 // Read does work on a version of the table, the newest when version is nil. [dataset.Read]
-// describes how it saves a round trip. Errors are protocol errors.
+// describes how it saves a round trip: the work may be done twice, so it must not commit anything; see
+// [Settled]. Errors are protocol errors.
 func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	checked := func(ctx context.Context, d *dataset.Dataset) (T, error) {
 		result, err := work(ctx, d)
@@ -171,6 +172,17 @@ func Read[T any](ctx context.Context, t *Table, version *int64, work func(contex
 		result, err = dataset.Read(ctx, t.data, checked)
 	}
 	return result, t.translate(err)
+}
+
+// Settled is Read for work that commits: it does the work once, when it is settled which version that is.
+func Settled[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
+	d, err := Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	result, err := work(ctx, d)
+	return result, t.translate(t.cleanedUp(ctx, d, err))
 }
 
 // cleanedUp turns the error for a missing file into the error for a missing version if the version

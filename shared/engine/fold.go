@@ -24,7 +24,7 @@ type Folded struct {
 // changing these fragments or the index, the error is ConcurrentModification.
 func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.Context, *dataset.Dataset, dataset.Fold) (bool, error), extend dataset.Extender) (Folded, error) {
 	for range maxCompactions {
-		done, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {
+		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {
 			folds, err := d.Folds(extend.CanExtend)
 			if err != nil {
 				return Folded{}, err

@@ -33,7 +33,7 @@ func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) 
 
 // CreateFrom is Create with the rows of another table.
 func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) {
-	return Read(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
+	return Settled(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
 		schema, batches, err := d.ScanValues(ctx, snapshot.ScanOptions{})
 		if err != nil {
 			return Written{}, err

@@ -27,7 +27,7 @@ const maxCompactions = 3
 // keep changing these fragments, the error is ConcurrentModification.
 func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions) (Compacted, error) {
 	for range maxCompactions {
-		done, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (dataset.Compacted, error) {
+		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (dataset.Compacted, error) {
 			return d.Compact(ctx, opts)
 		})
 		if !dataset.IsRowsChanged(err) {

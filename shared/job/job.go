@@ -6,6 +6,8 @@
 //
 //   - A kind declares stages, such as train, build, join and commit, which run one after the other.
 //   - A stage runs as a whole, or in parts that run in parallel.
+//   - A pass is one more time that some stages run, when a later stage finds that there is more to do
+//     ([Again]).
 //   - A unit is what one worker holds at a time: a job, a part of a stage, or a look
 //     ([transaction.Unit]).
 //   - A look is the check whether a job would have something to do for an object.

@@ -2,6 +2,9 @@ package job
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 )
 
 // A Kind defines the jobs of one kind.
@@ -27,7 +30,7 @@ type Stage struct {
 	// encoded as JSON and must be small; large results belong into files that it names. A protocol
 	// error ends the job, except for [protocol.ServiceUnavailable] and
 	// [protocol.ConcurrentModification]. So does a [memory.Error] that is not Busy. After any other
-	// error Do is called again, a limited number of times. The result may be an [End].
+	// error Do is called again, a limited number of times. The result may be an [End] or an [Again].
 	Do func(ctx context.Context, r *Run) (result any, err error)
 }
 
@@ -35,6 +38,13 @@ type Stage struct {
 // not run.
 type End struct {
 	Result any // of the job
+}
+
+// Again is a result of [Stage.Do] with which a stage without parts has earlier stages run again, as another
+// pass. It takes a stage as small as a worker has time for to do work of any size.
+type Again struct {
+	After  string // the stage after which the pass begins
+	Result any    // takes the place of the result of that stage
 }
 
 // Single returns a kind with one stage of the given name and without parts.
@@ -50,12 +60,33 @@ type Want struct {
 	Mark string
 }
 
-// find returns the stage of a name and its number; "" is the first stage.
+// find returns the stage of a name and its number; "" is the first stage. The name may be that of the
+// stage in a pass.
 func (k Kind) find(name string) (stage Stage, number int, ok bool) {
 	for i, s := range k.Stages {
 		if s.Name == name || name == "" {
 			return s, i, true
 		}
 	}
+	cut := strings.LastIndexByte(name, '-')
+	if cut < 0 {
+		return Stage{}, 0, false
+	}
+	if pass, err := strconv.Atoi(name[cut+1:]); err != nil || pass < 2 {
+		return Stage{}, 0, false
+	}
+	for i, s := range k.Stages {
+		if s.Name == name[:cut] {
+			return s, i, true
+		}
+	}
 	return Stage{}, 0, false
+}
+
+// inPass returns the name of a stage in a pass, from 0.
+func inPass(stage string, pass int) string {
+	if pass == 0 {
+		return stage
+	}
+	return fmt.Sprintf("%s-%d", stage, pass+1)
 }

@@ -68,7 +68,12 @@ func decode(what string, text json.RawMessage, v any) error {
 // Results returns the results of an earlier stage: one for each part, or a single one when it has
 // no parts.
 func (r *Run) Results(ctx context.Context, stage string) ([]json.RawMessage, error) {
-	result, ended := r.job.Work.Results[stage]
+	name := inPass(stage, r.job.Work.Pass)
+	result, ended := r.job.Work.Results[name]
+	if !ended { // it is not among those that run again
+		name = stage
+		result, ended = r.job.Work.Results[name]
+	}
 	if !ended {
 		return nil, fmt.Errorf("job %s has not run stage %q before stage %q", r.unit.Job, stage, r.Stage())
 	}
@@ -79,7 +84,10 @@ func (r *Run) Results(ctx context.Context, stage string) ([]json.RawMessage, err
 	if err := json.Unmarshal(result, &parts); err != nil {
 		return nil, fmt.Errorf("parts of stage %s of job %s: %w", stage, r.unit.Job, err)
 	}
-	return r.resultsOf(ctx, stage, parts)
+	if parts == 0 {
+		return nil, nil
+	}
+	return r.resultsOf(ctx, name, parts)
 }
 
 func (r *Run) resultsOf(ctx context.Context, stage string, parts int) ([]json.RawMessage, error) {
@@ -114,7 +122,10 @@ func (r *Run) note(t *transaction.Transaction) {
 		t.Rows = max(t.Rows, r.reported.Rows)
 	}
 	if stage, number, ok := r.kind.find(t.Work.Stage); ok && r.unit.Part == 0 {
-		t.Work.Stage, t.Work.StagesDone, t.Work.Stages = stage.Name, number, len(r.kind.Stages)
+		if t.Work.Stage == "" {
+			t.Work.Stage = stage.Name
+		}
+		t.Work.StagesDone, t.Work.Stages = number, len(r.kind.Stages)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"tiltyard/shared/protocol"
@@ -35,6 +36,12 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 			if end, ended := result.(End); ended {
 				return end.Result, err
 			}
+			if again, passes := result.(Again); passes && err == nil {
+				if number, err = r.again(ctx, again, number); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			kept = result
 		} else {
 			result, err = r.inParts(ctx, stage)
@@ -43,14 +50,51 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 		if err != nil || number == len(r.kind.Stages)-1 {
 			return result, err
 		}
-		if err := r.begin(ctx, r.kind.Stages[number+1], stage.Name, kept); err != nil {
+		name := inPass(stage.Name, r.passOf(number))
+		if err := r.begin(ctx, inPass(r.kind.Stages[number+1].Name, r.passOf(number+1)), name, kept); err != nil {
 			return nil, err
 		}
 	}
 }
 
+// passOf returns the pass of a stage: those before the stages that run again have none.
+func (r *Run) passOf(number int) int {
+	if number <= r.job.Work.PassAfter {
+		return 0
+	}
+	return r.job.Work.Pass
+}
+
+// keptPasses is how many passes have records of their parts that events name.
+const keptPasses = 20
+
+// again begins another pass after the stage of a number, and returns the number of the stage after which
+// it begins.
+func (r *Run) again(ctx context.Context, a Again, number int) (int, error) {
+	_, after, ok := r.kind.find(a.After)
+	if !ok || after >= number {
+		return 0, fmt.Errorf("stage %s of job %s begins a pass after stage %q, which is not before it", r.Stage(), r.unit.Job, a.After)
+	}
+	w := r.job.Work
+	pass := w.Pass + 1
+	gone := map[string]bool{}
+	for _, stage := range r.kind.Stages[after+1 : number+1] {
+		gone[inPass(stage.Name, w.Pass)] = stage.Parts == nil
+		gone[inPass(stage.Name, max(pass-keptPasses, 0))] = stage.Parts == nil || pass >= keptPasses
+	}
+	return after, r.move(ctx, inPass(r.kind.Stages[after+1].Name, pass), a.After, a.Result, func(w *transaction.Work) {
+		w.Pass, w.PassAfter = pass, after
+		maps.DeleteFunc(w.Results, func(name string, _ json.RawMessage) bool { return gone[name] })
+	})
+}
+
 // begin moves the job to its next stage.
-func (r *Run) begin(ctx context.Context, next Stage, before string, result any) error {
+func (r *Run) begin(ctx context.Context, next, before string, result any) error {
+	return r.move(ctx, next, before, result, func(w *transaction.Work) { w.StagesDone++ })
+}
+
+// move moves the job to a stage, and keeps the result of an earlier one.
+func (r *Run) move(ctx context.Context, next, before string, result any, change func(*transaction.Work)) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("result of stage %s of job %s: %w", before, r.unit.Job, err)
@@ -61,8 +105,8 @@ func (r *Run) begin(ctx context.Context, next Stage, before string, result any) 
 		if w.Results == nil {
 			w.Results = map[string]json.RawMessage{}
 		}
-		w.Results[before], w.Stage = encoded, next.Name
-		w.StagesDone++
+		w.Results[before], w.Stage = encoded, next
+		change(w)
 		w.Checkpoint, w.Failures = nil, 0
 		w.Parts, w.PartsDone, w.Groups, w.Sent = 0, 0, 0, time.Time{}
 	})
@@ -70,6 +114,8 @@ func (r *Run) begin(ctx context.Context, next Stage, before string, result any) 
 
 // inParts starts the parts of a stage, or returns their results when all of them have ended.
 func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, error) {
+	_, number, _ := r.kind.find(stage.Name)
+	name := inPass(stage.Name, r.passOf(number))
 	if r.taken.Work.Parts == 0 {
 		parts, err := stage.Parts(ctx, r)
 		if err != nil || parts == 0 {
@@ -82,7 +128,7 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 			return nil, err
 		}
 	}
-	parts, err := r.worker.Transactions.Parts(ctx, r.unit.Job, stage.Name, r.taken.Work.Parts)
+	parts, err := r.worker.Transactions.Parts(ctx, r.unit.Job, name, r.taken.Work.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +136,7 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 	left := false
 	now := r.worker.Now()
 	for i, part := range parts {
-		unit := transaction.Unit{Job: r.unit.Job, Stage: stage.Name, Part: i + 1}
+		unit := transaction.Unit{Job: r.unit.Job, Stage: name, Part: i + 1}
 		switch {
 		case part != nil && part.Status == protocol.TransactionSucceeded:
 			continue

@@ -13,7 +13,9 @@ type AlterTableBackfillColumnsRequest struct {
 	// TaskSize and CheckpointSize are rows after which values are committed, at the end of a fragment.
 	TaskSize       *int64 `json:"task_size"`
 	CheckpointSize *int64 `json:"checkpoint_size"`
-	Branch         string `json:"branch" query:"branch"`
+	// Concurrency is how many workers compute rows at the same time at most.
+	Concurrency *int64 `json:"concurrency"`
+	Branch      string `json:"branch" query:"branch"`
 }
 
 // Validate requires a column and counts from 1.
@@ -21,8 +23,8 @@ func (r *AlterTableBackfillColumnsRequest) Validate() error {
 	if r.Column == "" {
 		return Errorf(InvalidInput, "column is required: the computed column whose values are wanted")
 	}
-	for name, value := range map[string]*int64{"read_version": r.ReadVersion, "num_frags": r.Fragments, "commit_granularity": r.Granularity, "task_size": r.TaskSize, "checkpoint_size": r.CheckpointSize} {
-		if value != nil && (*value < 1 || *value > 1<<31-1 && (name == "num_frags" || name == "commit_granularity")) {
+	for name, value := range map[string]*int64{"read_version": r.ReadVersion, "num_frags": r.Fragments, "commit_granularity": r.Granularity, "task_size": r.TaskSize, "checkpoint_size": r.CheckpointSize, "concurrency": r.Concurrency} {
+		if value != nil && (*value < 1 || *value > 1<<31-1 && (name == "num_frags" || name == "commit_granularity" || name == "concurrency")) {
 			return Errorf(InvalidInput, "%s is %d; it counts from 1", name, *value)
 		}
 	}

@@ -34,8 +34,10 @@ type Work struct {
 
 	// The remaining fields are those of a job. Its parts have records of their own.
 
-	Look       bool                       `json:"look,omitempty"`  // the job begins with a look: see [Store.JobOfLook]
-	Stage      string                     `json:"stage,omitempty"` // current stage; "" is the first
+	Look       bool                       `json:"look,omitempty"`       // the job begins with a look: see [Store.JobOfLook]
+	Stage      string                     `json:"stage,omitempty"`      // current stage; "" is the first
+	Pass       int                        `json:"pass,omitempty"`       // how many times some stages have begun again
+	PassAfter  int                        `json:"pass_after,omitempty"` // the number of the stage after which they begin
 	StagesDone int                        `json:"stages_done,omitempty"`
 	Stages     int                        `json:"stages,omitempty"`
 	Results    map[string]json.RawMessage `json:"results,omitempty"`    // results of stages without parts, by name

@@ -15,7 +15,6 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -50,6 +49,7 @@ type evaluator interface {
 // An outcome is what an evaluator has computed.
 type outcome struct {
 	columns []arrow.Array
+	chosen  int64              // rows that were computed
 	gained  int64              // rows that have got a value
 	failed  []function.Failure // rows that have got none because a function failed, in ascending order
 }
@@ -162,9 +162,24 @@ func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arr
 	return outcome{columns: []arrow.Array{values}, gained: int64(values.Len() - values.NullN())}, nil
 }
 
-// CheckInputs returns an error if an input is a computed column with rows that would get a value if it
-// were filled: the expression would take their nulls for values.
-func (c *Column) CheckInputs(ctx context.Context) error {
+// Rows are neighbouring rows of a fragment, from one to before another, deleted ones too.
+type Rows struct {
+	At       *fragment.Fragment
+	From, To int64
+}
+
+// AllRows returns the rows of fragments.
+func AllRows(fragments []*fragment.Fragment) []Rows {
+	all := make([]Rows, len(fragments))
+	for i, at := range fragments {
+		all[i] = Rows{at, 0, at.Rows}
+	}
+	return all
+}
+
+// CheckInputs returns an error if an input is a computed column that some of the rows have no value of, but
+// would have if it were filled: the expression would take their nulls for values.
+func (c *Column) CheckInputs(ctx context.Context, rows []Rows) error {
 	for _, name := range c.values.reads() {
 		if Of(c.dataset.Schema().Field(name)) == nil {
 			continue
@@ -174,8 +189,8 @@ func (c *Column) CheckInputs(ctx context.Context) error {
 			return err
 		}
 		missing := int64(0)
-		for _, at := range c.dataset.Fragments() {
-			n, err := input.gains(ctx, at)
+		for _, r := range rows {
+			n, err := input.gains(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -190,10 +205,14 @@ func (c *Column) CheckInputs(ctx context.Context) error {
 
 // Count returns how many rows of a fragment Fill computes.
 func (c *Column) Count(ctx context.Context, at *fragment.Fragment, stale bool) (n int64, err error) {
+	return c.count(ctx, Rows{at, 0, at.Rows}, stale)
+}
+
+func (c *Column) count(ctx context.Context, rows Rows, stale bool) (n int64, err error) {
 	if stale && c.where == nil {
-		return fragment.LiveRows(at.Meta), nil
+		return rows.live(ctx)
 	}
-	err = c.each(ctx, at, c.choosing(), func(batch arrow.RecordBatch) error {
+	err = c.each(ctx, rows, c.choosing(), func(batch arrow.RecordBatch) error {
 		rows, err := c.chosen(ctx, batch, false)
 		n += int64(len(rows))
 		return err
@@ -201,69 +220,106 @@ func (c *Column) Count(ctx context.Context, at *fragment.Fragment, stale bool) (
 	return n, err
 }
 
-// Filled is what Fill has made of a fragment.
-type Filled struct {
-	File     *pb.FileReplacement // nil if no value changes
-	Assigned int64               // rows that have got a value
-	Failed   int64               // rows whose function failed
-	Whole    bool                // all rows that are not deleted were computed, though some may have failed
+// live returns how many of the rows are not deleted.
+func (r Rows) live(ctx context.Context) (int64, error) {
+	if r.From == 0 && r.To == r.At.Rows {
+		return fragment.LiveRows(r.At.Meta), nil
+	}
+	deleted, err := r.At.Deletions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return r.To - r.From - deleted.Deleted(r.From, r.To), nil
 }
 
-// Fill writes a file with the new values of a fragment. stale means that its values do not count. It calls
-// failed, which may be nil, with the offset in the fragment of each row whose function failed.
-func (c *Column) Fill(ctx context.Context, at *fragment.Fragment, stale bool, failed func(offset uint32, f function.Failure)) (Filled, error) {
-	var filled Filled
+// Filled is what Fill has made of neighbouring rows of a fragment.
+type Filled struct {
+	dataset.ColumnPiece
+	Assigned int64 // rows that have got a value
+	Failed   int64 // rows whose function failed
+	Whole    bool  // all rows that are not deleted were computed, though some may have failed
+}
+
+// A Filling is an order to compute rows.
+type Filling struct {
+	Rows
+	Stale bool // the values of the fragment do not count
+	// Enough is asked now and then whether the rows end there. It may be nil.
+	Enough func() bool
+	// Failed is called with the offset in the fragment of each row whose function failed. It may be nil.
+	Failed func(offset uint32, f function.Failure)
+}
+
+// Fill writes a file with new values of rows.
+func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
+	filled := Filled{ColumnPiece: dataset.ColumnPiece{From: o.From, To: o.To}}
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
 		return filled, err
 	}
 	defer room.Close()
-	live := fragment.LiveRows(at.Meta)
-	n, err := c.Count(ctx, at, stale)
-	if err != nil || n == 0 {
-		return Filled{Whole: live == 0}, err
+	n, err := c.count(ctx, o.Rows, o.Stale)
+	if err != nil {
+		return filled, err
 	}
-	filled.Whole = n == live
-	reads := c.reads()
-	if c.Binding != nil {
-		reads = append(reads, snapshot.RowAddr)
-	}
-	filled.File, _, err = c.dataset.StageColumns(ctx, at, dataset.ColumnValues{
-		Columns: c.names, Read: reads,
-		Values: func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, int64, error) {
-			made, err := c.compute(ctx, batch, stale)
+	chosen := int64(0)
+	if n > 0 {
+		reads := c.reads()
+		if c.Binding != nil {
+			reads = append(reads, snapshot.RowAddr)
+		}
+		values := dataset.ColumnValues{Columns: c.names, Read: reads, Enough: o.Enough}
+		if o.Enough != nil && c.Binding != nil {
+			values.AtOnce = callRows
+		}
+		values.Values = func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, int64, error) {
+			made, err := c.compute(ctx, batch, o.Stale)
 			if err != nil {
 				return nil, 0, err
 			}
+			chosen += made.chosen
 			filled.Assigned += made.gained
 			filled.Failed += int64(len(made.failed))
-			if failed != nil && len(made.failed) > 0 {
+			if o.Failed != nil && len(made.failed) > 0 {
 				addresses := batch.Column(batch.Schema().FieldIndices(snapshot.RowAddr)[0]).(*array.Uint64) //nolint:forcetypeassert // the type of addresses
 				for _, f := range made.failed {
-					failed(uint32(addresses.Value(f.Row)), f)
+					o.Failed(uint32(addresses.Value(f.Row)), f)
 				}
 			}
-			if stale || c.where != nil { // a value may become null, too
+			if o.Stale || c.where != nil { // a value may become null, too
 				return made.columns, batch.NumRows(), nil
 			}
 			return made.columns, made.gained, nil
-		},
-	})
+		}
+		if filled.ColumnPiece, err = c.dataset.StageColumns(ctx, o.At, values, o.From, o.To); err != nil {
+			return filled, err
+		}
+	}
+	live, err := Rows{o.At, filled.From, filled.To}.live(ctx)
+	filled.Whole = chosen == live
 	return filled, err
 }
 
-// gains returns how many rows of a fragment without a value would get one.
-func (c *Column) gains(ctx context.Context, at *fragment.Fragment) (n int64, err error) {
-	if missing, err := c.Count(ctx, at, false); err != nil || missing == 0 {
+// Join makes one of neighbouring pieces of a fragment.
+func (c *Column) Join(ctx context.Context, at *fragment.Fragment, pieces []dataset.ColumnPiece) (dataset.ColumnPiece, error) {
+	return c.dataset.JoinColumns(ctx, at, c.names, pieces)
+}
+
+// gains returns how many rows without a value would get one.
+func (c *Column) gains(ctx context.Context, rows Rows) (n int64, err error) {
+	if missing, err := c.count(ctx, rows, false); err != nil || missing == 0 {
 		return 0, err
 	}
-	err = c.each(ctx, at, c.reads(), func(batch arrow.RecordBatch) error {
+	err = c.each(ctx, rows, c.reads(), func(batch arrow.RecordBatch) error {
 		made, err := c.compute(ctx, batch, false)
 		n += made.gained
 		return err
 	})
 	return n, err
 }
+
+// Columns returns the columns that the values depend on, and those that have them.
+func (c *Column) Columns() []string { return c.reads() }
 
 // choosing returns the columns that chosen looks at.
 func (c *Column) choosing() []string {
@@ -283,13 +339,13 @@ func distinct(names []string) []string {
 	return slices.Compact(names)
 }
 
-// each calls work with the rows of a fragment that are not deleted.
-func (c *Column) each(ctx context.Context, at *fragment.Fragment, columns []string, work func(arrow.RecordBatch) error) error {
+// each calls work with those rows that are not deleted.
+func (c *Column) each(ctx context.Context, rows Rows, columns []string, work func(arrow.RecordBatch) error) error {
 	p, err := c.dataset.Project(columns)
 	if err != nil {
 		return err
 	}
-	for stretch, err := range c.dataset.Stretches(ctx, at, p) {
+	for stretch, err := range c.dataset.StretchesOf(ctx, rows.At, p, rows.From, rows.To) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -347,6 +403,7 @@ func (c *Column) compute(ctx context.Context, batch arrow.RecordBatch, stale boo
 		}
 	}
 	made, err := c.values.compute(ctx, batch, c.types)
+	made.chosen = int64(len(rows))
 	if err != nil || all {
 		return made, err
 	}

@@ -44,7 +44,7 @@ func (a Area) List(ctx context.Context, q Query) (Listing, error) {
 		if err != nil {
 			return l.found, fmt.Errorf("list row errors: %w", err)
 		}
-		if !strings.HasSuffix(info.Key, ".arrow") || info.Modified.Before(q.Since) {
+		if !strings.HasSuffix(info.Key, suffix) || info.Modified.Before(q.Since) {
 			continue
 		}
 		if l.window = append(l.window, info); len(l.window) < windowUnits {

@@ -1,7 +1,8 @@
 // Package rowerror keeps the reasons why functions failed for single rows of a table. A job writes one
-// object for each fragment with such rows, beside the files of the table or of the branch that it fills:
+// object for each fragment with such rows, or several when parts of a job compute its rows, beside the files of the table or of the branch that it fills:
 //
 //	_errors/<id of the job>/<id of the fragment>.arrow
+//	_errors/<id of the job>/<id of the fragment>_<row>.arrow    of the rows from that one on
 //
 // It is an Arrow stream, whose rows are [Row]s and whose schema has the rest of a [Unit] as metadata. A
 // job that computes a fragment again replaces its object. Dropping the table or the branch deletes all
@@ -39,6 +40,7 @@ const (
 
 	// Folder is the folder of a table or a branch that holds the objects.
 	Folder = "_errors"
+	suffix = ".arrow"
 	// rowBytes is a bound for the memory of a row, without its texts.
 	rowBytes = 64
 	// maxUnitBytes bounds the object of a unit that is read.
@@ -48,10 +50,11 @@ const (
 // ErrMalformed means that an object is not of the format.
 var ErrMalformed = errors.New("malformed record of row errors")
 
-// A Unit is the failures of one fragment in one job.
+// A Unit is the failures of one fragment in one job, or of some of its rows.
 type Unit struct {
 	Job             string
 	Fragment        uint64
+	From            int64 // the first row of those that were computed together
 	Column          string
 	Function        string
 	FunctionVersion string
@@ -234,17 +237,38 @@ type Area struct {
 	Prefix string // of the table or the branch, without a slash at the end
 }
 
-// Put stores a unit, in place of one of the same job and fragment.
+// Put stores a unit, in place of one of the same job, fragment and first row.
 func (a Area) Put(ctx context.Context, u *Unit) error {
 	object, err := u.Encode()
 	if err != nil {
 		return fmt.Errorf("encode row errors: %w", err)
 	}
-	key := fmt.Sprintf("%s%020d.arrow", a.ofJob(u.Job), u.Fragment)
+	key := a.ofFragment(u.Job, u.Fragment)
+	if u.From > 0 {
+		key += fmt.Sprintf("_%010d", u.From)
+	}
+	key += suffix
 	if _, err := a.Store.Put(ctx, key, object, objectstore.Condition{}); err != nil {
 		return fmt.Errorf("store row errors %s: %w", key, err)
 	}
 	return nil
+}
+
+// Forget deletes the units of a fragment that a job computes again.
+func (a Area) Forget(ctx context.Context, job string, fragment uint64) error {
+	for info, err := range objectstore.Objects(ctx, a.Store, objectstore.ListOptions{Prefix: a.ofFragment(job, fragment), Limit: listPage}) {
+		if err == nil {
+			err = a.Store.Delete(ctx, info.Key, objectstore.Condition{})
+		}
+		if err != nil && !errors.Is(err, objectstore.ErrNotExist) {
+			return fmt.Errorf("delete row errors of fragment %d: %w", fragment, err)
+		}
+	}
+	return nil
+}
+
+func (a Area) ofFragment(job string, id uint64) string {
+	return fmt.Sprintf("%s%020d", a.ofJob(job), id)
 }
 
 func (a Area) ofJob(id string) string { return a.Prefix + "/" + Folder + "/" + id + "/" }

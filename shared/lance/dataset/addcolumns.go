@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -166,6 +167,19 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *s
 // openColumns returns a new file with the columns that values makes of the rows of a fragment. The
 // caller closes or aborts it.
 func (d *Dataset) openColumns(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*stage.File, error) {
+	file, err := d.newColumnFile(ctx, f, s)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := writeStretches(ctx, file, d.Stretches(ctx, f, p), s, values, nil); err != nil {
+		file.Abort()
+		return nil, err
+	}
+	return file, nil
+}
+
+// newColumnFile begins a file with columns beside those of a fragment.
+func (d *Dataset) newColumnFile(ctx context.Context, f *fragment.Fragment, s *schema.Schema) (*stage.File, error) {
 	format, err := d.fileFormat(Rows{})
 	if err == nil {
 		format, err = format.Beside(ctx, f)
@@ -173,13 +187,15 @@ func (d *Dataset) openColumns(ctx context.Context, f *fragment.Fragment, s *sche
 	if err != nil {
 		return nil, err
 	}
-	file, err := d.table.place().NewFile(ctx, s, format)
-	if err != nil {
-		return nil, err
-	}
+	return d.table.place().NewFile(ctx, s, format)
+}
+
+// writeStretches writes the columns that values makes of rows to a file, until enough, which may be nil,
+// is true after a piece of them. It returns how many rows it wrote, deleted ones too.
+func writeStretches(ctx context.Context, file *stage.File, rows iter.Seq2[snapshot.Stretch, error], s *schema.Schema, values func(arrow.RecordBatch) ([]arrow.Array, error), enough func() bool) (n int64, err error) {
 	var held memory.Hold // for the columns of a stretch
 	defer held.Release()
-	for stretch, err := range d.Stretches(ctx, f, p) {
+	for stretch, err := range rows {
 		var columns []arrow.Array
 		if err == nil {
 			columns, err = newColumns(stretch, s, values)
@@ -191,11 +207,13 @@ func (d *Dataset) openColumns(ctx context.Context, f *fragment.Fragment, s *sche
 			err = file.Write(ctx, columns, 0, stretch.Rows)
 		}
 		if err != nil {
-			file.Abort()
-			return nil, err
+			return n, err
+		}
+		if n += stretch.Rows; enough != nil && enough() {
+			break
 		}
 	}
-	return file, nil
+	return n, nil
 }
 
 func sizeOfColumns(columns []arrow.Array) int64 {

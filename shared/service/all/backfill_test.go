@@ -156,7 +156,7 @@ func TestABackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
 	in := s.beside()
 	worker := job.Worker{
 		Starter: *in.Jobs, Now: time.Now, Name: func() string { return "w" }, Logger: slog.New(slog.DiscardHandler), Memory: budget.NewBudget(1<<30, 1<<30),
-		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(in, calling.Directory{Names: in.Names})},
+		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(in, calling.Directory{Names: in.Names}, backfill.PartSizes)},
 	}
 	id := []string{"oak", "changed"}
 	s.declare(in, id, s.register(in, []string{"oak", "one"}))

@@ -19,7 +19,7 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 	}
 	order := backfill.Order{
 		Column: req.Column, Where: req.Where, Version: req.ReadVersion,
-		Fragments: number(req.Fragments), PerCommit: number(req.Granularity), Branch: protocol.BranchName(req.Branch),
+		Fragments: number(req.Fragments), PerCommit: number(req.Granularity), Parts: number(req.Concurrency), Branch: protocol.BranchName(req.Branch),
 		TaskSize: int64(number(req.TaskSize)), CheckpointSize: int64(number(req.CheckpointSize)),
 	}
 	use, err := tables.Read(ctx, s.tables, req.ID, order.Branch, func(ctx context.Context, t *engine.Table) (*protocol.FunctionBinding, error) {

@@ -16,7 +16,8 @@ import (
 // a function. A list or text that is null or empty gives none.
 type Expansion struct {
 	Column string        // of the source, with the lists; "" for a function
-	Call   *Call         // of a function; nil for lists
+	Call   *Call         // of a function of texts; nil for lists
+	Window *Window       // cuts the lists; nil for their items
 	Beside []string      // the columns of the source that expressions read beside the value
 	Rows   *arrow.Schema // of the rows that are made: that of the source with the value, which takes the place of its list
 	at     int
@@ -43,14 +44,21 @@ func (e *Each) plan(ctx context.Context, source *arrow.Schema) (*Expansion, erro
 	x := &Expansion{Column: e.Column, at: len(source.Fields())}
 	value := arrow.Field{Name: e.Name, Nullable: true}
 	fields := source.Fields()
-	if e.Function != "" {
+	switch {
+	case e.Function == windowName:
+		var err error
+		if x.Window, x.Column, value.Type, err = e.window(ctx, source); err != nil {
+			return nil, err
+		}
+		fields = append(fields, value)
+	case e.Function != "":
 		var err error
 		if x.Call, err = e.call(ctx, source); err != nil {
 			return nil, err
 		}
 		value.Type = x.Call.Function.Type()
 		fields = append(fields, value)
-	} else {
+	default:
 		x.at = slices.IndexFunc(fields, func(f arrow.Field) bool { return f.Name == e.Column })
 		if x.at < 0 {
 			return nil, refused("UNNEST of %q, which is not a column", e.Column)
@@ -78,13 +86,15 @@ func (x *Expansion) inputs() []string {
 func (x *Expansion) Value() arrow.Field { return x.Rows.Field(x.at) }
 
 // IsKnown reports whether this service can compute an expansion, apart from its arguments.
-func (e *Each) IsKnown() bool { return e.Function == "" || splitting.Find(e.Function) != nil }
+func (e *Each) IsKnown() bool {
+	return e.Function == "" || e.Function == windowName || splitting.Find(e.Function) != nil
+}
 
 // call resolves a call of a function: a text, and constants.
 func (e *Each) call(ctx context.Context, source *arrow.Schema) (*Call, error) {
 	f := splitting.Find(e.Function)
 	if f == nil {
-		var names []string
+		names := []string{windowName}
 		for _, f := range splitting.Functions {
 			names = append(names, f.Name)
 		}

@@ -90,6 +90,9 @@ func (p *parser) listColumn(e *Each) error {
 
 // function reads a call, which a further table in its place is not.
 func (p *parser) function(e *Each, start token) error {
+	if p.peek().keyword() == "WINDOW" && p.peekAt(1).isOp("(") { // a reserved word, which nothing else can be here
+		p.tokens[p.next].kind, p.tokens[p.next].text = tokQuoted, "window"
+	}
 	name, err := p.name("the name of a function")
 	if err != nil {
 		return err

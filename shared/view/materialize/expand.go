@@ -105,7 +105,11 @@ func (g *group) join(ctx context.Context, x *selection.Expansion, batch, places 
 // groupsOf returns the rows of an expansion in their order.
 func groupsOf(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch) iter.Seq2[*group, error] {
 	if x.Call == nil {
-		return itemsOf(ctx, batch.Column(batch.Schema().FieldIndices(x.Column)[0]).(*array.List))
+		lists := batch.Column(batch.Schema().FieldIndices(x.Column)[0]).(*array.List)
+		if x.Window != nil {
+			return windowsOf(ctx, x, lists)
+		}
+		return itemsOf(ctx, lists)
 	}
 	return func(yield func(*group, error) bool) {
 		inPart, part, err := memory.Within(ctx)

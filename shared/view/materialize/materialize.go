@@ -67,7 +67,7 @@ type Order struct {
 // Refresh makes a view show what an order wants. as is the table of the view for the one commit that
 // changes rows (see [engine.Table.As]), and t is the same without an attempt.
 func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) {
-	return engine.Read(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
+	return engine.Settled(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
 		to, err := o.target(ctx, s)
 		if err != nil {
 			return Result{}, err

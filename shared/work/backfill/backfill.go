@@ -1,12 +1,28 @@
 // Package backfill computes the values of computed columns in jobs: the engine does the work.
 //
-// A job commits as it goes, and records after each commit where it is. One that was interrupted goes on
-// from there. Two jobs do not fill a column at the same time: the second waits until the first has ended
-// or is paused. Rows that a function fails for are recorded by package rowerror.
+// One worker does a small backfill, and a large one goes through rounds. In a round many workers compute
+// some rows each and write files of them; rows of one fragment that several workers have computed are
+// joined; and one worker commits the round:
+//
+//	backfill ─> fill: part 1 ┐─> join: part 1 ┐─> commit ─┐
+//	        ↑         part 2 ┤         part n ┘           │
+//	        │         part n ┘                            │
+//	        └──────────── the next round ─────────────────┘
+//
+// All parts of a round read one version. Each records what it has, some rows at a time, in its record, which
+// two workers never write at the same time: of two that do the same part one counts. The commit leaves out
+// fragments that others have changed; the next round computes them again.
+//
+// A worker without parts commits as it goes, and records after each commit where it is. A job that was
+// interrupted goes on from there. Two jobs do not fill a column at the same time: the second waits until the
+// first has ended or is paused. Rows that a function fails for are recorded by package rowerror.
+//
+// Files that no commit names are garbage, which the cleanup of orphans finds.
 package backfill
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"time"
@@ -20,6 +36,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/jobtable"
 )
@@ -34,6 +51,7 @@ type Order struct {
 	Version   *int64 `json:"read_version,omitempty"` // whose fragments are filled; nil is the newest
 	Fragments int    `json:"num_frags,omitempty"`    // most fragments to fill; 0 is all
 	PerCommit int    `json:"commit_granularity,omitempty"`
+	Parts     int    `json:"concurrency,omitempty"` // most workers at a time; 0 is as many as there are
 	// TaskSize and CheckpointSize are rows after which a commit ends, together with a fragment; 0 is no bound.
 	TaskSize       int64  `json:"task_size,omitempty"`
 	CheckpointSize int64  `json:"checkpoint_size,omitempty"`
@@ -49,7 +67,7 @@ type Order struct {
 
 // Work returns the order as the engine takes it.
 func (o Order) Work() engine.Backfill {
-	work := engine.Backfill{Column: o.Column, Where: o.Where, Version: o.Version, Fragments: o.Fragments, PerCommit: o.PerCommit, Rows: o.TaskSize}
+	work := engine.Backfill{Column: o.Column, Where: o.Where, Version: o.Version, Fragments: o.Fragments, PerCommit: o.PerCommit, Rows: o.TaskSize, Parts: o.Parts}
 	if o.CheckpointSize > 0 && (work.Rows == 0 || o.CheckpointSize < work.Rows) {
 		work.Rows = o.CheckpointSize
 	}
@@ -66,33 +84,34 @@ func (o Order) claim(place string) string {
 	return strings.Join(what, "\x00")
 }
 
+// PartSizes are the sizes of parts for functions of 2 GiB with a limit of 10 minutes. A row of an expression is
+// taken to need 10 µs at most, and one of a function 5 ms.
+var PartSizes = engine.BackfillSizes{Whole: 1 << 20, Rows: 2 << 20, Calls: 12_000, Parts: transaction.MaxParts, CallParts: 32}
+
+// Names of stages.
+const (
+	wholeStage  = "backfill"
+	fillStage   = "fill"
+	joinStage   = "join"
+	commitStage = "commit"
+)
+
 // Fill returns the kind of job that computes the values of a column.
-func Fill(on tables.Tables, functions calling.Directory) job.Kind {
-	return job.Single("backfill", func(ctx context.Context, r *job.Run) (any, error) {
-		work := filler{on: on, functions: functions, run: r}
-		if err := r.Input(&work.order); err != nil {
-			return nil, err
-		}
-		var filled engine.Backfilled
-		_, err := on.ChangeFound(ctx, r.Object(), work.order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-			var err error
-			filled, err = work.fill(ctx, t, found.Table.Location.URI)
-			done := engine.Written{Version: filled.Source}
-			if filled.Published != nil {
-				done.Version = *filled.Published
-			}
-			return done, err
-		})
-		return filled, err
-	})
+func Fill(on tables.Tables, functions calling.Directory, sizes engine.BackfillSizes) job.Kind {
+	b := filler{on: on, functions: functions, sizes: sizes}
+	return job.Kind{Stages: []job.Stage{
+		{Name: wholeStage, Do: b.whole},
+		{Name: fillStage, Parts: b.parts, Do: b.part},
+		{Name: joinStage, Parts: b.joins, Do: b.join},
+		{Name: commitStage, Do: b.commit},
+	}}
 }
 
-// A filler is one run of a job.
+// A filler runs the stages of jobs.
 type filler struct {
 	on        tables.Tables
 	functions calling.Directory
-	run       *job.Run
-	order     Order
+	sizes     engine.BackfillSizes
 }
 
 const (
@@ -103,54 +122,116 @@ const (
 	enough = 2 * time.Minute
 )
 
-// A state is where a run has left off. It is of the table at a place: another one may have its name by the
-// next run.
+// A state is where a run without parts has left off. It is of the table at a place: another one may have its
+// name by the next run.
 type state struct {
 	Place string `json:"place"`
 	engine.BackfillState
 }
 
-// fill computes the values of a table at a place.
-func (f *filler) fill(ctx context.Context, t *engine.Table, place string) (engine.Backfilled, error) {
-	switch claimed, err := f.on.Transactions.Claim(ctx, f.order.claim(place), f.run.ID()); {
+// A task is what a stage does with the table of a job.
+type task func(ctx context.Context, t *engine.Table, place string, w engine.Backfill) (engine.Backfilled, error)
+
+// change does a task that commits.
+func (b filler) change(ctx context.Context, r *job.Run, do task) (engine.Backfilled, error) {
+	var order Order
+	if err := r.Input(&order); err != nil {
+		return engine.Backfilled{}, err
+	}
+	var filled engine.Backfilled
+	_, err := b.on.ChangeFound(ctx, r.Object(), order.Branch, func(t *engine.Table, found *catalog.Lookup) (_ engine.Written, err error) {
+		filled, err = b.claimed(ctx, r, order, t, found.Table.Location.URI, do)
+		done := engine.Written{Version: filled.Source}
+		if filled.Published != nil {
+			done.Version = *filled.Published
+		}
+		return done, err
+	})
+	return filled, err
+}
+
+// stage does a task that writes files and commits nothing.
+func (b filler) stage(ctx context.Context, r *job.Run, do task) error {
+	var order Order
+	if err := r.Input(&order); err != nil {
+		return err
+	}
+	_, err := catalog.Read(ctx, b.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (engine.Backfilled, error) {
+		t, err := b.on.On(ctx, found, order.Branch)
+		if err != nil {
+			return engine.Backfilled{}, err
+		}
+		return b.claimed(ctx, r, order, t, found.Location.URI, do)
+	})
+	return err
+}
+
+// claimed does a task when the column is the job's.
+func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.Table, place string, do task) (engine.Backfilled, error) {
+	switch claimed, err := b.on.Transactions.Claim(ctx, order.claim(place), r.ID()); {
 	case err != nil:
 		return engine.Backfilled{}, err
 	case !claimed:
-		waited := time.Since(f.run.Began())
+		waited := time.Since(r.Began())
 		return engine.Backfilled{}, job.Later(min(max(waited/4, leastWait), mostWait))
 	}
-	failures := failures{area: t.RowErrors(), job: f.run.ID(), column: f.order.Column}
-	work := f.order.Work()
-	var before state
-	if err := f.run.State(&before); err != nil {
-		return engine.Backfilled{}, err
-	}
-	if before.Place == place {
-		work.From = &before.BackfillState
-	}
-	work.Progress = func(done, total, rows int64) { f.run.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
-	work.Open = func(ctx context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
-		if allowed := f.order.Function; allowed == nil || !reflect.DeepEqual(*allowed, b.Function) {
-			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", f.order.Column)
+	return do(ctx, t, place, b.order(r, order, t))
+}
+
+// order returns an order as the engine takes it.
+func (b filler) order(r *job.Run, order Order, t *engine.Table) engine.Backfill {
+	failures := failures{area: t.RowErrors(), job: r.ID(), column: order.Column}
+	w := order.Work()
+	w.Sizes = &b.sizes
+	w.Progress = func(done, total, rows int64) { r.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
+	w.Open = func(ctx context.Context, binding *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		if allowed := order.Function; allowed == nil || !reflect.DeepEqual(*allowed, binding.Function) {
+			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", order.Column)
 		}
-		return f.functions.Open(ctx, b, f.run.ID())
+		return b.functions.Open(ctx, binding, r.ID())
 	}
-	work.OpenEnvelope = func(ctx context.Context, e *computed.Envelope) (function.Caller, error) {
+	w.OpenEnvelope = func(ctx context.Context, e *computed.Envelope) (function.Caller, error) {
 		spec, err := e.Spec(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return f.functions.OpenEnvelope(ctx, spec, f.run.ID())
+		return b.functions.OpenEnvelope(ctx, spec, r.ID())
 	}
-	work.Failed, work.Save = failures.add, failures.save
-	work.Reached = func(ctx context.Context, at engine.BackfillState) error {
-		if err := f.run.Checkpoint(ctx, state{place, at}); err != nil {
-			return err
+	w.Failed, w.Save, w.Again = failures.add, failures.save, failures.again
+	return w
+}
+
+// whole does a small backfill, which ends the job. For a large one it returns the first round.
+func (b filler) whole(ctx context.Context, r *job.Run) (any, error) {
+	var first *round
+	done, err := b.change(ctx, r, func(ctx context.Context, t *engine.Table, place string, w engine.Backfill) (engine.Backfilled, error) {
+		var before state
+		if err := r.State(&before); err != nil {
+			return engine.Backfilled{}, err
 		}
-		if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
-			return job.Later(0)
+		if before.Place == place {
+			w.From = &before.BackfillState
 		}
-		return nil
+		w.Reached = func(ctx context.Context, at engine.BackfillState) error { return keep(ctx, r, state{place, at}) }
+		done, err := t.Backfill(ctx, w)
+		if divided := (*engine.Divided)(nil); errors.As(err, &divided) {
+			first = &round{place, *divided.Round}
+		}
+		return done, err
+	})
+	if first != nil {
+		return first, nil
 	}
-	return t.Backfill(ctx, work)
+	return job.End{Result: done}, err
+}
+
+// keep records the state of a run, which ends when it has too little time left.
+func keep(ctx context.Context, r *job.Run, state any) error {
+	if err := r.Checkpoint(ctx, state); err != nil {
+		return err
+	}
+	if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
+		return job.Later(0)
+	}
+	return nil
 }

@@ -49,7 +49,7 @@ func open(t *testing.T) *process {
 	p.worker = &job.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
-		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(p.Tables, calling.Directory{})},
+		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(p.Tables, calling.Directory{}, backfill.PartSizes)},
 	}
 	p.make(t)
 	return p

@@ -13,15 +13,15 @@ type failures struct {
 	area   rowerror.Area
 	job    string
 	column string
-	units  []*rowerror.Unit // by fragment
+	units  []*rowerror.Unit // by fragment and first row
 }
 
 // add records the failure of a row.
 func (f *failures) add(row engine.RowFailure) {
 	last := len(f.units) - 1
-	if last < 0 || f.units[last].Fragment != row.Fragment {
+	if last < 0 || f.units[last].Fragment != row.Fragment || f.units[last].From != row.From {
 		f.units = append(f.units, &rowerror.Unit{
-			Job: f.job, Fragment: row.Fragment, Column: f.column, Function: row.Function, FunctionVersion: row.Version,
+			Job: f.job, Fragment: row.Fragment, From: row.From, Column: f.column, Function: row.Function, FunctionVersion: row.Version,
 		})
 		last++
 	}
@@ -38,4 +38,9 @@ func (f *failures) save(ctx context.Context, version int64) error {
 	}
 	f.units = nil
 	return nil
+}
+
+// again deletes what is stored of a fragment that is computed again.
+func (f *failures) again(ctx context.Context, fragment uint64) error {
+	return f.area.Forget(ctx, f.job, fragment)
 }

@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/pb"
+)
+
+// A BackfillPiece is what a part has computed: neighbouring rows of a fragment.
+type BackfillPiece struct {
+	Fragment uint64
+	computed.Filled
+}
+
+// storedPiece is the form of a piece in the state of jobs.
+type storedPiece struct {
+	Fragment uint64 `json:"f"`
+	From     int64  `json:"a,omitempty"`
+	To       int64  `json:"z"`
+	File     []byte `json:"d,omitempty"` // as manifests have it
+	Assigned int64  `json:"n,omitempty"`
+	Failed   int64  `json:"e,omitempty"`
+	Whole    bool   `json:"w,omitempty"`
+}
+
+// MarshalJSON writes the piece.
+func (p BackfillPiece) MarshalJSON() ([]byte, error) {
+	s := storedPiece{p.Fragment, p.From, p.To, nil, p.Assigned, p.Failed, p.Whole}
+	if p.File != nil {
+		var e pb.Encoder
+		p.File.Marshal(&e)
+		s.File = e.B
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON reads a piece.
+func (p *BackfillPiece) UnmarshalJSON(text []byte) error {
+	var s storedPiece
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	*p = BackfillPiece{Fragment: s.Fragment, Filled: computed.Filled{
+		ColumnPiece: dataset.ColumnPiece{From: s.From, To: s.To}, Assigned: s.Assigned, Failed: s.Failed, Whole: s.Whole,
+	}}
+	if len(s.File) == 0 {
+		return nil
+	}
+	p.File = new(pb.DataFile)
+	if err := p.File.Unmarshal(s.File); err != nil {
+		return fmt.Errorf("piece of fragment %d: %w", s.Fragment, err)
+	}
+	return nil
+}
+
+const (
+	// unitTime is how long a part computes rows of one fragment before it puts the file of a piece.
+	unitTime = time.Minute
+	// keepEvery is how long it works between two records of its pieces.
+	keepEvery = 20 * time.Second
+	// maxPieces bounds the pieces of one fragment that a part records.
+	maxPieces = 50
+)
+
+// rowsOf returns the rows of a part, from 0. There is a cut between two parts where a fragment begins, unless
+// another one begins within the length of a part.
+func (r *BackfillRound) rowsOf(d *dataset.Dataset, part int) ([]computed.Rows, error) {
+	ids, err := setOf(r.Fragments)
+	if err != nil {
+		return nil, err
+	}
+	var all []computed.Rows
+	total := int64(0)
+	for _, f := range d.Fragments() {
+		if ids.Contains(uint32(f.Meta.ID)) {
+			all = append(all, computed.Rows{At: f, To: f.Rows})
+			total += f.Rows
+		}
+	}
+	if len(all) != int(ids.GetCardinality()) {
+		return nil, fmt.Errorf("version %d has %d of %d fragments of a round", d.Version(), len(all), ids.GetCardinality())
+	}
+	parts := int64(max(r.Parts, 1))
+	length := (total + parts - 1) / parts
+	var mine []computed.Rows
+	before := int64(0) // rows of the fragments before
+	for _, s := range all {
+		cut := func(part int) int64 {
+			switch at := length*int64(part) - before; {
+			case at >= s.To:
+				return s.To
+			case at < length:
+				return 0
+			default:
+				return at
+			}
+		}
+		if from, to := cut(part), cut(part+1); from < to {
+			mine = append(mine, computed.Rows{At: s.At, From: from, To: to})
+		}
+		before += s.To
+	}
+	return mine, nil
+}
+
+// BackfillPart computes the rows of a part of a round, from 0, that are not in pieces, which are those of an
+// earlier try. It calls keep now and then with all pieces, and returns them.
+func (t *Table) BackfillPart(ctx context.Context, b Backfill, r *BackfillRound, part int, pieces []BackfillPiece, keep func(context.Context, []BackfillPiece) error) ([]BackfillPiece, error) {
+	w := partWork{filling: filling{table: t, order: b}, pieces: pieces, keep: keep}
+	defer w.close()
+	err := Do(ctx, t, &r.Version, func(ctx context.Context, d *dataset.Dataset) error { return w.work(ctx, d, r, part) })
+	return w.pieces, err
+}
+
+// A partWork is a part at work.
+type partWork struct {
+	filling
+	pieces []BackfillPiece
+	keep   func(context.Context, []BackfillPiece) error
+	kept   time.Time
+
+	done, assigned, total int64
+}
+
+func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *BackfillRound, part int) error {
+	stale, err := setOf(r.Stale)
+	if err != nil {
+		return err
+	}
+	rows, err := r.rowsOf(d, part)
+	if err != nil {
+		return err
+	}
+	c, err := w.column(ctx, d)
+	if err != nil {
+		return err
+	}
+	for _, s := range rows {
+		w.total += s.To - s.From
+	}
+	covered := map[uint64]int64{} // by fragment, the row after the last piece
+	for _, p := range w.pieces {
+		covered[p.Fragment] = p.To
+		w.done += p.To - p.From
+		w.assigned += p.Assigned
+	}
+	w.kept = time.Now()
+	for _, s := range rows {
+		if to, ok := covered[s.At.Meta.ID]; ok {
+			s.From = to
+		} else if err := c.CheckInputs(ctx, []computed.Rows{s}); err != nil {
+			return err
+		}
+		for s.From < s.To {
+			if err := w.fill(ctx, d, c, &s, stale.Contains(uint32(s.At.Meta.ID))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fill computes the next piece of rows, and takes it out of these.
+func (w *partWork) fill(ctx context.Context, d *dataset.Dataset, c *computed.Column, s *computed.Rows, stale bool) error {
+	began := time.Now()
+	id := s.At.Meta.ID
+	filled, err := c.Fill(ctx, computed.Filling{
+		Rows: *s, Stale: stale, Failed: w.failed(c, id, s.From),
+		Enough: func() bool { return time.Since(began) >= unitTime || isLate(ctx) },
+	})
+	if err == nil && w.order.Save != nil {
+		err = w.order.Save(ctx, int64(d.Version()))
+	}
+	if err != nil {
+		return err
+	}
+	w.pieces = append(w.pieces, BackfillPiece{id, filled})
+	w.done += filled.To - filled.From
+	w.assigned += filled.Assigned
+	if w.order.Progress != nil {
+		w.order.Progress(w.done, w.total, w.assigned)
+	}
+	s.From = filled.To
+	if err := w.merge(ctx, c, s.At); err != nil {
+		return err
+	}
+	if time.Since(w.kept) < keepEvery && !isLate(ctx) {
+		return nil
+	}
+	w.kept = time.Now()
+	return w.keep(ctx, w.pieces)
+}
+
+// isLate reports whether the deadline of a context is near.
+func isLate(ctx context.Context) bool {
+	until, ok := ctx.Deadline()
+	return ok && time.Until(until) < commitMargin
+}
+
+// merge makes one piece of those of a fragment when there are many.
+func (w *partWork) merge(ctx context.Context, c *computed.Column, at *fragment.Fragment) error {
+	first := len(w.pieces)
+	for first > 0 && w.pieces[first-1].Fragment == at.Meta.ID {
+		first--
+	}
+	if len(w.pieces)-first < maxPieces {
+		return nil
+	}
+	joined, err := joinPieces(ctx, c, at, w.pieces[first:])
+	w.pieces = append(w.pieces[:first], joined)
+	return err
+}
+
+// joinPieces makes one of the neighbouring pieces of a fragment.
+func joinPieces(ctx context.Context, c *computed.Column, at *fragment.Fragment, pieces []BackfillPiece) (BackfillPiece, error) {
+	joined := pieces[0]
+	parts := make([]dataset.ColumnPiece, len(pieces))
+	hasFile := false
+	for i, p := range pieces {
+		parts[i] = p.ColumnPiece
+		hasFile = hasFile || p.File != nil
+		if i > 0 {
+			joined.To = p.To
+			joined.Assigned += p.Assigned
+			joined.Failed += p.Failed
+			joined.Whole = joined.Whole && p.Whole
+		}
+	}
+	if len(pieces) == 1 || !hasFile {
+		return joined, nil
+	}
+	var err error
+	joined.ColumnPiece, err = c.Join(ctx, at, parts)
+	return joined, err
+}
+
+// JoinBackfill returns the pieces of one fragment of a round, in their order, as one of all of its rows.
+func (t *Table) JoinBackfill(ctx context.Context, b Backfill, r *BackfillRound, pieces []BackfillPiece) (BackfillPiece, error) {
+	return Read(ctx, t, &r.Version, func(ctx context.Context, d *dataset.Dataset) (BackfillPiece, error) {
+		at := d.Fragment(pieces[0].Fragment)
+		if at == nil {
+			return BackfillPiece{}, fmt.Errorf("version %d has no fragment %d of a round", d.Version(), pieces[0].Fragment)
+		}
+		c, err := computed.Open(ctx, d, b.Column, b.Where)
+		if err != nil {
+			return BackfillPiece{}, err
+		}
+		joined, err := joinPieces(ctx, c, at, pieces)
+		if err == nil && (joined.From != 0 || joined.To != at.Rows) {
+			err = fmt.Errorf("the pieces of fragment %d are of rows %d to %d of %d", at.Meta.ID, joined.From, joined.To, at.Rows)
+		}
+		return joined, err
+	})
+}

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+	"pgregory.net/rapid"
+
+	"tiltyard/shared/function"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// slow is a doubler whose calls take so long.
+type slow struct {
+	doubler
+	takes time.Duration
+}
+
+func (s *slow) Call(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
+	time.Sleep(s.takes)
+	return s.doubler.Call(ctx, in)
+}
+
+// count returns rows with ids from first on.
+func count(first, n int) dataset.Rows {
+	s := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	b := array.NewInt64Builder(arrowmemory.DefaultAllocator)
+	for i := range n {
+		b.Append(int64(first + i))
+	}
+	batch := array.NewRecordBatch(s, []arrow.Array{b.NewArray()}, int64(n))
+	return dataset.Rows{Schema: s, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+// divided returns the first round of a backfill.
+func divided(t interface {
+	Context() context.Context
+	Fatalf(string, ...any)
+}, table *Table, b Backfill,
+) *BackfillRound {
+	_, err := table.Backfill(t.Context(), b)
+	var d *Divided
+	if !errors.As(err, &d) {
+		t.Fatalf("got %v, want that the backfill is divided", err)
+	}
+	return d.Round
+}
+
+// inRounds does a backfill in rounds, whose parts are interrupted each time that they keep their pieces. It
+// returns the result, how many rounds there were, and how often pieces were kept.
+func inRounds(ctx context.Context, table *Table, b Backfill, r *BackfillRound) (done Backfilled, rounds, kept int, err error) {
+	interrupted := errors.New("interrupted")
+	for ; r != nil; rounds++ {
+		var whole []BackfillPiece
+		byFragment := map[uint64][]BackfillPiece{}
+		for part := range r.Parts {
+			var pieces []BackfillPiece
+			for {
+				stored, err := json.Marshal(pieces)
+				if err != nil {
+					return done, rounds, kept, err
+				}
+				pieces = nil
+				if err := json.Unmarshal(stored, &pieces); err != nil {
+					return done, rounds, kept, err
+				}
+				pieces, err = table.BackfillPart(ctx, b, r, part, pieces, func(context.Context, []BackfillPiece) error { kept++; return interrupted })
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, interrupted) {
+					return done, rounds, kept, err
+				}
+			}
+			for _, p := range pieces {
+				byFragment[p.Fragment] = append(byFragment[p.Fragment], p)
+			}
+		}
+		for _, pieces := range byFragment {
+			joined, err := table.JoinBackfill(ctx, b, r, pieces)
+			if err != nil {
+				return done, rounds, kept, err
+			}
+			whole = append(whole, joined)
+		}
+		if r, done, err = table.CommitBackfill(ctx, b, *r, whole); err != nil {
+			return done, rounds, kept, err
+		}
+	}
+	return done, rounds, kept, nil
+}
+
+// A fragment whose function takes longer than a worker has is computed in pieces, each call once, whatever
+// interrupts the worker between them.
+func TestALongFragmentIsComputedInPieces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rows = 55*4096 + 100
+		table := tableIn(memstore.New(), Limits{})
+		if _, err := table.CreateAs(t.Context(), count(0, rows), dataset.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := table.AddFunctionColumns(t.Context(), use(false)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := table.Delete(t.Context(), "id % 100 = 7"); err != nil {
+			t.Fatal(err)
+		}
+		f := &slow{doubler: doubler{bad: []int64{5, 4096, rows - 1}}, takes: 61 * time.Second}
+		var failed []string
+		saves := 0
+		b := Backfill{
+			Column: "double", Sizes: &BackfillSizes{Whole: 10, Rows: 10, Calls: rows, Parts: 10, CallParts: 10},
+			Open: func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+				return f, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
+			},
+			Failed: func(f RowFailure) { failed = append(failed, fmt.Sprint(f.Fragment, " ", f.From, " ", f.Offset)) },
+			Save:   func(context.Context, int64) error { saves++; return nil },
+		}
+		b.Sizes.Calls = 10
+		r := divided(t, table, b)
+		r.Parts = 1
+		got, rounds, kept, err := inRounds(t.Context(), table, b, r)
+		live := int64(rows) - rows/100 - 1
+		if err != nil || rounds != 1 || got.Failed != 3 || got.Assigned != live-3 || kept < 50 || f.rows != int(live) {
+			t.Errorf("got %+v in %d rounds, kept %d times, with calls of %d rows: %v", got, rounds, kept, f.rows, err)
+		}
+		if want := []string{"0 0 5", "0 4096 4096", fmt.Sprint("0 ", 55*4096, " ", rows-1)}; !slices.Equal(failed, want) || saves != kept {
+			t.Errorf("got the failures %q, want %q; saved %d times", failed, want, saves)
+		}
+		wrong, nulls := 0, 0
+		for _, row := range doubles(t, table) {
+			id, double, _ := strings.Cut(row, ":")
+			var n, d int
+			if double == "(null)" {
+				nulls++
+			} else if _, err := fmt.Sscan(id, &n); err != nil {
+				t.Fatal(err)
+			} else if _, err := fmt.Sscan(double, &d); err != nil || d != 2*n {
+				wrong++
+			}
+		}
+		if wrong > 0 || nulls != 3 {
+			t.Errorf("%d rows are wrong and %d have no value, want 3", wrong, nulls)
+		}
+	})
+}
+
+// In parts a backfill gives the values and the counts that it gives as a whole.
+func TestPartsGiveTheSameValues(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var tables [2]*Table
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 6).Draw(rt, "fragments")
+		gone := rapid.IntRange(2, 9).Draw(rt, "deleted")
+		for i := range tables {
+			table := tableIn(memstore.New(), Limits{})
+			first := 0
+			for j, n := range sizes {
+				write := table.Insert
+				if j == 0 {
+					write = table.Create
+				}
+				if _, err := write(t.Context(), count(first, n)); err != nil {
+					rt.Fatal(err)
+				}
+				first += n
+			}
+			if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "CASE WHEN id % 11 = 5 THEN NULL ELSE id * 2 END"}}); err != nil {
+				rt.Fatal(err)
+			}
+			if _, err := table.Delete(t.Context(), fmt.Sprintf("id %% %d = 1", gone)); err != nil {
+				rt.Fatal(err)
+			}
+			tables[i] = table
+		}
+		b := Backfill{
+			Column: "double", Where: rapid.SampledFrom([]string{"", "id % 3 = 0", "id < 10"}).Draw(rt, "where"),
+			PerCommit: rapid.IntRange(0, 3).Draw(rt, "per commit"), Fragments: rapid.IntRange(0, 4).Draw(rt, "most fragments"),
+			Parts: rapid.IntRange(0, 5).Draw(rt, "concurrency"),
+		}
+		for range 2 { // the second time little is left
+			want, err := tables[0].Backfill(t.Context(), b)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			parted := b
+			parted.Sizes = &BackfillSizes{Whole: 0, Rows: rapid.Int64Range(1, 30).Draw(rt, "rows"), Parts: 1000}
+			got := Backfilled{}
+			if n, err := tables[1].Count(t.Context(), nil, ""); err != nil {
+				rt.Fatal(err)
+			} else if n.Count == 0 {
+				return
+			}
+			if got, _, _, err = inRounds(t.Context(), tables[1], parted, divided(rt, tables[1], parted)); err != nil {
+				rt.Fatal(err)
+			}
+			if got.Assigned != want.Assigned || got.Remaining != want.Remaining || got.Source == 0 || (got.Published == nil) != (want.Published == nil) {
+				rt.Fatalf("got %+v, want %+v", got, want)
+			}
+			if got, want := doubles(t, tables[1]), doubles(t, tables[0]); !slices.Equal(got, want) {
+				rt.Fatalf("got rows %q, want %q", got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package backfill
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/protocol"
+)
+
+// A round is fragments of a table at a place that are filled in parts.
+type round struct {
+	Place string `json:"place"`
+	engine.BackfillRound
+}
+
+// errReplaced ends a job whose table was dropped, and another one made under its name.
+var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while its column was filled")
+
+// A roundTask is what a stage does with the table of a job in a round.
+type roundTask func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (engine.Backfilled, error)
+
+// inRound returns a task of the present round.
+func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
+	found, err := resultsOf[round](ctx, r, wholeStage)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, t *engine.Table, place string, w engine.Backfill) (engine.Backfilled, error) {
+		if place != found[0].Place {
+			return engine.Backfilled{}, errReplaced
+		}
+		return do(ctx, t, w, &found[0])
+	}, nil
+}
+
+// stageRound does a task of the present round that writes files and commits nothing. A task that finds that
+// the version of the round is gone, because a cleanup has taken it, ends without an error: the commit has
+// the fragments of the round computed again.
+func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) error) error {
+	staged, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (none engine.Backfilled, err error) {
+		if err = do(ctx, t, w, this); protocol.HasCode(err, protocol.TableVersionNotFound) {
+			err = nil
+		}
+		return none, err
+	})
+	if err != nil {
+		return err
+	}
+	return b.stage(ctx, r, staged)
+}
+
+// resultsOf returns the results of a stage.
+func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error) {
+	encoded, err := r.Results(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]T, len(encoded))
+	for i, text := range encoded {
+		if err := json.Unmarshal(text, &results[i]); err != nil {
+			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
+		}
+	}
+	return results, nil
+}
+
+// pieces are what a part has computed.
+type pieces []engine.BackfillPiece
+
+// parts returns the parts of a round.
+func (b filler) parts(ctx context.Context, r *job.Run) (parts int, err error) {
+	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ engine.Backfill, this *round) error {
+		parts = this.Parts
+		rows, err := t.BackfillRows(ctx, &this.BackfillRound)
+		r.Progress(job.Progress{Total: rows})
+		return err
+	})
+	return parts, err
+}
+
+// part computes the rows of a part.
+func (b filler) part(ctx context.Context, r *job.Run) (any, error) {
+	var made pieces
+	if err := r.State(&made); err != nil {
+		return nil, err
+	}
+	number, _ := r.Part()
+	err := b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (err error) {
+		made, err = t.BackfillPart(ctx, w, &this.BackfillRound, number-1, made, func(ctx context.Context, all []engine.BackfillPiece) error {
+			return keep(ctx, r, all)
+		})
+		return err
+	})
+	return made, err
+}
+
+// byFragment returns the pieces of all parts, those of each fragment in their order.
+func byFragment(ctx context.Context, r *job.Run) ([]pieces, error) {
+	parts, err := resultsOf[pieces](ctx, r, fillStage)
+	if err != nil {
+		return nil, err
+	}
+	var all []pieces
+	for _, part := range parts {
+		for _, p := range part {
+			last := len(all) - 1
+			if last >= 0 && all[last][0].Fragment == p.Fragment {
+				all[last] = append(all[last], p)
+				continue
+			}
+			all = append(all, pieces{p})
+		}
+	}
+	return all, nil
+}
+
+// divided returns those fragments that have several pieces.
+func divided(all []pieces) []pieces {
+	var several []pieces
+	for _, p := range all {
+		if len(p) > 1 {
+			several = append(several, p)
+		}
+	}
+	return several
+}
+
+// joins returns how many parts join pieces.
+func (b filler) joins(ctx context.Context, r *job.Run) (int, error) {
+	all, err := byFragment(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	found, err := resultsOf[round](ctx, r, wholeStage)
+	if err != nil {
+		return 0, err
+	}
+	several := divided(all)
+	rows := int64(0)
+	for _, p := range several {
+		rows += p[len(p)-1].To
+	}
+	r.Progress(job.Progress{Total: rows})
+	return min(len(several), found[0].Parts), nil
+}
+
+// join joins the pieces of some fragments.
+func (b filler) join(ctx context.Context, r *job.Run) (any, error) {
+	var made pieces
+	if err := r.State(&made); err != nil {
+		return nil, err
+	}
+	all, err := byFragment(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	number, of := r.Part()
+	var mine []pieces
+	total := int64(0)
+	for i, p := range divided(all) {
+		if i%of == number-1 {
+			mine = append(mine, p)
+			total += p[len(p)-1].To
+		}
+	}
+	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) error {
+		done := int64(0)
+		for _, p := range made {
+			done += p.To
+		}
+		for _, p := range mine[len(made):] {
+			joined, err := t.JoinBackfill(ctx, w, &this.BackfillRound, p)
+			if err != nil {
+				return err
+			}
+			made = append(made, joined)
+			done += joined.To
+			r.Progress(job.Progress{Done: done, Total: total})
+			if err := keep(ctx, r, made); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return made, err
+}
+
+// commit commits a round. It ends the job, or begins the next round.
+func (b filler) commit(ctx context.Context, r *job.Run) (any, error) {
+	all, err := byFragment(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	joined, err := resultsOf[pieces](ctx, r, joinStage)
+	if err != nil {
+		return nil, err
+	}
+	var whole pieces
+	for _, p := range all {
+		if len(p) == 1 {
+			whole = append(whole, p[0])
+		}
+	}
+	for _, part := range joined {
+		whole = append(whole, part...)
+	}
+	var next *round
+	publish, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (engine.Backfilled, error) {
+		next = nil
+		following, done, err := t.CommitBackfill(ctx, w, this.BackfillRound, whole)
+		if following != nil {
+			next = &round{this.Place, *following}
+		}
+		return done, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	done, err := b.change(ctx, r, publish)
+	switch {
+	case err != nil:
+		return nil, err
+	case next != nil:
+		return job.Again{After: wholeStage, Result: next}, nil
+	}
+	r.Progress(job.Progress{Rows: done.Assigned})
+	return job.End{Result: done}, nil
+}
