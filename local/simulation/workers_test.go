@@ -174,6 +174,7 @@ type witness struct {
 
 	source  sourceMoment              // the last one, see views_test.go
 	sources map[sourceMoment][]string // the rows of a view at versions of its source
+	added   []int                     // what clients know to be there, see uploads_test.go
 }
 
 func newWitness(w *world) *witness {

@@ -1,0 +1,162 @@
+package simulation_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+)
+
+// uploads are multipart writes to one table, as LanceDB's client sends them: parts side by side, then a
+// complete, and when that has no good answer an abort, and all rows again as another upload, divided in
+// another way. The witness finds in each version all rows of an addition once, or none, and in the end
+// those of each addition whose client saw that it succeeded.
+var uploads = domain{
+	name: "uploads", setup: setupUploads, draw: drawUploads, finale: finishUploads, works: true,
+	look: func(o *witness) func(context.Context, *engine.Table, *dataset.Dataset) string { return o.lookAtUploads },
+}
+
+const loadedTable = "/v1/table/loaded/"
+
+// addedRows is how many rows an addition has. Their ids are ten times its number, and what follows.
+const addedRows = 4
+
+func setupUploads(c *client) {
+	// A client that comes again much later finds that nobody knows any more what it has sent before.
+	c.world.odds.leap = min(c.world.odds.leap, 2)
+	c.do(anything("uploads", "create a table", request{path: loadedTable + "create", body: stream(map[int]int{1: 1})}))
+}
+
+func drawUploads(c *client) *op {
+	if c.rng.IntN(4) > 0 {
+		c.add()
+	}
+	return anything("uploads", "insert a row", request{path: loadedTable + "insert", body: stream(map[int]int{10*c.value() + 9: 0})})
+}
+
+// add adds rows, and reports whether it has succeeded.
+func (c *client) add() bool {
+	number := c.value()
+	for try := range 3 {
+		var upload struct {
+			ID string `json:"upload_id"`
+		}
+		if o := c.do(anything("uploads", "begin an upload", request{path: loadedTable + "multipart_write/create"})); o.ok() {
+			o.decode(&upload)
+		}
+		if upload.ID == "" {
+			continue
+		}
+		end := func(what string) outcome {
+			path := loadedTable + "multipart_write/" + what + "?upload_id=" + upload.ID
+			return c.do(anything("uploads", fmt.Sprintf("%s the upload of %d", what, number), request{path: path}, invalid, conflicting))
+		}
+		if c.sendParts(upload.ID, number, 1+(number+try)%(addedRows-1)) {
+			for range 2 {
+				if end("complete").ok() {
+					c.world.witness.acknowledged(number)
+					return true
+				}
+			}
+		}
+		end("abort")
+	}
+	return false
+}
+
+// sendParts sends the rows of an addition in two parts, side by side.
+func (c *client) sendParts(upload string, number, cut int) bool {
+	var wait sync.WaitGroup
+	sent := [2]bool{}
+	for part, ids := range [2][2]int{{0, cut}, {cut, addedRows}} {
+		rows := map[int]int{}
+		for i := ids[0]; i < ids[1]; i++ {
+			rows[10*number+i] = number
+		}
+		id := fmt.Sprintf("00000000-0000-4000-8000-%04d%04d%04d", c.number, c.sent, part)
+		sender := c.newClient(10*c.number+part, c.world.seed+uint64(c.sent))
+		wait.Go(func() {
+			path := fmt.Sprintf("%sinsert/?upload_id=%s&upload_part_id=%s", loadedTable, upload, id)
+			sent[part] = sender.do(anything("uploads", fmt.Sprintf("part %d of %d", part, number), request{path: path, body: stream(rows)}, invalid, conflicting)).ok()
+		})
+	}
+	wait.Wait()
+	return sent[0] && sent[1]
+}
+
+func finishUploads(c *client) {
+	if !c.add() {
+		c.world.witness.saw("in the end, with nobody else about, an upload has failed")
+	}
+	o := c.world.witness
+	place := c.placeOf("loaded")
+	err := engine.Do(background, o.at(place), nil, func(ctx context.Context, d *dataset.Dataset) error {
+		added, err := additions(ctx, d)
+		for _, number := range o.added {
+			if added[number] != addedRows {
+				o.saw("%d rows are there of addition %d, which has succeeded", added[number], number)
+			}
+		}
+		o.counts["additions"] += len(added)
+		return err
+	})
+	if err != nil {
+		o.saw("in the end: %v", err)
+	}
+}
+
+// acknowledged is told of an addition whose client saw that it succeeded.
+func (o *witness) acknowledged(number int) {
+	o.world.mu.Lock()
+	defer o.world.mu.Unlock()
+	o.added = append(o.added, number)
+	o.counts["acknowledged"]++
+}
+
+func (o *witness) lookAtUploads(ctx context.Context, _ *engine.Table, d *dataset.Dataset) string {
+	added, err := additions(ctx, d)
+	if err != nil {
+		return err.Error()
+	}
+	for number, rows := range added {
+		if rows != addedRows {
+			return fmt.Sprintf("%d rows are there of addition %d", rows, number)
+		}
+	}
+	return ""
+}
+
+// additions counts the rows of each addition.
+func additions(ctx context.Context, d *dataset.Dataset) (map[int]int, error) {
+	_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id"}})
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for batch, err := range batches {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, batch.Column(0).(*array.Int64).Int64Values()...)
+	}
+	slices.Sort(ids)
+	added := map[int]int{}
+	for i, id := range ids {
+		if i > 0 && ids[i-1] == id {
+			added[int(id/10)] += addedRows // it is there more than once
+		}
+		if id >= 10 && id%10 < addedRows {
+			added[int(id/10)]++
+		}
+	}
+	return added, nil
+}
+
+func TestUploadsAreThereOnce(t *testing.T) { playDomain(t, uploads, 200, "acknowledged", "additions") }
