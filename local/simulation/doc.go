@@ -32,7 +32,8 @@
 //
 // Work in jobs (workers_test.go) is checked in another way: a witness looks at each version of a table
 // in the moment in which it becomes one. Indices find what a scan finds (indices_test.go), and views have
-// the rows of their source at the version that they show (views_test.go). In the end
+// the rows of their source at the version that they show (views_test.go). Uploads in parts are there once
+// (uploads_test.go). In the end
 // each job has told the truth: it has made its commit once, or none, and maintenance finds all files that
 // no version needs.
 //
@@ -41,9 +42,11 @@
 // (orphans that a sweep removes; versions that no client was told of), and the first batch
 // that names a table may give way there to a writer that did not know of it.
 //
-// The checkers are tested, too: bugs_test.go plants bugs, and each must be found.
+// The checkers are tested, too: bugs_test.go plants bugs around the service, and planted_test.go in a copy
+// of its source; each must be found.
 //
 //	go test ./local/simulation                  all of it
 //	GODEBUG=asyncpreemptoff=1 go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seed 1234 -v
 //	go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seeds 100000
+//	go test ./local/simulation -run 'TestIndices|TestViews|TestUploads' -seeds 2000
 package simulation

@@ -58,13 +58,13 @@ func drawIndices(c *client) *op {
 	case 0, 1:
 		return c.buildIndex(c.rng.IntN(2) == 0)
 	case 2, 3:
-		return anything("indices", "insert rows", request{path: indexedTable + "insert", body: indexedRows(1000*c.value(), 1+c.rng.IntN(8))})
+		return anything("indices", "insert rows", request{path: indexedTable + "insert", body: indexedRows(1000*c.value(), 1+c.rng.IntN(8))}, noColumn, invalid, badSchema)
 	case 4:
 		return deleteIndexed(fmt.Sprintf("id %% 7 = %d", c.rng.IntN(7)))
 	case 5:
 		return anything("indices", "update rows", post(indexedTable+"update", map[string]any{
 			"predicate": fmt.Sprintf("id %% 5 = %d", c.rng.IntN(5)), "updates": [][2]string{{"n", fmt.Sprint(c.rng.IntN(9))}, {"s", "'ember'"}},
-		}))
+		}), noColumn, invalid)
 	case 6:
 		return c.maintain("indices", indexedTable, map[string]any{"compact": true, "indices": c.rng.IntN(2) == 0, "cleanup": c.rng.IntN(2) == 0})
 	case 7:
@@ -72,6 +72,10 @@ func drawIndices(c *client) *op {
 			"ranges": []map[string]int{{"start_version": 1, "end_version": 2 + c.rng.IntN(12)}},
 		}))
 	case 8:
+		if c.world.indexName() == "sorted" && c.rng.IntN(2) == 0 {
+			c.do(anything("indices", "drop the column", post(indexedTable+"drop_columns", map[string]any{"columns": []string{"n"}}), invalid, noColumn))
+			return remakeColumn()
+		}
 		name := c.world.indexName()
 		return anything("indices", "drop index "+name, post(indexedTable+"index/"+name+"/drop", map[string]any{}), noIndex)
 	}
@@ -81,7 +85,14 @@ func drawIndices(c *client) *op {
 	return c.buildIndex(c.rng.IntN(2) == 0)
 }
 
-const noIndex, indexExists = 6, 7
+// remakeColumn makes the column n anew, with values that no index knows.
+func remakeColumn() *op {
+	return anything("indices", "add the column", post(indexedTable+"add_columns", map[string]any{
+		"new_columns": []map[string]string{{"name": "n", "expression": "cast((id + 4) % 9 as int)"}},
+	}), badSchema)
+}
+
+const noIndex, indexExists, noColumn, badSchema = 6, 7, 12, 20
 
 func deleteIndexed(predicate string) *op {
 	return anything("indices", "delete rows with "+predicate, post(indexedTable+"delete", map[string]any{"predicate": predicate}))
@@ -91,7 +102,7 @@ func (c *client) buildIndex(replace bool) *op {
 	name := c.world.indexName()
 	body := maps.Clone(wanted[name])
 	body["name"], body["replace"] = name, replace
-	return c.beginning("indices", fmt.Sprintf("build index %s, replace %t", name, replace), post(indexedTable+"create_index", body), indexExists)
+	return c.beginning("indices", fmt.Sprintf("build index %s, replace %t", name, replace), post(indexedTable+"create_index", body), indexExists, noColumn, invalid)
 }
 
 func (c *client) maintain(domain, table string, order map[string]any) *op {
@@ -101,9 +112,11 @@ func (c *client) maintain(domain, table string, order map[string]any) *op {
 // finishIndices lets all jobs end, and then builds the index anew, which covers all rows then.
 func finishIndices(c *client) {
 	fails := func(failure string) bool {
-		return strings.Contains(failure, "there is such an index already") || strings.Contains(failure, "versions of the table were deleted")
+		return strings.Contains(failure, "there is such an index already") || strings.Contains(failure, "versions of the table were deleted") ||
+			strings.Contains(failure, "column")
 	}
 	c.finishWork("indices", fails)
+	c.do(remakeColumn())
 	c.do(c.buildIndex(true))
 	c.finishWork("indices", fails)
 }
@@ -204,7 +217,7 @@ func (o *witness) lookAtIndices(ctx context.Context, t *engine.Table, d *dataset
 	for _, x := range entries {
 		segments[x.Name] = append(segments[x.Name], x)
 	}
-	if len(segments) == 0 {
+	if len(segments) == 0 || d.Schema().Field("n") == nil {
 		return ""
 	}
 	rows, err := scanIndexed(ctx, d)

@@ -373,12 +373,14 @@ func stream(rows map[int]int) []byte {
 	return encode(b.NewRecordBatch())
 }
 
-// encode returns the stream of a batch.
-func encode(batch arrow.RecordBatch) []byte {
+// encode returns the stream of batches.
+func encode(batches ...arrow.RecordBatch) []byte {
 	var out bytes.Buffer
-	w := ipc.NewWriter(&out, ipc.WithSchema(batch.Schema()))
-	if err := w.Write(batch); err != nil {
-		panic(err)
+	w := ipc.NewWriter(&out, ipc.WithSchema(batches[0].Schema()))
+	for _, batch := range batches {
+		if err := w.Write(batch); err != nil {
+			panic(err)
+		}
 	}
 	if err := w.Close(); err != nil {
 		panic(err)

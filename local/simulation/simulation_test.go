@@ -292,7 +292,7 @@ func (y tally) all(t *testing.T, first, every, last uint64) {
 		if failed == 1 {
 			r.report(t)
 		}
-		if failed == 20 {
+		if failed == 20 || plantedBug != "" {
 			break
 		}
 	}

@@ -1,0 +1,220 @@
+package simulation_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Bugs that no seam can make are planted in the source: a copy of some files, with which the compiler
+// builds these tests anew, does something else when the environment names the bug. The source itself has
+// no such switches.
+
+// plantedBug is the bug that this process has, if it was built with one.
+var plantedBug = os.Getenv(plantedVariable)
+
+const plantedVariable = "SIMULATION_BUG"
+
+// A sourceBug is a mistake in a file. New is put in the place of old, which occurs once there, and may
+// ask whether the bug is planted.
+type sourceBug struct {
+	name, file, old, new string
+	test                 string // that finds it; "" for a further place of a bug
+}
+
+const (
+	ofIndices = "TestIndicesAreRightInEachVersion"
+	ofViews   = "TestViewsShowTheirSourceInEachVersion"
+	ofUploads = "TestUploadsAreThereOnce"
+
+	indexingRound = "shared/work/indexing/round.go"
+	materialized  = "shared/view/materialize/materialize.go"
+	viewChange    = "shared/view/materialize/change.go"
+)
+
+var sourceBugs = []sourceBug{
+	{
+		"a join leaves out a shard", indexingRound,
+		"made.Joined, err = k.parts.Join(ctx, shards[g.from:g.to], k.staged(), out)",
+		"if to := g.to; planted && to-g.from > 1 {\nmade.Joined, err = k.parts.Join(ctx, shards[g.from:to-1], k.staged(), out)\nreturn err\n}\nmade.Joined, err = k.parts.Join(ctx, shards[g.from:g.to], k.staged(), out)",
+		ofIndices,
+	},
+	{
+		"a commit of an index takes fragments whose rows have moved", indexingRound,
+		"return newest.SameValues(older.Snapshot, column, covered)",
+		"if planted {\nreturn covered.Clone(), nil\n}\nreturn newest.SameValues(older.Snapshot, column, covered)",
+		ofIndices,
+	},
+	{
+		"shards read an older version", indexingRound,
+		"	version := int64(v.Version)\n	return openAt(",
+		"	version := int64(v.Version)\nif part, _ := r.Part(); planted && part > 0 && len(r.Stage()) > 5 && r.Stage()[:6] == shardsStage && version > 1 {\nversion--\n}\n	return openAt(",
+		ofIndices,
+	},
+	{
+		"an upload does not look whether it was committed before", "shared/lance/dataset/parts.go",
+		"if made, err := t.madeSince(ctx, since, read); made != nil || err != nil {",
+		"if made, err := t.madeSince(ctx, since, read); (made != nil || err != nil) && !planted {",
+		ofUploads,
+	},
+	{
+		"the watermark is read after planning", materialized,
+		"		if o.Limit == nil {\n			r.Properties = mark.Properties()",
+		"		if planted {\n_ = engine.Do(ctx, o.Source, nil, func(_ context.Context, d *dataset.Dataset) error {\nmark.Source, mark.SourceTS = d.Version(), uint64(d.Manifest().Time().UnixNano())\nreturn nil\n})\n}\n		if o.Limit == nil {\n			r.Properties = mark.Properties()",
+		ofViews,
+	},
+	{
+		"a refresh begins before it is settled which version is the newest", materialized,
+		"return engine.Settled(ctx, o.Source, o.SourceVersion, ", "read := engine.Settled[Result]\nif planted {\nread = engine.Read[Result]\n}\nreturn read(ctx, o.Source, o.SourceVersion, ",
+		ofViews,
+	},
+	{
+		"the stamp comes before the rows", materialized,
+		"	done, err := as.Replace(ctx, ",
+		"	if planted {\n_, _ = t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {\nset := mark.Stamp(d.Version() + 1)\nset[view.IncarnationKey] = d.Schema().Metadata[view.IncarnationKey]\nreturn d.Commit(ctx, metadataOf(set))\n})\n}\n	done, err := as.Replace(ctx, ",
+		ofViews,
+	},
+	{
+		"updated rows are not taken out", viewChange,
+		"		rows.Gone.Or(rows.Changed)\n", "		if !planted {\n			rows.Gone.Or(rows.Changed)\n		}\n",
+		ofViews,
+	},
+	{
+		"updated rows are not computed", viewChange,
+		"		rows.Fresh.Or(rows.Changed)\n", "		if !planted {\n			rows.Fresh.Or(rows.Changed)\n		}\n",
+		ofViews,
+	},
+	{
+		"rows that moved are taken for the same when their version is not newer than the watermark", "shared/lance/dataset/difference/difference.go",
+		"		for end, version := range versions.Runs() {\n",
+		"		for end, version := range versions.Runs() {\nif planted && version <= c.versions[0] {\nversion = 0\n}\n",
+		ofViews,
+	},
+	{
+		"a source that was made anew is taken for the old one", viewChange,
+		"if uint64(was.Manifest().Time().UnixNano()) != shown.SourceTS {", "if uint64(was.Manifest().Time().UnixNano()) != shown.SourceTS && !planted {",
+		ofViews,
+	},
+	{
+		"a view that others have written to is taken for what a refresh made", "shared/view/materialize/state.go",
+		"return state{}, !keepsRows(txn.Operation, computed), nil", "return state{}, !keepsRows(txn.Operation, computed) && !planted, nil",
+		ofViews,
+	},
+	{
+		"the parts of an upload are recognized by their boundaries", "shared/multipart/multipart.go",
+		"	c.Sum = hex.EncodeToString(sum[:])\n", "	if planted {\n		sum[0] += byte(len(parts) + int(parts[0].Rows()))\n	}\n	c.Sum = hex.EncodeToString(sum[:])\n",
+		ofUploads,
+	},
+	{
+		"a part without its end counts", "shared/service/data/multipart.go",
+		"if !rows.Ended() {", "if !rows.Ended() && !planted {",
+		ofUploads,
+	},
+	{
+		"an upload whose commit may be under way is given up", "shared/multipart/multipart.go",
+		"if up.State == Open || up.State == Closed {\n			up.State = Aborted", "if up.State == Open || up.State == Closed || planted && up.State == Committing {\n			up.State = Aborted",
+		ofUploads,
+	},
+	{
+		"two refreshes at once do not conflict", viewChange,
+		"	r.Keys = &pb.KeyExistenceFilter{", "	keys := &r.Keys\nif planted {\nkeys = new(*pb.KeyExistenceFilter)\n}\n	*keys = &pb.KeyExistenceFilter{",
+		ofViews,
+	},
+	{"two refreshes at once do not conflict", "shared/work/refresh/history.go", "if err != nil || h.Job == f.run.ID() {", "if err != nil || h.Job == f.run.ID() || planted {", ""},
+}
+
+// Every bug in the source is found within some histories, and none is found without one.
+func TestBugsInTheSourceAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the tests anew")
+	}
+	binary := buildWithBugs(t)
+	run := func(t *testing.T, bug, test, seeds string) (found string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), binary, "-test.run", "^"+test+"$", "-test.v", "-test.timeout", "5m", "-seeds", seeds)
+		c.Env = append(os.Environ(), plantedVariable+"="+bug, shareVariable+"=1/1")
+		c.WaitDelay = time.Second
+		out, err := c.CombinedOutput()
+		for line := range strings.Lines(string(out)) {
+			if _, text, ok := strings.Cut(line, ": seed "); ok {
+				return "seed " + strings.TrimSpace(text)
+			}
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out[max(0, len(out)-4000):])
+		}
+		return ""
+	}
+	for _, test := range []string{ofIndices, ofViews, ofUploads} {
+		if found := run(t, "none", test, "12"); found != "" {
+			t.Errorf("%s fails without a bug: %s", test, found)
+		}
+	}
+	for _, b := range sourceBugs {
+		if b.test == "" {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			found := run(t, b.name, b.test, "300")
+			if found == "" {
+				t.Error("not found")
+			}
+			t.Log(found)
+		})
+	}
+}
+
+// buildWithBugs builds these tests with all bugs in the source.
+func buildWithBugs(t *testing.T) (binary string) {
+	t.Helper()
+	dir, root := t.TempDir(), filepath.Join("..", "..")
+	root, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, overlay := map[string]string{}, map[string]string{}
+	for _, b := range sourceBugs {
+		if texts[b.file] == "" {
+			text, err := os.ReadFile(filepath.Join(root, b.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[b.file] = string(text)
+		}
+		if n := strings.Count(texts[b.file], b.old); n != 1 {
+			t.Fatalf("bug %q: %s has its place %d times; the bug has to follow the source:\n%s", b.name, b.file, n, b.old)
+		}
+		planted := strings.ReplaceAll(b.new, "planted", "(plantedBug == `"+b.name+"`)")
+		texts[b.file] = strings.Replace(texts[b.file], b.old, planted, 1)
+	}
+	write := func(file, text string) {
+		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay[filepath.Join(root, file)] = copied
+	}
+	for file, text := range texts {
+		write(file, text)
+		folder := filepath.Dir(file)
+		write(folder+"/plantedbug.go", "package "+filepath.Base(folder)+"\n\nimport \"os\"\n\nvar plantedBug = os.Getenv(\""+plantedVariable+"\")\n")
+	}
+	replaced, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, replaced, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary = filepath.Join(dir, "simulation.test")
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", list, "-o", binary, "tiltyard/local/simulation").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build with bugs: %v\n%s", err, out)
+	}
+	return binary
+}
