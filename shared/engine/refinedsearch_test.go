@@ -80,7 +80,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 			return counted.Recorder.Snapshot()
 		}
 		cold := search()
-		if cold.Requests > 84 || cold.Depth > 5 || cold.ReadBytes > 9<<18 {
+		if cold.Requests > 56 || cold.Depth > 5 || cold.ReadBytes > 6<<20 {
 			t.Errorf("the first search makes %d requests, %d deep, for %d bytes", cold.Requests, cold.Depth, cold.ReadBytes)
 		}
 		for range 12 {

@@ -68,10 +68,17 @@ func (s *source) find(want interval) []byte {
 	return nil
 }
 
+// Beyond manyRanges in a call, ranges are joined over manyGaps gaps: a store behind a network asks as much money
+// for a request as a function does for the time of a megabyte, and serves so many no longer side by side.
+const manyRanges, manyGaps = 32, 3
+
 // read fetches the wanted intervals in one call of the store. Their memory belongs to the share of
 // the context.
 func (s *source) read(ctx context.Context, wanted []interval) error {
 	ranges := merge(wanted, s.file.gap)
+	if len(ranges) > manyRanges {
+		ranges = merge(wanted, manyGaps*s.file.gap)
+	}
 	total := int64(0)
 	for _, r := range ranges {
 		total += r.Length

@@ -106,7 +106,7 @@ func TestColumnsThatCannotBeChangedStay(t *testing.T) {
 			})
 			return err
 		}},
-		{"add of a function that is not", protocol.TableNotFound, func() error {
+		{"add of a function that is not", protocol.InvalidInput, func() error {
 			_, err := service.Add(t.Context(), &protocol.AlterTableAddColumnsRequest{
 				Common: servicetest.Named("t"), NewColumns: []protocol.NewColumn{{Name: "x", AllNull: true}},
 				Function: &protocol.FunctionDeclaration{Application: protocol.FunctionApplication{Function: protocol.FunctionReference{Name: "nope", Version: "1"}}},
