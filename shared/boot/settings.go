@@ -55,7 +55,7 @@ var Settings = []Setting{
 	},
 	{
 		Name: "auto-refresh", Value: "DURATION", Default: "10m",
-		Help: "age of the oldest change that a view with auto_refresh may lack before a job refreshes it, or off",
+		Help: "age of the oldest change that a view with auto_refresh, or a computed column with auto_refresh_enabled, may lack before a job refreshes it, or off",
 		set: func(c *Config, text string) (err error) {
 			c.Auto.After, err = parseDurationOr("off", text)
 			return err
@@ -72,7 +72,7 @@ var Settings = []Setting{
 	},
 	{
 		Name: "auto-refresh-cooldown", Value: "DURATION", Default: "5m",
-		Help: "least time between two such refreshes of a view",
+		Help: "least time between two such refreshes of a view or a column",
 		set:  func(c *Config, text string) (err error) { c.Auto.Cooldown, err = parseTimeout(text); return err },
 	},
 	{

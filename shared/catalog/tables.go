@@ -29,6 +29,8 @@ type Table struct {
 	Managed bool
 	// Annotated means that manifests may hold metadata of their versions: see [Catalog.Annotate].
 	Annotated bool
+	// Fills is what jobs may compute of the table without a request: see [Catalog.AllowFill].
+	Fills []string
 
 	// Reads are locations outside of the table's own that every reader of the table may read
 	// through it: see [Catalog.MayRead].
@@ -57,7 +59,7 @@ func (c *Catalog) table(record *stored.Table) (*Table, error) {
 	}
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
-		Managed: record.Managed(), Annotated: record.Annotated, Reads: record.Reads, UID: record.UID, View: record.View,
+		Managed: record.Managed(), Annotated: record.Annotated, Fills: record.Fills, Reads: record.Reads, UID: record.UID, View: record.View,
 		Dependents: record.Dependents,
 	}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -35,7 +36,7 @@ func computedTable(t *testing.T) (*memstore.Store, *Table) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "id * 2"}}); err != nil {
+	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "id * 2"}}, computed.Schedule{}); err != nil {
 		t.Fatal(err)
 	}
 	return objects, table
@@ -147,7 +148,7 @@ func TestABackfillThatFailsIsContinued(t *testing.T) {
 
 func TestBackfillsThatAreRefused(t *testing.T) {
 	_, table := computedTable(t)
-	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "four", SQL: "double * 2"}, {Column: "bad", SQL: "id / 0"}}); err != nil {
+	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "four", SQL: "double * 2"}, {Column: "bad", SQL: "id / 0"}}, computed.Schedule{}); err != nil {
 		t.Fatal(err)
 	}
 	gone := int64(99)

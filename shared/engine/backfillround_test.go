@@ -16,6 +16,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore/memstore"
@@ -176,7 +177,7 @@ func TestPartsGiveTheSameValues(t *testing.T) {
 				}
 				first += n
 			}
-			if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "CASE WHEN id % 11 = 5 THEN NULL ELSE id * 2 END"}}); err != nil {
+			if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "CASE WHEN id % 11 = 5 THEN NULL ELSE id * 2 END"}}, computed.Schedule{}); err != nil {
 				rt.Fatal(err)
 			}
 			if _, err := table.Delete(t.Context(), fmt.Sprintf("id %% %d = 1", gone)); err != nil {

@@ -49,7 +49,7 @@ func (t *Table) AddColumns(ctx context.Context, columns []Assignment) (Written, 
 // AddComputedColumns adds columns that are null in every row and whose metadata holds the
 // expressions that compute them, as LanceDB does. Their types are those of the expressions, each of
 // which may read the columns before it.
-func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment) (Written, error) {
+func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, schedule computed.Schedule) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		fields := d.ArrowSchema().Fields()
 		old := len(fields)
@@ -58,7 +58,7 @@ func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment) (W
 			if err != nil {
 				return nil, err
 			}
-			fields = append(slices.Clip(fields), field)
+			fields = append(slices.Clip(fields), schedule.With(field))
 		}
 		added := arrow.NewSchema(fields[old:], nil)
 		if err := newNames(d, added); err != nil {

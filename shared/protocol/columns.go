@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -14,7 +15,33 @@ type AlterTableAddColumnsRequest struct {
 	NewColumns []NewColumn `json:"new_columns"`
 	// Function computes the columns, all of which are null until it has run.
 	Function *FunctionDeclaration `json:"function"`
-	Branch   string               `json:"branch" query:"branch"`
+	// AutoRefresh has jobs compute the columns when their inputs change, AutoInterval seconds after the last
+	// time at the earliest. LanceDB clients send them from 0.41 on.
+	AutoRefresh  *bool   `json:"auto_refresh_enabled"`
+	AutoInterval *uint64 `json:"auto_refresh_interval_seconds"`
+	Branch       string  `json:"branch" query:"branch"`
+}
+
+// maxAutoInterval is the most that LanceDB's clients send, in seconds.
+const maxAutoInterval = math.MaxUint64 / 1000
+
+// IsAutoRefreshed reports whether jobs are to compute the columns without further requests.
+func (r *AlterTableAddColumnsRequest) IsAutoRefreshed() bool {
+	return r.AutoRefresh != nil && *r.AutoRefresh || r.AutoRefresh == nil && r.AutoInterval != nil
+}
+
+// validateAutoRefresh checks how the columns are computed without requests.
+func (r *AlterTableAddColumnsRequest) validateAutoRefresh() error {
+	if r.AutoRefresh == nil && r.AutoInterval == nil {
+		return nil
+	}
+	if r.NewColumns[0].kind() != "computed" && r.Function == nil {
+		return Errorf(InvalidInput, "auto_refresh_enabled and auto_refresh_interval_seconds are for columns with computed or of a function; leave them out")
+	}
+	if r.AutoInterval != nil && (*r.AutoInterval == 0 || *r.AutoInterval > maxAutoInterval) {
+		return Errorf(InvalidInput, "auto_refresh_interval_seconds is %d; it is from 1 to %d", *r.AutoInterval, uint64(maxAutoInterval))
+	}
+	return nil
 }
 
 // A NewColumn is computed once by an SQL expression; or is null in every row, and remembers
@@ -70,8 +97,8 @@ func (r *AlterTableAddColumnsRequest) Validate() error {
 			return Errorf(InvalidInput, "new_columns[%d], %s, is all_null without a function that computes it; add columns of nulls by an expression such as CAST(NULL AS int)", i, quoteShort(c.Name))
 		}
 	}
-	if r.Function == nil {
-		return nil
+	if err := r.validateAutoRefresh(); err != nil || r.Function == nil {
+		return err
 	}
 	return r.Function.validate(r.NewColumns)
 }

@@ -27,12 +27,16 @@ type AutoRefresh struct {
 // Few refreshes bear a delay. Many commits within it need one look.
 const followAfter = 5 * time.Second
 
-// follow suggests to the workers that they look at the views of a table that was changed. A suggestion
+// FillKind is the kind of the jobs that compute the values of columns; package backfill runs them.
+const FillKind = "refresh_column"
+
+// follow suggests to the workers that they look at the views and the columns of a table that was changed. A suggestion
 // that is lost does no harm, because later changes and the regular look at all tables make new ones.
 func (t Tables) follow(ctx context.Context, found *catalog.Lookup) {
 	if t.Auto.After == 0 || t.Jobs == nil {
 		return
 	}
+	t.FollowFills(ctx, found.Table)
 	for _, d := range found.Dependents() {
 		if d.Auto && d.Kind == stored.Materialized {
 			t.Follow(ctx, d.ID, d.UID)
@@ -48,7 +52,15 @@ func (t Tables) Follow(ctx context.Context, id []string, uid string) {
 	_ = t.Jobs.Suggest(ctx, RefreshKind, id, min(followAfter, t.Auto.After))
 }
 
-// recent holds the times of the last suggestions of this process by view.
+// FollowFills suggests to the workers that they look whether a table has columns to be filled without a request.
+func (t Tables) FollowFills(ctx context.Context, found *catalog.Table) {
+	if len(found.Fills) == 0 || t.Auto.After == 0 || t.Jobs == nil || !t.followed.isDue("fill "+found.UID, min(followAfter, t.Auto.After)) {
+		return
+	}
+	_ = t.Jobs.Suggest(ctx, FillKind, found.ID, min(followAfter, t.Auto.After))
+}
+
+// recent holds the times of the last suggestions of this process by view or table.
 type recent struct {
 	now func() time.Time
 

@@ -27,7 +27,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
 		refresh.Kind:        jobtable.Follow(on, refresh.Refresh(on, functions)),
-		backfill.Kind:       jobtable.Follow(on, backfill.Fill(on, functions, backfill.PartSizes)),
+		backfill.Kind:       jobtable.Follow(on, backfill.Following(on, backfill.Fill(on, functions, backfill.PartSizes))),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),
 		jobtable.Kind:       jobtable.Keep(on),

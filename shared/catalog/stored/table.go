@@ -41,6 +41,7 @@ type Table struct {
 
 	View       *View       `json:"view,omitempty"`       // nil for a table that is no view
 	Dependents []Dependent `json:"dependents,omitempty"` // the views that read the table
+	Fills      []string    `json:"fills,omitempty"`      // as in catalog.Table
 
 	Ledger  *ledger.Ledger `json:"ledger,omitempty"`  // of versions that the catalog makes: see package ledger
 	Pending *Pending       `json:"pending,omitempty"` // operations of an unfinished batch: see pending.go

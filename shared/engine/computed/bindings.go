@@ -28,6 +28,7 @@ const assignmentOrdinal = math.MaxUint32
 type Use struct {
 	Binding   protocol.FunctionBinding // without ids of fields
 	Signature protocol.FunctionSignature
+	Schedule  Schedule
 }
 
 // bindingOf returns the binding of a column. The error is InvalidTableState if the metadata of the table
@@ -79,10 +80,14 @@ func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *sc
 		if i == len(b.Outputs) {
 			ordinal = assignmentOrdinal
 		}
-		fields[i].Metadata = arrow.MetadataFrom(map[string]string{
+		metadata := map[string]string{
 			markKey: "true", kindKey: kindFunction, bindingKey: b.ID, ordinalKey: strconv.FormatUint(ordinal, 10), inputsKey: string(names),
 			freshness.SignatureKey: "{}",
-		})
+		}
+		if ordinal != assignmentOrdinal {
+			use.Schedule.apply(metadata)
+		}
+		fields[i].Metadata = arrow.MetadataFrom(metadata)
 	}
 	return arrow.NewSchema(fields, nil), func(added *schema.Schema) (map[string]string, error) { return withBinding(d, b, added) }, nil
 }

@@ -329,6 +329,12 @@ func (c *Column) choosing() []string {
 	return distinct(append(c.where.Columns(), c.witness))
 }
 
+// Outputs returns the names of the columns that are computed together.
+func (c *Column) Outputs() []string { return c.names }
+
+// Reads returns the names of the columns that the values are computed from.
+func (c *Column) Reads() []string { return c.values.reads() }
+
 // reads returns the columns that compute looks at.
 func (c *Column) reads() []string {
 	return distinct(slices.Concat(c.choosing(), c.names, c.values.reads()))

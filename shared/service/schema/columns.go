@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/backfill"
 )
 
 // Add adds columns. Their values are computed once by SQL expressions, or are null in every row.
@@ -43,18 +44,56 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 	case first.VirtualColumn != nil:
 		return addVirtual(ctx, req.NewColumns)
 	case first.AllNull:
-		return s.addFunction(ctx, req.Function)
+		return s.addFunction(ctx, req)
+	}
+	if first := req.NewColumns[0]; first.Computed != "" {
+		return s.addComputed(ctx, req)
 	}
 	columns := make([]engine.Assignment, len(req.NewColumns))
 	for i, c := range req.NewColumns {
-		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Expression + c.Computed}
+		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Expression}
+	}
+	return func(t *engine.Table) (engine.Written, error) { return t.AddColumns(ctx, columns) }, nil
+}
+
+// addComputed adds columns that expressions are to compute.
+func (s *Service) addComputed(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
+	columns := make([]engine.Assignment, len(req.NewColumns))
+	for i, c := range req.NewColumns {
+		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Computed}
+	}
+	if err := s.allowFill(ctx, req, nil); err != nil {
+		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) {
-		if req.NewColumns[0].Computed != "" {
-			return t.AddComputedColumns(ctx, columns)
-		}
-		return t.AddColumns(ctx, columns)
+		return t.AddComputedColumns(ctx, columns, scheduleOf(req))
 	}, nil
+}
+
+// scheduleOf returns how the new columns are computed without further requests.
+func scheduleOf(req *protocol.AlterTableAddColumnsRequest) computed.Schedule {
+	schedule := computed.Schedule{Given: req.AutoRefresh != nil || req.AutoInterval != nil, Enabled: req.IsAutoRefreshed()}
+	if req.AutoInterval != nil {
+		schedule.Interval = *req.AutoInterval
+	}
+	return schedule
+}
+
+// allowFill records that jobs may fill the new columns, which are a use of a function or, for nil, have
+// expressions. It does so before there are the columns: a crash leaves an allowance for nothing.
+func (s *Service) allowFill(ctx context.Context, req *protocol.AlterTableAddColumnsRequest, use *protocol.FunctionBinding) error {
+	if !req.IsAutoRefreshed() {
+		return nil
+	}
+	what, err := backfill.Allowance(use)
+	if err != nil {
+		return err
+	}
+	found, err := s.tables.Names.Table(ctx, req.ID)
+	if err != nil {
+		return err
+	}
+	return s.tables.Names.AllowFill(ctx, found, what)
 }
 
 // addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps the

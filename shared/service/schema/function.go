@@ -23,7 +23,8 @@ import (
 )
 
 // addFunction returns the function that adds the columns of a use of a registered function.
-func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclaration) (func(*engine.Table) (engine.Written, error), error) {
+func (s *Service) addFunction(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
+	d := req.Function
 	ref := d.Application.Function
 	found, err := s.useFunction(ctx, ref)
 	if err != nil {
@@ -33,13 +34,16 @@ func (s *Service) addFunction(ctx context.Context, d *protocol.FunctionDeclarati
 	if !reflect.DeepEqual(d.Application.Output, signature.Output) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function.application.output is not what function %s returns; open the function again", strings.Join(ref.ID(), protocol.DefaultDelimiter))
 	}
-	use := computed.Use{Signature: signature, Binding: protocol.FunctionBinding{
+	use := computed.Use{Signature: signature, Schedule: scheduleOf(req), Binding: protocol.FunctionBinding{
 		ID: "fb_" + objects.NewUID(), Function: ref, Inputs: d.Inputs, Outputs: d.Outputs, InputSchema: d.InputSchema, OutputSchema: d.OutputSchema,
 	}}
 	if use.Binding.Initialization, err = initialize(signature.Initialization, d.Application.Initialization); err != nil {
 		return nil, err
 	}
 	if err := found.CheckUse(ctx, &use.Binding); err != nil {
+		return nil, err
+	}
+	if err := s.allowFill(ctx, req, &use.Binding); err != nil {
 		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(ctx, use) }, nil

@@ -16,6 +16,7 @@
 // A worker without parts commits as it goes, and records after each commit where it is. A job that was
 // interrupted goes on from there. Two jobs do not fill a column at the same time: the second waits until the
 // first has ended or is paused. Rows that a function fails for are recorded by package rowerror.
+// Columns that ask for it are filled without requests (follow.go).
 //
 // Files that no commit names are garbage, which the cleanup of orphans finds.
 package backfill
@@ -42,7 +43,7 @@ import (
 )
 
 // Kind is the kind of the jobs that compute the values of a column.
-const Kind = "refresh_column"
+const Kind = tables.FillKind
 
 // An Order is the input of a job.
 type Order struct {

@@ -15,6 +15,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -34,9 +35,17 @@ type process struct {
 	tables.Tables
 	worker *job.Worker
 	names  int
+
+	schedule computed.Schedule
 }
 
 func open(t *testing.T) *process {
+	t.Helper()
+	return openWith(t, tables.AutoRefresh{}, computed.Schedule{})
+}
+
+// openWith is open with a policy, and a schedule of the column double.
+func openWith(t *testing.T, policy tables.AutoRefresh, schedule computed.Schedule) *process {
 	t.Helper()
 	objects := memstore.New()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
@@ -44,13 +53,14 @@ func open(t *testing.T) *process {
 		t.Fatal(err)
 	}
 	p := &process{Tables: tables.Open(tables.Stores{
-		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
+		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Auto: policy,
 	})}
 	p.worker = &job.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
-		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(p.Tables, calling.Directory{}, backfill.PartSizes)},
+		Kinds: map[string]job.Kind{backfill.Kind: backfill.Following(p.Tables, backfill.Fill(p.Tables, calling.Directory{Names: p.Names}, backfill.PartSizes))},
 	}
+	p.schedule = schedule
 	p.make(t)
 	return p
 }
@@ -73,7 +83,7 @@ func (p *process) make(t *testing.T) {
 	if _, err := p.Names.CreateTable(t.Context(), id, location, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.AddComputedColumns(t.Context(), []engine.Assignment{{Column: "double", SQL: "id * 2"}}); err != nil {
+	if _, err := table.AddComputedColumns(t.Context(), []engine.Assignment{{Column: "double", SQL: "id * 2"}}, p.schedule); err != nil {
 		t.Fatal(err)
 	}
 }

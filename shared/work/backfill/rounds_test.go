@@ -17,6 +17,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -79,7 +80,7 @@ func (p *process) build(t *testing.T) {
 	if _, err := p.Names.CreateTable(t.Context(), id, location, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.AddComputedColumns(t.Context(), []engine.Assignment{{Column: "double", SQL: "id * 2"}}); err != nil {
+	if _, err := table.AddComputedColumns(t.Context(), []engine.Assignment{{Column: "double", SQL: "id * 2"}}, computed.Schedule{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := table.Delete(t.Context(), "id % 7 = 3"); err != nil {

@@ -32,15 +32,19 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if len(id) == 0 {
 		return nil, k.SuggestAll(ctx)
 	}
+	found, err := k.Tables.Names.Table(ctx, id)
+	if gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	k.Tables.FollowFills(ctx, found) // for those whose tables other programs write
 	policy, err := PolicyOf(ctx, k.Tables.Names, id)
 	if gone(err) {
 		return nil, nil
 	}
 	if err != nil || !policy.Compact && !policy.Indices && !policy.Cleanup {
-		return nil, err
-	}
-	found, err := k.Tables.Names.Table(ctx, id)
-	if err != nil {
 		return nil, err
 	}
 	order := Order{Gradual: true, Retention: policy.Retention, Keep: policy.Keep}

@@ -1,0 +1,179 @@
+package backfill
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+	"tiltyard/shared/tables"
+)
+
+// A follower decides which columns are filled without a request. The metadata of a table may be written by
+// those who may not use the functions that it names, so only those are called that the record of the table
+// allows: it was written when the rights of who declared the column were checked.
+type follower struct{ on tables.Tables }
+
+// Following returns a kind of job, which [Fill] made, with looks for the columns that are filled without a
+// request.
+func Following(on tables.Tables, kind job.Kind) job.Kind {
+	kind.Wanted = follower{on}.wanted
+	return kind
+}
+
+// Allowance returns what the record of a table has for a column that jobs may fill without a request: for
+// those of expressions together, and for each use of a function. use is nil for an expression.
+func Allowance(use *protocol.FunctionBinding) (string, error) {
+	if use == nil {
+		return "expressions", nil
+	}
+	function, err := json.Marshal(use.Function)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append([]byte(use.ID+"\x00"), function...))
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// soon is the delay of a look at the other columns of a table.
+const soon = 5 * time.Second
+
+// wanted returns the fill that a table needs, nil if there is none. A job fills one column; a further look
+// takes the next.
+func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
+	if f.on.Auto.After == 0 || len(id) == 0 {
+		return nil, nil
+	}
+	found, err := f.on.Names.Table(ctx, id)
+	if protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) {
+		return nil, nil
+	}
+	if err != nil || len(found.Fills) == 0 {
+		return nil, err
+	}
+	columns, err := f.on.At(found).FillsBehind(ctx)
+	if err != nil {
+		if engine.IsDeclared(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var want *job.Want
+	again := time.Duration(-1) // until the next look
+	for _, c := range columns {
+		allowance, err := Allowance(c.Use)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(found.Fills, allowance) {
+			continue
+		}
+		if want != nil {
+			again = soon
+			break
+		}
+		due, wait, err := f.isDue(ctx, keyOf(found.Location.URI, c), c)
+		switch {
+		case err != nil:
+			return nil, err
+		case due:
+			want = wantOf(found.Location.URI, c)
+		case wait > 0 && (again < 0 || wait < again):
+			again = wait
+		}
+	}
+	if again >= 0 {
+		err = f.on.Jobs.Suggest(ctx, Kind, id, again)
+	}
+	return want, err
+}
+
+func wantOf(place string, c engine.Behind) *job.Want {
+	order := Order{Column: c.Column}
+	if c.Use != nil {
+		order.Function, order.Use = &c.Use.Function, c.Use.ID
+	}
+	return &job.Want{Input: order, Mark: fmt.Sprint(place, "@", c.Version, " ", c.Column)}
+}
+
+// A history is the record of the looks at a column.
+type history struct {
+	Behind time.Time `json:"behind,omitzero"` // when a look first saw what the column lacks
+	Began  time.Time `json:"began,omitzero"`  // when a look last found that the column has to be filled
+	Look   time.Time `json:"look,omitzero"`   // when the next look comes, if its message is not lost
+}
+
+// Nothing reads the history of a column that was not filled for so long.
+const keptFor = 90 * 24 * time.Hour
+
+// keyOf returns the key of the history of a column of the table at a place.
+func keyOf(place string, c engine.Behind) string {
+	what := []string{place, "column", c.Column}
+	if c.Use != nil {
+		what = []string{place, "use", c.Use.ID}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(what, "\x00")))
+	return "fill/" + hex.EncodeToString(sum[:16])
+}
+
+// isDue reports whether a column has to be filled, and records that this begins now. Otherwise it returns the
+// time until a look is to be suggested, 0 for none. Of several callers at the same time one gets true.
+func (f follower) isDue(ctx context.Context, key string, c engine.Behind) (bool, time.Duration, error) {
+	last, err := f.on.Records.Get(ctx, key)
+	if err != nil && !errors.Is(err, record.ErrNotExist) {
+		return false, 0, err
+	}
+	var h history
+	if err == nil {
+		if err := json.Unmarshal(last.Value, &h); err != nil {
+			return false, 0, fmt.Errorf("history %s of the fills of a column: %w", key, err)
+		}
+	}
+	now := f.on.Now().UTC()
+	if h.Behind.IsZero() {
+		h.Behind = now
+	}
+	due := dueAt(f.on.Auto, c, h)
+	wait := min(due.Sub(now), job.MaxDelay)
+	switch {
+	case wait <= 0:
+		h = history{Began: now}
+	case now.Before(h.Look) && !h.Look.After(due):
+		return false, 0, nil // that look suggests the next one
+	default:
+		h.Look = now.Add(wait)
+	}
+	value, err := json.Marshal(h)
+	if err != nil {
+		return false, 0, err
+	}
+	_, err = f.on.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(keptFor)})
+	if errors.Is(err, record.ErrConflict) {
+		return false, 0, nil // another look was faster
+	}
+	return err == nil && wait <= 0, max(wait, 0), err
+}
+
+// dueAt returns when a column has to be filled.
+func dueAt(policy tables.AutoRefresh, c engine.Behind, h history) time.Time {
+	if c.Interval > 0 {
+		return h.Began.Add(c.Interval)
+	}
+	due := h.Behind.Add(policy.After)
+	if c.Rows >= policy.Rows && c.Rows >= c.Of/100 {
+		due = time.Time{}
+	}
+	if next := h.Began.Add(policy.Cooldown); next.After(due) {
+		due = next
+	}
+	return due
+}
