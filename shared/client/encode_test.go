@@ -216,7 +216,7 @@ func settle(req any) {
 		req.SourceTag = ""
 	case *protocol.AlterTableAddColumnsRequest:
 		req.NewColumns[0] = protocol.NewColumn{Name: "a", VirtualColumn: req.NewColumns[0].VirtualColumn}
-		req.Function = nil // it is for other columns
+		req.Function, req.AutoRefresh, req.AutoInterval = nil, nil, nil // they are for other columns
 	case *protocol.AlterTableAlterColumnsRequest:
 		req.Alterations[0].VirtualColumn = nil
 	case *protocol.UpdateTableRequest:

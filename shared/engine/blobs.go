@@ -29,7 +29,7 @@ func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsReq
 		}
 		schema := arrow.NewSchema([]arrow.Field{{Name: req.Column, Type: arrow.BinaryTypes.LargeBinary, Nullable: true}}, nil)
 		rows := &protocol.Rows{Schema: schema, Version: int64(d.Version())}
-		rows.Batches = t.translated(ctx, d, func(yield func(arrow.RecordBatch, error) bool) {
+		rows.Batches = t.Reading(ctx, d, func(yield func(arrow.RecordBatch, error) bool) {
 			for len(blobs) > 0 {
 				n, size, err := fittingBlobs(ctx, blobs)
 				var hold account.Hold

@@ -55,19 +55,24 @@ func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer query.Answe
 		return nil, err
 	}
 	rows.Version = int64(d.Version())
-	rows.Batches = t.translated(ctx, d, rows.Batches)
+	rows.Batches = t.Reading(ctx, d, rows.Batches)
 	return rows, nil
 }
 
-// translated turns errors that occur while rows are read into protocol errors.
-func (t *Table) translated(ctx context.Context, d *dataset.Dataset, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+// Reading turns errors that occur while rows of a version are read into protocol errors, which name the table.
+func (t *Table) Reading(ctx context.Context, d *dataset.Dataset, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range batches {
-			if !yield(batch, t.translate(t.cleanedUp(ctx, d, err))) {
+			if !yield(batch, t.Failure(ctx, d, err)) {
 				return
 			}
 		}
 	}
+}
+
+// Failure is Reading for one error; nil stays nil.
+func (t *Table) Failure(ctx context.Context, d *dataset.Dataset, err error) error {
+	return t.translate(t.cleanedUp(ctx, d, err))
 }
 
 // Count returns the number of rows, or of those for which a predicate is true.

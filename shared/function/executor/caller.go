@@ -211,7 +211,8 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 	call.Attempt, call.Milliseconds = attempt, w.executor.Timeout.Milliseconds()
 	began := time.Now()
 	reply, err := w.line.Do(limited, &call, stream, w.executor.PayloadBytes)
-	w.adapt(time.Since(began), rows)
+	took := time.Since(began)
+	w.adapt(took, rows)
 	switch {
 	case err == nil:
 		w.replies = append(w.replies, reply)
@@ -219,7 +220,7 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 		return want.decode(ctx, reply.Data)
 	case ctx.Err() != nil:
 		return function.Result{}, ctx.Err()
-	case limited.Err() != nil && !lasts(err):
+	case (limited.Err() != nil || took >= w.executor.Timeout) && !lasts(err):
 		return function.Result{}, &Fault{Type: TimedOut, Message: fmt.Sprintf("the executor did not answer within %v", w.executor.Timeout)}
 	}
 	return function.Result{}, err

@@ -18,6 +18,7 @@ import (
 
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
@@ -294,6 +295,39 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	}
 	if _, err := da.Replace(ctx, Replacement{Insert: rowsOf(300)}); !errors.Is(err, ErrConflict) {
 		t.Errorf("replacement after an overwrite: %v, want ErrConflict", err)
+	}
+}
+
+// A replacement of all that a table has is worked out again after each change of rows, and after no other one.
+func TestAWholeReplacementSeesEveryChangeOfRows(t *testing.T) {
+	ctx := t.Context()
+	for name, c := range map[string]struct {
+		change func(d *Dataset) error
+		again  bool
+	}{
+		"a row is deleted": {func(d *Dataset) error {
+			_, err := d.Replace(ctx, Replacement{Delete: rowset.At(datasettest.AddressesOf(t, d, nil)[5])})
+			return err
+		}, true},
+		"a row is added": {func(d *Dataset) error {
+			_, err := d.Replace(ctx, Replacement{Insert: rowsOf(300)})
+			return err
+		}, true},
+		"metadata is set": {func(d *Dataset) error {
+			value := "v"
+			_, err := d.Commit(ctx, &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: "k", Value: &value}}}})
+			return err
+		}, false},
+	} {
+		table := tableIn(memstore.New())
+		d := mustCreate(t, table, datasettest.UpTo(10)...)
+		if err := c.change(d); err != nil {
+			t.Fatal(name, err)
+		}
+		some := rowset.At(datasettest.AddressesOf(t, d, nil)[:2]...)
+		if _, err := d.Replace(ctx, Replacement{Delete: some, Insert: rowsOf(100), Whole: true}); IsRowsChanged(err) != c.again || err != nil && !c.again {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ type Replacement struct {
 	// Exclusive says that rows added by others since d matter too: the replacement
 	// would be another one if it had seen them.
 	Exclusive bool
+	// Whole says that every change of rows by others since d matters, whichever rows they are.
+	Whole bool
 	// Keys are those of the rows that are inserted, in the form that the transaction records; may
 	// be nil. Replacements with a key in common conflict, and so do any with rows of unknown keys.
 	Keys *pb.KeyExistenceFilter
@@ -48,7 +50,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 		return Commit{}, err
 	}
 	rows := newRowChange(d, r.Delete)
-	rows.exclusive = r.Exclusive
+	rows.exclusive, rows.whole = r.Exclusive, r.Whole
 	files := &stage.Files{Puts: new(errgroup.Group)}
 	if r.Insert.Schema != nil {
 		var err error
@@ -157,6 +159,7 @@ type rowChange struct {
 	read      *Dataset
 	deleted   map[uint64]*deletion.Vector // by fragment id
 	exclusive bool
+	whole     bool
 }
 
 func newRowChange(d *Dataset, rows *rowset.Set) *rowChange {
@@ -173,6 +176,9 @@ type shrunk struct {
 func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error) {
 	if c.exclusive && addedRows(c.read, base) {
 		return nil, fmt.Errorf("%w: rows were added", errRedo)
+	}
+	if c.whole && !sameRows(c.read, base) {
+		return nil, fmt.Errorf("%w: rows were changed", errRedo)
 	}
 	puts := new(errgroup.Group)
 	now, err := c.shrink(ctx, base, puts)
@@ -198,6 +204,20 @@ func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) 
 // addedRows says whether base has fragments that read did not have.
 func addedRows(read, base *Dataset) bool {
 	return slices.ContainsFunc(base.Fragments(), func(f *fragment.Fragment) bool { return read.Fragment(f.Meta.ID) == nil })
+}
+
+// sameRows says whether base has the rows of read, in the same places.
+func sameRows(read, base *Dataset) bool {
+	return slices.EqualFunc(read.Fragments(), base.Fragments(), func(a, b *fragment.Fragment) bool {
+		return a.Meta.ID == b.Meta.ID && sameFiles(a.Meta, b.Meta) && sameDeletions(a.Meta.DeletionFile, b.Meta.DeletionFile)
+	})
+}
+
+func sameDeletions(a, b *pb.DeletionFile) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ID == b.ID && a.ReadVersion == b.ReadVersion
 }
 
 // shrink deletes the rows in base, where they must still be: in the same files, and not

@@ -123,6 +123,7 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result
 			r.Properties = map[string]string{}
 		}
 		r.Properties[modeProperty] = mode
+		r.Whole = true // rows that others write to the view meanwhile are no rows of its source
 		return r, nil
 	})
 	switch {

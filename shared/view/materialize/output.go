@@ -40,9 +40,10 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 		}
 		_, batches, err := o.version.ScanValues(ctx, snapshot.ScanOptions{Columns: o.reads(), Rows: of})
 		if err != nil {
-			yield(nil, err)
+			yield(nil, o.source.Failure(ctx, o.version, err))
 			return
 		}
+		batches = o.source.Reading(ctx, o.version, batches)
 		if o.plan.Groups != nil {
 			o.groups(ctx, batches, total, yield)
 			return

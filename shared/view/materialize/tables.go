@@ -176,10 +176,10 @@ func (c *change) scan(ctx context.Context, plan *selection.Plan, extra []string,
 	}
 	_, batches, err := c.version.ScanValues(ctx, snapshot.ScanOptions{Columns: columns, Rows: rows})
 	if err != nil {
-		return err
+		return c.source.Failure(ctx, c.version, err)
 	}
 	filter := &output{target: &target{plan: plan}}
-	for batch, err := range batches {
+	for batch, err := range c.source.Reading(ctx, c.version, batches) {
 		if err != nil {
 			return err
 		}
