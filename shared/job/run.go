@@ -90,6 +90,21 @@ func (r *Run) Results(ctx context.Context, stage string) ([]json.RawMessage, err
 	return r.resultsOf(ctx, name, parts)
 }
 
+// ResultsOf returns the results of [Run.Results], decoded.
+func ResultsOf[T any](ctx context.Context, r *Run, stage string) ([]T, error) {
+	encoded, err := r.Results(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]T, len(encoded))
+	for i, text := range encoded {
+		if err := json.Unmarshal(text, &results[i]); err != nil {
+			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
+		}
+	}
+	return results, nil
+}
+
 func (r *Run) resultsOf(ctx context.Context, stage string, parts int) ([]json.RawMessage, error) {
 	found, err := r.worker.Transactions.Parts(ctx, r.unit.Job, stage, parts)
 	if err != nil {

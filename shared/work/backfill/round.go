@@ -2,8 +2,6 @@ package backfill
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
@@ -24,7 +22,7 @@ type roundTask func(ctx context.Context, t *engine.Table, w engine.Backfill, thi
 
 // inRound returns a task of the present round.
 func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
-	found, err := resultsOf[round](ctx, r, wholeStage)
+	found, err := job.ResultsOf[round](ctx, r, wholeStage)
 	if err != nil {
 		return nil, err
 	}
@@ -50,21 +48,6 @@ func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.
 		return err
 	}
 	return b.stage(ctx, r, staged)
-}
-
-// resultsOf returns the results of a stage.
-func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error) {
-	encoded, err := r.Results(ctx, stage)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]T, len(encoded))
-	for i, text := range encoded {
-		if err := json.Unmarshal(text, &results[i]); err != nil {
-			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
-		}
-	}
-	return results, nil
 }
 
 // pieces are what a part has computed.
@@ -99,7 +82,7 @@ func (b filler) part(ctx context.Context, r *job.Run) (any, error) {
 
 // byFragment returns the pieces of all parts, those of each fragment in their order.
 func byFragment(ctx context.Context, r *job.Run) ([]pieces, error) {
-	parts, err := resultsOf[pieces](ctx, r, fillStage)
+	parts, err := job.ResultsOf[pieces](ctx, r, fillStage)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +117,7 @@ func (b filler) joins(ctx context.Context, r *job.Run) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	found, err := resultsOf[round](ctx, r, wholeStage)
+	found, err := job.ResultsOf[round](ctx, r, wholeStage)
 	if err != nil {
 		return 0, err
 	}
@@ -194,7 +177,7 @@ func (b filler) commit(ctx context.Context, r *job.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	joined, err := resultsOf[pieces](ctx, r, joinStage)
+	joined, err := job.ResultsOf[pieces](ctx, r, joinStage)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package indexing
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -166,26 +165,11 @@ var errGone = &protocol.Error{
 
 // divided returns the division of the round.
 func (w round) divided(ctx context.Context, r *job.Run) (*division, error) {
-	found, err := resultsOf[*division](ctx, r, w.division)
+	found, err := job.ResultsOf[*division](ctx, r, w.division)
 	if err != nil {
 		return nil, err
 	}
 	return found[0], nil
-}
-
-// resultsOf returns the results of a stage.
-func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error) {
-	encoded, err := r.Results(ctx, stage)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]T, len(encoded))
-	for i, text := range encoded {
-		if err := json.Unmarshal(text, &results[i]); err != nil {
-			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
-		}
-	}
-	return results, nil
 }
 
 // staged are the files of other parts. What shards of a fold share is in the segment that theirs are like.
@@ -233,7 +217,7 @@ func (w round) enough(ctx context.Context, r *job.Run) (bool, error) {
 	if w.fold {
 		return true, nil
 	}
-	enough, err := resultsOf[bool](ctx, r, trainStage)
+	enough, err := job.ResultsOf[bool](ctx, r, trainStage)
 	return err == nil && enough[0], err
 }
 
@@ -260,7 +244,7 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 
 // made returns the shards of the round. There are none when the version was gone before all were made.
 func (w round) made(ctx context.Context, r *job.Run) ([]build.Shard, error) {
-	results, err := resultsOf[*build.Shard](ctx, r, stageOf(shardsStage, w.number))
+	results, err := job.ResultsOf[*build.Shard](ctx, r, stageOf(shardsStage, w.number))
 	if err != nil || slices.Contains(results, nil) {
 		return nil, err
 	}
@@ -386,7 +370,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 // segments returns the segments that the joins of the round have made. If they are parts of one, it completes that. Some
 // are missing if the version was gone before all were made.
 func (w round) segments(ctx context.Context, r *job.Run, v *division) (segments []dataset.StagedSegment, missing bool, err error) {
-	all, err := resultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
+	all, err := job.ResultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
 	if err != nil {
 		return nil, false, err
 	}
