@@ -56,7 +56,8 @@ class Deferred:
                     assert_same(self.native.to_table(columns=["id"], filter=query["filter"]), want, f"{told}, by native Lance")
             elif column in TEXTS:
                 texts = self.native.to_table(columns=["id", column]).to_pylist()
-                want = [r["id"] for r in texts if {"word7", "word31"} & set(r[column].split())]
+                documents = [(r["id"], text) for r in texts for text in (r[column] if column == "elements" else [r[column]])]
+                want = [id for id, text in documents if {"word7", "word31"} & set((text or "").split())]
                 assert sorted(got) == sorted(want)[: len(got)] if len(want) > NEAR else sorted(got) == sorted(want), told
             else:
                 nearest = {"column": column, "q": np.full(16, 0.1, np.float32), "k": 10, "use_index": False}
