@@ -169,6 +169,68 @@ func TestSecretsThatChangeMeanwhileAreReadAgain(t *testing.T) {
 	}
 }
 
+// A change of a secret that fails at any request leaves it as it was or as it shall be, and a repetition
+// leads there.
+func TestChangesOfSecretsSurviveACrashAnywhere(t *testing.T) {
+	id := split("n/s")
+	for _, change := range []struct {
+		name, before, want string // keys of the value; "" is no secret
+		do                 func(context.Context, *Catalog) error
+		done               string // the code that a repetition may answer when the first took place
+	}{
+		{"create", "", "new", func(ctx context.Context, c *Catalog) error {
+			return c.CreateSecret(ctx, id, sealing.Sealed{Key: "new"})
+		}, "TableAlreadyExists"},
+		{"alter", "old", "new", func(ctx context.Context, c *Catalog) error {
+			return c.AlterSecret(ctx, id, sealing.Sealed{Key: "new"})
+		}, ""},
+		{"drop", "old", "", func(ctx context.Context, c *Catalog) error { return c.DropSecret(ctx, id) }, "TableNotFound"},
+	} {
+		value := func(store objectstore.Store) string {
+			record, err := open(t, store).Secret(t.Context(), id)
+			if err != nil && code(err) != "TableNotFound" {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return ""
+			}
+			return record.Sealed.Key
+		}
+		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: objectstore.ErrUnknownOutcome}} {
+			n, reached := 0, true
+			for reached {
+				n, reached = n+1, false
+				inner := memstore.New()
+				mustCreate(t, open(t, inner), "n")
+				if change.before != "" {
+					if err := open(t, inner).CreateSecret(t.Context(), id, sealing.Sealed{Key: change.before}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				first := change.do(t.Context(), open(t, faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+					if call.N != n {
+						return faultstore.Fault{}
+					}
+					reached = true
+					return fault
+				})))
+				if got := value(inner); got != change.want && (got != change.before || first == nil) {
+					t.Errorf("%s, request %d of %+v: the value is %q after %v", change.name, n, fault, got, first)
+				}
+				if second := code(change.do(t.Context(), open(t, inner))); second != "" && second != change.done {
+					t.Errorf("%s, request %d of %+v: the repetition answers %s", change.name, n, fault, second)
+				}
+				if got := value(inner); got != change.want {
+					t.Errorf("%s, request %d of %+v: in the end the value is %q", change.name, n, fault, got)
+				}
+			}
+			if n < 3 {
+				t.Errorf("%s: only %d requests had a fault", change.name, n-1)
+			}
+		}
+	}
+}
+
 func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 	store := memstore.New()
 	c := open(t, store)
