@@ -81,7 +81,7 @@ func (c *cost) price() {
 
 // memory is that of the function which serves the operation, in gigabytes.
 func (c *cost) memory() float64 {
-	for _, word := range []string{"scan", "filter", "search", "order", "plan", "count", "append", "merge", "rows"} {
+	for _, word := range []string{"scan", "filter", "search", "order", "plan", "count", "append", "merge", "lookup", "take", "update", "rows"} {
 		if strings.Contains(c.name, word) {
 			return 4 * memoryGigabytes
 		}
