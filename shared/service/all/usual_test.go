@@ -164,7 +164,10 @@ func usualOperations() []operation {
 		query = table + "query"
 		merge = table + "merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true"
 	)
-	var operations []operation
+	operations := []operation{
+		{call: call{"vector search, nprobes 20 refine 10", query, vector, false}, inexact: true},
+		{call: call{"vector search, nprobes 20 refine 10, small cache", query, vector, false}, small: true, inexact: true},
+	}
 	for _, r := range []call{
 		{"namespace create inside", "/v1/namespace/org$team$n%d/create", nil, true},
 		{"table declare inside", "/v1/table/org$team$d%d/declare", nil, true},
@@ -206,7 +209,5 @@ func usualOperations() []operation {
 	} {
 		operations = append(operations, operation{call: r, native: true})
 	}
-	return append(operations,
-		operation{call: call{"vector search, nprobes 20 refine 10", query, vector, false}, inexact: true},
-		operation{call: call{"vector search, nprobes 20 refine 10, small cache", query, vector, false}, small: true, inexact: true})
+	return operations
 }
