@@ -62,7 +62,7 @@ type plan struct {
 	version int32  // of the format
 	details []byte // the parameters, as the kind's message encodes them
 	write   func(ctx context.Context, out index.Output) error
-	parts   Parts // nil: the index is built as a whole
+	parts   Parts
 }
 
 const sortableTypes = "numbers, booleans, texts, binaries, decimals, dates and times"
@@ -123,10 +123,7 @@ var builders = map[indexmeta.Kind]builder{
 		},
 	},
 	indexmeta.FM: {
-		fits: func(column arrow.Field) bool { return fm.Fits(column.Type) }, fitting: "texts and binaries",
-		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return plan{version: fm.Version, write: ofValues(d, n.Column, snapshot.RowAddr, column.Type, fm.Build)}, nil
-		},
+		fits: func(column arrow.Field) bool { return fm.Fits(column.Type) }, fitting: "texts and binaries", plan: planPieces,
 	},
 	indexmeta.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
 	indexmeta.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32, float64 or uint8, and lists of fixed-size lists of floats", plan: planVectors},
@@ -140,21 +137,6 @@ func planSorting(d *dataset.Dataset, n Index, rows string, t arrow.DataType, s s
 }
 
 func isSortable(column arrow.Field) bool { return index.Sortable(column.Type) }
-
-// ofValues returns a function that builds an index of the values of a column. rows is the row column
-// whose values the index stores.
-func ofValues(
-	d *dataset.Dataset, column, rows string, t arrow.DataType,
-	build func(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error,
-) func(context.Context, index.Output) error {
-	return func(ctx context.Context, out index.Output) error {
-		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{column, rows}})
-		if err != nil {
-			return err
-		}
-		return build(ctx, t, batches, out)
-	}
-}
 
 // Resolve returns how the index is built on a version. The error says what the version does not have,
 // or what does not fit.

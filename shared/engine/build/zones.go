@@ -71,20 +71,29 @@ func (z zones) Join(ctx context.Context, shards []Shard, staged Staged, out inde
 // renamed gives the only file of a segment another name, and counts what is in it.
 type renamed struct {
 	index.Output
-	name        string
-	rows, bytes int64
+	name string
+	written
 }
 
 // Create implements index.Output.
 func (r *renamed) Create(ctx context.Context, _ string, schema *arrow.Schema) (index.FileWriter, error) {
-	file, err := r.Output.Create(ctx, r.name, schema)
-	return counting{file, r}, err
+	return r.create(ctx, r.Output, r.name, schema)
+}
+
+// written counts files and what is in them. It is not safe for concurrent use.
+type written struct{ files, rows, bytes int64 }
+
+// create begins a file that is counted.
+func (w *written) create(ctx context.Context, out index.Output, name string, schema *arrow.Schema) (index.FileWriter, error) {
+	file, err := out.Create(ctx, name, schema)
+	w.files++
+	return counting{file, w}, err
 }
 
 // counting counts the rows of a file.
 type counting struct {
 	index.FileWriter
-	of *renamed
+	of *written
 }
 
 // Write implements index.FileWriter.

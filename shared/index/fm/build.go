@@ -160,12 +160,15 @@ func (b *builder) makeRoom(ctx context.Context, n int) error {
 
 // end begins to index the partition that gets rows, and opens the next one.
 func (b *builder) end(ctx context.Context) error {
+	if b.partitions == maxPartitions {
+		return errPartitions
+	}
 	for b.running >= runtime.GOMAXPROCS(0) {
 		if err := b.wait(); err != nil {
 			return err
 		}
 	}
-	x, name := b.open, fileStart+strconv.Itoa(b.partitions)+fileEnd
+	x, name := b.open, FileName(b.partitions)
 	b.open = &texts{}
 	b.partitions++
 	b.running++

@@ -3,6 +3,7 @@ package fm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/lance/datafile"
 	ourmemory "tiltyard/shared/memory"
 )
 
@@ -96,6 +98,57 @@ func TestSearchesFindTheRowsOfPatterns(t *testing.T) {
 			}
 			checkSearch(t, r, texts, patterns)
 		}
+	}
+}
+
+// Joined partitions answer as those of a build of all rows. Those without rows are left out.
+func TestJoinsPutPartitionsTogether(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	texts := randomTexts(random, 3*partitionRows, "abc d")
+	for i := range 2 * partitionRows {
+		texts[partitionRows/2+i] = nil
+	}
+	for _, c := range []struct {
+		name  string
+		texts []*string
+		want  int
+	}{{"all", texts, 4}, {"none", texts[partitionRows/2 : 2*partitionRows], 1}} {
+		all := slices.Collect(func(yield func(arrow.RecordBatch) bool) {
+			for batch := range rowsOf(c.texts, partitionRows/4) {
+				yield(batch)
+			}
+		})
+		join := func(yield func(*datafile.File, error) bool) {
+			for some := range slices.Chunk(all, 1) {
+				out := indextest.NewOutput(t)
+				rows := func(yield func(arrow.RecordBatch, error) bool) { yield(some[0], nil) }
+				if err := Build(t.Context(), arrow.BinaryTypes.String, rows, out); err != nil {
+					t.Fatal(err)
+				}
+				if !yield(out.Open(t.Context(), FileName(0))) {
+					return
+				}
+			}
+		}
+		out := indextest.NewOutput(t)
+		if err := Join(t.Context(), join, out); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(t.Context(), out.Folder, arrow.BinaryTypes.String)
+		if err != nil || len(r.partitions) != c.want {
+			t.Fatalf("%s: got %d partitions, %v; want %d", c.name, len(r.partitions), err, c.want)
+		}
+		for range 20 {
+			pattern := make([]byte, 1+random.IntN(5))
+			for i := range pattern {
+				pattern[i] = "abc d"[random.IntN(5)]
+			}
+			checkSearch(t, r, c.texts, []string{string(pattern)})
+		}
+	}
+	lost := errors.New("lost")
+	if err := Join(t.Context(), func(yield func(*datafile.File, error) bool) { yield(nil, lost) }, indextest.NewOutput(t)); !errors.Is(err, lost) {
+		t.Errorf("a file that cannot be read: %v", err)
 	}
 }
 

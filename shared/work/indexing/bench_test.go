@@ -61,6 +61,7 @@ func BenchmarkParts(b *testing.B) {
 	}
 	btree := build.Index{Name: "BTREE", Column: "x", Kind: indexmeta.BTree}
 	words50 := build.Index{Name: "FTS", Column: "x", Kind: indexmeta.Text, Text: fulltext.DefaultParams()}
+	pieces := build.Index{Name: "FM", Column: "x", Kind: indexmeta.FM}
 	pq := build.Index{Name: "IVF_PQ", Column: "x", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2"}}
 	pq4096 := build.Index{Name: "IVF4096_PQ", Column: "x", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 4096}}
 	numbers := arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64}
@@ -73,6 +74,7 @@ func BenchmarkParts(b *testing.B) {
 		{btree, numbers, 1e7, indexing.PartSizes, number},
 		{words50, texts, 1e6, indexing.Sizes{Time: 3 * time.Second, Memory: 256 << 20}, text},
 		{words50, texts, 1e6, indexing.PartSizes, text},
+		{pieces, texts, 3e5, indexing.Sizes{Time: 10 * time.Second, Memory: 256 << 20}, text},
 		{pq, vectors(768), 2e5, indexing.Sizes{Time: 5 * time.Second, Memory: 256 << 20}, vector},
 		{pq, vectors(768), 1e6, indexing.PartSizes, vector},
 		{pq, vectors(128), 1e6, indexing.Sizes{Time: 5 * time.Second, Memory: 256 << 20}, vector},

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/index/bitmap"
 	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/btree"
+	"tiltyard/shared/index/fm"
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
@@ -51,6 +52,8 @@ func (h *house) check(t *testing.T, n build.Index) string {
 			return checkValues(ctx, d, n, zonemap.Open)
 		case indexmeta.BloomFilter:
 			return checkValues(ctx, d, n, bloomfilter.Open)
+		case indexmeta.FM:
+			return checkPieces(ctx, d, n)
 		case indexmeta.Vector:
 			if got, want := h.nearest(t, false), h.nearest(t, true); !slices.Equal(got, want) || len(h.warnings) > 0 {
 				return fmt.Sprintf("nearest are %v, want %v; %v", got, want, h.warnings)
@@ -78,55 +81,81 @@ func each(ctx context.Context, d *dataset.Dataset, column, row string, f func(va
 }
 
 func checkValues[R index.Reader](ctx context.Context, d *dataset.Dataset, n build.Index, open func(context.Context, index.Files, arrow.DataType) (R, error)) string {
-	segments, err := d.Segments(n.Name)
-	if err != nil {
-		return err.Error()
-	}
 	order, err := index.OrderOf(arrow.PrimitiveTypes.Int32)
 	if err != nil {
 		return err.Error()
 	}
-	for i, q := range questions() {
-		found, exact := map[uint64]int{}, true
-		for _, s := range segments {
-			r, err := open(ctx, s, arrow.PrimitiveTypes.Int32)
-			if err != nil {
-				return err.Error()
-			}
-			answer, err := r.Search(ctx, q)
-			if err != nil {
-				return err.Error()
-			}
-			rows, err := d.RowsOf(ctx, s, answer.Rows, false)
-			if err != nil {
-				return err.Error()
-			}
-			exact = exact && answer.Exact
-			for row := range rows.All() {
-				found[row]++
-			}
-		}
-		covers := func(row uint64) bool {
-			for _, s := range segments {
-				if s.Covers(row >> 32) {
-					return true
-				}
-			}
-			return false
-		}
-		wrong := ""
-		if failed := each(ctx, d, n.Column, snapshot.RowAddr, func(values arrow.Array, rows []uint64) {
-			for at, row := range rows {
-				matches, times := indextest.Matches(values, at, q, order), found[row]
-				if matches && covers(row) && times != 1 || !matches && times > 0 && exact {
-					wrong = fmt.Sprintf("question %d: row %x is found %d times, and its value matches: %t", i, row, times, matches)
-				}
-			}
-		}); failed != "" || wrong != "" {
-			return failed + wrong
+	for _, q := range questions() {
+		wrong := checkQuestion(ctx, d, n, open, q, func(values arrow.Array, at int) bool { return indextest.Matches(values, at, q, order) })
+		if wrong != "" {
+			return wrong
 		}
 	}
 	return ""
+}
+
+// checkPieces asks an index FM for patterns.
+func checkPieces(ctx context.Context, d *dataset.Dataset, n build.Index) string {
+	for _, pattern := range []string{"ember", "r c", "e", "not there"} {
+		b := array.NewStringBuilder(arrowmemory.DefaultAllocator)
+		b.Append(pattern)
+		bound := index.Bound{Value: b.NewArray()}
+		q := index.Question{All: []index.Question{{Ranges: []index.Range{{From: bound, To: bound}}}}}
+		wrong := checkQuestion(ctx, d, n, fm.Open, q, func(values arrow.Array, at int) bool {
+			return values.IsValid(at) && strings.Contains(values.(*array.String).Value(at), pattern)
+		})
+		if wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// checkQuestion asks the segments of an index a question, and looks whether its rows are those whose values match.
+func checkQuestion[R index.Reader](
+	ctx context.Context, d *dataset.Dataset, n build.Index, open func(context.Context, index.Files, arrow.DataType) (R, error),
+	q index.Question, matches func(values arrow.Array, at int) bool,
+) string {
+	segments, err := d.Segments(n.Name)
+	if err != nil {
+		return err.Error()
+	}
+	column, err := d.Column(n.Column)
+	if err != nil {
+		return err.Error()
+	}
+	found, exact := map[uint64]int{}, true
+	for _, s := range segments {
+		r, err := open(ctx, s, column.Type)
+		if err != nil {
+			return err.Error()
+		}
+		answer, err := r.Search(ctx, q)
+		if err != nil {
+			return err.Error()
+		}
+		rows, err := d.RowsOf(ctx, s, answer.Rows, false)
+		if err != nil {
+			return err.Error()
+		}
+		exact = exact && answer.Exact
+		for row := range rows.All() {
+			found[row]++
+		}
+	}
+	covers := func(row uint64) bool {
+		return slices.ContainsFunc(segments, func(s *snapshot.Segment) bool { return s.Covers(row >> 32) })
+	}
+	wrong := ""
+	failed := each(ctx, d, n.Column, snapshot.RowAddr, func(values arrow.Array, rows []uint64) {
+		for at, row := range rows {
+			fits, times := matches(values, at), found[row]
+			if fits && covers(row) && times != 1 || !fits && times > 0 && exact {
+				wrong = fmt.Sprintf("question %s: row %x is found %d times, and its value matches: %t", q, row, times, fits)
+			}
+		}
+	})
+	return failed + wrong
 }
 
 // checkWords compares which rows have a word.

@@ -28,9 +28,6 @@ const readNanos = 13
 // shards returns into how many shards the rows of a version are divided: at most as many as a stage may
 // have parts. It is 1 for an index that one worker builds as a whole.
 func (s Sizes) shards(d *dataset.Dataset, parts build.Parts) int {
-	if parts == nil {
-		return 1
-	}
 	for _, f := range d.Manifest().Fragments {
 		if f.PhysicalRows == 0 { // early writers of Lance did not count rows
 			return 1

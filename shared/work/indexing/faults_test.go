@@ -159,7 +159,7 @@ func (h *house) garbage(t *testing.T) string {
 }
 
 // kinds are indices whose parts differ in what they do.
-var kinds = []build.Index{orders[0], others[0], others[2], vectors("IVF_FLAT")}
+var kinds = []build.Index{orders[0], others[0], others[2], others[3], vectors("IVF_FLAT")}
 
 // trials are builds of these kinds, and folds of some.
 func trials() map[string]trial {
@@ -167,7 +167,7 @@ func trials() map[string]trial {
 	for _, n := range kinds {
 		all[n.Name] = trial{index: n}
 	}
-	for _, n := range []build.Index{others[2], vectors("IVF_FLAT")} {
+	for _, n := range []build.Index{others[2], others[3], vectors("IVF_FLAT")} {
 		all["fold "+n.Name] = trial{index: n, fold: true}
 	}
 	return all

@@ -374,11 +374,12 @@ var others = []build.Index{
 	{Name: "zones", Column: "n", Kind: indexmeta.ZoneMap},
 	{Name: "filters", Column: "n", Kind: indexmeta.BloomFilter},
 	{Name: "words", Column: "s", Kind: indexmeta.Text, Text: fulltext.DefaultParams()},
+	{Name: "pieces", Column: "s", Kind: indexmeta.FM},
 }
 
 func TestSegmentsOfPartsAnswerAsTheTableDoes(t *testing.T) {
 	for _, n := range slices.Concat(orders, others) {
-		if n.Column != "n" && n.Kind != indexmeta.Text && n.Name != "IVF_FLAT" {
+		if n.Column != "n" && n.Kind != indexmeta.Text && n.Kind != indexmeta.FM && n.Name != "IVF_FLAT" {
 			continue
 		}
 		t.Run(n.Name, func(t *testing.T) {
