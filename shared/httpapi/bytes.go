@@ -17,7 +17,9 @@ func Bytes[Req any, PReq interface {
 	*Req
 	protocol.Request
 }](operation string, serve func(context.Context, *Req) (*protocol.Bytes, error)) Route {
-	return Route{operation: operation, serve: func(c *call) error {
+	route := typed[Req, protocol.Bytes](operation)
+	route.answers = contentTypeBytes
+	route.serve = func(c *call) error {
 		req := PReq(new(Req))
 		if err := c.decodeJSON(req); err != nil {
 			return err
@@ -27,7 +29,8 @@ func Bytes[Req any, PReq interface {
 			return err
 		}
 		return c.writeBytes(value)
-	}}
+	}
+	return route
 }
 
 const contentTypeBytes = "application/octet-stream"

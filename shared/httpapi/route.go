@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/idempotency"
@@ -17,6 +18,9 @@ type Route struct {
 	concealed bool  // see Concealed
 	most      int64 // bytes of a JSON body; 0 is what all operations allow
 	serve     func(c *call) error
+
+	request, response reflect.Type // what the function takes and returns, without pointers
+	answers           string       // content type of the answer; empty: JSON
 }
 
 // bodyKind is the kind of a request's body.
@@ -34,7 +38,8 @@ func JSON[Req, Resp any, PReq interface {
 	*Req
 	protocol.Request
 }](operation string, serve func(context.Context, *Req) (*Resp, error)) Route {
-	return Route{operation: operation, serve: func(c *call) error {
+	route := typed[Req, Resp](operation)
+	route.serve = func(c *call) error {
 		req := PReq(new(Req))
 		if err := c.decodeJSON(req); err != nil {
 			return err
@@ -51,7 +56,13 @@ func JSON[Req, Resp any, PReq interface {
 		}
 		c.send(r)
 		return nil
-	}}
+	}
+	return route
+}
+
+// typed returns the route of an operation without the function that serves it.
+func typed[Req, Resp any](operation string) Route {
+	return Route{operation: operation, request: reflect.TypeFor[Req](), response: reflect.TypeFor[Resp]()}
 }
 
 // Within returns the route with another limit of the JSON body, where that is more than all operations
@@ -79,7 +90,9 @@ func Upload[Req, Resp any, PReq interface {
 	protocol.Request
 	RequestUpload() *protocol.Upload
 }](operation string, serve func(context.Context, *Req) (*Resp, error)) Route {
-	return Route{operation: operation, body: arrowBody, serve: func(c *call) error {
+	route := typed[Req, Resp](operation)
+	route.body = arrowBody
+	route.serve = func(c *call) error {
 		req := PReq(new(Req))
 		values, err := c.decodePath()
 		if err != nil {
@@ -110,7 +123,8 @@ func Upload[Req, Resp any, PReq interface {
 		}
 		c.send(r)
 		return nil
-	}}
+	}
+	return route
 }
 
 // serveUpload serves an upload that can be recognized as a repetition by its key only.
@@ -158,7 +172,9 @@ func rowsRoute[Req any, PReq interface {
 	*Req
 	protocol.Request
 }](operation string, form arrowForm, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
-	return Route{operation: operation, serve: func(c *call) error {
+	route := typed[Req, protocol.Rows](operation)
+	route.answers = form.contentType
+	route.serve = func(c *call) error {
 		req := PReq(new(Req))
 		if err := c.decodeJSON(req); err != nil {
 			return err
@@ -168,5 +184,6 @@ func rowsRoute[Req any, PReq interface {
 			return err
 		}
 		return c.writeRows(rows, form.asked(c.r.Header.Values("Accept")))
-	}}
+	}
+	return route
 }

@@ -19,6 +19,7 @@ var mayImport = map[string]string{
 	"local/lambda":              "gateway protocol runtimeapi",
 	"local/functionbench":       "runtimeapi",
 	"local/figures":             "",
+	"local/openapi":             "arrowipc httpapi objectstore protocol service tables",
 	"local/guest":               "guest/go",
 	"local/server":              "boot catalog command engine function/executor/lambdaexec function/wasm/host importing inspect job lance/dataset prometheus protocol record sealing service tables",
 	"local/prometheus":          "httpapi memory",
@@ -135,7 +136,7 @@ var mayImport = map[string]string{
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/auth",
 	"golang.org/x/term":       "local/command",
-	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor local/server local/gateway local/runtimeapi local/lambda",
+	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor local/server local/gateway local/openapi local/runtimeapi local/lambda",
 	"github.com/aws":          "shared/boot shared/sealing/kmskeys shared/function/executor/lambdaexec shared/httpapi/apigateway shared/job/sqsqueue shared/objectstore/s3store shared/record/dynamorecord shared/vending local/gateway local/lambda local/functionbench",
 	"github.com/awslabs":      "shared/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/command local/server",

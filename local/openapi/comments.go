@@ -1,0 +1,144 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// comments holds what the source says of types: the comment of each type, of each field under
+// Type.Field, and the values of the constants of each type of texts.
+type comments struct {
+	text      map[string]string
+	constants map[string][]string
+}
+
+// readComments reads the Go files of folders, without tests.
+func readComments(folders ...string) (*comments, error) {
+	c := &comments{text: map[string]string{}, constants: map[string][]string{}}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if !isSource(entry) {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, entry.Name()), nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				return nil, err
+			}
+			for _, declaration := range file.Decls {
+				if general, ok := declaration.(*ast.GenDecl); ok {
+					c.add(general)
+				}
+			}
+		}
+	}
+	return c, nil
+}
+
+func isSource(entry fs.DirEntry) bool {
+	return strings.HasSuffix(entry.Name(), ".go") && !strings.HasSuffix(entry.Name(), "_test.go")
+}
+
+func (c *comments) add(declaration *ast.GenDecl) {
+	for _, spec := range declaration.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			doc := spec.Doc
+			if doc == nil {
+				doc = declaration.Doc
+			}
+			c.text[spec.Name.Name] = doc.Text()
+			if fields, ok := spec.Type.(*ast.StructType); ok {
+				c.addFields(spec.Name.Name, fields)
+			}
+		case *ast.ValueSpec:
+			c.addConstant(spec)
+		}
+	}
+}
+
+func (c *comments) addFields(name string, fields *ast.StructType) {
+	for _, field := range fields.Fields.List {
+		text := field.Doc.Text()
+		if text == "" {
+			text = field.Comment.Text()
+		}
+		for _, ident := range field.Names {
+			c.text[name+"."+ident.Name] = text
+		}
+	}
+}
+
+// addConstant keeps an exported constant of a type of texts, such as JobDone JobState = "DONE".
+func (c *comments) addConstant(spec *ast.ValueSpec) {
+	typ, ok := spec.Type.(*ast.Ident)
+	if !ok || len(spec.Values) != 1 || !spec.Names[0].IsExported() {
+		return
+	}
+	if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+		if value, err := strconv.Unquote(literal.Value); err == nil {
+			c.constants[typ.Name] = append(c.constants[typ.Name], value)
+		}
+	}
+}
+
+var (
+	reference = regexp.MustCompile(`[:;,]? (see|checked by) \[[^\]]+\]`)
+	link      = regexp.MustCompile(`\[(\*?[A-Z][A-Za-z.]*)\]`)
+	word      = regexp.MustCompile(`[A-Za-z]+`)
+	breaks    = regexp.MustCompile(`\n\n+`)
+)
+
+// describe returns a comment in the words of the wire: the fields of the Go struct have their names in
+// JSON, and what is nil is absent. It returns "" where there is no comment.
+func (c *comments) describe(key string, names map[string]string) string {
+	text := reference.ReplaceAllString(strings.ReplaceAll(c.text[key], "\n[", " ["), "")
+	text = strings.ReplaceAll(text, "[Empty]", "empty")
+	text = link.ReplaceAllString(text, "$1")
+	text = word.ReplaceAllStringFunc(text, func(word string) string {
+		switch {
+		case names[word] != "":
+			return "`" + names[word] + "`"
+		case word == "nil":
+			return "absent"
+		case word == "Nil":
+			return "Absent"
+		}
+		return word
+	})
+	return sentence(paragraphs(text))
+}
+
+// paragraphs returns a text with each paragraph on one line.
+func paragraphs(text string) string {
+	all := breaks.Split(strings.TrimSpace(text), -1)
+	for i, paragraph := range all {
+		all[i] = strings.Join(strings.Fields(paragraph), " ")
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// sentence gives a text a capital letter and a full stop.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToUpper(first)) + text[size:]
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"reflect"
+
+	"tiltyard/shared/protocol"
+)
+
+// formOf returns the schema of a type that encodes itself, nil for other types.
+func formOf(t reflect.Type) func(*schemas) object {
+	switch t {
+	case reflect.TypeFor[protocol.Concealed]():
+		return func(*schemas) object { return object{{"type", "string"}, {"writeOnly", true}} }
+	case reflect.TypeFor[protocol.QueryVector]():
+		return queryVector
+	case reflect.TypeFor[protocol.Projection]():
+		return projection
+	case reflect.TypeFor[protocol.FullTextQuery]():
+		return fullTextQuery
+	case reflect.TypeFor[protocol.TypeName]():
+		return typeName
+	case reflect.TypeFor[protocol.OptionalInt]():
+		return func(*schemas) object {
+			return object{{"anyOf", []object{{{"type", []string{"integer", "null"}}}, {{"const", "auto"}}}}, {"default", 0}}
+		}
+	case reflect.TypeFor[protocol.OptionalMaximum]():
+		return func(*schemas) object { return object{{"type", []string{"integer", "null"}}} }
+	case reflect.TypeFor[protocol.CountTableRowsResponse]():
+		return func(s *schemas) object {
+			return s.alone(t, object{{"type", "integer"}, {"format", "int64"}})
+		}
+	case reflect.TypeFor[protocol.ListTableTagsResponse]():
+		return listedTags
+	case reflect.TypeFor[protocol.UpdateTableSchemaMetadataRequest]():
+		return func(s *schemas) object { return s.alone(t, mapOf(object{{"type", "string"}})) }
+	case reflect.TypeFor[protocol.TransactionAction]():
+		return func(s *schemas) object { return s.component(t, s.structure) }
+	}
+	return nil
+}
+
+func arrayOf(items object) object { return object{{"type", "array"}, {"items", items}} }
+
+func mapOf(values object) object { return object{{"type", "object"}, {"additionalProperties", values}} }
+
+// record is an object with these members only.
+func record(needed []string, properties object) object {
+	schema := object{{"type", "object"}, {"properties", properties}, {"additionalProperties", false}}
+	if needed != nil {
+		schema = schema.with("required", needed)
+	}
+	return schema
+}
+
+// alone makes a component of a schema that comes from no field.
+func (s *schemas) alone(t reflect.Type, schema object) object {
+	return s.component(t, func(t reflect.Type) object {
+		return schema.with("description", s.comments.describe(t.Name(), nil))
+	})
+}
+
+// named makes a component of several forms.
+func (s *schemas) named(t reflect.Type, forms ...object) object {
+	return s.alone(t, object{{"anyOf", forms}})
+}
+
+func queryVector(s *schemas) object {
+	vector := arrayOf(object{{"type", "number"}})
+	return s.named(
+		reflect.TypeFor[protocol.QueryVector](),
+		record(nil, object{{"single_vector", vector}, {"multi_vector", arrayOf(vector)}}), vector, arrayOf(vector), object{{"type", "null"}},
+	)
+}
+
+func projection(s *schemas) object {
+	names, aliases := arrayOf(object{{"type", "string"}}), mapOf(object{{"type", "string"}})
+	return s.named(
+		reflect.TypeFor[protocol.Projection](),
+		record(nil, object{{"column_names", names}, {"column_aliases", aliases}}), names, aliases,
+	)
+}
+
+func fullTextQuery(s *schemas) object {
+	columns := arrayOf(object{{"type", "string"}})
+	text := object{{"query", object{{"type", "string"}}}, {"columns", columns}}
+	node := object{{"query", s.of(reflect.TypeFor[protocol.TextQuery]())}, {"columns", columns}}
+	needed := []string{"query"}
+	return s.named(
+		reflect.TypeFor[protocol.FullTextQuery](),
+		record([]string{"string_query"}, object{{"string_query", record(needed, text)}}),
+		record([]string{"structured_query"}, object{{"structured_query", record(needed, node)}}),
+		record(needed, text), record(needed, node),
+	)
+}
+
+func typeName(s *schemas) object {
+	return s.named(reflect.TypeFor[protocol.TypeName](), s.of(reflect.TypeFor[protocol.JSONType]()), object{{"type", "string"}}, object{{"type", "null"}})
+}
+
+// listedTags is the form for clients of the Lance Namespace protocol.
+func listedTags(s *schemas) object {
+	tags := mapOf(s.of(reflect.TypeFor[protocol.TagContents]()))
+	return s.alone(reflect.TypeFor[protocol.ListTableTagsResponse](), object{
+		{"type", "object"},
+		{"properties", object{{"tags", tags}, {"page_token", object{{"type", "string"}}}}},
+		{"required", []string{"tags"}},
+	})
+}

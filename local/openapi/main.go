@@ -1,0 +1,55 @@
+// Openapi writes the document of the API, and the text about it for language models, into the folder of
+// the console, which serves them:
+//
+//	go generate ./local/openapi
+//
+// Nobody writes the document by hand. Its paths are the rows of [protocol.Operations]; its schemas are
+// the Go types that the routes of the services take and return (schema.go), with the forms of the types
+// that encode themselves (forms.go); its descriptions are the comments of those types (comments.go). What
+// the types do not know is in words.go: a summary of each operation, the fields that a request needs, and
+// examples. Tests compare all of that with what the service accepts.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+//go:generate go run .
+
+// folder is where the console finds the files, from the folder of this package.
+const folder = "../../shared/console/static"
+
+func main() {
+	files, err := generate()
+	if err == nil {
+		err = os.MkdirAll(folder, 0o755)
+	}
+	for name, content := range files {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), content, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "openapi:", err)
+		os.Exit(1)
+	}
+}
+
+// generate returns the files by their names.
+func generate() (map[string][]byte, error) {
+	comments, err := readComments("../../shared/protocol", "../../shared/httpapi")
+	if err != nil {
+		return nil, err
+	}
+	shapes, err := readShapes()
+	if err != nil {
+		return nil, err
+	}
+	document, err := encode(newDocument(shapes, comments).build())
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{"openapi.json": document, "llms.txt": []byte(llms())}, nil
+}
