@@ -83,9 +83,19 @@ func (s *Service) newHTTPAPI() traffic {
 	for _, probe := range []string{"healthz", "readyz", "version"} {
 		add("Route"+title(probe), "GET /"+probe, "namespace", true)
 	}
+	for id, page := range pages {
+		add("RoutePage"+id, "GET "+page, "default", true)
+	}
 	s.newStage(api)
 	output(s.Stack, "Url", "where clients connect to", s.newHTTPDomain(api))
 	return httpTraffic(api)
+}
+
+// pages are the paths of the pages for people by the names of their routes. They hold nothing secret,
+// and a browser has no token yet when it asks for them.
+var pages = map[string]string{
+	"Console": "/console", "ConsoleFiles": "/console/{path+}", "Docs": "/docs", "DocsFiles": "/docs/{path+}",
+	"OpenAPI": "/openapi.json", "LLMs": "/llms.txt",
 }
 
 // newStreamURL gives a URL of its own to the function that serves all operations. The

@@ -159,7 +159,7 @@ func TestOnlyTheGatewayAuthorizerAsksForTokens(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"authorizer": "gateway"})
 	for id, p := range service.all("AWS::ApiGatewayV2::Route") {
 		want := "JWT"
-		if key := p["RouteKey"]; key == "GET /healthz" || key == "GET /readyz" || key == "GET /version" {
+		if opens(p["RouteKey"].(string)) {
 			want = "NONE"
 		}
 		if p["AuthorizationType"] != want {
@@ -463,4 +463,12 @@ func TestTheStackPrintsItsURL(t *testing.T) {
 			t.Errorf("%s: no URL among %v", name, slices.Sorted(maps.Keys(service.outputs)))
 		}
 	}
+}
+
+// opens reports whether a browser or a probe, which has no token, asks for the route.
+func opens(key string) bool {
+	path, _ := strings.CutPrefix(key, "GET ")
+	return slices.Contains([]string{
+		"/healthz", "/readyz", "/version", "/console", "/console/{path+}", "/docs", "/docs/{path+}", "/openapi.json", "/llms.txt",
+	}, path)
 }

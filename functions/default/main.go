@@ -1,14 +1,15 @@
-// Command default is the Lambda function for requests without a route: unknown paths, wrong
-// methods, and operations that no function serves. It responds with an error and uses no
-// store.
+// Command default is the Lambda function for requests without a route: the pages for people, unknown
+// paths, wrong methods, and operations that no function serves. It responds with the page or with an
+// error, and uses no store.
 package main
 
 import (
 	"tiltyard/shared/boot"
+	"tiltyard/shared/console"
 	"tiltyard/shared/httpapi/apigateway"
 )
 
 func main() {
 	env := boot.FromEnv()
-	apigateway.Serve(env.Handler(), env.Stream)
+	apigateway.Serve(console.Handler(env.Handler(), env.BasePath), env.Stream)
 }

@@ -14,6 +14,7 @@ import (
 	"tiltyard/local/prometheus"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/console"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/job/memqueue"
@@ -129,7 +130,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	})
 	numbers := prometheus.New(boot.Release(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
-	handler := env.Handler(services.Routes...)
+	handler := console.Handler(env.Handler(services.Routes...), env.BasePath)
 	defer holdHeapFloor()()
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer startSweeps(ctx, env.Records, env.Logger)()
@@ -149,8 +150,9 @@ func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
 		token, source = env.Token, "made for this run; set TILTYARD_TOKEN to choose one"
 	}
 	fmt.Fprintf(w, "tiltyard serves %s at %s (token: %s)\n"+
+		"console: %s/console/\n"+
 		"python: import lancedb; db = lancedb.connect(\"db://local\", api_key=%q, host_override=%q)\n",
-		env.Objects.Home().URI, url, source, token, url)
+		env.Objects.Home().URI, url, source, url, token, url)
 }
 
 // reachable returns the address that a client on this machine connects to.

@@ -13,7 +13,7 @@ import (
 // folders below it that have no row of their own. "*" is the last part of the importer's own path,
 // and "=" before a folder excludes the folders below it.
 var mayImport = map[string]string{
-	"functions":                 "boot catalog engine function/executor/lambdaexec function/wasm/host httpapi/apigateway job service tables transaction work",
+	"functions":                 "boot catalog console engine function/executor/lambdaexec function/wasm/host httpapi/apigateway job service tables transaction work",
 	"local/gateway":             "protocol",
 	"local/runtimeapi":          "",
 	"local/lambda":              "gateway protocol runtimeapi",
@@ -21,7 +21,7 @@ var mayImport = map[string]string{
 	"local/figures":             "",
 	"local/openapi":             "arrowipc httpapi objectstore protocol service tables",
 	"local/guest":               "guest/go",
-	"local/server":              "boot catalog command engine function/executor/lambdaexec function/wasm/host importing inspect job lance/dataset prometheus protocol record sealing service tables",
+	"local/server":              "boot catalog command console engine function/executor/lambdaexec function/wasm/host importing inspect job lance/dataset prometheus protocol record sealing service tables",
 	"local/prometheus":          "httpapi memory",
 	"shared/boot":               "=function function/executor function/wasm function/wasm/frame transaction memory vending arrowipc auth httpapi idempotency job metrics objectstore record sealing",
 	"shared/metrics":            "httpapi",
@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 	"local/enginebench":         "arrowipc engine fulltext lance/dataset lance/indexmeta objectstore",
 	"shared/service":            "=function memory service arrowipc auth vending catalog engine httpapi index job lance/dataset lance/indexmeta lance/manifest multipart objectstore protocol record sealing sql tables transaction view work",
 	"shared/client":             "arrowipc protocol",
+	"shared/console":            "",
 	"shared/job":                "memory job protocol transaction pause",
 	"shared/tables":             "auth catalog engine idempotency job lance/dataset lance/manifest multipart objectstore protocol record sql transaction vending",
 	"shared/work":               "auth catalog engine fulltext function index job lance/dataset lance/indexmeta objectstore protocol record sealing tables transaction view work",

@@ -1,0 +1,85 @@
+package console
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// behind marks what the handler gave on.
+var behind = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+
+func get(base, method, path string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	Handler(behind, base).ServeHTTP(w, r)
+	return w
+}
+
+func TestPagesAreServedAndTheRestIsGivenOn(t *testing.T) {
+	for _, tt := range []struct {
+		base, method, path string
+		status             int
+		contentType        string
+	}{
+		{"", "GET", "/console/", 200, "text/html; charset=utf-8"},
+		{"", "HEAD", "/console/", 200, "text/html; charset=utf-8"},
+		{"", "GET", "/console/main.js", 200, "text/javascript; charset=utf-8"},
+		{"", "GET", "/console/app.css", 200, "text/css; charset=utf-8"},
+		{"/lance", "GET", "/lance/console/", 200, "text/html; charset=utf-8"},
+		{"", "GET", "/console", 308, ""},
+		{"/lance", "GET", "/lance/console", 308, ""},
+		{"/lance", "GET", "/console/", 418, ""},
+		{"", "POST", "/console/", 418, ""},
+		{"", "GET", "/console/none.js", 418, ""},
+		{"", "GET", "/console/vendor/", 418, ""},
+		{"", "GET", "/console/vendor", 418, ""},
+		{"", "GET", "/", 418, ""},
+		{"", "GET", "/v1/table", 418, ""},
+		{"", "GET", "/console/../../console.go", 418, ""},
+		{"", "GET", "/console/%2e%2e/%2e%2e/console.go", 418, ""},
+	} {
+		got := get(tt.base, tt.method, tt.path)
+		if got.Code != tt.status || got.Header().Get("Content-Type") != tt.contentType {
+			t.Errorf("%s %s at %q: %d %q, want %d %q", tt.method, tt.path, tt.base, got.Code, got.Header().Get("Content-Type"), tt.status, tt.contentType)
+		}
+	}
+	if at := get("/lance", "GET", "/lance/console").Header().Get("Location"); at != "console/" {
+		t.Errorf("redirected to %q", at)
+	}
+}
+
+func TestAnUnchangedPageIsNotSentAgain(t *testing.T) {
+	first := get("", "GET", "/console/")
+	again := get("", "GET", "/console/", "If-None-Match", first.Header().Get("ETag"))
+	if first.Header().Get("ETag") == "" || again.Code != http.StatusNotModified {
+		t.Errorf("got %d with %q", again.Code, first.Header().Get("ETag"))
+	}
+}
+
+// The policy forbids what stands in the pages themselves, so a page that had any would be broken.
+func TestPagesKeepToTheirPolicy(t *testing.T) {
+	if got := get("", "GET", "/console/").Header().Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") {
+		t.Errorf("the policy is %q", got)
+	}
+	err := fs.WalkDir(static, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".html") {
+			return err
+		}
+		page, err := static.ReadFile(name)
+		for _, inline := range []string{"<style", " style=", " onclick=", "<script>", "http://", "https://"} {
+			if strings.Contains(string(page), inline) {
+				t.Errorf("%s has %q, which the policy forbids", name, inline)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,51 @@
+// What maintenance would do for a table, and a button that begins it.
+
+import * as api from "./api.js";
+import { bytes, fill, grid, h, number, problem, show } from "./dom.js";
+import { follow } from "./jobs.js";
+import { coverage } from "./indices.js";
+
+/** Draws the tab. */
+export function health(content, names) {
+  const at = (operation) => api.path("table", names, operation);
+  fill(content, Promise.all([
+    api.call(at("stats")), api.call(at("describe"), { load_detailed_metadata: true, vend_credentials: false }), api.call(at("index/list")),
+    api.call(at("maintain"), { dry_run: true }).catch((error) => error),
+  ]), ([stats, found, { indexes }, due]) => {
+    const job = h("div");
+    const fragments = stats.fragment_stats;
+    const deleted = found.stats.num_deleted_rows;
+    return [
+      grid("Health", ["What", "Now", "Meaning"], [
+        ["Small fragments", `${number(fragments.num_small_fragments)} of ${number(fragments.num_fragments)}`, "many small fragments make scans slow; maintenance joins them"],
+        ["Rows in a fragment", `${number(fragments.lengths.min)} to ${number(fragments.lengths.max)}, half have up to ${number(fragments.lengths.p50)}`, ""],
+        ["Deleted rows", `${number(deleted)} of ${number(deleted + stats.num_rows)}`, "they take space and time until maintenance rewrites their fragments"],
+        ...indexes.map((index) => [`Index ${index.index_name}`, coverage(index), index.num_unindexed_rows > 0 ? "searches read the other rows, too; maintenance adds them" : ""]),
+      ]),
+      h("h2", {}, "Maintenance that is due"),
+      due instanceof Error ? problem(due) : h("ul", {}, tasks(due.report).map((task) => h("li", {}, task))),
+      h("button", {
+        class: "main",
+        async onclick() {
+          try {
+            const begun = await api.call(at("maintain"));
+            if (begun.job_id) follow(job, begun.job_id, () => health(content, names));
+            else show(job, h("p", {}, "There is nothing to do."));
+          } catch (error) {
+            show(job, problem(error));
+          }
+        },
+      }, "Maintain now"), job,
+    ];
+  });
+}
+
+/** The report of a dry run, in words. */
+function tasks(report = {}) {
+  const all = [];
+  if (report.fragments_removed > 0) all.push(`${number(report.fragments_removed)} fragments are joined into ${number(report.fragments_added) === "0" ? "larger ones" : number(report.fragments_added)}`);
+  if (report.indices_folded > 0) all.push(`${number(report.indices_folded)} indices take in the rows that they do not cover`);
+  if (report.segments_merged > 0) all.push(`${number(report.segments_merged)} segments of indices are merged`);
+  if (report.cleaned?.versions > 0) all.push(`${number(report.cleaned.versions)} old versions go, with ${bytes(report.cleaned.bytes)}`);
+  return all.length > 0 ? all : ["none: the table is in order"];
+}

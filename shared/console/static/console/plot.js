@@ -1,0 +1,140 @@
+// A sample of a column of vectors in the plane of its two principal components.
+
+import * as api from "./api.js";
+import { numbers } from "./cells.js";
+import { choice, field, fill, h, number, svg } from "./dom.js";
+import { plainColumns, quoted, vectorColumns } from "./schema.js";
+import { describe } from "./table.js";
+import { link } from "./tree.js";
+
+const rounds = 30; // of the power iteration, which ends long before for vectors that have structure
+const most = 5000; // points
+const groups = 8; // that have a sign of their own; the rest share one
+
+/** Draws the tab. */
+export function plot(content, names) {
+  fill(content, describe(names), ({ schema }) => {
+    const vectors = vectorColumns(schema);
+    if (vectors.length === 0) return h("p", {}, "The table has no column of vectors.");
+    const column = choice(vectors, vectors[0], { name: "column" });
+    const color = choice([["", "nothing"], ...plainColumns(schema)], plainColumns(schema).find((name) => name !== "id") || "", { name: "color" });
+    const id = choice([["", "none"], ...plainColumns(schema)], plainColumns(schema)[0] || "", { name: "key" });
+    const count = h("input", { name: "count", type: "number", min: 3, max: most, value: 1000 });
+    const drawing = h("div");
+    const form = h("form", {
+      class: "row",
+      onsubmit(event) {
+        event.preventDefault();
+        fill(drawing, sample(names, column.value, color.value, id.value, Math.min(Number(count.value) || 1000, most)), (points) => scatter(names, column.value, id.value, points));
+      },
+    }, field("Vectors", column), field("Signs by", color), field("Name of a row", id), field("Rows", count), h("button", { class: "main" }, "Draw"));
+    form.requestSubmit();
+    return [form, drawing];
+  });
+}
+
+/** Takes rows from evenly spread places of the table, since tables are often ordered. */
+async function sample(names, column, color, id, count) {
+  const pieces = 10;
+  const all = await api.call(api.path("table", names, "count_rows"));
+  const each = Math.ceil(count / pieces);
+  const starts = all <= count ? [0] : Array.from({ length: pieces }, (_, i) => Math.floor(i * (all - each) / (pieces - 1)));
+  const wanted = [...new Set([column, color, id].filter(Boolean))];
+  const answers = await Promise.all(starts.map((offset) => api.rows(api.path("table", names, "query"),
+    { offset, k: all <= count ? count : each, columns: { column_names: wanted } })));
+  const points = [];
+  for (const answer of answers) {
+    for (let i = 0; i < answer.numRows; i++) {
+      const vector = answer.getChild(column).get(i);
+      if (vector) points.push({ vector: numbers(vector), group: color ? answer.getChild(color).get(i) : "", id: id ? answer.getChild(id).get(i) : null });
+    }
+  }
+  project(points);
+  return { points, all };
+}
+
+/** Sets x and y of all points: their places along the two directions in which they differ most. */
+export function project(points) {
+  if (points.length === 0) return;
+  const size = points[0].vector.length;
+  const mean = new Float64Array(size);
+  for (const { vector } of points) vector.forEach((v, i) => { mean[i] += v / points.length; });
+  const centred = points.map(({ vector }) => Float64Array.from(vector, (v, i) => v - mean[i]));
+  const first = direction(centred, size, null);
+  const second = direction(centred, size, first);
+  points.forEach((point, i) => {
+    point.x = dot(centred[i], first);
+    point.y = dot(centred[i], second);
+  });
+}
+
+const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
+
+/** The direction in which the vectors differ most, at right angles to another, by power iteration. */
+function direction(vectors, size, other) {
+  let at = Float64Array.from({ length: size }, (_, i) => Math.cos(i + 1));
+  for (let round = 0; round < rounds; round++) {
+    const next = new Float64Array(size);
+    for (const vector of vectors) {
+      const share = dot(vector, at);
+      for (let i = 0; i < size; i++) next[i] += share * vector[i];
+    }
+    if (other) {
+      const share = dot(next, other);
+      for (let i = 0; i < size; i++) next[i] -= share * other[i];
+    }
+    const length = Math.sqrt(dot(next, next)) || 1;
+    at = next.map((v) => v / length);
+  }
+  return at;
+}
+
+/** The signs of groups: each differs in form, so that no one needs to see colours. */
+const signs = [
+  (x, y) => svg("circle", { cx: x, cy: y, r: 3.2 }), (x, y) => svg("rect", { x: x - 3, y: y - 3, width: 6, height: 6 }),
+  (x, y) => svg("path", { d: `M${x} ${y - 4}l4 7h-8z` }), (x, y) => svg("path", { d: `M${x} ${y - 4}l4 4-4 4-4-4z` }),
+  (x, y) => svg("path", { d: `M${x - 4} ${y}h8M${x} ${y - 4}v8`, class: "line" }), (x, y) => svg("path", { d: `M${x - 3} ${y - 3}l6 6m0-6l-6 6`, class: "line" }),
+  (x, y) => svg("path", { d: `M${x} ${y + 4}l4-7h-8z` }), (x, y) => svg("circle", { cx: x, cy: y, r: 3, class: "line" }),
+];
+
+/** Divides values into groups: numbers of many values by their size, others by what they are. */
+function grouping(points) {
+  const values = points.map((point) => point.group);
+  const distinct = [...new Set(values.map(String))];
+  if (distinct.length > groups && values.every((v) => typeof v === "number" || typeof v === "bigint")) {
+    const sorted = values.map(Number).sort((a, b) => a - b);
+    const bounds = Array.from({ length: 5 }, (_, i) => sorted[Math.floor(i * (sorted.length - 1) / 4)]);
+    const name = (i) => `${Number(bounds[i].toPrecision(3))} to ${Number(bounds[i + 1].toPrecision(3))}`;
+    return [[0, 1, 2, 3].map(name), (value) => Math.max(0, Math.min(3, bounds.findLastIndex((low) => Number(value) >= low)))];
+  }
+  const counts = new Map();
+  for (const value of values) counts.set(String(value), (counts.get(String(value)) || 0) + 1);
+  const kept = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  const names = kept.length > groups ? [...kept.slice(0, groups - 1), "others"] : kept;
+  return [names, (value) => names.includes(String(value)) ? names.indexOf(String(value)) : names.length - 1];
+}
+
+function scatter(names, column, id, { points, all }) {
+  if (points.length === 0) return h("p", {}, "No row has a vector.");
+  const [width, height, margin] = [800, 520, 16];
+  const [groupNames, groupOf] = grouping(points);
+  const scale = (key, size) => {
+    const values = points.map((point) => point[key]);
+    const low = Math.min(...values), high = Math.max(...values);
+    return (v) => margin + (size - 2 * margin) * (v - low) / (high - low || 1);
+  };
+  const x = scale("x", width), y = scale("y", height);
+  const marks = points.map((point) => {
+    const group = groupOf(point.group);
+    const sign = signs[group](Number(x(point.x).toFixed(1)), Number((height - y(point.y)).toFixed(1)));
+    const name = point.id === null ? "" : `${id} = ${typeof point.id === "string" ? `'${point.id.replaceAll("'", "''")}'` : point.id}`;
+    const mark = svg("g", { class: `group-${group}` }, svg("title", {}, [name, String(point.group)].filter(Boolean).join("\n")), sign);
+    if (!name) return mark;
+    const like = `${quoted(id)} = ${name.slice(id.length + 3)}`;
+    return svg("a", { href: link(names, `query&${new URLSearchParams({ like, column })}`), "aria-label": name, tabindex: "-1" }, mark);
+  });
+  return h("figure", {},
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": `${points.length} vectors in two dimensions` }, marks),
+    h("figcaption", {}, h("ul", { class: "legend" }, groupNames.map((name, i) => h("li", {}, svg("svg", { viewBox: "0 0 12 12", width: 12, height: 12, class: `group-${i}`, "aria-hidden": "true" }, signs[i](6, 6)), ` ${name || "rows"}`))),
+      h("p", { class: "quiet" }, `${number(points.length)} of ${number(all)} rows. A click on a row searches for what is near it.`)));
+}

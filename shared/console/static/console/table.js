@@ -1,0 +1,68 @@
+// The page of one table: its tabs.
+
+import * as api from "./api.js";
+import { compare } from "./compare.js";
+import { bytes, fill, grid, h, moment, number, show } from "./dom.js";
+import { health } from "./health.js";
+import { indices } from "./indices.js";
+import { plot } from "./plot.js";
+import { query } from "./query.js";
+import { typeText } from "./schema.js";
+import { link } from "./tree.js";
+import { versions } from "./versions.js";
+
+const tabs = [
+  ["", "Overview", overview], ["query", "Query", query], ["versions", "Versions", versions], ["compare", "Compare", compare],
+  ["indices", "Indices", indices], ["health", "Health", health], ["plot", "Embeddings", plot],
+];
+
+/** Draws a tab of the page of the table with these names. */
+export function table(main, names, tab, parameters) {
+  const [, , draw] = tabs.find(([key]) => key === tab) || tabs[0];
+  const content = h("section", { role: "tabpanel", "aria-labelledby": `tab-${tab}` });
+  show(main,
+    h("p", { class: "crumbs" }, names.slice(0, -1).map((name) => `${name} / `)),
+    h("h1", {}, names.at(-1)),
+    h("div", { role: "tablist", "aria-label": "Parts of the page" }, tabs.map(([key, text]) =>
+      h("a", { role: "tab", id: `tab-${key}`, href: link(names, key), "aria-selected": String(key === tab) }, text))),
+    content);
+  draw(content, names, parameters);
+}
+
+/** Asks what a table is, with its schema. */
+export const describe = (names, more = {}) =>
+  api.call(api.path("table", names, "describe"), { load_detailed_metadata: true, vend_credentials: false, check_declared: true, ...more });
+
+function overview(content, names) {
+  const at = (operation) => api.path("table", names, operation);
+  fill(content, describe(names).then(async (found) => found.is_only_declared ? [found] :
+    [found, ...await Promise.all([api.call(at("stats")), api.call(at("tags/list")), api.call(at("branches/list"))])]),
+  ([found, stats, tags, branches]) => {
+    if (!stats) return h("p", {}, "The table is declared: it has a name and a place, and no rows have been written yet.", location(found));
+    return [
+      h("dl", { class: "facts" }, facts(found, stats).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+      location(found),
+      grid("Columns", ["Column", "Type", "Null"], columns(found.schema.fields)),
+      Object.keys(tags.tags).length > 0 && grid("Tags", ["Tag", "Version", "Branch"],
+        Object.entries(tags.tags).map(([name, tag]) => [name, number(tag.version), tag.branch || "main"])),
+      Object.keys(branches.branches).length > 0 && grid("Branches", ["Branch", "From", "At version", "Made"],
+        Object.entries(branches.branches).map(([name, b]) => [name, b.parentBranch || "main", number(b.parentVersion), moment(b.createAt * 1000)])),
+      Object.keys(found.properties || {}).length > 0 && grid("Properties", ["Property", "Value"], Object.entries(found.properties)),
+    ];
+  });
+}
+
+const facts = (found, stats) => [
+  ["Rows", number(stats.num_rows)], ["Size", bytes(stats.total_bytes)], ["Version", number(found.version)],
+  ["Fragments", number(stats.fragment_stats.num_fragments)], ["Deleted rows", number(found.stats.num_deleted_rows)], ["Indices", number(stats.num_indices)],
+];
+
+const location = (found) => h("p", { class: "quiet location" }, "Stored at ", h("code", {}, found.location));
+
+/** The rows of the table of columns; a column in a struct is indented below it. */
+function columns(fields, depth = 0) {
+  return fields.flatMap((f) => [
+    [h("span", { class: `depth-${Math.min(depth, 4)}` }, f.name), h("code", {}, typeText(f.type)), f.nullable ? "may be" : "never"],
+    ...(f.type.type === "struct" ? columns(f.type.fields, depth + 1) : []),
+  ]);
+}
