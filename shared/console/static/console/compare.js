@@ -15,14 +15,15 @@ export function compare(content, names, parameters) {
     const a = input("a", parameters.get("a") || Math.max(1, latest.version - 1)), b = input("b", parameters.get("b") || latest.version);
     const key = choice([["", "no rows"], ...plainColumns(latest.schema)], "", { name: "key" });
     const results = h("div", { "aria-live": "polite" });
+    const show = () => fill(results, differences(names, Number(a.value), Number(b.value), key.value), (drawn) => drawn);
     const form = h("form", {
       class: "row",
       onsubmit(event) {
         event.preventDefault();
-        fill(results, differences(names, Number(a.value), Number(b.value), key.value), (drawn) => drawn);
+        show();
       },
     }, field("Version", a), field("and version", b), field("Rows by the key", key, `the first ${mostRows} of each`), h("button", { class: "main" }, "Compare"));
-    form.requestSubmit();
+    show();
     return [form, results];
   });
 }

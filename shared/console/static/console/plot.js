@@ -13,40 +13,53 @@ const groups = 8; // that have a sign of their own; the rest share one
 
 /** Draws the tab. */
 export function plot(content, names) {
-  fill(content, describe(names), ({ schema }) => {
+  fill(content, describe(names).then(async ({ schema }) => [schema, await telling(names, schema)]), ([schema, by]) => {
     const vectors = vectorColumns(schema);
     if (vectors.length === 0) return h("p", {}, "The table has no column of vectors.");
     const column = choice(vectors, vectors[0], { name: "column" });
-    const color = choice([["", "nothing"], ...plainColumns(schema)], plainColumns(schema).find((name) => name !== "id") || "", { name: "color" });
+    const group = choice([["", "nothing"], ...plainColumns(schema)], by, { name: "group" });
     const id = choice([["", "none"], ...plainColumns(schema)], plainColumns(schema)[0] || "", { name: "key" });
     const count = h("input", { name: "count", type: "number", min: 3, max: most, value: 1000 });
     const drawing = h("div");
+    const show = () => fill(drawing, sample(names, column.value, group.value, id.value, Math.min(Number(count.value) || 1000, most)),
+      (points) => scatter(names, column.value, id.value, points));
     const form = h("form", {
       class: "row",
       onsubmit(event) {
         event.preventDefault();
-        fill(drawing, sample(names, column.value, color.value, id.value, Math.min(Number(count.value) || 1000, most)), (points) => scatter(names, column.value, id.value, points));
+        show();
       },
-    }, field("Vectors", column), field("Signs by", color), field("Name of a row", id), field("Rows", count), h("button", { class: "main" }, "Draw"));
-    form.requestSubmit();
+    }, field("Vectors", column), field("Signs by", group), field("Name of a row", id), field("Rows", count), h("button", { class: "main" }, "Draw"));
+    show();
     return [form, drawing];
   });
 }
 
+/** The first column that divides some rows into few groups, if there is one. */
+async function telling(names, schema) {
+  const columns = plainColumns(schema);
+  if (columns.length === 0) return "";
+  const some = await api.rows(api.path("table", names, "query"), { k: 100, columns: { column_names: columns } });
+  return columns.find((name) => {
+    const values = new Set(Array.from({ length: some.numRows }, (_, i) => String(some.getChild(name).get(i))));
+    return values.size > 1 && values.size <= groups;
+  }) || "";
+}
+
 /** Takes rows from evenly spread places of the table, since tables are often ordered. */
-async function sample(names, column, color, id, count) {
+async function sample(names, column, by, id, count) {
   const pieces = 10;
   const all = await api.call(api.path("table", names, "count_rows"));
   const each = Math.ceil(count / pieces);
   const starts = all <= count ? [0] : Array.from({ length: pieces }, (_, i) => Math.floor(i * (all - each) / (pieces - 1)));
-  const wanted = [...new Set([column, color, id].filter(Boolean))];
+  const wanted = [...new Set([column, by, id].filter(Boolean))];
   const answers = await Promise.all(starts.map((offset) => api.rows(api.path("table", names, "query"),
     { offset, k: all <= count ? count : each, columns: { column_names: wanted } })));
   const points = [];
   for (const answer of answers) {
     for (let i = 0; i < answer.numRows; i++) {
       const vector = answer.getChild(column).get(i);
-      if (vector) points.push({ vector: numbers(vector), group: color ? answer.getChild(color).get(i) : "", id: id ? answer.getChild(id).get(i) : null });
+      if (vector) points.push({ vector: numbers(vector), group: by ? answer.getChild(by).get(i) : "", id: id ? answer.getChild(id).get(i) : null });
     }
   }
   project(points);

@@ -54,12 +54,13 @@ function form(names, schema, parameters) {
   sort();
 
   const asked = () => request(names, part);
+  const search = () => run((bodies) => find(names, bodies));
   const run = (look) => fill(results, asked().then(look), (drawn) => drawn);
   const element = h("form", {
     class: "query",
     onsubmit(event) {
       event.preventDefault();
-      run((bodies) => find(names, bodies));
+      search();
     },
     onkeydown(event) {
       if (event.key === "Enter" && event.ctrlKey) element.requestSubmit();
@@ -73,7 +74,7 @@ function form(names, schema, parameters) {
     h("button", { type: "button", onclick: () => run((bodies) => plans(names, bodies, "explain_plan", (body) => ({ query: body }))) }, "Plan"),
     h("button", { type: "button", onclick: () => run((bodies) => plans(names, bodies, "analyze_plan", (body) => body)) }, "Run and measure"),
     ["curl", "Python", "Node"].map((language) => h("button", { type: "button", onclick: () => run((bodies) => snippet(language, names, bodies)) }, `As ${language}`))));
-  if (example) element.requestSubmit();
+  if (example) search();
   return [element, results];
 }
 

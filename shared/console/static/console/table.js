@@ -42,7 +42,7 @@ function overview(content, names) {
     return [
       h("dl", { class: "facts" }, facts(found, stats).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
       location(found),
-      grid("Columns", ["Column", "Type", "Null"], columns(found.schema.fields)),
+      grid("Columns", ["Column", "Type", "Nullable"], columns(found.schema.fields)),
       Object.keys(tags.tags).length > 0 && grid("Tags", ["Tag", "Version", "Branch"],
         Object.entries(tags.tags).map(([name, tag]) => [name, number(tag.version), tag.branch || "main"])),
       Object.keys(branches.branches).length > 0 && grid("Branches", ["Branch", "From", "At version", "Made"],
@@ -62,7 +62,7 @@ const location = (found) => h("p", { class: "quiet location" }, "Stored at ", h(
 /** The rows of the table of columns; a column in a struct is indented below it. */
 function columns(fields, depth = 0) {
   return fields.flatMap((f) => [
-    [h("span", { class: `depth-${Math.min(depth, 4)}` }, f.name), h("code", {}, typeText(f.type)), f.nullable ? "may be" : "never"],
+    [h("span", { class: `depth-${Math.min(depth, 4)}` }, f.name), h("code", {}, typeText(f.type)), f.nullable ? "yes" : "no"],
     ...(f.type.type === "struct" ? columns(f.type.fields, depth + 1) : []),
   ]);
 }
