@@ -137,7 +137,7 @@ var mayImport = map[string]string{
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/auth",
 	"golang.org/x/term":       "local/command",
-	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor local/server local/gateway local/openapi local/runtimeapi local/lambda",
+	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/console shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor local/server local/gateway local/openapi local/runtimeapi local/lambda",
 	"github.com/aws":          "shared/boot shared/sealing/kmskeys shared/function/executor/lambdaexec shared/httpapi/apigateway shared/job/sqsqueue shared/objectstore/s3store shared/record/dynamorecord shared/vending local/gateway local/lambda local/functionbench",
 	"github.com/awslabs":      "shared/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/command local/server",

@@ -20,7 +20,7 @@ export function coverage(index) {
   const all = index.num_indexed_rows + index.num_unindexed_rows;
   const share = all === 0 ? 1 : index.num_indexed_rows / all;
   return h("span", { class: "coverage" }, h("meter", { min: 0, max: 1, low: 0.8, optimum: 1, value: share, "aria-hidden": "true" }),
-    ` ${(100 * share).toFixed(share === 1 ? 0 : 1)} %`, index.num_unindexed_rows > 0 ? `, ${number(index.num_unindexed_rows)} rows are not` : "");
+    ` ${(100 * share).toFixed(share === 1 ? 0 : 1)} %`, index.num_unindexed_rows > 0 ? `, all but ${number(index.num_unindexed_rows)} rows` : "");
 }
 
 function pretty(text) {
