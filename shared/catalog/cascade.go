@@ -114,6 +114,7 @@ func (d *Cascade) mark(ctx context.Context, id []string) (*marked, error) {
 		}
 		record.Dropping = &stored.DropMark{By: d.by, Until: c.names.Now().Add(cascadeLease).UTC()}
 		etag, err = c.store.Write(ctx, keys.Namespace(id), record, objectstore.Condition{IfMatch: etag})
+		c.names.RememberParent(id, nil)
 		if !objects.Changed(err) {
 			return &marked{record, etag}, err
 		}

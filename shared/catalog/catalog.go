@@ -32,9 +32,9 @@
 //   - Exactly one creator wins a name: the put-if-absent of its record decides.
 //   - A namespace is dropped in steps that a concurrent creator can see: the record is marked
 //     as dropping (put-if-match), then the children are listed, and the record is deleted only
-//     if there are none. A creator reads the parent again after its own put, and takes the put
-//     back when the parent is marked or gone. So either the drop sees the child or the creator
-//     sees the drop.
+//     if there are none. A creator reads the parent after its own put, and takes the put back
+//     when the parent is marked or gone. So either the drop sees the child or the creator sees
+//     the drop.
 //   - A creator may die before it takes its put back. A sweep removes records whose namespace
 //     does not exist (orphans.go).
 //   - A mark has a lease. The next caller that finds an expired mark removes it.

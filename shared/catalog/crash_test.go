@@ -107,6 +107,13 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 			_, err := c.CreateNamespace(ctx, []string{"p", "new"}, nil, FailIfExists)
 			return err
 		}, []string{"NamespaceAlreadyExists"}},
+		{"create namespace in one that was seen", func(ctx context.Context, c *Catalog) error {
+			if _, err := c.Namespace(ctx, []string{"p"}); err != nil {
+				return err
+			}
+			_, err := c.CreateNamespace(ctx, []string{"p", "new"}, nil, FailIfExists)
+			return err
+		}, []string{"NamespaceAlreadyExists"}},
 		{"drop namespace", func(ctx context.Context, c *Catalog) error {
 			_, err := c.DropNamespace(ctx, []string{"p", "empty"}, false)
 			return err

@@ -100,6 +100,7 @@ func (c *Catalog) forget(ctx context.Context, id []string) error {
 func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, etag string) (string, error) {
 	record.Dropping = &stored.DropMark{By: objects.NewUID(), Until: c.names.Now().Add(dropLease).UTC()}
 	etag, err := c.store.Write(ctx, keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
+	c.names.RememberParent(record.ID, nil)
 	if objects.Changed(err) {
 		return "", stored.LostRace("namespace", record.ID, err)
 	}

@@ -74,6 +74,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 			if err != nil {
 				return nil, err
 			}
+			c.names.RememberParent(id, record)
 			return namespaceOf(record), nil
 		}
 		switch mode {

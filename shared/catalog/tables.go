@@ -74,6 +74,19 @@ func (c *Catalog) Table(ctx context.Context, id []string) (*Table, error) {
 	return c.table(record)
 }
 
+// TableOrFree is [Catalog.Table] for a caller that is about to create a table: the table is nil when the
+// name is free.
+func (c *Catalog) TableOrFree(ctx context.Context, id []string) (*Table, error) {
+	if keys.IsRoot(id) {
+		return nil, errNameless
+	}
+	record, err := c.names.TableOrFree(ctx, id)
+	if err != nil || record == nil {
+		return nil, err
+	}
+	return c.table(record)
+}
+
 // CreateTable gives a name to a location that [Catalog.NewLocation] has made. The data may be there
 // already, with the version hint, or come later (hint 0). A taken name is TableAlreadyExists.
 func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string) (*Table, error) {

@@ -19,6 +19,13 @@ func (r *Registry) Namespace(ctx context.Context, id []string) (*stored.Namespac
 	var record stored.Namespace
 	etag, found, err := r.Store.Find(ctx, keys.Namespace(id), &record)
 	switch {
+	case err != nil: // nothing is known
+	case found:
+		r.RememberParent(id, &record)
+	default:
+		r.RememberParent(id, nil)
+	}
+	switch {
 	case !auth.Sees(ctx, auth.Namespace(id)), err == nil && !found:
 		return nil, "", NamespaceNotFound(id)
 	case err != nil:
@@ -38,36 +45,58 @@ func NamespaceNotFound(id []string) error {
 // A childRecord is the record of an object that a namespace holds.
 type childRecord interface{ Identity() string }
 
-// CreateChild puts the record of a new object into a parent, and returns the record's ETag. The record must not exist yet (objectstore.ErrPrecondition), and the parent must exist
-// before and after the put.
+// CreateChild puts the record of a new object into a parent, and returns the record's ETag. The record
+// must not exist yet (objectstore.ErrPrecondition), and the parent must exist after the put.
+//
+// That check is what keeps a dropped namespace empty: a drop marks the parent before it lists the
+// children, so either the drop sees the record or the check sees the mark. The check cannot be left out,
+// and cannot be sent along with the put either. The store orders requests that are under way at the same
+// time as it likes, so the check could be answered before a mark, and the put be carried out after the
+// list that follows the mark.
+//
+// The look at the parent before the put adds no safety. It saves a put that would be taken back, and it
+// finds out what the parent asks of its tables. A process that has seen the parent therefore leaves it
+// out. When the check shows that the parent has been dropped or replaced since, CreateChild takes the
+// put back.
 func (r *Registry) CreateChild(ctx context.Context, id []string, key string, record childRecord) (etag string, err error) {
 	parent := keys.Parent(id)
 	if keys.IsRoot(parent) {
 		return r.Store.Write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 	}
+	plain, _ := record.(*stored.Table)
+	if plain != nil && (plain.Arriving != nil || plain.Ledger != nil) {
+		plain = nil // whether it has a ledger is settled
+	}
+	managed, seen := r.recallParent(ctx, parent)
 	for attempt := range objects.Tries {
-		within, dropping, err := r.checkParent(ctx, parent)
-		if err != nil {
-			return "", err
-		}
-		if dropping {
-			if attempt == objects.Tries-1 {
-				break
-			}
-			if err := objects.Pause(ctx, attempt); err != nil {
+		if attempt > 0 || !seen {
+			within, dropping, err := r.checkParent(ctx, parent)
+			if err != nil {
 				return "", err
 			}
-			continue
+			if dropping {
+				if attempt == objects.Tries-1 {
+					break
+				}
+				if err := objects.Pause(ctx, attempt); err != nil {
+					return "", err
+				}
+				continue
+			}
+			managed = ledger.Wanted(within.Properties)
 		}
-		if table, ok := record.(*stored.Table); ok && table.Arriving == nil && table.Ledger == nil && ledger.Wanted(within.Properties) {
-			table.Ledger = &ledger.Ledger{}
+		if plain != nil {
+			plain.Ledger = nil
+			if managed {
+				plain.Ledger = &ledger.Ledger{}
+			}
 		}
 		etag, err := r.Store.Write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 		if err != nil {
 			return "", err
 		}
-		_, dropping, err = r.checkParent(ctx, parent)
-		if err == nil && !dropping {
+		within, dropping, err := r.checkParent(ctx, parent)
+		if err == nil && !dropping && (plain == nil || ledger.Wanted(within.Properties) == managed) {
 			return etag, nil
 		}
 		if err != nil && !protocol.HasCode(err, protocol.NamespaceNotFound) {
@@ -85,6 +114,28 @@ func (r *Registry) CreateChild(ctx context.Context, id []string, key string, rec
 		}
 	}
 	return "", Dropping(parent)
+}
+
+// maxParents is how many namespaces a registry remembers.
+const maxParents = 10_000
+
+// recallParent reports whether this process has seen the namespace, without a mark, when it last read its
+// record, and whether tables in it are managed. A caller that policies hide the namespace from gets the
+// answer for one that was not seen.
+func (r *Registry) recallParent(ctx context.Context, id []string) (managed, seen bool) {
+	if !auth.Sees(ctx, auth.Namespace(id)) {
+		return false, false
+	}
+	return r.parents.GetIfPresent(keys.Namespace(id))
+}
+
+// RememberParent notes what the record of a namespace holds, nil for none, for later creates in it.
+func (r *Registry) RememberParent(id []string, record *stored.Namespace) {
+	if record == nil || record.Dropping != nil {
+		r.parents.Invalidate(keys.Namespace(id))
+		return
+	}
+	r.parents.Set(keys.Namespace(id), ledger.Wanted(record.Properties))
 }
 
 // Taken returns the error for a create whose name is taken. That is exists, unless the record is
@@ -121,6 +172,9 @@ func (r *Registry) checkParent(ctx context.Context, id []string) (record *stored
 	_, err = r.Store.Write(ctx, keys.Namespace(id), record, objectstore.Condition{IfMatch: etag})
 	if objects.Changed(err) {
 		return nil, true, nil // the record has changed: read it again
+	}
+	if err == nil {
+		r.RememberParent(id, record)
 	}
 	return record, false, err
 }

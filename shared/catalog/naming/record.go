@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 
+	"golang.org/x/sync/errgroup"
+
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/ledger"
@@ -25,6 +27,26 @@ func (r *Registry) Table(ctx context.Context, id []string) (*stored.Table, strin
 		return nil, "", r.TableNotFound(ctx, id)
 	}
 	return found.Record, found.ETag, err
+}
+
+// TableOrFree is [Registry.Table] for a caller that is about to create a table: the record is nil when the
+// name is free. A namespace that this process has not seen is looked up at the same time as the name. One
+// that it has seen is not, because the create checks it in any case (see CreateChild).
+func (r *Registry) TableOrFree(ctx context.Context, id []string) (*stored.Table, error) {
+	parent := keys.Parent(id)
+	looking := errgroup.Group{}
+	if _, seen := r.recallParent(ctx, parent); !seen && !keys.IsRoot(parent) {
+		looking.Go(func() error {
+			_, _, err := r.Namespace(ctx, parent)
+			return err
+		})
+	}
+	found, err := r.Settled(ctx, id)
+	missing := looking.Wait()
+	if err == nil && found.Record == nil || !auth.Sees(ctx, auth.Table(id)) {
+		return nil, missing
+	}
+	return found.Record, err
 }
 
 // SoleTable is [Registry.Table] for callers that remove the record: it aborts an undecided batch on the

@@ -3,12 +3,14 @@
 // A name may be in the middle of a change by another process: a rename takes four writes
 // (rename.go), and a batch makes and removes tables together with others (finish.go). A caller that
 // finds such a record settles it, that is, it completes the change or undoes it (settle.go). A new
-// name is put into a namespace that exists before and after the put (parent.go).
+// name is put into a namespace that exists after the put (parent.go).
 package naming
 
 import (
 	"fmt"
 	"time"
+
+	"github.com/maypok86/otter/v2"
 
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/keys"
@@ -26,7 +28,8 @@ type Registry struct {
 	Places *claim.Places
 	Writer *ledger.Writer
 
-	changed func(id []string) // is called with the id of each table whose record has changed
+	parents *otter.Cache[string, bool] // by key, the namespaces that this process has seen, and whether their tables are managed
+	changed func(id []string)          // is called with the id of each table whose record has changed
 }
 
 // New returns the registry of the names under the home root. It calls changed with the id
@@ -34,6 +37,7 @@ type Registry struct {
 func New(roots *objectstore.Roots, now func() time.Time, changed func(id []string)) *Registry {
 	store := objects.Store{Store: roots.Home().Store}
 	r := &Registry{Store: store, roots: roots, Now: now, Writer: &ledger.Writer{Home: store}, changed: changed}
+	r.parents = otter.Must(&otter.Options[string, bool]{MaximumSize: maxParents})
 	r.Places = claim.New(roots, func() time.Time { return r.Now() }, r)
 	return r
 }

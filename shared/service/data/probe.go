@@ -8,7 +8,6 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/protocol"
 )
 
 // A nameProbe looks up whether the name of a new table is free while the rows of the table arrive.
@@ -23,11 +22,8 @@ func (s *Service) probe(ctx context.Context, id []string) *nameProbe {
 	p := &nameProbe{done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		there, err := s.tables.Names.Table(ctx, id)
-		switch {
-		case err != nil && protocol.CodeOf(err) == protocol.TableNotFound:
-			return
-		case err != nil:
+		there, err := s.tables.Names.TableOrFree(ctx, id)
+		if err != nil || there == nil {
 			p.err = err
 			return
 		}
