@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 
 	"tiltyard/shared/boot"
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/function/executor/lambdaexec"
@@ -27,7 +28,7 @@ func main() {
 	})
 	keys, err := boot.OpenKeys(env)
 	boot.ExitOn(err)
-	boot.ExitOn(env.AddExecutors(lambdaexec.Open, tables.Names.SecretsByName(keys)))
+	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), tables.Names.SecretsByName(keys)))
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},

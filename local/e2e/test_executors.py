@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import http.client
+import http.server
 import importlib.util
 import json
 import os
@@ -13,6 +14,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -279,6 +281,59 @@ def test_ways_to_the_executor(kind, tmp_path, monkeypatch):
     finally:
         way.close()
     assert kind is Http or (tmp_path / "mark").exists()
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    """A server that keeps what is PUT to it."""
+    kept = {}
+
+    class Shelf(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(kept[self.path])))
+            self.end_headers()
+            self.wfile.write(kept[self.path])
+
+        def do_PUT(self):
+            kept[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shelf)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", kept
+    server.shutdown()
+
+
+def test_what_an_event_cannot_carry_is_referred_to(shelf):
+    url, kept = shelf
+    way = Lambda(None)
+    try:
+        call = call_of(halves, pa.field("result", pa.float64(), False))
+        kept["/artifact"] = base64.b64decode(call.pop("artifact"))
+        kept["/rows"] = stream(pa.table({"value": pa.array(range(600_000))}).to_batches()[0])
+        event = {"tiltyard": 1, "call": call | {"artifact_url": url + "/artifact"}, "arrow_url": url + "/rows", "reply_url": url + "/reply"}
+        assert way.module.handler(event, None) == {"stored": True}
+        assert pa.ipc.open_stream(kept["/reply"]).read_all()["result"].to_pylist()[:3] == [0.0, 0.5, 1.0]
+        del event["reply_url"]
+        assert way.module.handler(event, None)["error_type"] == "TooLarge"
+        del kept["/artifact"]  # the function is loaded already
+        assert rows_of(way, event["call"], 3) == [{"result": 1.5}]
+    finally:
+        way.close()
+
+
+@pytest.mark.parametrize("kind", [Command, Http, Lambda])
+def test_replies_have_a_limit(kind, tmp_path):
+    way = kind(tmp_path)
+    try:
+        call = call_of(half, pa.field("result", pa.float64(), False)) | {"reply_bytes": 1000}
+        assert rows_of(way, call, 1) == [{"result": 0.5}]
+        assert fault_of(way, call, *range(200))["error_type"] == "TooLarge"
+        assert rows_of(way, call, 2) == [{"result": 1.0}]
+    finally:
+        way.close()
 
 
 def refused(request: urllib.request.Request) -> int:

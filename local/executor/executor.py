@@ -32,6 +32,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 GREETING = b"tiltyard 1\n"
@@ -40,6 +41,7 @@ MOST_BYTES = 300 << 20  # of a call
 MOST_IDLE = 16  # functions that a server keeps ready
 CLOCK_SECONDS = 300  # that the clock of a caller may be off
 MOST_OF_MESSAGE = 10_000  # characters of the message of an error
+MOST_OF_RESPONSE = 4 << 20  # bytes of a stream that a response of Lambda holds, in base64
 LOADER = os.environ.get("EXECUTOR_LOADER", "")  # of the operator, not of a function
 
 # How rows of results belong to those of a call: one for each, any number for each, any number for all.
@@ -50,6 +52,10 @@ Fault = collections.namedtuple("Fault", "error_type message retryable")
 
 class Refused(Exception):
     """A call that cannot be run here at all."""
+
+
+class TooLarge(Exception):
+    """A reply that is larger than the service takes, which then asks for fewer rows."""
 
 
 # The function
@@ -308,6 +314,8 @@ def serve_frames():
         try:
             function = function or Function(call)
             reply = function.reply(stream)
+            if len(reply) > call.get("reply_bytes", MOST_BYTES):
+                raise TooLarge(f"the reply has {len(reply)} bytes; {call['reply_bytes']} are possible")
         except (Exception, SystemExit) as error:
             reply = fault(error)
         replies.write(frame(reply))
@@ -367,6 +375,8 @@ def run(call: dict, stream: bytes) -> bytes | Fault:
         found = next((child for child in reversed(idle) if child.key == key), None)
         if found:
             idle.remove(found)
+    if not found and "artifact_url" in call:
+        call = {**call, "artifact": base64.b64encode(fetch(call["artifact_url"])).decode()}
     child = found or Child(key)
     reply = child.do(call, stream, is_new=not found)
     surplus = None
@@ -380,10 +390,26 @@ def run(call: dict, stream: bytes) -> bytes | Fault:
     return reply
 
 
+def fetch(url: str) -> bytes:
+    """What the service has put aside because an event cannot carry it."""
+    with urllib.request.urlopen(url, timeout=CLOCK_SECONDS) as answer:
+        return read_exactly(answer, int(answer.headers["Content-Length"]))
+
+
 def handler(event, _context):
-    """Answers a call of AWS Lambda."""
-    reply = run(event["call"], base64.b64decode(event["arrow"]))
-    return reply._asdict() if isinstance(reply, Fault) else {"arrow": base64.b64encode(reply).decode()}
+    """Answers a call of AWS Lambda. The URLs of an event, which the service has signed, stand for what is too large for
+    an event or a response."""
+    stream = fetch(event["arrow_url"]) if "arrow_url" in event else base64.b64decode(event["arrow"])
+    reply = run(event["call"], stream)
+    if isinstance(reply, Fault):
+        return reply._asdict()
+    if len(reply) <= MOST_OF_RESPONSE:
+        return {"arrow": base64.b64encode(reply).decode()}
+    if "reply_url" not in event:
+        return fault(TooLarge(f"the reply has {len(reply)} bytes; a response holds {MOST_OF_RESPONSE}"))._asdict()
+    request = urllib.request.Request(event["reply_url"], reply, {"Content-Type": "application/octet-stream"}, method="PUT")
+    with urllib.request.urlopen(request, timeout=CLOCK_SECONDS):
+        return {"stored": True}
 
 
 class Handler(BaseHTTPRequestHandler):

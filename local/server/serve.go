@@ -110,7 +110,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := env.AddExecutors(lambdaexec.Open, catalog.Open(env.Objects, env.Now).SecretsByName(secretKeys)); err != nil {
+	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), catalog.Open(env.Objects, env.Now).SecretsByName(secretKeys)); err != nil {
 		return err
 	}
 	listener, err := listen(cmd.Context(), config.Listen)

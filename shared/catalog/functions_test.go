@@ -155,6 +155,9 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	if err := c.DropFunction(ctx, split("gone")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := store.Put(ctx, CallsFolder+"rows", []byte("rows"), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
 	content, came, err := c.Artifact(ctx, named, digest)
 	if err != nil || string(content) != "code" || !c.MayName(came) {
 		t.Errorf("got %q, %v", content, err)
@@ -169,8 +172,8 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	if c.MayName(came) {
 		t.Error("an artifact that a sweep may take can still be named")
 	}
-	if deleted, err := c.Sweep(ctx, 0); err != nil || deleted != 2 {
-		t.Errorf("a sweep took %d artifacts (%v), want 2", deleted, err)
+	if deleted, err := c.Sweep(ctx, 0); err != nil || deleted != 3 {
+		t.Errorf("a sweep took %d objects (%v), want 2 artifacts and the rows of a call", deleted, err)
 	}
 	page, err := store.List(ctx, objectstore.ListOptions{Prefix: artifacts})
 	if err != nil || len(page.Objects) != 1 || page.Objects[0].Key != named {

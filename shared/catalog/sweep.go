@@ -13,13 +13,17 @@ import (
 	"tiltyard/shared/protocol"
 )
 
+// CallsFolder is where workers put what is too large for the calls of functions, until the calls end.
+const CallsFolder = "_functions/calls/"
+
 // MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
 const MinSweepAge = time.Hour
 
 // Sweep deletes what crashed writers have left behind: objects of batches, copies of manifests,
-// records in namespaces that do not exist, and artifacts of no function. It deletes objects older than age, and never younger
-// than [MinSweepAge], and returns how many. Committed batches are carried out first, so that no
-// record needs their decision any more. The copies of manifests are then unused.
+// records in namespaces that do not exist, artifacts of no function, and what calls of functions have referred
+// to. It deletes objects older than age, and never younger than [MinSweepAge], and returns how many. Committed
+// batches are carried out first, so that no record needs their decision any more. The copies of manifests are
+// then unused.
 func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
 	oldest := c.names.Now().Add(-max(age, MinSweepAge))
 	decisions, err := c.sweep(ctx, stored.BatchesPrefix, oldest, func(ctx context.Context, object objectstore.Info) (bool, error) {
@@ -39,8 +43,12 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 	if err != nil {
 		return decisions + copies + orphans, err
 	}
+	calls, err := c.sweep(ctx, CallsFolder, oldest, c.sweepObject)
+	if err != nil {
+		return decisions + copies + orphans + calls, err
+	}
 	unnamed, err := c.sweepArtifacts(ctx, oldest)
-	return decisions + copies + orphans + unnamed, err
+	return decisions + copies + orphans + calls + unnamed, err
 }
 
 // sweep calls one for each object older than a time, and counts those that one deleted.

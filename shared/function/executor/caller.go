@@ -17,8 +17,8 @@ import (
 	"tiltyard/shared/take"
 )
 
-// How many rows a call carries: firstRows, and then twice as many while calls take less than briskly, and
-// half as many when they take longer than slowly.
+// How many rows a call carries, if they fit: firstRows, and then twice as many while calls take less than
+// briskly, and half as many when they take longer than slowly.
 const (
 	firstRows = 32
 	mostRows  = 4096
@@ -43,6 +43,7 @@ type caller struct {
 	schema   *arrow.Schema
 	conceal  func(text string) string
 	wait     func(ctx context.Context, d time.Duration) error
+	room     int64 // bytes of the streams that batches are cut to
 	rows     int64 // of the next call
 	most     int64 // of a call
 }
@@ -60,9 +61,9 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 		}
 	}()
 	for first := true; first || w.done < in.NumRows(); first = false {
-		to := min(w.done+c.rows, in.NumRows())
-		if c.spec.Shape == function.AllRows {
-			to = in.NumRows()
+		to := in.NumRows()
+		if c.spec.Shape != function.AllRows {
+			to = w.fitting(w.done, min(w.done+c.rows, to))
 		}
 		if err := w.compute(ctx, w.done, to); err != nil {
 			return function.Result{}, err
@@ -73,6 +74,24 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 		return function.Result{}, err
 	}
 	return function.Result{Outputs: outputs, Parents: w.parents, Failed: w.failed}, nil
+}
+
+// streamBytes bounds what a stream has beside the values of its columns.
+const streamBytes = 1 << 10
+
+// fitting returns the end of the longest batch from a row on, to another row at most, whose stream fits into
+// the room of a call; a first row that does not is a batch of its own.
+func (w *work) fitting(from, to int64) int64 {
+	left := w.room - streamBytes
+	for at := from; at < to; at++ {
+		for _, column := range w.in.Columns() {
+			left -= take.Bytes(column, []int32{int32(at)})
+		}
+		if left < 0 {
+			return max(at, from+1)
+		}
+	}
+	return to
 }
 
 // A work is one batch of the caller's caller, of which the first rows are done.
@@ -208,7 +227,7 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 	limited, cancel := context.WithTimeout(ctx, w.executor.Timeout)
 	defer cancel()
 	call := w.call
-	call.Attempt, call.Milliseconds = attempt, w.executor.Timeout.Milliseconds()
+	call.Attempt, call.Milliseconds, call.ReplyBytes = attempt, w.executor.Timeout.Milliseconds(), w.executor.PayloadBytes
 	began := time.Now()
 	reply, err := w.line.Do(limited, &call, stream, w.executor.PayloadBytes)
 	took := time.Since(began)

@@ -85,6 +85,59 @@ func TestBatchesFollowTheTimeOfCalls(t *testing.T) {
 	})
 }
 
+// Batches are cut to what a call carries, whatever the sizes of rows; a row that no call carries fails by
+// itself, and a reply that is too large is asked for again in halves.
+func TestBatchesAreCutByBytes(t *testing.T) {
+	text := []arrow.Field{{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true}}
+	open := func(answer func(rows int64) error) function.Caller {
+		set, err := Open([]Config{{Address: "lambda:x", Concurrency: 1, Timeout: time.Minute, PayloadBytes: 64 << 10}}, Options{Lambda: func(string) (Carrier, error) {
+			return scripted{t, func(_ context.Context, rows int64) error { return answer(rows) }}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		caller, err := set.Open(t.Context(), function.Spec{Runtime: []byte(`{"kind":"executor","executor":""}`), Inputs: text, Outputs: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return caller
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(text, nil))
+	for i := range 40 {
+		size := 10
+		switch {
+		case i == 20:
+			size = 100 << 10
+		case i > 10:
+			size = 20 << 10
+		}
+		b.Field(0).(*array.StringBuilder).Append(strings.Repeat("x", size))
+	}
+	rows := b.NewRecordBatch()
+	var calls []int64
+	got, err := open(func(rows int64) error { calls = append(calls, rows); return nil }).Call(t.Context(), rows)
+	if err != nil || len(got.Failed) != 1 || got.Failed[0].Row != 20 || got.Failed[0].Type != TooLarge || got.Outputs.NumRows() != 40 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if diff := cmp.Diff([]int64{14, 3, 3, 3, 3, 3, 3, 3, 3, 1}, calls); diff != "" {
+		t.Error(diff)
+	}
+	calls = nil
+	got, err = open(func(rows int64) error {
+		calls = append(calls, rows)
+		if rows > 2 {
+			return &Fault{Type: TooLarge, Message: "the reply is larger"}
+		}
+		return nil
+	}).Call(t.Context(), rows.NewSlice(0, 8))
+	if err != nil || len(got.Failed) > 0 || got.Outputs.NumRows() != 8 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if diff := cmp.Diff([]int64{8, 4, 2, 2, 4, 2, 2}, calls); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Attempts are apart by a random time that doubles, or by the time that the executor asks for.
 func TestAttemptsAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

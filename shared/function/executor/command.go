@@ -153,10 +153,11 @@ func (p *process) end() {
 // do sends a call and reads the reply. The process is of no further use after an error that is no fault
 // which it answered with.
 func (p *process) do(ctx context.Context, call *Call, stream []byte, limit int64) (*Bytes, error) {
-	head, err := frameOf(call, stream)
+	head, held, err := frameOf(ctx, call, stream)
 	if err != nil {
 		return nil, err
 	}
+	defer held.Release()
 	defer context.AfterFunc(ctx, p.kill)()
 	wrote := make(chan error, 1)
 	go func() {

@@ -39,7 +39,6 @@ const (
 	maxTimeout         = 15 * time.Minute
 	defaultPayload     = 16 << 20
 	maxPayload         = 256 << 20
-	lambdaPayload      = 4 << 20 // of the six megabytes that Lambda takes, when the stream is written as base64
 )
 
 var (
@@ -81,10 +80,6 @@ func parse(text string) (Config, error) {
 		return Config{}, fmt.Errorf("%.80q is no name of an executor: a letter, then letters, digits, _ or -", name)
 	}
 	c := Config{Name: name, Address: address, Concurrency: defaultConcurrency, Timeout: defaultTimeout, PayloadBytes: defaultPayload}
-	most := int64(maxPayload)
-	if strings.HasPrefix(address, lambdaScheme) {
-		most, c.PayloadBytes = lambdaPayload, lambdaPayload
-	}
 	given := map[string]bool{}
 	for _, word := range words[1:] {
 		option, value, _ := strings.Cut(word, "=")
@@ -92,7 +87,7 @@ func parse(text string) (Config, error) {
 			return Config{}, fmt.Errorf("executor %s: option %.80q is given twice", name, option)
 		}
 		given[option] = true
-		if err := c.set(option, value, most); err != nil {
+		if err := c.set(option, value); err != nil {
 			return Config{}, fmt.Errorf("executor %s: option %.80q %w", name, option, err)
 		}
 	}
@@ -103,7 +98,7 @@ func parse(text string) (Config, error) {
 }
 
 // set reads the value of an option.
-func (c *Config) set(option, value string, mostPayload int64) (err error) {
+func (c *Config) set(option, value string) (err error) {
 	switch option {
 	case "python":
 		if c.Python = value; !pythonForm.MatchString(value) {
@@ -128,7 +123,7 @@ func (c *Config) set(option, value string, mostPayload int64) (err error) {
 			err = fmt.Errorf("must be a duration from 1s to %v", maxTimeout)
 		}
 	case "payload":
-		c.PayloadBytes, err = parseBytes(value, mostPayload)
+		c.PayloadBytes, err = parseBytes(value, maxPayload)
 	case "key":
 		c.Key = value
 		kind, place, _ := strings.Cut(value, ":")

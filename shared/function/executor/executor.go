@@ -33,6 +33,13 @@ type Line interface {
 	Close() error
 }
 
+// A Narrow is a Line that carries less beside a call than the payload of its executor. It may take more by a
+// detour, so that batches are cut to what it carries, and a batch that cannot be cut is tried.
+type Narrow interface {
+	// Room returns how many bytes of a stream it carries beside a call.
+	Room(c *Call) int64
+}
+
 // A Call is what an executor learns beside the rows.
 type Call struct {
 	Format         int               `json:"tiltyard"` // 1
@@ -43,7 +50,8 @@ type Call struct {
 	Batch          bool              `json:"batch,omitempty"`   // an envelope's function takes several rows at once
 	Entrypoint     string            `json:"entrypoint,omitempty"`
 	Digest         string            `json:"digest"`
-	Artifact       []byte            `json:"artifact"`
+	Artifact       []byte            `json:"artifact,omitempty"`
+	ArtifactURL    string            `json:"artifact_url,omitempty"` // where it is instead: see package lambdaexec
 	Adapter        Adapter           `json:"adapter"`
 	Outputs        []byte            `json:"outputs"`                  // an Arrow stream of the outputs without batches
 	Initialization []byte            `json:"initialization,omitempty"` // an Arrow stream of one row
@@ -52,6 +60,7 @@ type Call struct {
 	Job            string            `json:"job,omitempty"`
 	Attempt        int               `json:"attempt"`     // of this call, from 1
 	Milliseconds   int64             `json:"deadline_ms"` // how long the executor has
+	ReplyBytes     int64             `json:"reply_bytes"` // of the longest stream of a reply; the fault of a longer one is TooLarge
 }
 
 // An Adapter is how a function of Python is called with batches of rows.
@@ -155,8 +164,9 @@ func open(c Config, o Options) (Carrier, error) {
 	return o.Lambda(c.ARN())
 }
 
-// maxArtifactBytes is the size of the largest artifact that calls carry.
-const maxArtifactBytes = 1 << 20
+// maxArtifactBytes is the size of the largest artifact that calls carry: that of the largest request which
+// brings one.
+const maxArtifactBytes = 16 << 20
 
 // Open chooses the executor for a function. It does not call it; a batch of no rows does, and shows
 // whether the executor can load the function.
@@ -173,7 +183,7 @@ func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, erro
 	if err != nil {
 		return nil, fmt.Errorf("describe the outputs of function %s: %w", spec.Name, err)
 	}
-	return &caller{
+	c := &caller{
 		executor: e, spec: spec, wait: s.wait, line: e.carrier.Connect(), rows: firstRows, most: mostRows,
 		schema: arrow.NewSchema(spec.Inputs, nil), conceal: concealer(spec.Environment),
 		call: Call{
@@ -181,7 +191,12 @@ func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, erro
 			Backend: d.Backend, Batch: d.Batch, Artifact: spec.Artifact, Adapter: adapters[spec.Shape], Outputs: outputs,
 			Initialization: spec.Initialization, Environment: spec.Environment, Binding: spec.Binding, Job: spec.Job,
 		},
-	}, nil
+		room: e.PayloadBytes,
+	}
+	if narrow, ok := c.line.(Narrow); ok {
+		c.room = min(c.room, narrow.Room(&c.call))
+	}
+	return c, nil
 }
 
 func emptyStream(fields []arrow.Field) ([]byte, error) {

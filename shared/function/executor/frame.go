@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"tiltyard/shared/memory"
 )
 
 const (
@@ -15,16 +17,21 @@ const (
 	greeting   = "tiltyard 1\n"
 )
 
-// frameOf returns the frame of a call without the stream at its end.
-func frameOf(c *Call, stream []byte) ([]byte, error) {
+// frameOf returns the frame of a call without the stream at its end. The caller releases its memory.
+func frameOf(ctx context.Context, c *Call, stream []byte) (head []byte, held *memory.Hold, err error) {
+	taken, err := memory.Take(ctx, 4*int64(len(c.Artifact)+len(c.Initialization))) // in base64, and copied into the frame
+	if err != nil {
+		return nil, nil, err
+	}
 	object, err := json.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("encode a call: %w", err)
+		taken.Release()
+		return nil, nil, fmt.Errorf("encode a call: %w", err)
 	}
-	head := append(make([]byte, 0, frameBytes+len(object)), callMagic...)
+	head = append(make([]byte, 0, frameBytes+len(object)), callMagic...)
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(object)))
 	head = binary.LittleEndian.AppendUint64(head, uint64(len(stream)))
-	return append(head, object...), nil
+	return append(head, object...), &taken, nil
 }
 
 // readFrame reads the frame of a reply of at most limit bytes. An error that is no *Fault is one of r.

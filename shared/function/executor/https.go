@@ -106,10 +106,11 @@ func (h *https) Connect() Line { return h }
 func (h *https) Close() error { return nil }
 
 func (h *https) Do(ctx context.Context, c *Call, stream []byte, limit int64) (*Bytes, error) {
-	head, err := frameOf(c, stream)
+	head, held, err := frameOf(ctx, c, stream)
 	if err != nil {
 		return nil, err
 	}
+	defer held.Release()
 	body := func() io.Reader { return io.MultiReader(bytes.NewReader(head), bytes.NewReader(stream)) }
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, body())
 	if err != nil {

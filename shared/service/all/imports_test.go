@@ -45,7 +45,7 @@ var mayImport = map[string]string{
 	"shared/function/builtin":   "arrowipc =function function/splitting memory protocol",
 	"shared/function/wasm":      "arrowipc =function function/wasm/frame memory protocol take",
 	"shared/function/wasm/host": "function/wasm/frame",
-	"shared/function/executor":  "memory arrowipc function pause protocol take",
+	"shared/function/executor":  "memory arrowipc function objectstore pause protocol take",
 	"shared/index":              "memory fulltext half index lance sortkey vector",
 	"shared/index/indextest":    "memory index lance objectstore",
 	"shared/inspect":            "lance objectstore",

@@ -3,6 +3,12 @@
 //
 //	{"tiltyard": 1, "call": {…}, "arrow": base64 of the stream}
 //	{"arrow": base64 of the stream}, or {"error_type": …, "message": …, "retryable": …}
+//
+// An event holds six megabytes, and so does a response. Where the service keeps its objects in S3, what is
+// larger goes by way of the bucket (reference.go): call.artifact_url and arrow_url, in place of artifact and
+// arrow, are URLs that the executor GETs, and reply_url is one that it may PUT the stream of a reply to, whose
+// response is then {"stored": true}. The worker signs these URLs, each for one object and for the time of one
+// call.
 package lambdaexec
 
 import (
@@ -22,6 +28,7 @@ import (
 
 	"tiltyard/shared/function/executor"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
 )
 
 const (
@@ -31,28 +38,32 @@ const (
 	maxAnswerBytes = maxEventBytes + 64<<10
 )
 
-// A Carrier brings calls to one function. It has nothing to close, and its lines are itself.
+// A Carrier brings calls to one function.
 type Carrier struct {
 	client *lambda.Client
 	arn    string
+	passed passage
 }
 
-// Open opens the carrier to a function, in its region and with the credentials of the environment. It
-// sends no request.
-func Open(arn string) (executor.Carrier, error) {
-	c, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
-		return nil, err
+// Open returns a function that opens the carrier to a function of AWS, in its region and with the credentials
+// of the environment. It sends no request. What is too large for an event goes by way of objects below a folder,
+// which ends in a slash, of a store that signs URLs.
+func Open(by objectstore.Store, folder string) func(arn string) (executor.Carrier, error) {
+	return func(arn string) (executor.Carrier, error) {
+		c, err := config.LoadDefaultConfig(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		if parts := strings.Split(arn, ":"); len(parts) > 3 {
+			c.Region = parts[3]
+		}
+		return New(c, arn, by, folder), nil
 	}
-	if parts := strings.Split(arn, ":"); len(parts) > 3 {
-		c.Region = parts[3]
-	}
-	return New(c, arn), nil
 }
 
 // New is Open with a configuration.
-func New(c aws.Config, arn string) *Carrier {
-	return &Carrier{arn: arn, client: lambda.NewFromConfig(c, func(o *lambda.Options) {
+func New(c aws.Config, arn string, by objectstore.Store, folder string) *Carrier {
+	return &Carrier{arn: arn, passed: passage{by, folder}, client: lambda.NewFromConfig(c, func(o *lambda.Options) {
 		o.Retryer = aws.NopRetryer{} // the callers of functions repeat calls
 		o.HTTPClient = bounded{o.HTTPClient}
 	})}
@@ -90,34 +101,77 @@ func (b *bound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Connect returns the carrier itself: calls are independent of each other.
-func (c *Carrier) Connect() executor.Line { return c }
+// Connect returns a line, which keeps the place of an artifact that its events cannot carry.
+func (c *Carrier) Connect() executor.Line { return &line{Carrier: c} }
 
-// Close does nothing.
-func (c *Carrier) Close() error { return nil }
+// A line carries the calls of one use of a function.
+type line struct {
+	*Carrier
+	artifact string // key of the object that has it; "" until an event needs it
+}
+
+// Close removes what the calls have referred to.
+func (l *line) Close() error {
+	if l.artifact == "" {
+		return nil
+	}
+	return l.passed.remove(l.artifact)
+}
 
 // An event is the argument of the function.
 type event struct {
-	Format int            `json:"tiltyard"`
-	Call   *executor.Call `json:"call"`
-	Arrow  []byte         `json:"arrow"`
+	Format   int            `json:"tiltyard"`
+	Call     *executor.Call `json:"call"`
+	Arrow    []byte         `json:"arrow,omitempty"`
+	ArrowURL string         `json:"arrow_url,omitempty"`
+	ReplyURL string         `json:"reply_url,omitempty"`
 }
 
+// maxInlineArtifact is the size of the largest artifact in events: one that leaves most of them to rows.
+const maxInlineArtifact = 1 << 20
+
+// Room returns how many bytes of a stream an event carries beside a call.
+func (l *line) Room(call *executor.Call) int64 {
+	without := *call
+	without.Artifact = nil
+	object, err := json.Marshal(without)
+	if err != nil {
+		return 0
+	}
+	taken := int64(len(object)) + referenceBytes
+	if len(call.Artifact) <= maxInlineArtifact || !l.passed.works() {
+		taken += inBase64(int64(len(call.Artifact)))
+	}
+	return max(0, (maxEventBytes-taken)/4*3)
+}
+
+// inBase64 returns how long bytes are as text.
+func inBase64(n int64) int64 { return (n + 2) / 3 * 4 }
+
 // Do invokes the function once.
-func (c *Carrier) Do(ctx context.Context, call *executor.Call, stream []byte, limit int64) (*executor.Bytes, error) {
-	held, err := memory.Take(ctx, int64(len(stream)+len(call.Artifact))*4/3+maxAnswerBytes)
+func (l *line) Do(ctx context.Context, call *executor.Call, stream []byte, limit int64) (*executor.Bytes, error) {
+	held, err := memory.Take(ctx, min(inBase64(int64(len(stream)+len(call.Artifact))), maxEventBytes)+maxAnswerBytes)
 	if err != nil {
 		return nil, err
 	}
 	defer held.Release()
-	payload, err := json.Marshal(event{Format: 1, Call: call, Arrow: stream})
+	e := event{Format: 1, Call: call, Arrow: stream}
+	reply, room := "", l.Room(call)
+	if l.passed.works() {
+		var remove func()
+		if reply, remove, err = l.refer(ctx, &e, room); err != nil {
+			return nil, err
+		}
+		defer remove()
+	} else if int64(len(stream)) > room {
+		return nil, &executor.Fault{Type: executor.TooLarge, Message: fmt.Sprintf(
+			"the call does not fit into the %d bytes of an event: it has %d bytes of rows and %d of the function; only a service with a root in S3 passes more", maxEventBytes, len(stream), len(call.Artifact))}
+	}
+	payload, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("encode an event: %w", err)
 	}
-	if len(payload) > maxEventBytes {
-		return nil, &executor.Fault{Type: executor.TooLarge, Message: fmt.Sprintf("the call is larger than the %d bytes of an event", maxEventBytes)}
-	}
-	out, err := c.client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &c.arn, Payload: payload})
+	out, err := l.client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &l.arn, Payload: payload})
 	if err != nil {
 		return nil, faultOf(err)
 	}
@@ -125,9 +179,13 @@ func (c *Carrier) Do(ctx context.Context, call *executor.Call, stream []byte, li
 		return nil, crashOf(out.Payload)
 	}
 	var answer struct {
-		Arrow *[]byte `json:"arrow"`
+		Arrow  *[]byte `json:"arrow"`
+		Stored bool    `json:"stored"`
 	}
-	if err := json.Unmarshal(out.Payload, &answer); err != nil || answer.Arrow == nil {
+	switch err := json.Unmarshal(out.Payload, &answer); {
+	case err == nil && answer.Stored && reply != "":
+		return l.passed.take(ctx, reply, limit)
+	case err != nil || answer.Arrow == nil:
 		return nil, executor.ReadFault(out.Payload)
 	}
 	return executor.KeepReply(ctx, *answer.Arrow, limit)
@@ -140,6 +198,9 @@ func crashOf(payload []byte) *executor.Fault {
 		Message string `json:"errorMessage"`
 	}
 	_ = json.Unmarshal(payload, &told) // what it does not tell stays empty
+	if strings.HasSuffix(told.Type, "ResponseSizeTooLarge") {
+		return &executor.Fault{Type: executor.TooLarge, Message: "the reply is larger than responses of Lambda: " + told.Message}
+	}
 	return &executor.Fault{Type: executor.Crashed, Message: "the function of AWS failed: " + told.Type + ": " + told.Message}
 }
 

@@ -40,7 +40,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (executor.Config, executor.Op
 	open := func(arn string) (executor.Carrier, error) {
 		return lambdaexec.New(aws.Config{
 			Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-		}, arn), nil
+		}, arn, nil, ""), nil
 	}
 	return executor.Config{Address: "lambda:" + arn}, executor.Options{Lambda: open}
 }
@@ -124,6 +124,11 @@ func TestInvocationsThatFail(t *testing.T) {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
 			_, _ = w.Write([]byte(`{"errorMessage":"Task timed out after 3.00 seconds"}`))
 		}, kind: executor.Crashed},
+		"large response": {handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			_, _ = w.Write([]byte(`{"errorType":"Function.ResponseSizeTooLarge","errorMessage":"Response payload size exceeded maximum allowed payload size (6291556 bytes)."}`))
+		}, kind: executor.TooLarge},
+		"not stored":    {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"stored":true}`)) }, kind: executor.Malformed},
 		"no object":     {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`"hello"`)) }, kind: executor.Malformed},
 		"too large":     {handler: func(w http.ResponseWriter, _ *http.Request) { refuse(w, 413, "RequestTooLargeException") }, kind: executor.TooLarge},
 		"endless":       {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 32<<20)) }, kind: executor.TooLarge},
