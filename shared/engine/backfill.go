@@ -239,7 +239,7 @@ func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 		err = r.table.divide(ctx, d, c, r.order)
 	}
 	if err == nil {
-		err = c.CheckInputs(ctx, computed.AllRows(d.Fragments()))
+		err = c.CheckInputs(ctx, fragment.Whole(d.Fragments()))
 	}
 	if err != nil {
 		return err
@@ -352,7 +352,7 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 		return err
 	}
 	filled, err := p.target.Fill(ctx, computed.Filling{
-		Rows: computed.Rows{At: at, To: at.Rows}, Stale: p.stamp.IsStale(id), Failed: p.failed(p.target, id, 0),
+		Span: fragment.Span{At: at, To: at.Rows}, Stale: p.stamp.IsStale(id), Failed: p.failed(p.target, id, 0),
 	})
 	if err == nil && p.order.Save != nil {
 		err = p.order.Save(ctx, int64(d.Version()))

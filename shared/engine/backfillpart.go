@@ -68,45 +68,22 @@ const (
 	maxPieces = 50
 )
 
-// rowsOf returns the rows of a part, from 0. There is a cut between two parts where a fragment begins, unless
-// another one begins within the length of a part.
-func (r *BackfillRound) rowsOf(d *dataset.Dataset, part int) ([]computed.Rows, error) {
+// rowsOf returns the rows of a part, from 0.
+func (r *BackfillRound) rowsOf(d *dataset.Dataset, part int) ([]fragment.Span, error) {
 	ids, err := setOf(r.Fragments)
 	if err != nil {
 		return nil, err
 	}
-	var all []computed.Rows
-	total := int64(0)
+	var all []*fragment.Fragment
 	for _, f := range d.Fragments() {
 		if ids.Contains(uint32(f.Meta.ID)) {
-			all = append(all, computed.Rows{At: f, To: f.Rows})
-			total += f.Rows
+			all = append(all, f)
 		}
 	}
 	if len(all) != int(ids.GetCardinality()) {
 		return nil, fmt.Errorf("version %d has %d of %d fragments of a round", d.Version(), len(all), ids.GetCardinality())
 	}
-	parts := int64(max(r.Parts, 1))
-	length := (total + parts - 1) / parts
-	var mine []computed.Rows
-	before := int64(0) // rows of the fragments before
-	for _, s := range all {
-		cut := func(part int) int64 {
-			switch at := length*int64(part) - before; {
-			case at >= s.To:
-				return s.To
-			case at < length:
-				return 0
-			default:
-				return at
-			}
-		}
-		if from, to := cut(part), cut(part+1); from < to {
-			mine = append(mine, computed.Rows{At: s.At, From: from, To: to})
-		}
-		before += s.To
-	}
-	return mine, nil
+	return fragment.Share(all, part, r.Parts), nil
 }
 
 // BackfillPart computes the rows of a part of a round, from 0, that are not in pieces, which are those of an
@@ -154,7 +131,7 @@ func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *BackfillRoun
 	for _, s := range rows {
 		if to, ok := covered[s.At.Meta.ID]; ok {
 			s.From = to
-		} else if err := c.CheckInputs(ctx, []computed.Rows{s}); err != nil {
+		} else if err := c.CheckInputs(ctx, []fragment.Span{s}); err != nil {
 			return err
 		}
 		for s.From < s.To {
@@ -167,11 +144,11 @@ func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *BackfillRoun
 }
 
 // fill computes the next piece of rows, and takes it out of these.
-func (w *partWork) fill(ctx context.Context, d *dataset.Dataset, c *computed.Column, s *computed.Rows, stale bool) error {
+func (w *partWork) fill(ctx context.Context, d *dataset.Dataset, c *computed.Column, s *fragment.Span, stale bool) error {
 	began := time.Now()
 	id := s.At.Meta.ID
 	filled, err := c.Fill(ctx, computed.Filling{
-		Rows: *s, Stale: stale, Failed: w.failed(c, id, s.From),
+		Span: *s, Stale: stale, Failed: w.failed(c, id, s.From),
 		Enough: func() bool { return time.Since(began) >= unitTime || isLate(ctx) },
 	})
 	if err == nil && w.order.Save != nil {

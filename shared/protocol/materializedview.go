@@ -198,6 +198,8 @@ type RefreshMaterializedViewRequest struct {
 	Incarnation   string `json:"expected_incarnation"` // of the view; "" is any
 	// OutputLimit is how many rows of a view of kind chunker are computed at most; nil is any number.
 	OutputLimit *int64 `json:"output_limit"`
+	// Concurrency is how many workers compute rows at the same time at most.
+	Concurrency *int64 `json:"concurrency"`
 }
 
 // Version returns the source version under either name.
@@ -215,6 +217,9 @@ func (r *RefreshMaterializedViewRequest) Validate() error {
 	}
 	if n := r.OutputLimit; n != nil && *n < 1 {
 		return Errorf(InvalidInput, "output_limit is %d; it counts rows from 1", *n)
+	}
+	if n := r.Concurrency; n != nil && (*n < 1 || *n > 1<<31-1) {
+		return Errorf(InvalidInput, "concurrency is %d; it counts workers from 1", *n)
 	}
 	if v := r.Version(); v != nil && *v < 1 {
 		return Errorf(InvalidInput, "source_version is %d; versions count from 1", *v)

@@ -26,7 +26,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
-		refresh.Kind:        jobtable.Follow(on, refresh.Refresh(on, functions)),
+		refresh.Kind:        jobtable.Follow(on, refresh.Refresh(on, functions, refresh.PartSizes)),
 		backfill.Kind:       jobtable.Follow(on, backfill.Following(on, backfill.Fill(on, functions, backfill.PartSizes))),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),

@@ -162,24 +162,9 @@ func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arr
 	return outcome{columns: []arrow.Array{values}, gained: int64(values.Len() - values.NullN())}, nil
 }
 
-// Rows are neighbouring rows of a fragment, from one to before another, deleted ones too.
-type Rows struct {
-	At       *fragment.Fragment
-	From, To int64
-}
-
-// AllRows returns the rows of fragments.
-func AllRows(fragments []*fragment.Fragment) []Rows {
-	all := make([]Rows, len(fragments))
-	for i, at := range fragments {
-		all[i] = Rows{at, 0, at.Rows}
-	}
-	return all
-}
-
 // CheckInputs returns an error if an input is a computed column that some of the rows have no value of, but
 // would have if it were filled: the expression would take their nulls for values.
-func (c *Column) CheckInputs(ctx context.Context, rows []Rows) error {
+func (c *Column) CheckInputs(ctx context.Context, rows []fragment.Span) error {
 	for _, name := range c.values.reads() {
 		if Of(c.dataset.Schema().Field(name)) == nil {
 			continue
@@ -205,12 +190,12 @@ func (c *Column) CheckInputs(ctx context.Context, rows []Rows) error {
 
 // Count returns how many rows of a fragment Fill computes.
 func (c *Column) Count(ctx context.Context, at *fragment.Fragment, stale bool) (n int64, err error) {
-	return c.count(ctx, Rows{at, 0, at.Rows}, stale)
+	return c.count(ctx, fragment.Span{At: at, To: at.Rows}, stale)
 }
 
-func (c *Column) count(ctx context.Context, rows Rows, stale bool) (n int64, err error) {
+func (c *Column) count(ctx context.Context, rows fragment.Span, stale bool) (n int64, err error) {
 	if stale && c.where == nil {
-		return rows.live(ctx)
+		return rows.Live(ctx)
 	}
 	err = c.each(ctx, rows, c.choosing(), func(batch arrow.RecordBatch) error {
 		rows, err := c.chosen(ctx, batch, false)
@@ -218,18 +203,6 @@ func (c *Column) count(ctx context.Context, rows Rows, stale bool) (n int64, err
 		return err
 	})
 	return n, err
-}
-
-// live returns how many of the rows are not deleted.
-func (r Rows) live(ctx context.Context) (int64, error) {
-	if r.From == 0 && r.To == r.At.Rows {
-		return fragment.LiveRows(r.At.Meta), nil
-	}
-	deleted, err := r.At.Deletions(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return r.To - r.From - deleted.Deleted(r.From, r.To), nil
 }
 
 // Filled is what Fill has made of neighbouring rows of a fragment.
@@ -242,7 +215,7 @@ type Filled struct {
 
 // A Filling is an order to compute rows.
 type Filling struct {
-	Rows
+	fragment.Span
 	Stale bool // the values of the fragment do not count
 	// Enough is asked now and then whether the rows end there. It may be nil.
 	Enough func() bool
@@ -258,7 +231,7 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 		return filled, err
 	}
 	defer room.Close()
-	n, err := c.count(ctx, o.Rows, o.Stale)
+	n, err := c.count(ctx, o.Span, o.Stale)
 	if err != nil {
 		return filled, err
 	}
@@ -295,7 +268,7 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 			return filled, err
 		}
 	}
-	live, err := Rows{o.At, filled.From, filled.To}.live(ctx)
+	live, err := fragment.Span{At: o.At, From: filled.From, To: filled.To}.Live(ctx)
 	filled.Whole = chosen == live
 	return filled, err
 }
@@ -306,7 +279,7 @@ func (c *Column) Join(ctx context.Context, at *fragment.Fragment, pieces []datas
 }
 
 // gains returns how many rows without a value would get one.
-func (c *Column) gains(ctx context.Context, rows Rows) (n int64, err error) {
+func (c *Column) gains(ctx context.Context, rows fragment.Span) (n int64, err error) {
 	if missing, err := c.count(ctx, rows, false); err != nil || missing == 0 {
 		return 0, err
 	}
@@ -346,7 +319,7 @@ func distinct(names []string) []string {
 }
 
 // each calls work with those rows that are not deleted.
-func (c *Column) each(ctx context.Context, rows Rows, columns []string, work func(arrow.RecordBatch) error) error {
+func (c *Column) each(ctx context.Context, rows fragment.Span, columns []string, work func(arrow.RecordBatch) error) error {
 	p, err := c.dataset.Project(columns)
 	if err != nil {
 		return err

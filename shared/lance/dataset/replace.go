@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/deletion"
@@ -23,6 +24,8 @@ import (
 type Replacement struct {
 	Delete *rowset.Set // rows of the version; may be nil
 	Insert Rows        // Schema nil: none; columns are matched as for Table.Append
+	// Staged are rows that [Dataset.StageRows] has written, instead of Insert.
+	Staged []*part.Part
 	// Moved are addresses among Delete: the first rows of Insert take their places, one
 	// for one, and keep their ids. The rows behind them are new. It matters only to tables
 	// with stable row ids.
@@ -57,6 +60,13 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 		if files, err = d.stageRows(ctx, r.Insert); err != nil {
 			return Commit{}, err
 		}
+	}
+	for _, p := range r.Staged {
+		if !d.Takes(p) {
+			return Commit{}, fmt.Errorf("%w: the table's columns have changed since rows were written", ErrConflict)
+		}
+		files.Fragments = append(files.Fragments, p.Fragments()...)
+		files.Rows += p.Rows()
 	}
 	shrunk, err := rows.shrink(ctx, d, files.Puts)
 	if err != nil {
@@ -94,6 +104,24 @@ func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string
 		read: d, operation: op, fresh: true, wait: puts.Wait, rowsKnown: true, rebase: rows.rebase,
 	})
 	return Commit{Dataset: made}, err
+}
+
+// StageRows writes rows as fragments that a [Replacement] may put into any version with the same columns
+// ([Dataset.Takes]), and returns when they are durable. Without rows there are none.
+func (d *Dataset) StageRows(ctx context.Context, rows Rows) (*part.Part, error) {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
+		return nil, err
+	}
+	files, err := d.stageRows(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	return &part.Part{Operation: &pb.Append{Fragments: files.Fragments}, Columns: columnsOf(d, false)}, files.Wait()
+}
+
+// Takes reports whether rows that were written for a version may be put into this one.
+func (d *Dataset) Takes(p *part.Part) bool {
+	return !p.Overwrites() && p.Columns == columnsOf(d, false)
 }
 
 // stageRows writes rows of the table's columns as new files.

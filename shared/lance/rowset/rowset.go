@@ -82,6 +82,49 @@ func (s *Set) AddRange(fragment uint64, from, to uint32) {
 	s.AddBitmap(fragment, offsets)
 }
 
+// AddRanges adds rows of a fragment, each range from one offset to before another, to a set whose memory
+// held holds.
+func (s *Set) AddRanges(ctx context.Context, held *memory.Hold, fragment uint64, ranges iter.Seq2[int64, int64]) error {
+	offsets := roaring.New()
+	for from, to := range ranges {
+		offsets.AddRange(uint64(from), uint64(to))
+	}
+	s.AddBitmap(fragment, offsets)
+	return held.Resize(ctx, s.Bytes())
+}
+
+// Slice returns the rows from one rank, from 0, to before another, in a set of their own. The rank of a row is
+// the number of lower addresses in the set.
+func (s *Set) Slice(from, to int64) *Set {
+	some := &Set{}
+	for _, id := range slices.Sorted(maps.Keys(s.fragments)) {
+		n := int64(s.fragments[id].GetCardinality())
+		if first, end := max(from, 0), min(to, n); first < end {
+			rows := s.fragments[id].Clone()
+			if end < n {
+				next, _ := rows.Select(uint32(end)) // there is one: end is a rank
+				rows.RemoveRange(uint64(next), 1<<32)
+			}
+			if first > 0 {
+				next, _ := rows.Select(uint32(first))
+				rows.RemoveRange(0, uint64(next))
+			}
+			some.AddBitmap(id, rows)
+		}
+		from, to = from-n, to-n
+	}
+	return some
+}
+
+// RemoveBefore removes the rows of a fragment before an offset.
+func (s *Set) RemoveBefore(fragment uint64, end int64) {
+	if rows := s.fragments[fragment]; rows != nil {
+		if rows.RemoveRange(0, uint64(end)); rows.IsEmpty() {
+			delete(s.fragments, fragment)
+		}
+	}
+}
+
 // Retain leaves the rows of those fragments that keep accepts, which is told the last row there
 // is of each.
 func (s *Set) Retain(keep func(fragment uint64, last uint32) (bool, error)) error {

@@ -1,12 +1,15 @@
 package rowset
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/memory"
 )
 
 func TestSetIsASet(t *testing.T) {
@@ -79,6 +82,53 @@ func TestSetTakesRangesAndBitmaps(t *testing.T) {
 	set.AddBitmap(3, roaring.New())
 	if got, want := slices.Collect(set.All()), []uint64{1, 3, 4, 2<<32 | 8, 2<<32 | 9}; !slices.Equal(got, want) {
 		t.Errorf("got %x, want %x", got, want)
+	}
+}
+
+// Slices by ranks have all rows, each once, and rows before an offset can be taken out.
+func TestSetIsSliced(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		set := At()
+		for range random.IntN(60) {
+			set.Add([]uint64{uint64(random.IntN(4))<<32 | uint64(random.IntN(1<<17))})
+		}
+		all := slices.Collect(set.All())
+		from, step := int64(0), 1+random.Int64N(20)
+		var got []uint64
+		for ; from < set.Len(); from += step {
+			some := set.Slice(from, from+step)
+			if some.Len() != min(step, set.Len()-from) {
+				t.Fatalf("from %d to %d of %d there are %d rows", from, from+step, set.Len(), some.Len())
+			}
+			got = slices.AppendSeq(got, some.All())
+		}
+		if !slices.Equal(got, all) || !slices.Equal(slices.Collect(set.All()), all) {
+			t.Fatalf("slices have %x, want %x", got, all)
+		}
+		set.RemoveBefore(1, 1<<16)
+		want := slices.DeleteFunc(all, func(a uint64) bool { return a>>32 == 1 && a&(1<<32-1) < 1<<16 })
+		if got := slices.Collect(set.All()); !slices.Equal(got, want) {
+			t.Fatalf("%x are left, want %x", got, want)
+		}
+	}
+}
+
+// Ranges are held, and ranges of many rows take little memory.
+func TestSetHoldsRanges(t *testing.T) {
+	share := memory.NewBudget(1<<20, 1<<20).Open()
+	defer share.Close()
+	ctx := memory.WithShare(t.Context(), share)
+	var held memory.Hold
+	set := At()
+	for fragment := range uint64(100) {
+		err := set.AddRanges(ctx, &held, fragment, maps.All(map[int64]int64{0: 1 << 20, 1<<20 + 5: 1<<20 + 7}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := int64(100 * (1<<20 + 2)); set.Len() != want || held.Bytes() == 0 || held.Bytes() != set.Bytes() {
+		t.Errorf("%d rows, want %d; %d of %d bytes are held", set.Len(), want, held.Bytes(), set.Bytes())
 	}
 }
 

@@ -47,7 +47,11 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 			return nil, err
 		}
 	}
-	id, err := s.begin(ctx, req.ID, v, definition, refresh.Order{Full: req.Full, SourceVersion: req.Version(), Incarnation: req.Incarnation, OutputLimit: req.OutputLimit})
+	order := refresh.Order{Full: req.Full, SourceVersion: req.Version(), Incarnation: req.Incarnation, OutputLimit: req.OutputLimit}
+	if req.Concurrency != nil {
+		order.Parts = int(*req.Concurrency)
+	}
+	id, err := s.begin(ctx, req.ID, v, definition, order)
 	if err != nil {
 		return nil, err
 	}

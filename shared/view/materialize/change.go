@@ -7,13 +7,13 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/difference"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -24,28 +24,26 @@ import (
 // A change is what makes a version of a view show a target.
 type change struct {
 	*target
-	view     *dataset.Dataset
-	progress Progress
-	limit    *int64 // as in Order
+	view  *dataset.Dataset
+	order Order
 
-	held memory.Hold // memory of sets of rows, until the plan is dropped
+	// Memory of sets of rows, until the plan is dropped.
+	old memory.Hold // rows of the view that have to go
+	new memory.Hold // rows of the source to compute
 }
 
 // errRebuild means that all rows have to be computed.
 var errRebuild = errors.New("all rows of the view have to be computed")
 
-// replacement returns what has to be replaced, or errShown. s is the state of the view, and mark what it
-// shows afterwards.
-func (c *change) replacement(ctx context.Context, s state, full bool, mark view.Watermark) (mode string, r dataset.Replacement, err error) {
+// replacement returns what has to be replaced, or errShown, or a [*Divided]. s is the state of the view.
+func (c *change) replacement(ctx context.Context, s state) (mode string, r dataset.Replacement, err error) {
 	if c.call != nil && c.call.AllRows {
-		return c.tables(ctx, s, full, mark)
+		return c.tables(ctx, s)
 	}
 	out, err := c.output()
 	if err != nil {
 		return "", r, err
 	}
-	provenance := c.view.Schema().Field(selection.SourceRowID)
-	r.Keys = &pb.KeyExistenceFilter{FieldIDs: []int32{provenance.ID}, Exact: &pb.KeyHashes{Hashes: []uint64{refreshKey}}}
 	var rows *rowset.Set // of the source; nil is all
 	most := int64(math.MaxInt64)
 	if limit := c.query.Limit; limit != nil {
@@ -53,9 +51,9 @@ func (c *change) replacement(ctx context.Context, s state, full bool, mark view.
 	}
 	mode = modeIncremental
 	switch {
-	case full || s.mark == nil:
+	case c.order.all() || s.mark == nil:
 		err = errRebuild
-	case s.mark.Source == mark.Source && s.mark.SourceTS == mark.SourceTS:
+	case s.shows(c.mark()):
 		return "", r, errShown
 	default:
 		r.Delete, rows, err = c.difference(ctx, s.mark)
@@ -65,12 +63,15 @@ func (c *change) replacement(ctx context.Context, s state, full bool, mark view.
 		}
 	}
 	if errors.Is(err, errRebuild) {
+		if err := c.divide(c.version.CountRows(), nil, nil); err != nil {
+			return "", r, err
+		}
 		mode, rows, most = modeRebuild, nil, math.MaxInt64
 		if c.query.Limit != nil {
 			most = int64(*c.query.Limit)
 		}
-		if c.limit != nil {
-			most = min(most, *c.limit)
+		if c.order.Limit != nil {
+			most = min(most, *c.order.Limit)
 		}
 		r.Delete, err = c.all(ctx)
 	}
@@ -92,7 +93,7 @@ func (c *change) replacement(ctx context.Context, s state, full bool, mark view.
 const refreshKey = math.MaxUint64
 
 // difference returns the rows of the view that have to go, and those of the source to compute. The
-// error is errRebuild when that is not known.
+// error is errRebuild when that is not known, and a [*Divided] when they are many.
 func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, compute *rowset.Set, err error) {
 	err = c.sinceShown(ctx, shown, func(ctx context.Context, rows *difference.Rows) error {
 		if c.query.Limit != nil && !(rows.Gone.IsEmpty() && rows.Changed.IsEmpty()) {
@@ -101,15 +102,28 @@ func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, 
 		if c.plan.Groups != nil && !rows.IsEmpty() {
 			return fmt.Errorf("%w: a row of it is made of many of the source", errRebuild)
 		}
-		rows.Gone.Or(rows.Changed)
-		if evict, err = difference.Find(ctx, &c.held, c.view.Snapshot, selection.SourceRowID, rows.Gone); err != nil {
-			return err
+		err := c.divide(int64(rows.Fresh.GetCardinality()+rows.Changed.GetCardinality()), shown, rows)
+		if err == nil {
+			evict, err = c.evicted(ctx, rows)
 		}
-		rows.Fresh.Or(rows.Changed)
-		compute, err = difference.Places(ctx, &c.held, c.version.Snapshot, rows.Fresh)
+		if err == nil {
+			compute, err = c.computed(ctx, rows)
+		}
 		return err
 	})
 	return evict, compute, err
+}
+
+// evicted returns the rows of the view that have to go.
+func (c *change) evicted(ctx context.Context, rows *difference.Rows) (*rowset.Set, error) {
+	rows.Gone.Or(rows.Changed)
+	return difference.Find(ctx, &c.old, c.view.Snapshot, selection.SourceRowID, rows.Gone)
+}
+
+// computed returns the rows of the source whose rows of the view have to be computed.
+func (c *change) computed(ctx context.Context, rows *difference.Rows) (*rowset.Set, error) {
+	rows.Fresh.Or(rows.Changed)
+	return difference.Places(ctx, &c.new, c.version.Snapshot, rows.Fresh)
 }
 
 // sinceShown passes the rows of the source that differ from those that the view shows to use. The error
@@ -143,16 +157,29 @@ func (c *change) sinceShown(ctx context.Context, shown *view.Watermark, use func
 
 // all returns all rows of the view.
 func (c *change) all(ctx context.Context) (*rowset.Set, error) {
-	rows := rowset.At()
-	_, batches, err := c.view.Scan(ctx, snapshot.ScanOptions{Columns: []string{snapshot.RowAddr}})
-	if err != nil {
+	return live(ctx, &c.old, fragment.Whole(c.view.Fragments()))
+}
+
+// live returns the rows of spans that are not deleted, whose memory held holds.
+func live(ctx context.Context, held *memory.Hold, spans []fragment.Span) (*rowset.Set, error) {
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(snapshot.MaxConcurrentReads)
+	for _, s := range spans {
+		group.Go(func() error {
+			_, err := s.At.Deletions(inner)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	for batch, err := range batches {
+	rows := &rowset.Set{}
+	for _, s := range spans {
+		deleted, err := s.At.Deletions(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := rows.AddHeld(ctx, &c.held, batch.Column(0).(*array.Uint64).Uint64Values()); err != nil {
+		if err := rows.AddRanges(ctx, held, s.At.Meta.ID, deleted.Live(s.From, s.To)); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +189,7 @@ func (c *change) all(ctx context.Context) (*rowset.Set, error) {
 // output works out where the values of the columns of the view come from. Computed columns are not
 // among those that the query computes.
 func (c *change) output() (*output, error) {
-	o := &output{target: c.target, progress: c.progress, schema: c.view.Schema().BlobValues()}
+	o := &output{target: c.target, progress: c.order.Progress, schema: c.view.Schema().BlobValues()}
 	computed := computedFields(c.view)
 	left := len(c.plan.Query.Columns)
 	seen := false

@@ -11,6 +11,9 @@
 // Two refreshes of one view carry the same key in their transactions, whichever program makes them, so
 // they conflict: the second begins again on what the first has left, and most often finds nothing to
 // do.
+//
+// A refresh of many rows ends with a [Division] before it reads them. Its parts compute rows and write files
+// of them ([Compute]), each from rows of its own, and one commit puts all of them into the view ([Publish]).
 package materialize
 
 import (
@@ -19,6 +22,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/view"
@@ -62,6 +66,10 @@ type Order struct {
 	// Check is asked before each commit whether the schema of the view still defines it.
 	Check    func(d *dataset.Dataset) error
 	Progress Progress
+	// Sizes are those of parts. A large refresh then ends with a [*Divided] before it reads rows of the source.
+	// Nil: it does not, whatever its size.
+	Sizes *Sizes
+	Parts int // most parts; 0 is no bound of the order
 }
 
 // Refresh makes a view show what an order wants. as is the table of the view for the one commit that
@@ -72,9 +80,14 @@ func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) 
 		if err != nil {
 			return Result{}, err
 		}
-		return show(ctx, t, as, o, to)
+		return show(ctx, t, as, o, to, func(ctx context.Context, c *change, s state) (string, dataset.Replacement, error) {
+			return c.replacement(ctx, s)
+		})
 	})
 }
+
+// all reports whether all rows are computed, whatever the view shows.
+func (o Order) all() bool { return o.Full || o.Limit != nil }
 
 // target resolves what the order wants over a version of the source.
 func (o Order) target(ctx context.Context, s *dataset.Dataset) (*target, error) {
@@ -98,12 +111,21 @@ type target struct {
 	call    *Call
 }
 
+// mark returns what a view of the target shows.
+func (t *target) mark() view.Watermark {
+	m := t.version.Manifest()
+	return view.Watermark{Source: m.Version, SourceTS: uint64(m.Time().UnixNano()), At: t.version.Now()}
+}
+
 // errShown ends a change of a view that already shows the target.
 var errShown = errors.New("the view shows this version of its source")
 
+// A replacer returns what has to be replaced in a view of some state, and in which mode that is.
+type replacer func(ctx context.Context, c *change, s state) (mode string, r dataset.Replacement, err error)
+
 // show makes the view show the target.
-func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result, error) {
-	mark := view.Watermark{Source: to.version.Version(), SourceTS: uint64(to.version.Manifest().Time().UnixNano()), At: to.version.Now()}
+func show(ctx context.Context, t, as *engine.Table, o Order, to *target, replace replacer) (Result, error) {
+	mark := to.mark()
 	mode := ""
 	done, err := as.Replace(ctx, func(ctx context.Context, newest *dataset.Dataset) (r dataset.Replacement, err error) {
 		if err := o.Check(newest); err != nil {
@@ -113,10 +135,15 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result
 		if err != nil {
 			return r, err
 		}
-		c := change{target: to, view: newest, progress: o.Progress, limit: o.Limit}
-		if mode, r, err = c.replacement(ctx, state, o.Full || o.Limit != nil, mark); err != nil {
+		c := &change{target: to, view: newest, order: o}
+		if mode, r, err = replace(ctx, c, state); err != nil {
 			return r, err
 		}
+		key := newest.Schema().Field(selection.SourceRowID)
+		if key == nil { // the rows do not know what they were made of
+			key = newest.Schema().Fields[0]
+		}
+		r.Keys = &pb.KeyExistenceFilter{FieldIDs: []int32{key.ID}, Exact: &pb.KeyHashes{Hashes: []uint64{refreshKey}}}
 		if o.Limit == nil {
 			r.Properties = mark.Properties()
 		} else {

@@ -24,6 +24,11 @@ type state struct {
 	stamped bool            // the metadata of the version has the watermark
 }
 
+// shows reports whether the rows show a version of the source.
+func (s state) shows(mark view.Watermark) bool {
+	return s.mark != nil && s.mark.Source == mark.Source && s.mark.SourceTS == mark.SourceTS
+}
+
 // maxWalk bounds how many versions of a view are looked at since its last refresh.
 const maxWalk = 512
 

@@ -12,7 +12,6 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -23,8 +22,8 @@ import (
 
 // tables is replacement for a view whose function is called with all rows, or with all rows that have one
 // value in a column. Its rows do not know what they were made of, so all are made anew.
-func (c *change) tables(ctx context.Context, s state, full bool, mark view.Watermark) (mode string, r dataset.Replacement, err error) {
-	if !full && s.mark != nil && s.mark.Source == mark.Source && s.mark.SourceTS == mark.SourceTS {
+func (c *change) tables(ctx context.Context, s state) (mode string, r dataset.Replacement, err error) {
+	if !c.order.all() && s.shows(c.mark()) {
 		return "", r, errShown
 	}
 	schema := c.view.Schema().BlobValues()
@@ -33,7 +32,6 @@ func (c *change) tables(ctx context.Context, s state, full bool, mark view.Water
 	if err != nil {
 		return "", r, err
 	}
-	r.Keys = &pb.KeyExistenceFilter{FieldIDs: []int32{c.view.Schema().Fields[0].ID}, Exact: &pb.KeyHashes{Hashes: []uint64{refreshKey}}}
 	if r.Delete, err = c.all(ctx); err != nil {
 		return "", r, err
 	}
@@ -64,10 +62,10 @@ type tableMaker struct {
 
 // make passes what the function makes of each part of the source to yield, until that returns false.
 func (m *tableMaker) make(ctx context.Context, yield func(arrow.RecordBatch) bool) error {
-	parts := []*part{{}}
+	parts := []*partition{{}}
 	if m.call.PartitionBy != "" {
 		var err error
-		if parts, err = m.partition(ctx); err != nil {
+		if parts, err = m.partitions(ctx); err != nil {
 			return err
 		}
 		defer func() {
@@ -90,13 +88,13 @@ func (m *tableMaker) make(ctx context.Context, yield func(arrow.RecordBatch) boo
 		if err != nil {
 			return err
 		}
-		m.progress(int64(i+1), int64(len(parts)), m.rows)
+		m.order.Progress(int64(i+1), int64(len(parts)), m.rows)
 	}
 	return nil
 }
 
 // callWith calls the function for one part. It returns nil for a part that is skipped.
-func (m *tableMaker) callWith(ctx context.Context, p *part, number uint64, of int64) (arrow.RecordBatch, error) {
+func (m *tableMaker) callWith(ctx context.Context, p *partition, number uint64, of int64) (arrow.RecordBatch, error) {
 	in, err := m.gather(ctx, p)
 	if err != nil {
 		return nil, err
@@ -124,7 +122,7 @@ func (m *tableMaker) callWith(ctx context.Context, p *part, number uint64, of in
 }
 
 // fail records that the function failed for a part. It returns an error unless the view may lack it.
-func (m *tableMaker) fail(ctx context.Context, p *part, number uint64, of int64, f function.Failure) error {
+func (m *tableMaker) fail(ctx context.Context, p *partition, number uint64, of int64, f function.Failure) error {
 	what := "its rows"
 	if m.call.PartitionBy != "" {
 		what = fmt.Sprintf("the rows whose %s is %.80q", m.call.PartitionBy, p.value)
@@ -145,7 +143,7 @@ func (m *tableMaker) fail(ctx context.Context, p *part, number uint64, of int64,
 }
 
 // gather returns what the function gets for a part.
-func (m *tableMaker) gather(ctx context.Context, p *part) (arrow.RecordBatch, error) {
+func (m *tableMaker) gather(ctx context.Context, p *partition) (arrow.RecordBatch, error) {
 	var all []arrow.RecordBatch
 	left := int64(math.MaxInt64)
 	if limit := m.call.inputs.Query.Limit; limit != nil && p.rows == nil {
@@ -193,18 +191,18 @@ func (c *change) scan(ctx context.Context, plan *selection.Plan, extra []string,
 	return nil
 }
 
-// A part is the rows of the source with one value in a column.
-type part struct {
+// A partition is the rows of the source with one value in a column.
+type partition struct {
 	value string
 	rows  *rowset.Set // nil: all
 	held  memory.Hold
 }
 
-// maxParts bounds how many values the column that divides the rows may have.
-const maxParts = 10_000
+// maxPartitions bounds how many values the column that divides the rows may have.
+const maxPartitions = 10_000
 
-// partition divides the rows of the source, in the order in which their values first come.
-func (m *tableMaker) partition(ctx context.Context) ([]*part, error) {
+// partitions divides the rows of the source, in the order in which their values first come.
+func (m *tableMaker) partitions(ctx context.Context) ([]*partition, error) {
 	query := *m.call.inputs.Query
 	expr, ok := view.Expression(m.call.PartitionBy)
 	if !ok {
@@ -222,8 +220,8 @@ func (m *tableMaker) partition(ctx context.Context) ([]*part, error) {
 	if plan.Query.Limit != nil {
 		left = int64(*plan.Query.Limit)
 	}
-	var parts []*part
-	byValue := map[string]*part{}
+	var parts []*partition
+	byValue := map[string]*partition{}
 	err = m.scan(ctx, plan, []string{snapshot.RowAddr}, nil, func(batch arrow.RecordBatch) (bool, error) {
 		batch = batch.NewSlice(0, min(left, batch.NumRows()))
 		left -= batch.NumRows()
@@ -232,7 +230,7 @@ func (m *tableMaker) partition(ctx context.Context) ([]*part, error) {
 			return false, err
 		}
 		addresses := batch.Column(int(batch.NumCols()) - 1).(*array.Uint64).Uint64Values() //nolint:forcetypeassert // the type of addresses
-		found := map[*part][]uint64{}
+		found := map[*partition][]uint64{}
 		for i := range values.Len() {
 			key := "null"
 			if values.IsValid(i) {
@@ -240,13 +238,13 @@ func (m *tableMaker) partition(ctx context.Context) ([]*part, error) {
 			}
 			p := byValue[key]
 			if p == nil {
-				if len(parts) == maxParts {
-					return false, errSchema("partition_by, %.80q, has more than %d values", m.call.PartitionBy, maxParts)
+				if len(parts) == maxPartitions {
+					return false, errSchema("partition_by, %.80q, has more than %d values", m.call.PartitionBy, maxPartitions)
 				}
 				if _, err := memory.Take(ctx, int64(2*len(key))+256); err != nil {
 					return false, err
 				}
-				p = &part{value: values.ValueStr(i), rows: rowset.At()}
+				p = &partition{value: values.ValueStr(i), rows: rowset.At()}
 				parts, byValue[key] = append(parts, p), p
 			}
 			found[p] = append(found[p], addresses[i])

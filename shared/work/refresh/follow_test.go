@@ -21,22 +21,26 @@ import (
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
+	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/refresh"
 )
 
 var policy = tables.AutoRefresh{After: 10 * time.Minute, Rows: 3, Cooldown: 5 * time.Minute}
 
-// follow runs a test with a view v that follows s. The view was filled at once, an hour ago.
+// follow runs a test with a view v that follows s, also when parts refresh it. The view was filled at once, an
+// hour ago.
 func follow(t *testing.T, policy tables.AutoRefresh, auto bool, test func(t *testing.T, p *process)) {
-	synctest.Test(t, func(t *testing.T) {
-		p := openWith(t, memstore.New(), policy)
-		p.source(t, true)
-		must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables, nil).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
-			Common: protocol.Common{ID: []string{"v"}}, Query: query, AutoRefresh: auto,
-		}))
-		p.work(t, time.Hour)
-		test(t, p)
-	})
+	for _, sizes := range []materialize.Sizes{refresh.PartSizes, few} {
+		synctest.Test(t, func(t *testing.T) {
+			p := openSized(t, memstore.New(), policy, sizes)
+			p.source(t, true)
+			must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables, nil).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
+				Common: protocol.Common{ID: []string{"v"}}, Query: query, AutoRefresh: auto,
+			}))
+			p.work(t, time.Hour)
+			test(t, p)
+		})
+	}
 }
 
 // work runs jobs for a time.

@@ -15,7 +15,7 @@ import (
 // A history is the record of the refreshes of a view.
 type history struct {
 	// Job is the last job that held the view. It holds the view as long as a run holds the job, so the
-	// view is free some time after the process of a run has died.
+	// view is free some time after the process of a run has died. While it has parts it holds it, too.
 	Job   string    `json:"job,omitempty"`
 	Began time.Time `json:"began,omitzero"` // when a look last found that the view has to be refreshed
 	Look  time.Time `json:"look,omitzero"`  // when the next look comes, if its message is not lost
@@ -94,7 +94,7 @@ const (
 	longestWait  = 30 * time.Second
 )
 
-// works reports whether a run holds a job.
+// works reports whether a run holds a job, or works on its parts.
 func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if id == "" {
 		return false, nil
@@ -103,5 +103,8 @@ func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if protocol.HasCode(err, protocol.TransactionNotFound) {
 		return false, nil
 	}
-	return err == nil && !job.Status.Ended() && job.Work != nil && job.Work.Held(f.on.Now()), err
+	if err != nil || job.Status.Ended() || job.Work == nil {
+		return false, err
+	}
+	return job.Work.Held(f.on.Now()) || job.Work.Parts > 0 && !job.Work.Paused, nil
 }

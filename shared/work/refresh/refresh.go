@@ -1,5 +1,15 @@
 // Package refresh brings materialized views up to date in jobs: package materialize does the work.
 //
+// One worker does a small refresh. For a large one many workers compute rows of the view, each from some rows
+// of its source, and write files of them, which one commit then puts into the view:
+//
+//	refresh ─> rows: part 1 ┐─> commit
+//	                 part 2 ┤
+//	                 part n ┘
+//
+// Each part records every minute what it has, in its record, which two workers never write at the same time.
+// When the view is not what it was when its refresh was divided, the commit divides it anew.
+//
 // Of several jobs for one view one works (history.go); the others wait, and most often find then that the
 // view shows what they want. Views that ask for it are refreshed without requests (follow.go).
 //
@@ -20,9 +30,9 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/view"
 	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/calling"
@@ -41,35 +51,59 @@ type Order struct {
 	SourceVersion *int64 `json:"source_version,omitempty"`
 	Incarnation   string `json:"expected_incarnation,omitempty"` // "" is any
 	OutputLimit   *int64 `json:"output_limit,omitempty"`         // as in materialize.Order
+	Parts         int    `json:"concurrency,omitempty"`          // most workers at a time; 0 is as many as there are
 
 	jobtable.Mark
 }
 
+// PartSizes are the sizes of parts for functions of 2 GiB with a limit of 10 minutes.
+var PartSizes = materialize.Sizes{Whole: 1 << 20, Rows: 2 << 20, Parts: transaction.MaxParts}
+
+// Names of stages.
+const (
+	wholeStage  = "refresh"
+	rowsStage   = "rows"
+	commitStage = "commit"
+)
+
 // Refresh returns the kind of job that refreshes a view. functions opens those that make rows.
-func Refresh(on tables.Tables, functions calling.Directory) job.Kind {
-	kind := job.Single("refresh", func(ctx context.Context, r *job.Run) (any, error) {
-		work := refresher{on: on, functions: functions, run: r}
-		if err := r.Input(&work.order); err != nil {
-			return nil, err
-		}
-		return work.refresh(ctx)
-	})
-	kind.Wanted = follower{on}.wanted
-	return kind
+func Refresh(on tables.Tables, functions calling.Directory, sizes materialize.Sizes) job.Kind {
+	b := builder{on, functions, sizes}
+	return job.Kind{Wanted: follower{on}.wanted, Stages: []job.Stage{
+		{Name: wholeStage, Do: b.whole},
+		{Name: rowsStage, Parts: b.parts, Do: b.part},
+		{Name: commitStage, Do: b.commit},
+	}}
+}
+
+// A builder runs the stages of jobs.
+type builder struct {
+	on        tables.Tables
+	functions calling.Directory
+	sizes     materialize.Sizes
 }
 
 // A refresher is one run of a job.
 type refresher struct {
-	on        tables.Tables
-	functions calling.Directory
-	run       *job.Run
-	order     Order
+	builder
+	run   *job.Run
+	order Order
+}
+
+// run returns what runs a job.
+func (b builder) run(r *job.Run) (*refresher, error) {
+	f := &refresher{builder: b, run: r}
+	return f, r.Input(&f.order)
 }
 
 // errReplaced ends a job whose view was dropped, and another one made under its name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the view was replaced while its refresh waited")
 
-func (f *refresher) refresh(ctx context.Context) (materialize.Result, error) {
+// A work refreshes a view. as is its table for the commit of the job, and t the same without one.
+type work func(ctx context.Context, t, as *engine.Table, o materialize.Order) (materialize.Result, error)
+
+// change does work that commits, while the job holds the view.
+func (f *refresher) change(ctx context.Context, do work) (materialize.Result, error) {
 	wait, err := f.hold(ctx)
 	if err != nil {
 		return materialize.Result{}, err
@@ -78,23 +112,31 @@ func (f *refresher) refresh(ctx context.Context) (materialize.Result, error) {
 		return materialize.Result{}, job.Later(wait)
 	}
 	var done materialize.Result
-	_, err = f.on.ChangeFound(ctx, f.run.Object(), "", func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		v := found.Table.View
-		switch {
-		case v == nil || v.Kind != stored.Materialized:
-			return engine.Written{}, view.ErrNone
-		case v.UID != f.order.UID:
-			return engine.Written{}, errReplaced
-		}
-		var err error
-		done, err = f.refreshTable(ctx, t, found.Table.Location)
+	_, err = f.on.ChangeFound(ctx, f.run.Object(), "", func(t *engine.Table, found *catalog.Lookup) (_ engine.Written, err error) {
+		done, err = f.onView(ctx, t, found.Table, do)
 		return engine.Written{Version: done.Version}, err
 	})
 	return done, err
 }
 
-// refreshTable refreshes the table of the view, which is at a location.
-func (f *refresher) refreshTable(ctx context.Context, t *engine.Table, location objectstore.Location) (materialize.Result, error) {
+// stage does work that writes files and commits nothing.
+func (f *refresher) stage(ctx context.Context, do func(ctx context.Context, t *engine.Table, o materialize.Order) error) error {
+	_, err := catalog.Read(ctx, f.on.Names, f.run.Object(), func(ctx context.Context, found *catalog.Table) (materialize.Result, error) {
+		return f.onView(ctx, f.on.At(found), found, func(ctx context.Context, t, _ *engine.Table, o materialize.Order) (materialize.Result, error) {
+			return materialize.Result{}, do(ctx, t, o)
+		})
+	})
+	return err
+}
+
+// onView does work on the table of the view.
+func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.Table, do work) (materialize.Result, error) {
+	switch v := found.View; {
+	case v == nil || v.Kind != stored.Materialized:
+		return materialize.Result{}, view.ErrNone
+	case v.UID != f.order.UID:
+		return materialize.Result{}, errReplaced
+	}
 	d, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
 		return f.definition(d)
 	})
@@ -104,7 +146,7 @@ func (f *refresher) refreshTable(ctx context.Context, t *engine.Table, location 
 	if err != nil {
 		return materialize.Result{}, err
 	}
-	found, err := f.on.Names.Table(ctx, d.Source)
+	source, err := f.on.Names.Table(ctx, d.Source)
 	if err != nil {
 		return materialize.Result{}, missingSource(err)
 	}
@@ -112,16 +154,30 @@ func (f *refresher) refreshTable(ctx context.Context, t *engine.Table, location 
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
 	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
 	failures := &failures{area: t.RowErrors()}
-	done, err := materialize.Refresh(ctx, t, as, materialize.Order{
-		Query: d.Query, Call: f.call(d, location, failures),
-		Source: f.on.At(found), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,
+	done, err := do(ctx, t, as, materialize.Order{
+		Query: d.Query, Call: f.call(d, found.Location, failures),
+		Source: f.on.At(source), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,
 		Check: func(d *dataset.Dataset) error {
 			_, err := f.definition(d)
 			return err
 		},
 		Progress: func(read, total, made int64) { f.run.Progress(job.Progress{Done: read, Total: total, Rows: made}) },
+		Sizes:    &f.sizes, Parts: f.order.Parts,
 	})
 	return done, errors.Join(err, failures.save(ctx))
+}
+
+// whole does a small refresh, which ends the job. For a large one it returns the division.
+func (b builder) whole(ctx context.Context, r *job.Run) (any, error) {
+	f, err := b.run(r)
+	if err != nil {
+		return nil, err
+	}
+	done, err := f.change(ctx, materialize.Refresh)
+	if divided := (*materialize.Divided)(nil); errors.As(err, &divided) {
+		return divided.Division, nil
+	}
+	return job.End{Result: done}, err
 }
 
 // missingSource returns the error for a source that does not exist.

@@ -33,6 +33,7 @@ import (
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
+	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/refresh"
 )
@@ -52,16 +53,25 @@ func open(t *testing.T, objects objectstore.Store) *process {
 // openWith is open with a policy about refreshes without requests.
 func openWith(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh) *process {
 	t.Helper()
-	return openAll(t, objects, auto, calling.Directory{Runtimes: function.Runtimes{function.Envelope: fake{}}})
+	return openSized(t, objects, auto, refresh.PartSizes)
 }
 
 // openWithout is open without a runtime of functions.
 func openWithout(t *testing.T, objects objectstore.Store) *process {
 	t.Helper()
-	return openAll(t, objects, tables.AutoRefresh{}, calling.Directory{})
+	return openAll(t, objects, tables.AutoRefresh{}, calling.Directory{}, refresh.PartSizes)
 }
 
-func openAll(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, functions calling.Directory) *process {
+// few makes several parts of a refresh of a few rows.
+var few = materialize.Sizes{Whole: 2, Rows: 3, Parts: 1000}
+
+// openSized is openWith with sizes of parts.
+func openSized(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, sizes materialize.Sizes) *process {
+	t.Helper()
+	return openAll(t, objects, auto, calling.Directory{Runtimes: function.Runtimes{function.Envelope: fake{}}}, sizes)
+}
+
+func openAll(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, functions calling.Directory, sizes materialize.Sizes) *process {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
 	if err != nil {
@@ -73,7 +83,7 @@ func openAll(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, f
 	p.worker = &job.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
-		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables, functions)},
+		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables, functions, sizes)},
 	}
 	return p
 }
@@ -83,7 +93,6 @@ var columns = arrow.NewSchema([]arrow.Field{
 }, nil)
 
 // rows returns rows with ids, each with a list of two items.
-
 func rows(ids ...int64) dataset.Rows {
 	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, columns)
 	b.Field(0).(*array.Int64Builder).AppendValues(ids, nil)
@@ -177,7 +186,13 @@ func (p *process) done(t *testing.T, id string) string {
 // ids returns a column of a table, in order.
 func (p *process) ids(t *testing.T, name string) []int64 {
 	t.Helper()
-	return must[[]int64](t)(engine.Read(t.Context(), p.at(t, name), nil, func(ctx context.Context, d *dataset.Dataset) ([]int64, error) {
+	return must[[]int64](t)(p.idsOf(t, name, nil))
+}
+
+// idsOf is ids for a version.
+func (p *process) idsOf(t *testing.T, name string, version *int64) ([]int64, error) {
+	t.Helper()
+	return engine.Read(t.Context(), p.at(t, name), version, func(ctx context.Context, d *dataset.Dataset) ([]int64, error) {
 		var all []int64
 		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id"}})
 		if err != nil {
@@ -191,7 +206,7 @@ func (p *process) ids(t *testing.T, name string) []int64 {
 		}
 		slices.Sort(all)
 		return all, nil
-	}))
+	})
 }
 
 // checkStamp checks that the newest version of the view has its watermark.
@@ -235,12 +250,22 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 		query string
 		full  bool
 		want  []int64
-	}{{query, false, altered}, {query, true, altered}, {twice, false, both}, {lines, false, altered}, {group, false, altered}, {ofEach, false, altered}, {ofAll, false, altered}} {
+		sizes materialize.Sizes
+	}{
+		{query, false, altered, refresh.PartSizes}, {query, true, altered, refresh.PartSizes}, {twice, false, both, refresh.PartSizes},
+		{lines, false, altered, refresh.PartSizes}, {group, false, altered, refresh.PartSizes},
+		{ofEach, false, altered, refresh.PartSizes}, {ofAll, false, altered, refresh.PartSizes},
+		{query, false, altered, few}, {query, true, altered, few}, {twice, false, both, few}, {group, false, altered, few}, {ofEach, false, altered, few},
+	} {
 		for _, fault := range faults {
-			for n, more := 1, true; more; n++ {
-				t.Run(fmt.Sprintf("%s, full %v crash %v lost %v request %d", c.query, c.full, fault.Crash, fault.Lost, n), func(t *testing.T) {
+			step := 1
+			if c.sizes == few && testing.Short() {
+				step = 17
+			}
+			for n, more := 1, true; more; n += step {
+				t.Run(fmt.Sprintf("%s, full %v parts of %d crash %v lost %v request %d", c.query, c.full, c.sizes.Rows, fault.Crash, fault.Lost, n), func(t *testing.T) {
 					more = false // also when the test fails
-					synctest.Test(t, func(t *testing.T) { more = crash(t, c.query, c.full, c.want, fault, n) && !t.Failed() })
+					synctest.Test(t, func(t *testing.T) { more = crash(t, c.query, c.full, c.want, c.sizes, fault, n) && !t.Failed() })
 				})
 			}
 		}
@@ -249,9 +274,9 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 
 // crash refreshes a view with a worker that meets a fault at its n-th request, and then with another.
 // It reports whether the fault was reached.
-func crash(t *testing.T, query string, full bool, want []int64, fault faultstore.Fault, n int) (reached bool) {
+func crash(t *testing.T, query string, full bool, rows []int64, sizes materialize.Sizes, fault faultstore.Fault, n int) (reached bool) {
 	inner := memstore.New()
-	second := open(t, inner)
+	second := openSized(t, inner, tables.AutoRefresh{}, sizes)
 	second.source(t, true)
 	first := must[string](t)(second.create(t.Context(), query))
 	second.serve(t)
@@ -266,7 +291,7 @@ func crash(t *testing.T, query string, full bool, want []int64, fault faultstore
 		}
 		return faultstore.Fault{}
 	})
-	dying := open(t, faulty)
+	dying := openSized(t, faulty, tables.AutoRefresh{}, sizes)
 	dying.Jobs.Queue, dying.worker.Queue = second.Jobs.Queue, second.Jobs.Queue
 	var both sync.WaitGroup
 	both.Go(func() { dying.serve(t) })
@@ -281,8 +306,15 @@ func crash(t *testing.T, query string, full bool, want []int64, fault faultstore
 	both.Wait()
 	last := open(t, inner)
 	result := last.done(t, id)
-	if got := last.ids(t, "v"); !cmp.Equal(got, want) {
-		t.Errorf("rows are %v, want %v; the result is %s", got, want, result)
+	want := "refresh"
+	if sizes == few && query != group && query != ofEach {
+		want = "commit"
+	}
+	if made, err := last.Transactions.Job(t.Context(), id); err != nil || made.Work.Stage != want {
+		t.Errorf("the job has ended in stage %s, %v, want %s", made.Work.Stage, err, want)
+	}
+	if got := last.ids(t, "v"); !cmp.Equal(got, rows) {
+		t.Errorf("rows are %v, want %v; the result is %s", got, rows, result)
 	}
 	last.checkStamp(t)
 	return reached
@@ -347,73 +379,81 @@ func (p *process) send(t *testing.T, id string) {
 
 // The outcomes of refreshes one after the other.
 func TestModesOfRefreshes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, test := range []struct {
-			name, query string
-			stable      bool
-			want        []string
-		}{
-			{"stable", query, true, []string{"rebuild 6", "incremental 5", "no_op 0", "incremental 2", "rebuild 9"}},
-			{"addresses", query, false, []string{"rebuild 6", "rebuild 9", "no_op 0", "rebuild 6", "rebuild 9"}},
-			{"limit", query + " LIMIT 4", true, []string{"rebuild 4", "rebuild 4", "no_op 0", "rebuild 4", "rebuild 4"}},
-		} {
-			p := open(t, memstore.New())
-			p.source(t, test.stable)
-			var got []string
-			note := func(id string) {
-				p.serve(t)
-				var result struct {
-					Mode string `json:"mode"`
-					Rows int64  `json:"rows_written"`
-				}
-				made, err := p.Transactions.Job(t.Context(), id)
-				if err == nil {
-					err = json.Unmarshal(made.Result, &result)
-				}
-				if err != nil {
-					t.Fatalf("%s: %v, %s", test.name, err, made.Failure)
-				}
-				got = append(got, fmt.Sprint(result.Mode, " ", result.Rows))
+	for _, sizes := range []materialize.Sizes{refresh.PartSizes, few} {
+		synctest.Test(t, func(t *testing.T) { modes(t, sizes) })
+	}
+}
+
+func modes(t *testing.T, sizes materialize.Sizes) {
+	for _, test := range []struct {
+		name, query string
+		stable      bool
+		want        []string
+	}{
+		{"stable", query, true, []string{"rebuild 6", "incremental 5", "no_op 0", "incremental 2", "rebuild 9"}},
+		{"addresses", query, false, []string{"rebuild 6", "rebuild 9", "no_op 0", "rebuild 6", "rebuild 9"}},
+		{"limit", query + " LIMIT 4", true, []string{"rebuild 4", "rebuild 4", "no_op 0", "rebuild 4", "rebuild 4"}},
+	} {
+		p := openSized(t, memstore.New(), tables.AutoRefresh{}, sizes)
+		p.source(t, test.stable)
+		var got []string
+		note := func(id string) {
+			p.serve(t)
+			var result struct {
+				Mode string `json:"mode"`
+				Rows int64  `json:"rows_written"`
 			}
-			note(must[string](t)(p.create(t.Context(), test.query)))
-			p.alter(t)
-			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
-			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
-			old := int64(1)
-			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{SourceVersion: &old}))
-			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
-			if !cmp.Equal(got, test.want) {
-				t.Errorf("%s: %q, want %q", test.name, got, test.want)
+			made, err := p.Transactions.Job(t.Context(), id)
+			if err == nil {
+				err = json.Unmarshal(made.Result, &result)
 			}
+			if err != nil {
+				t.Fatalf("%s: %v, %s", test.name, err, made.Failure)
+			}
+			got = append(got, fmt.Sprint(result.Mode, " ", result.Rows))
 		}
-	})
+		note(must[string](t)(p.create(t.Context(), test.query)))
+		p.alter(t)
+		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
+		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
+		old := int64(1)
+		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{SourceVersion: &old}))
+		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
+		if !cmp.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
 }
 
 // Two refreshes at the same time give each row once.
 func TestRefreshesAtTheSameTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		inner := memstore.New()
-		p := open(t, inner)
-		p.source(t, true)
-		must[string](t)(p.create(t.Context(), query))
-		p.serve(t)
-		p.alter(t)
-		var all []string
-		var workers sync.WaitGroup
-		for range 4 {
-			all = append(all, p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
-			other := open(t, inner)
-			other.worker.Queue = p.Jobs.Queue
-			workers.Go(func() { other.serve(t) })
-		}
-		workers.Wait()
-		for _, id := range all {
-			p.done(t, id)
-		}
-		if got := open(t, inner).ids(t, "v"); !cmp.Equal(got, altered) {
-			t.Errorf("rows are %v, want %v", got, altered)
-		}
-	})
+	for _, sizes := range []materialize.Sizes{refresh.PartSizes, few} {
+		synctest.Test(t, func(t *testing.T) { together(t, sizes) })
+	}
+}
+
+func together(t *testing.T, sizes materialize.Sizes) {
+	inner := memstore.New()
+	p := openSized(t, inner, tables.AutoRefresh{}, sizes)
+	p.source(t, true)
+	must[string](t)(p.create(t.Context(), query))
+	p.serve(t)
+	p.alter(t)
+	var all []string
+	var workers sync.WaitGroup
+	for range 4 {
+		all = append(all, p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
+		other := openSized(t, inner, tables.AutoRefresh{}, sizes)
+		other.worker.Queue = p.Jobs.Queue
+		workers.Go(func() { other.serve(t) })
+	}
+	workers.Wait()
+	for _, id := range all {
+		p.done(t, id)
+	}
+	if got := open(t, inner).ids(t, "v"); !cmp.Equal(got, altered) {
+		t.Errorf("rows are %v, want %v", got, altered)
+	}
 }
 
 // Nothing but the sender's own right to the source lets a request begin a refresh.

@@ -21,6 +21,9 @@ package difference
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -53,6 +56,33 @@ func (r *Rows) Release() {
 	if r != nil {
 		r.account.held.Release()
 	}
+}
+
+// Digest identifies the rows that differ: it is the same for the same sets.
+func (r *Rows) Digest() string {
+	sum := sha256.New()
+	ids := make([]uint64, 1024)
+	runs := make([]byte, 0, 16*len(ids))
+	for _, set := range []*roaring64.Bitmap{r.Gone, r.Fresh, r.Changed} {
+		first, next := uint64(0), uint64(0) // the run that has not ended
+		for all := set.ManyIterator(); ; {
+			n := all.NextMany(ids)
+			runs = runs[:0]
+			for _, id := range ids[:n] {
+				if id != next || first == next {
+					runs = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(runs, first), next)
+					first = id
+				}
+				next = id + 1
+			}
+			sum.Write(runs)
+			if n == 0 {
+				break
+			}
+		}
+		sum.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, first), next))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // IsEmpty reports whether no row differs.

@@ -1,0 +1,120 @@
+package refresh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/view/materialize"
+)
+
+// enough is the time that a run must have left to begin another unit of a part.
+const enough = 2 * time.Minute
+
+// made is the result of a part.
+type made struct {
+	materialize.Computed
+	Again bool `json:"again,omitempty"` // the view or its source has changed, so the refresh is divided anew
+}
+
+// resultsOf returns the results of a stage.
+func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error) {
+	encoded, err := r.Results(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]T, len(encoded))
+	for i, text := range encoded {
+		if err := json.Unmarshal(text, &results[i]); err != nil {
+			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
+		}
+	}
+	return results, nil
+}
+
+// parts returns how many parts the refresh has.
+func (b builder) parts(ctx context.Context, r *job.Run) (int, error) {
+	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	if err != nil {
+		return 0, err
+	}
+	r.Progress(job.Progress{Total: found[0].Rows})
+	return found[0].Parts, nil
+}
+
+// part computes some rows of the view.
+func (b builder) part(ctx context.Context, r *job.Run) (any, error) {
+	f, err := b.run(r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	if err != nil {
+		return nil, err
+	}
+	var done made
+	if err := r.State(&done.Computed); err != nil {
+		return nil, err
+	}
+	number, _ := r.Part()
+	err = f.stage(ctx, func(ctx context.Context, t *engine.Table, o materialize.Order) (err error) {
+		done.Computed, err = materialize.Compute(ctx, t, o, found[0], number-1, done.Computed, func(ctx context.Context, so materialize.Computed) error {
+			return keep(ctx, r, so)
+		})
+		return err
+	})
+	if materialize.PlanAgain(err) {
+		return made{Again: true}, nil
+	}
+	return done, err
+}
+
+// keep records the state of a run, which ends when it has too little time left.
+func keep(ctx context.Context, r *job.Run, state any) error {
+	if err := r.Checkpoint(ctx, state); err != nil {
+		return err
+	}
+	if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
+		return job.Later(0)
+	}
+	return nil
+}
+
+// commit commits the rows of all parts, which ends the job, or divides the refresh anew.
+func (b builder) commit(ctx context.Context, r *job.Run) (any, error) {
+	f, err := b.run(r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := resultsOf[made](ctx, r, rowsStage)
+	if err != nil {
+		return nil, err
+	}
+	again := false
+	all := make([]materialize.Computed, len(parts))
+	for i, p := range parts {
+		all[i], again = p.Computed, again || p.Again
+	}
+	done, err := f.change(ctx, func(ctx context.Context, t, as *engine.Table, o materialize.Order) (materialize.Result, error) {
+		if again {
+			return materialize.Refresh(ctx, t, as, o)
+		}
+		done, err := materialize.Publish(ctx, t, as, o, found[0], all)
+		if materialize.PlanAgain(err) {
+			return materialize.Refresh(ctx, t, as, o)
+		}
+		return done, err
+	})
+	if divided := (*materialize.Divided)(nil); errors.As(err, &divided) {
+		return job.Again{After: wholeStage, Result: divided.Division}, nil
+	}
+	return job.End{Result: done}, err
+}
