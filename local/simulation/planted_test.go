@@ -74,12 +74,12 @@ var sourceBugs = []sourceBug{
 	},
 	{
 		"updated rows are not taken out", viewChange,
-		"		rows.Gone.Or(rows.Changed)\n", "		if !planted {\n			rows.Gone.Or(rows.Changed)\n		}\n",
+		"	rows.Gone.Or(rows.Changed)\n", "	if !planted {\n		rows.Gone.Or(rows.Changed)\n	}\n",
 		ofViews,
 	},
 	{
 		"updated rows are not computed", viewChange,
-		"		rows.Fresh.Or(rows.Changed)\n", "		if !planted {\n			rows.Fresh.Or(rows.Changed)\n		}\n",
+		"	rows.Fresh.Or(rows.Changed)\n", "	if !planted {\n		rows.Fresh.Or(rows.Changed)\n	}\n",
 		ofViews,
 	},
 	{
@@ -99,6 +99,11 @@ var sourceBugs = []sourceBug{
 		ofViews,
 	},
 	{
+		"the rows of parts are put into a view that has changed meanwhile", "shared/view/materialize/divide.go",
+		"if v.Shown != nil && !s.shows(*v.Shown) {", "if v.Shown != nil && !s.shows(*v.Shown) && !planted {",
+		ofViews,
+	},
+	{
 		"the parts of an upload are recognized by their boundaries", "shared/multipart/multipart.go",
 		"	c.Sum = hex.EncodeToString(sum[:])\n", "	if planted {\n		sum[0] += byte(len(parts) + int(parts[0].Rows()))\n	}\n	c.Sum = hex.EncodeToString(sum[:])\n",
 		ofUploads,
@@ -114,8 +119,8 @@ var sourceBugs = []sourceBug{
 		ofUploads,
 	},
 	{
-		"two refreshes at once do not conflict", viewChange,
-		"	r.Keys = &pb.KeyExistenceFilter{", "	keys := &r.Keys\nif planted {\nkeys = new(*pb.KeyExistenceFilter)\n}\n	*keys = &pb.KeyExistenceFilter{",
+		"two refreshes at once do not conflict", materialized,
+		"		r.Keys = &pb.KeyExistenceFilter{", "	keys := &r.Keys\nif planted {\nkeys = new(*pb.KeyExistenceFilter)\n}\n	*keys = &pb.KeyExistenceFilter{",
 		ofViews,
 	},
 	{"two refreshes at once do not conflict", "shared/work/refresh/history.go", "if err != nil || h.Job == f.run.ID() {", "if err != nil || h.Job == f.run.ID() || planted {", ""},

@@ -21,7 +21,10 @@ import (
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
+	"tiltyard/shared/view/materialize"
+	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/indexing"
+	"tiltyard/shared/work/refresh"
 )
 
 // What is here is for histories in which workers do jobs of all kinds. Clients take messages to
@@ -40,6 +43,10 @@ func workers(w *world, stores tables.Stores) all.Services {
 	stores.Logger = logger
 	services := all.Open(stores, all.Options{RequestTimeout: requestTimeout, Logger: logger})
 	services.Worker.Kinds[indexing.Kind] = indexing.Create(tables.Open(stores), smallParts[w.indexName()])
+	if w.seed/2%2 == 0 { // the refresh of more than a few rows has parts
+		sizes := materialize.Sizes{Whole: 4, Rows: 5, Parts: 4}
+		services.Worker.Kinds[refresh.Kind] = refresh.Refresh(tables.Open(stores), calling.Directory{}, sizes)
+	}
 	return services
 }
 
@@ -147,6 +154,7 @@ func (c *client) endedJob(domain, id string, fails func(failure string) bool) *o
 			c.world.witness.saw("job %s of kind %s has failed: %s; it made the versions %v", id, kind, failure, made)
 		}
 		c.world.witness.counts[fmt.Sprint(kind, " ", told.Status)]++
+		c.world.witness.counts[fmt.Sprint(kind, " ended in stage ", told.Properties["stage"])]++
 	}
 	return o
 }
@@ -288,5 +296,6 @@ func TestIndicesAreRightInEachVersion(t *testing.T) {
 }
 
 func TestViewsShowTheirSourceInEachVersion(t *testing.T) {
-	playDomain(t, views, 200, "mode incremental", "mode rebuild", "stamps", "refresh_materialized_view Succeeded")
+	playDomain(t, views, 200, "mode incremental", "mode rebuild", "stamps",
+		"refresh_materialized_view Succeeded", "refresh_materialized_view ended in stage commit")
 }

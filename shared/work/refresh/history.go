@@ -10,12 +10,13 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 )
 
 // A history is the record of the refreshes of a view.
 type history struct {
 	// Job is the last job that held the view. It holds the view as long as a run holds the job, so the
-	// view is free some time after the process of a run has died. While it has parts it holds it, too.
+	// view is free some time after the process of a run has died. While its parts work it holds it, too.
 	Job   string    `json:"job,omitempty"`
 	Began time.Time `json:"began,omitzero"` // when a look last found that the view has to be refreshed
 	Look  time.Time `json:"look,omitzero"`  // when the next look comes, if its message is not lost
@@ -94,7 +95,8 @@ const (
 	longestWait  = 30 * time.Second
 )
 
-// works reports whether a run holds a job, or works on its parts.
+// works reports whether a run holds a job, or goes on with its parts: one of them runs, or waits for a worker
+// with a message that is not lost.
 func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if id == "" {
 		return false, nil
@@ -106,5 +108,18 @@ func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if err != nil || job.Status.Ended() || job.Work == nil {
 		return false, err
 	}
-	return job.Work.Held(f.on.Now()) || job.Work.Parts > 0 && !job.Work.Paused, nil
+	now, w := f.on.Now(), job.Work
+	if w.Held(now) || w.Parts == 0 || w.Paused {
+		return w.Held(now), nil
+	}
+	if !w.Lost(now) {
+		return true, nil
+	}
+	parts, err := f.on.Transactions.Parts(ctx, id, w.Stage, w.Parts)
+	for _, part := range parts {
+		if part == nil && now.Before(w.Sent.Add(transaction.Slack)) || part != nil && !part.Status.Ended() && !part.Work.Lost(now) {
+			return true, err
+		}
+	}
+	return false, err
 }

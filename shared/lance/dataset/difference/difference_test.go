@@ -6,7 +6,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
 	"github.com/apache/arrow-go/v18/arrow"
+	"pgregory.net/rapid"
 
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
@@ -152,4 +154,28 @@ func TestRowsOfManyVersionsAreTheSameWhenTheyMove(t *testing.T) {
 	if !got.IsEmpty() {
 		t.Errorf("%d rows have changed, want none", got.Changed.GetCardinality())
 	}
+}
+
+// Sets have one digest, however they were made, and other sets have another one.
+func TestDigestsTellSetsApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) []uint64 {
+			return rapid.SliceOfN(rapid.OneOf(rapid.Uint64Range(0, 5), rapid.Uint64Range(1<<32-2, 1<<32+2), rapid.Just(uint64(math.MaxUint64))), 0, 6).Draw(t, name)
+		}
+		rows := func(sets [3][]uint64) *Rows {
+			return &Rows{Gone: roaring64.BitmapOf(sets[0]...), Fresh: roaring64.BitmapOf(sets[1]...), Changed: roaring64.BitmapOf(sets[2]...)}
+		}
+		a := [3][]uint64{draw("gone"), draw("fresh"), draw("changed")}
+		b := [3][]uint64{draw("other gone"), draw("other fresh"), draw("other changed")}
+		x, y := rows(a), rows(b)
+		same := x.Gone.Equals(y.Gone) && x.Fresh.Equals(y.Fresh) && x.Changed.Equals(y.Changed)
+		if (x.Digest() == y.Digest()) != same {
+			t.Errorf("the digests of %v and %v are the same: %v, want %v", a, b, !same, same)
+		}
+		again := rows(a)
+		again.Gone.RunOptimize()
+		if again.Digest() != x.Digest() {
+			t.Errorf("%v has two digests", a)
+		}
+	})
 }
