@@ -66,9 +66,12 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	key := keys.Table(id)
 	last, seen := c.lookups.GetIfPresent(key)
 	if !seen || objectstore.Near(c.store.Store) {
-		now, err := c.look(ctx, id, key)
-		if err != nil {
-			return nil, err
+		now := last
+		if !seen || !c.stands(ctx, key, last) {
+			var err error
+			if now, err = c.look(ctx, id, key); err != nil {
+				return nil, err
+			}
 		}
 		return &Lookup{Table: now.table, catalog: c, unanswered: now.record.Unanswered, checked: closed}, nil
 	}
@@ -82,6 +85,17 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 		found.answer = err
 	}()
 	return found, nil
+}
+
+// stands reports whether a remembered record is still the stored one, by its ETag, without reading
+// it. A record that an unfinished batch or rename names has to be read, because its meaning may
+// change while it stays the same.
+func (c *Catalog) stands(ctx context.Context, key string, last lookedUp) bool {
+	if r := last.record; r.Pending != nil || r.Arriving != nil || r.Moved != nil {
+		return false
+	}
+	_, info, err := c.store.GetRanges(ctx, key)
+	return err == nil && info.ETag == last.etag
 }
 
 // look reads a record and remembers it.
@@ -142,6 +156,9 @@ func Read[T any](ctx context.Context, c *Catalog, id []string, work func(context
 		found, err := c.Lookup(ctx, id)
 		if err != nil {
 			return none, err
+		}
+		if found.Confirmed() {
+			return work(ctx, found.Table)
 		}
 		attempt, discard := context.WithCancel(ctx)
 		result, err := work(attempt, found.Table)

@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"tiltyard/shared/catalog/batch"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// near is a store that is as near as a disk.
+type near struct{ objectstore.Store }
+
+func (near) ReadGap() int64 { return objectstore.DefaultReadGap - 1 }
+
+// Storage that is near is asked at each lookup whether the record is still the same, and is not read
+// again as long as it is.
+func TestLookupsOnADiskReadARecordAgainOnlyWhenItChanged(t *testing.T) {
+	ctx, id := t.Context(), []string{"t"}
+	inner := memstore.New()
+	counted := faultstore.New(inner, nil)
+	c, elsewhere := open(t, near{counted}), open(t, near{inner}) // two processes
+	mustTable(t, elsewhere, "t")
+	location := func() string {
+		t.Helper()
+		at, err := Read(ctx, c, id, func(_ context.Context, t *Table) (string, error) { return t.Location.URI, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	first := location()
+	counted.Recorder.Reset()
+	for range 3 {
+		if got := location(); got != first {
+			t.Errorf("read of a table that did not change: got %s, want %s", got, first)
+		}
+	}
+	if got := counted.Recorder.Snapshot(); got.Requests != 3 || got.ReadBytes != 0 {
+		t.Errorf("3 lookups of a record that did not change: %d requests for %d bytes, want 3 for none", got.Requests, got.ReadBytes)
+	}
+	other, err := elsewhere.RegisterTable(ctx, id, Registration{Location: c.NewLocation(id), Replace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := location(); got != other.Location.URI {
+		t.Errorf("read of a table that moved: got %s, want %s", got, other.Location.URI)
+	}
+	if _, err := elsewhere.DropTable(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Read(ctx, c, id, func(context.Context, *Table) (string, error) { return "", nil })
+	wantCode(t, "read of a dropped table", err, "TableNotFound")
+}
+
+// The record of a table in an undecided batch stays the same when the batch is decided, so each lookup
+// looks at the decision.
+func TestLookupsOnADiskSeeThatABatchWasDecided(t *testing.T) {
+	ctx, id := t.Context(), []string{"b"}
+	inner := memstore.New()
+	prepareBatch(t)(open(t, inner))
+	deregister := []batch.Operation{{ID: id, Deregister: true}, {ID: []string{"a"}, Deregister: true}}
+	dead := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		return faultstore.Fault{Crash: strings.HasPrefix(call.Key, stored.BatchesPrefix)}
+	})
+	if _, err := commit(ctx, open(t, dead), deregister); err == nil {
+		t.Fatal("the maker of the batch lives")
+	}
+	c := open(t, near{inner})
+	if _, err := c.Lookup(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	record, _, err := c.names.Table(ctx, id)
+	if err != nil || record.Pending == nil {
+		t.Fatalf("record %+v, %v; want one in a batch", record, err)
+	}
+	if _, err := open(t, inner).names.Decide(ctx, record.Pending.Batch, stored.Decision{Outcome: stored.Committed}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Lookup(ctx, id)
+	wantCode(t, "lookup of a table that a batch has deregistered", err, "TableNotFound")
+}
