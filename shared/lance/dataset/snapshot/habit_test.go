@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 
@@ -79,5 +80,55 @@ func takeVectors(t *testing.T, d *dataset.Dataset, want *array.FixedSizeList, ad
 		if got, want := batch.Column(0).ValueStr(i), want.ValueStr(int(address)); got != want {
 			t.Fatalf("row %d is %s, want %s", address, got, want)
 		}
+	}
+}
+
+// So are numbers and texts, of which lookups by an index return single values.
+func TestNumbersAndTextsThatAreOftenTakenAreKept(t *testing.T) {
+	const rows, each = 100_000, 50
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "s", Type: arrow.BinaryTypes.String, Nullable: true},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for row := range rows {
+		b.Field(0).(*array.Int64Builder).Append(int64(row) * 7919)
+		if row%7 == 0 {
+			b.Field(1).AppendNull()
+		} else {
+			b.Field(1).(*array.StringBuilder).Append(strconv.Itoa(row))
+		}
+	}
+	batch, inner := b.NewRecordBatch(), memstore.New()
+	if _, err := tableIn(inner).Create(t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
+		t.Fatal(err)
+	}
+	counted := faultstore.New(inner, nil)
+	d, err := tableIn(counted).Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var requests []int
+	for range 8 {
+		counted.Recorder.Reset()
+		addresses := make([]uint64, each)
+		for i := range addresses {
+			addresses[i] = random.Uint64N(rows)
+		}
+		got, err := d.Take(t.Context(), []string{"n", "s"}, addresses)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, address := range addresses {
+			for c := range 2 {
+				if got, want := got.Column(c).ValueStr(i), batch.Column(c).ValueStr(int(address)); got != want {
+					t.Fatalf("row %d is %s, want %s", address, got, want)
+				}
+			}
+		}
+		requests = append(requests, counted.Recorder.Snapshot().Requests)
+	}
+	if requests[0] == 0 || slices.Max(requests[4:]) > 0 {
+		t.Errorf("takes of %d rows make %v requests, want none in the last ones", each, requests)
 	}
 }
