@@ -69,18 +69,7 @@ type Reader struct {
 // type of the column; a segment of another type is lance.ErrUnsupported.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	r := &Reader{files: files}
-	group, within := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		defer index.Contain(&err)
-		r.lookup, err = openLookup(within, files)
-		return err
-	})
-	group.Go(func() (err error) {
-		defer index.Contain(&err)
-		r.data, err = files.Open(within, dataFile)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
 	var err error
@@ -91,6 +80,30 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 		return nil, err
 	}
 	return r, nil
+}
+
+// open opens the two files, side by side unless what is needed of the first is kept.
+func (r *Reader) open(ctx context.Context) (err error) {
+	kept, err := kept[*lookup](r.files, lookupName)
+	if err != nil {
+		return err
+	}
+	if r.lookup = kept; kept != nil {
+		r.data, err = r.files.Open(ctx, dataFile)
+		return err
+	}
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		defer index.Contain(&err)
+		r.lookup, err = openLookup(within, r.files)
+		return err
+	})
+	group.Go(func() (err error) {
+		defer index.Contain(&err)
+		r.data, err = r.files.Open(within, dataFile)
+		return err
+	})
+	return group.Wait()
 }
 
 // check compares the two files with each other and with the type of the column.
@@ -152,17 +165,8 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 		return index.Answer{}, err
 	}
 	wanted := r.lookup.find(q, order)
-	found := make([][]uint64, len(wanted))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(maxReads)
-	for i, number := range wanted {
-		group.Go(func() (err error) {
-			defer index.Contain(&err)
-			found[i], err = r.searchPage(within, number, q, order)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	found, err := r.searchPages(ctx, wanted, q, order)
+	if err != nil {
 		return index.Answer{}, err
 	}
 	ids := slices.Concat(found...)
@@ -170,9 +174,39 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	return index.Answer{Exact: true, Pages: len(wanted), Rows: rowset.At(ids...)}, nil
 }
 
-// searchPage returns the ids of the rows of a page whose values match. It takes memory for
-// the ids and for one copy of them.
-func (r *Reader) searchPage(ctx context.Context, number int, q index.Question, order index.Order) ([]uint64, error) {
+// searchPages returns the ids of the rows of pages whose values match, by page. It reads those pages side
+// by side that are not kept.
+func (r *Reader) searchPages(ctx context.Context, numbers []int, q index.Question, order index.Order) ([][]uint64, error) {
+	found := make([][]uint64, len(numbers))
+	var missing []int
+	for i, number := range numbers {
+		p, err := kept[*page](r.files, pageName(number))
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			missing = append(missing, i)
+		} else if found[i], err = p.search(ctx, q, order); err != nil {
+			return nil, err
+		}
+	}
+	if missing == nil {
+		return found, nil
+	}
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(maxReads)
+	for _, i := range missing {
+		group.Go(func() (err error) {
+			defer index.Contain(&err)
+			found[i], err = r.readAndSearch(within, numbers[i], q, order)
+			return err
+		})
+	}
+	return found, group.Wait()
+}
+
+// readAndSearch returns the ids of the rows of a page whose values match.
+func (r *Reader) readAndSearch(ctx context.Context, number int, q index.Question, order index.Order) ([]uint64, error) {
 	reading, room, err := memory.Within(ctx)
 	if err != nil {
 		return nil, err
@@ -182,6 +216,12 @@ func (r *Reader) searchPage(ctx context.Context, number int, q index.Question, o
 	if err != nil {
 		return nil, err
 	}
+	return p.search(ctx, q, order)
+}
+
+// search returns the ids of the rows whose values match. It takes memory for the ids and for one copy of
+// them.
+func (p *page) search(ctx context.Context, q index.Question, order index.Order) ([]uint64, error) {
 	runs, rows := p.find(q, order), 0
 	for _, run := range runs {
 		rows += run.to - run.from

@@ -33,9 +33,12 @@ type lookup struct {
 
 func (l *lookup) pages() int { return len(l.nulls) }
 
+// lookupName is the name under which the lookup table is kept.
+const lookupName = lookupFile + " values"
+
 // openLookup reads the lookup table of a segment, unless it is kept from an earlier search.
 func openLookup(ctx context.Context, files index.Files) (*lookup, error) {
-	kept, err := files.Keep(lookupFile+" values", func() (any, int64, error) {
+	kept, err := files.Keep(lookupName, func() (any, int64, error) {
 		file, err := files.Open(ctx, lookupFile)
 		if err != nil {
 			return nil, 0, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -42,10 +43,7 @@ func (r *Reader) page(ctx context.Context, number int, order index.Order) (*page
 	return kept.(*page), nil
 }
 
-func pageName(number int) string { return fmt.Sprintf("%s page %d", dataFile, number) }
-
-// errNotKept stands for a page that has to be read.
-var errNotKept = errors.New("not kept")
+func pageName(number int) string { return dataFile + " page " + strconv.Itoa(number) }
 
 // isKept reports whether a page need not be read, since it is kept from an earlier search or all of the
 // file is.
@@ -53,11 +51,23 @@ func (r *Reader) isKept(number int) (bool, error) {
 	if r.data.IsHeld() {
 		return true, nil
 	}
-	_, err := r.files.Keep(pageName(number), func() (any, int64, error) { return nil, 0, errNotKept })
+	p, err := kept[*page](r.files, pageName(number))
+	return p != nil, err
+}
+
+// errNotKept stands for a value that has to be read.
+var errNotKept = errors.New("not kept")
+
+// kept returns a value that is kept from an earlier search, or the zero value.
+func kept[T any](files index.Files, name string) (value T, err error) {
+	found, err := files.Keep(name, func() (any, int64, error) { return nil, 0, errNotKept })
 	if errors.Is(err, errNotKept) {
-		return false, nil
+		return value, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return value, err
+	}
+	return found.(T), nil
 }
 
 // newPage returns a page of its columns, after a check that the values are in order.

@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/cache"
@@ -37,10 +38,11 @@ type Fragment struct {
 	deletionBase *Base // that holds the deletion file
 	deletionErr  error // why the deletion file is out of reach
 
-	loading turn             // guards the fields below
-	deleted *deletion.Vector // nil until loaded
-	ids     *rowid.Sequence  // nil until parsed, or without stable row ids
-	created *rowid.Versions  // the same
+	deleted atomic.Pointer[deletion.Vector] // nil until loaded, by the holder of the turn
+
+	loading turn            // guards the fields below
+	ids     *rowid.Sequence // nil until parsed, or without stable row ids
+	created *rowid.Versions // the same
 	updated *rowid.Versions
 }
 
@@ -96,15 +98,15 @@ func (f *Fragment) Address(row int64) uint64 { return f.Meta.ID<<32 | uint64(row
 
 // Deletions returns the deletion vector, nil when no row is deleted. The first call reads it.
 func (f *Fragment) Deletions(ctx context.Context) (*deletion.Vector, error) {
-	if f.Meta.DeletionFile == nil {
-		return nil, nil
+	if f.KnowsDeletions() {
+		return f.deleted.Load(), nil
 	}
 	if err := f.loading.take(ctx); err != nil {
 		return nil, err
 	}
 	defer f.loading.give()
-	if f.deleted != nil {
-		return f.deleted, nil
+	if vector := f.deleted.Load(); vector != nil {
+		return vector, nil
 	}
 	if f.deletionErr != nil {
 		return nil, fmt.Errorf("deletion file of fragment %d: %w", f.Meta.ID, f.deletionErr)
@@ -120,8 +122,13 @@ func (f *Fragment) Deletions(ctx context.Context) (*deletion.Vector, error) {
 		}
 		cache.Put(f.cache, at.URI, part, vector, int64(vector.Len())*4)
 	}
-	f.deleted = vector
+	f.deleted.Store(vector)
 	return vector, nil
+}
+
+// KnowsDeletions reports whether Deletions returns without reading anything.
+func (f *Fragment) KnowsDeletions() bool {
+	return f.Meta.DeletionFile == nil || f.deleted.Load() != nil
 }
 
 // parts returns the parts of a column by the files that hold them. It returns none when no file

@@ -100,6 +100,9 @@ func (s *Snapshot) prepare(ctx context.Context, candidates func(context.Context)
 		return nil, s.loadDeletions(ctx)
 	}
 	defer s.openAhead(ctx, fields)()
+	if s.knowsDeletions() {
+		return candidates(ctx)
+	}
 	loaded := make(chan error, 1)
 	go func() { loaded <- s.loadDeletions(ctx) }()
 	among, err := candidates(ctx)
@@ -152,13 +155,13 @@ func (p *plan) estimate() float64 {
 	return total
 }
 
-// rest plans the other fragments, beside the reading of those before them.
+// rest plans the other fragments, beside the reading of those before them. It is nil when there are
+// none.
 func (p *plan) rest(ctx context.Context) <-chan planned {
-	groups := make(chan planned, 1)
 	if len(p.fragments) == 0 {
-		close(groups)
-		return groups
+		return nil
 	}
+	groups := make(chan planned, 1)
 	go func() {
 		defer close(groups)
 		for len(p.fragments) > 0 {
@@ -265,21 +268,42 @@ func (p *plan) cut(ctx context.Context, f *fragment.Fragment, offset int64, rowB
 		w.live = w.to - w.from - deleted.Deleted(w.from, w.to)
 		w.bytes = int64(float64(w.to-w.from) * rowBytes)
 		offset += w.live
-		if w.live > 0 && offset > p.from && p.choice.wants(w) {
-			windows = append(windows, w)
+		if w.live == 0 || offset <= p.from {
+			continue
 		}
+		n, all := p.choice.rowsOf(w)
+		if n == 0 && !all {
+			continue
+		}
+		if !all {
+			w.bytes = min(w.bytes, w.bytesOf(p.fields, n))
+		}
+		windows = append(windows, w)
 	}
 	return windows, nil
 }
 
-// wants reports whether there may be rows of a window that are wanted.
-func (c *choice) wants(w window) bool {
+// rowsOf returns how many rows of a window may be wanted, deleted ones among them; all says that any may.
+func (c *choice) rowsOf(w window) (n int64, all bool) {
 	id := w.fragment.Meta.ID
-	if c.rows != nil && c.rows.Of(id).Deleted(w.from, w.to) == 0 {
-		return false
+	if c.rows != nil {
+		return c.rows.Of(id).Deleted(w.from, w.to), false
 	}
-	rows, all := c.among.of(id)
-	return !all || rows.Deleted(w.from, w.to) > 0
+	rows, there := c.among.of(id)
+	return rows.Deleted(w.from, w.to), !there
+}
+
+// bytesOf estimates the bytes of n rows of a window while they are read.
+func (w window) bytesOf(fields []*schema.Field, n int64) int64 {
+	total := 0.0
+	for _, field := range fields {
+		if w.areFew(field, n) {
+			total += float64(n) * max(takeBytes, w.fragment.FieldBytes(field))
+		} else {
+			total += float64(w.to-w.from) * w.fragment.FieldBytes(field)
+		}
+	}
+	return int64(total)
 }
 
 // maxWindowRows bounds the rows of a window, however narrow.

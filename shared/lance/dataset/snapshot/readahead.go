@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -82,7 +83,7 @@ type readAhead[T any] struct {
 	plan       *plan
 	alone      []window       // to be read one at a time, before all others
 	windows    []window       // not begun
-	more       <-chan planned // those after them
+	more       <-chan planned // those after them; nil: none
 	readWindow readFunc
 	f          func(context.Context, arrow.RecordBatch) (T, error)
 	near       bool
@@ -99,6 +100,7 @@ type inWork[T any] struct {
 	windows []window
 	part    *memory.Share
 	done    chan []result[T]
+	mine    bool // the consumer reads it, when it asks for it
 	bytes   float64
 }
 
@@ -127,29 +129,39 @@ func (a *readAhead[T]) fill(ctx context.Context) {
 		}
 		w := inWork[T]{windows: a.windows[:n], part: part, done: make(chan []result[T], 1), bytes: float64(bytes)}
 		a.windows = a.windows[n:]
+		w.mine = err == nil && a.near && a.isLast()
 		a.queue = append(a.queue, w)
 		a.bytes += w.bytes
-		if err != nil {
+		switch {
+		case err != nil:
 			w.done <- []result[T]{{err: err, refused: true}}
-			continue
+		case !w.mine:
+			a.inWork().Add(1)
+			go a.work(ctx, w)
 		}
-		busy := &a.plan.snapshot.place.windows
-		busy.Add(1)
-		go func() {
-			defer busy.Add(-1)
-			defer lance.Contain(func(err error) { w.done <- []result[T]{{err: err}} })
-			results := make([]result[T], 0, len(w.windows))
-			for _, window := range w.windows {
-				r := a.one(ctx, part, window)
-				results = append(results, r)
-				if r.err != nil {
-					break
-				}
-			}
-			part.Settle(part.Held())
-			w.done <- results
-		}()
 	}
+}
+
+// isLast reports whether all windows of the scan have been begun, and none is in work. Of storage that
+// is near, there is nothing to do beside the last ones, so that a goroutine for them would be in vain.
+func (a *readAhead[T]) isLast() bool {
+	return len(a.windows) == 0 && len(a.queue) == 0 && a.more == nil
+}
+
+// work reads a run of windows, which inWork counts already.
+func (a *readAhead[T]) work(ctx context.Context, w inWork[T]) {
+	defer a.inWork().Add(-1)
+	defer lance.Contain(func(err error) { w.done <- []result[T]{{err: err}} })
+	results := make([]result[T], 0, len(w.windows))
+	for _, window := range w.windows {
+		r := a.one(ctx, w.part, window)
+		results = append(results, r)
+		if r.err != nil {
+			break
+		}
+	}
+	w.part.Settle(w.part.Held())
+	w.done <- results
 }
 
 // pay takes the memory that windows of so many bytes are expected to take. It waits only
@@ -215,8 +227,11 @@ func (a *readAhead[T]) room() bool {
 // that is near, more of them at once are read no sooner, and each waits longer for its turn:
 // a request whose time is over, too, must have its turn to see that.
 func (a *readAhead[T]) isCrowded() bool {
-	return int(a.plan.snapshot.place.windows.Load()) >= windowsPerProcessor*runtime.GOMAXPROCS(0)
+	return int(a.inWork().Load()) >= windowsPerProcessor*runtime.GOMAXPROCS(0)
 }
+
+// inWork counts the runs of windows that all scans are reading.
+func (a *readAhead[T]) inWork() *atomic.Int32 { return &a.plan.snapshot.place.windows }
 
 // windowsPerProcessor is how many windows in work keep a processor busy.
 const windowsPerProcessor = 2
@@ -227,9 +242,12 @@ func (a *readAhead[T]) refill() bool {
 	for len(a.windows) == 0 {
 		var p planned
 		var ok bool
-		if len(a.queue) == 0 {
+		switch {
+		case a.more == nil:
+			return false
+		case len(a.queue) == 0:
 			p, ok = <-a.more
-		} else {
+		default:
 			select {
 			case p, ok = <-a.more:
 			default:
@@ -268,6 +286,10 @@ func (a *readAhead[T]) takeRun(ctx context.Context) []result[T] {
 	first := a.queue[0]
 	a.queue = a.queue[1:]
 	a.bytes -= first.bytes
+	if first.mine {
+		a.inWork().Add(1)
+		a.work(ctx, first)
+	}
 	run := <-first.done
 	bytes := int64(0)
 	for _, r := range run {

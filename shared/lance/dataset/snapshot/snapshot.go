@@ -134,10 +134,13 @@ func (s *Snapshot) Summary() map[string]string {
 
 // loadDeletions reads the deletion vectors that are not there yet, side by side.
 func (s *Snapshot) loadDeletions(ctx context.Context) error {
+	if s.knowsDeletions() {
+		return nil
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(MaxConcurrentReads)
 	for _, f := range s.fragments() {
-		if f.Meta.DeletionFile != nil {
+		if !f.KnowsDeletions() {
 			group.Go(func() error {
 				_, err := f.Deletions(ctx)
 				return err
@@ -145,6 +148,11 @@ func (s *Snapshot) loadDeletions(ctx context.Context) error {
 		}
 	}
 	return group.Wait()
+}
+
+// knowsDeletions reports whether all deletion vectors are there.
+func (s *Snapshot) knowsDeletions() bool {
+	return !slices.ContainsFunc(s.fragments(), func(f *fragment.Fragment) bool { return !f.KnowsDeletions() })
 }
 
 // MaxConcurrentReads bounds the files of one table that are read side by side.

@@ -233,13 +233,16 @@ const (
 )
 
 // worthTaking says whether n rows of a column are better fetched one by one than with the
-// whole window: when they are few, or the column is wide, and it is not at hand anyway.
+// whole window: when they are few, and it is not at hand anyway.
 func (w window) worthTaking(field *schema.Field, n int) bool {
+	return w.areFew(field, int64(n)) && !w.fragment.AtHand(field, w.rows())
+}
+
+// areFew says whether n rows of a column are few enough, or the column wide enough, that they are read
+// with fewer bytes one by one than with the whole window.
+func (w window) areFew(field *schema.Field, n int64) bool {
 	rows := float64(w.to - w.from)
-	if float64(n) > takeBelow*rows || float64(n)*takeBytes > rows*w.fragment.FieldBytes(field) {
-		return false
-	}
-	return !w.fragment.AtHand(field, w.rows())
+	return float64(n) <= takeBelow*rows && float64(n)*takeBytes <= rows*w.fragment.FieldBytes(field)
 }
 
 // rowColumn computes a row column of the window's n rows at the given positions.
