@@ -2,11 +2,9 @@ package wasm
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,6 +31,7 @@ const (
 	slowPieces = 16
 
 	maxMessage  = 4 << 10
+	maxPrinted  = 2 << 10 // of what a module printed, at its end
 	maxTypeName = 100
 )
 
@@ -41,7 +40,7 @@ type caller struct {
 	runtime *Runtime
 	spec    function.Spec
 	order   []byte
-	masks   *strings.Replacer
+	conceal *function.Concealer
 	inputs  *arrow.Schema
 	outputs *arrow.Schema
 	memory  memory.Hold // for the memory of the module
@@ -197,7 +196,7 @@ func (w *work) result(ctx context.Context) (function.Result, error) {
 
 // failed describes the failure of a row.
 func (c *caller) failed(row int, f *frame.Failure) function.Failure {
-	return function.Failure{Row: row, Type: c.clean(f.Type, maxTypeName), Message: c.clean(explained(f), maxMessage)}
+	return function.Failure{Row: row, Type: c.clean(f.Type, maxTypeName), Message: c.explained(f)}
 }
 
 // refused describes the failure of a function as a whole. The log gets no text of the function: it may
@@ -206,20 +205,26 @@ func (c *caller) refused(f *frame.Failure) *protocol.Error {
 	kind := c.clean(f.Type, maxTypeName)
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Object: "function " + c.spec.Name,
-		Message: kind + ": " + c.clean(explained(f), maxMessage), Logged: kind,
+		Message: kind + ": " + c.explained(f), Logged: kind,
 	}
 }
 
-func explained(f *frame.Failure) string {
-	if log := strings.TrimSpace(f.Log); log != "" {
-		return f.Message + "; it printed: " + log
+// explained returns the message of a failure, followed by what the module printed.
+func (c *caller) explained(f *frame.Failure) string {
+	printed := strings.TrimSpace(c.conceal.HideEnd(f.Log, f.LogCut))
+	if printed == "" {
+		return c.clean(f.Message, maxMessage)
 	}
-	return f.Message
+	if more := len(printed) - maxPrinted; more > 0 {
+		printed = strings.ToValidUTF8(printed[more:], "")
+	}
+	const before = "; it printed: "
+	return c.clean(f.Message, maxMessage-maxPrinted-len(before)) + before + printed
 }
 
 // clean hides the values of variables in a text of a function, makes it valid and shortens it.
 func (c *caller) clean(text string, most int) string {
-	text = strings.ToValidUTF8(c.masks.Replace(text), "�")
+	text = strings.ToValidUTF8(c.conceal.Hide(text), "�")
 	if len(text) <= most {
 		return text
 	}
@@ -229,10 +234,6 @@ func (c *caller) clean(text string, most int) string {
 		cut--
 	}
 	return text[:cut] + more
-}
-
-func sortByLength(texts []string) {
-	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 }
 
 // A buffer holds the stream of a batch, within the share of the context.

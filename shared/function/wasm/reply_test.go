@@ -26,7 +26,7 @@ func verifier(types ...arrow.DataType) *caller {
 	for _, t := range types {
 		fields = append(fields, arrow.Field{Name: "o", Type: t, Nullable: true})
 	}
-	return &caller{runtime: NewRuntime(nil, nil, Limits{ResultBytes: 1 << 20}), outputs: arrow.NewSchema(fields, nil), masks: strings.NewReplacer()}
+	return &caller{runtime: NewRuntime(nil, nil, Limits{ResultBytes: 1 << 20}), outputs: arrow.NewSchema(fields, nil), conceal: concealer(nil)}
 }
 
 // A column of a reply, in JSON.
@@ -117,7 +117,7 @@ func TestReasonsHaveTypes(t *testing.T) {
 }
 
 func TestTextsOfFunctionsAreCleaned(t *testing.T) {
-	c := &caller{masks: newMasks(map[string]string{"A": "secret", "B": "secret-and-more", "C": ""})}
+	c := &caller{conceal: concealer(map[string]string{"A": "secret", "B": "secret-and-more", "C": ""})}
 	for text, want := range map[string]string{
 		"the secret-and-more and secret": "the *** and ***",
 		"bad \xff byte":                  "bad � byte",
@@ -125,6 +125,25 @@ func TestTextsOfFunctionsAreCleaned(t *testing.T) {
 	} {
 		if got := c.clean(text, 40); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What a module printed holds no value of a variable, and no remainder of one that was cut.
+func TestWhatModulesPrintIsConcealed(t *testing.T) {
+	const value = "canary-canary"
+	c := &caller{conceal: concealer(map[string]string{"KEY": value})}
+	for at := range len(value) {
+		for name, f := range map[string]*frame.Failure{
+			"cut":   {Message: "trap", Log: value[at:] + strings.Repeat(" ", len(value)) + "the end", LogCut: true},
+			"ended": {Message: "trap", Log: "the end " + value[:at]},
+			"long":  {Message: "trap", Log: value + strings.Repeat(".", maxPrinted-at) + "the end"},
+			"told":  {Message: strings.Repeat(value, 1000) + "the end", Log: value},
+		} {
+			got := c.explained(f)
+			if strings.Contains(got, "cana") || strings.Contains(got, "nary") || len(got) > maxMessage || name != "told" && !strings.HasSuffix(strings.TrimSpace(got), "the end") {
+				t.Errorf("%s at %d: %.80q", name, at, got)
+			}
 		}
 	}
 }

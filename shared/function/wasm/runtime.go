@@ -15,10 +15,11 @@ package wasm
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -91,7 +92,7 @@ func (r *Runtime) Open(ctx context.Context, s function.Spec) (function.Caller, e
 	if err != nil {
 		return nil, err
 	}
-	c := &caller{runtime: r, spec: s, order: order, masks: newMasks(s.Environment), inputs: schemaOf(s.Inputs), outputs: schemaOf(s.Outputs)}
+	c := &caller{runtime: r, spec: s, order: order, conceal: concealer(s.Environment), inputs: schemaOf(s.Inputs), outputs: schemaOf(s.Outputs)}
 	if c.memory, err = memory.Take(ctx, r.limits.MemoryBytes); err != nil {
 		return nil, err
 	}
@@ -197,19 +198,7 @@ func hasExtension(t arrow.DataType) bool {
 	return false
 }
 
-// newMasks returns what hides the values of variables in texts: they may be secrets. A longer value comes
-// before one that it begins with.
-func newMasks(environment map[string]string) *strings.Replacer {
-	var values []string
-	for _, value := range environment {
-		if value != "" {
-			values = append(values, value)
-		}
-	}
-	sortByLength(values)
-	pairs := make([]string, 0, 2*len(values))
-	for _, value := range values {
-		pairs = append(pairs, value, "***")
-	}
-	return strings.NewReplacer(pairs...)
+// concealer returns what hides the values of variables in texts: they may be secrets.
+func concealer(environment map[string]string) *function.Concealer {
+	return function.NewConcealer(slices.Collect(maps.Values(environment))...)
 }

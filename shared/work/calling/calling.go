@@ -120,15 +120,15 @@ func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job st
 		return nil, nil, err
 	}
 	spec.Job = job
-	values, err := d.secrets(ctx, found.Definition.SecretBindings, spec.Environment, func(err error) error { return err })
+	conceal, err := d.secrets(ctx, found.Definition.SecretBindings, spec.Environment, func(err error) error { return err })
 	if err != nil {
 		return nil, nil, err
 	}
 	caller, err := runtime.Open(ctx, spec)
 	if err != nil {
-		return nil, nil, mask(err, values)
+		return nil, nil, mask(err, conceal)
 	}
-	return &masked{caller, values}, spec.Inputs, nil
+	return &masked{caller, conceal}, spec.Inputs, nil
 }
 
 // OpenEnvelope opens a function that came in an envelope, for a job, and calls it with no rows: nothing has
@@ -153,9 +153,9 @@ func (d Directory) OpenEnvelope(ctx context.Context, spec function.Spec, job str
 	return caller, nil
 }
 
-// secrets puts the values of secrets into an environment, and returns them, the longest first. It leaves out
-// a secret whose error refuse makes nil.
-func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBinding, environment map[string]string, refuse func(error) error) ([]string, error) {
+// secrets puts the values of secrets into an environment, and returns what conceals them. It leaves out a
+// secret whose error refuse makes nil.
+func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBinding, environment map[string]string, refuse func(error) error) (*function.Concealer, error) {
 	var values []string
 	for _, b := range bindings {
 		value, err := d.secret(ctx, b)
@@ -168,8 +168,7 @@ func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBindin
 		environment[b.Variable] = value
 		values = append(values, value)
 	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	return values, nil
+	return function.NewConcealer(values...), nil
 }
 
 // secret returns the value of a secret. Errors name it and its variable.
@@ -197,7 +196,7 @@ func (d Directory) secret(ctx context.Context, b protocol.SecretBinding) (string
 // masked is a caller whose errors and failures do not show the values of secrets.
 type masked struct {
 	function.Caller
-	values []string // the longest first
+	conceal *function.Concealer
 }
 
 // Call calls the function.
@@ -205,29 +204,33 @@ func (m *masked) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 	result, err := m.Caller.Call(ctx, in)
 	for i := range result.Failed {
 		f := &result.Failed[i]
-		f.Type, f.Message = hide(f.Type, m.values), hide(f.Message, m.values)
+		f.Type, f.Message = m.conceal.Hide(f.Type), m.conceal.Hide(f.Message)
 	}
-	return result, mask(err, m.values)
+	return result, mask(err, m.conceal)
 }
 
-// mask returns an error without values. One of another type than those of the protocol loses its type when
-// its text holds a value.
-func mask(err error, values []string) error {
-	if err == nil || hide(err.Error(), values) == err.Error() {
-		return err
-	}
-	var known *protocol.Error
-	if !errors.As(err, &known) {
-		return errors.New(hide(err.Error(), values))
-	}
-	return &protocol.Error{Code: known.Code, Message: hide(known.Message, values), Detail: hide(known.Detail, values)}
-}
+// Close ends the use of the function.
+func (m *masked) Close() error { return mask(m.Caller.Close(), m.conceal) }
 
-func hide(text string, values []string) string {
-	for _, value := range values {
-		if value != "" {
-			text = strings.ReplaceAll(text, value, "***")
+// mask returns an error without values. One that holds a value keeps its code, if it has one, and what people
+// read, but neither its type nor its causes.
+func mask(err error, conceal *function.Concealer) error {
+	if err == nil {
+		return nil
+	}
+	known := new(protocol.Error)
+	hasCode := errors.As(err, &known)
+	for _, text := range []string{err.Error(), known.Object, known.Message, known.Logged, known.Detail} {
+		if conceal.Hide(text) == text {
+			continue
+		}
+		if !hasCode {
+			return errors.New(conceal.Hide(err.Error()))
+		}
+		return &protocol.Error{
+			Code: known.Code, Kind: known.Kind, TooLarge: known.TooLarge, Damaged: known.Damaged, Unsettled: known.Unsettled,
+			Object: conceal.Hide(known.Object), Message: conceal.Hide(known.Message), Logged: conceal.Hide(known.Logged), Detail: conceal.Hide(known.Detail),
 		}
 	}
-	return text
+	return err
 }

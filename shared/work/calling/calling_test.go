@@ -3,6 +3,7 @@ package calling
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,9 +20,11 @@ func (leaky) Call(context.Context, arrow.RecordBatch) (function.Result, error) {
 	return function.Result{Failed: []function.Failure{{Type: "canary", Message: "the key canary-long and canary"}}}, errors.New("sent canary")
 }
 
+func (leaky) Close() error { return errors.New("closed canary") }
+
 // No value of a secret gets out by an error or a failure, also where one value is a part of another.
 func TestValuesOfSecretsAreMasked(t *testing.T) {
-	m := &masked{leaky{}, []string{"canary-long", "canary", ""}}
+	m := &masked{leaky{}, function.NewConcealer("canary-long", "canary", "")}
 	result, err := m.Call(t.Context(), nil)
 	if err == nil || err.Error() != "sent ***" {
 		t.Errorf("got error %v", err)
@@ -29,11 +32,24 @@ func TestValuesOfSecretsAreMasked(t *testing.T) {
 	if f := result.Failed[0]; f.Type != "***" || f.Message != "the key *** and ***" {
 		t.Errorf("got %+v", f)
 	}
-	known := mask(&protocol.Error{Code: protocol.InvalidInput, Message: "a canary", Detail: "canary", Err: errors.New("canary")}, m.values)
-	if !protocol.HasCode(known, protocol.InvalidInput) || strings.Contains(known.Error(), "canary") {
-		t.Errorf("got %v, want the code without values", known)
+	for name, told := range map[string]*protocol.Error{
+		"everywhere": {Message: "a canary", Detail: "canary", Logged: "canary", Object: "canary", Err: errors.New("canary")},
+		"the cause":  {Message: "a message", Err: errors.New("canary")}, "the detail": {Message: "a message", Detail: "canary"},
+		"the log": {Message: "a message", Logged: "canary"}, "the object": {Object: "canary"},
+	} {
+		told.Code = protocol.ServiceUnavailable
+		for _, err := range []error{told, fmt.Errorf("call: %w", told), errors.Join(told, errors.New("canary"))} {
+			got := mask(err, m.conceal)
+			var known *protocol.Error
+			if !errors.As(got, &known) || known.Code != told.Code || strings.Contains(fmt.Sprintf("%v %+v", got, *known), "canary") {
+				t.Errorf("%s: got %v, want the code without values", name, got)
+			}
+		}
 	}
-	if other := context.Canceled; !errors.Is(mask(other, m.values), other) {
+	if err := m.Close(); err == nil || err.Error() != "closed ***" {
+		t.Errorf("got error %v", err)
+	}
+	if other := context.Canceled; !errors.Is(mask(other, m.conceal), other) {
 		t.Error("an error without values is another one")
 	}
 }

@@ -50,11 +50,11 @@ func (d Directory) Prove(ctx context.Context, spec function.Spec, definition pro
 	if runtime == nil {
 		return false, nil
 	}
-	values, err := d.secrets(ctx, definition.SecretBindings, spec.Environment, func(error) error { return nil }) // one may still come
+	conceal, err := d.secrets(ctx, definition.SecretBindings, spec.Environment, func(error) error { return nil }) // one may still come
 	if err != nil {
 		return false, err
 	}
-	return true, mask(prove(ctx, runtime, spec), values)
+	return true, mask(prove(ctx, runtime, spec), conceal)
 }
 
 func prove(ctx context.Context, runtime function.Runtime, spec function.Spec) (err error) {

@@ -63,6 +63,7 @@ type Failure struct {
 	Type        string `json:"type"`
 	Message     string `json:"message"`
 	Log         string `json:"log,omitempty"`         // the end of what the module printed
+	LogCut      bool   `json:"log_cut,omitempty"`     // there was more before it
 	Recoverable bool   `json:"recoverable,omitempty"` // the child takes further calls
 }
 

@@ -85,6 +85,14 @@ func TestTheEndOfWhatAModulePrintsIsKept(t *testing.T) {
 			t.Fatalf("%d bytes are kept", len(log.bytes))
 		}
 	}
+	if !log.isCut {
+		t.Error("it does not say that there was more")
+	}
+	var short, long tail
+	short.add(make([]byte, logBytes))
+	if long.add(make([]byte, logBytes+1)); short.isCut || !long.isCut {
+		t.Errorf("what has %d bytes is cut: %v; what has one more: %v", logBytes, short.isCut, long.isCut)
+	}
 	log.add([]byte("last"))
 	if n := len(log.bytes); n < logBytes || string(log.bytes[n-4:]) != "last" {
 		t.Errorf("%d bytes are kept, with the end %q", n, log.bytes[n-4:])

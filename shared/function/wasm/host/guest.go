@@ -20,8 +20,6 @@ const (
 	abiVersion = 1
 	// maxFailureText bounds the JSON of a failure that a module reports.
 	maxFailureText = 64 << 10
-	// maxLogText is how much of what a module printed goes into a failure.
-	maxLogText = 2 << 10
 
 	pageBytes = 64 << 10
 )
@@ -209,7 +207,7 @@ func (g *guest) reported(ctx context.Context, text []byte) *frame.Failure {
 	if failure := g.freeArgument(ctx); failure != nil {
 		return failure
 	}
-	return &frame.Failure{Type: report.Type, Message: report.Message, Log: g.printed(), Recoverable: true}
+	return g.logged(&frame.Failure{Type: report.Type, Message: report.Message, Recoverable: true})
 }
 
 // freeArgument gives the argument of the last call back to the module.
@@ -240,16 +238,18 @@ func (g *guest) run(ctx context.Context, name string, args ...uint64) (uint32, *
 // failure describes an error with which a function of the module ended.
 func (g *guest) failure(err error, name string) *frame.Failure {
 	if exited, ok := errors.AsType[*sys.ExitError](err); ok {
-		return &frame.Failure{Type: frame.Exit, Message: fmt.Sprintf("%s ended the module with exit code %d", name, exited.ExitCode()), Log: g.printed()}
+		return g.logged(&frame.Failure{Type: frame.Exit, Message: fmt.Sprintf("%s ended the module with exit code %d", name, exited.ExitCode())})
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n") // then the stack
-	return &frame.Failure{Type: frame.Trap, Message: fmt.Sprintf("%s: %s", name, strings.TrimPrefix(reason, "wasm error: ")), Log: g.printed()}
+	return g.logged(&frame.Failure{Type: frame.Trap, Message: fmt.Sprintf("%s: %s", name, strings.TrimPrefix(reason, "wasm error: "))})
 }
 
-// printed returns the end of what the module has printed, as valid text.
-func (g *guest) printed() string {
-	text := g.world.log.bytes
-	return strings.ToValidUTF8(string(text[max(0, len(text)-maxLogText):]), "�")
+// logged adds the end of what the module has printed to a failure, as valid text. The parent hides the values of
+// variables in it, so it gets all that is kept.
+func (g *guest) logged(f *frame.Failure) *frame.Failure {
+	log := g.world.log
+	f.Log, f.LogCut = strings.ToValidUTF8(string(end(log.bytes)), "�"), log.isCut || len(log.bytes) > logBytes
+	return f
 }
 
 func invalidModule(format string, args ...any) *frame.Failure {

@@ -212,12 +212,18 @@ func (w *world) write(m api.Module, args []uint64) uint64 {
 const logBytes = 64 << 10
 
 // A tail keeps the end of what is added to it.
-type tail struct{ bytes []byte }
+type tail struct {
+	bytes []byte
+	isCut bool // there was more before
+}
 
 func (t *tail) add(text []byte) {
+	if len(text) > logBytes {
+		t.bytes, t.isCut = t.bytes[:0], true
+	}
 	text = end(text)
 	if len(t.bytes)+len(text) > 2*logBytes {
-		t.bytes = append(t.bytes[:0], end(t.bytes)...)
+		t.bytes, t.isCut = append(t.bytes[:0], end(t.bytes)...), true
 	}
 	t.bytes = append(t.bytes, text...)
 }

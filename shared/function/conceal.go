@@ -1,0 +1,94 @@
+package function
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Concealer replaces values that must not be told, such as those of secrets, in texts that others read.
+//
+// Functions print and quote what they know. So a value is also found without the space around it, and as
+// it stands in a string of JSON or of a program. Of a value of several lines, such as a private key, each
+// line of minLine bytes or more is replaced.
+type Concealer struct {
+	forms    []string // the longest first: one may contain another
+	replacer *strings.Replacer
+}
+
+// minLine is the length of the shortest line of a value that is replaced by itself. Shorter ones are words
+// of other texts, too.
+const minLine = 8
+
+const concealed = "***"
+
+// NewConcealer returns a concealer of some values. Empty ones are ignored.
+func NewConcealer(values ...string) *Concealer {
+	c := new(Concealer)
+	for _, value := range values {
+		c.add(value)
+		if lines := strings.Split(value, "\n"); len(lines) > 1 {
+			for _, line := range lines {
+				if len(line) >= minLine {
+					c.add(line)
+				}
+			}
+		}
+	}
+	slices.SortFunc(c.forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	c.forms = slices.Compact(c.forms)
+	pairs := make([]string, 0, 2*len(c.forms))
+	for _, form := range c.forms {
+		pairs = append(pairs, form, concealed)
+	}
+	c.replacer = strings.NewReplacer(pairs...)
+	return c
+}
+
+// add adds the forms of a value.
+func (c *Concealer) add(value string) {
+	for _, text := range []string{value, strings.TrimSpace(value)} {
+		if text == "" {
+			continue
+		}
+		var inJSON bytes.Buffer
+		encoder := json.NewEncoder(&inJSON)
+		encoder.SetEscapeHTML(false)
+		_ = encoder.Encode(text) // texts are always encoded
+		quoted := strings.TrimSuffix(inJSON.String(), "\n")
+		html, _ := json.Marshal(text)
+		for _, form := range []string{quoted, string(html), strconv.Quote(text)} {
+			c.forms = append(c.forms, form[1:len(form)-1])
+		}
+		c.forms = append(c.forms, text)
+	}
+}
+
+// Hide returns a text without the values.
+func (c *Concealer) Hide(text string) string { return c.replacer.Replace(text) }
+
+// HideEnd is Hide for the end of what a program has printed, which may have been killed within a value. isCut
+// says that the text does not begin where the program began; what may be the remainder of a value is then
+// left out.
+func (c *Concealer) HideEnd(text string, isCut bool) string {
+	for _, form := range c.forms {
+		text = withoutBeginOf(form, text)
+	}
+	if isCut && len(c.forms) > 0 {
+		text = text[min(len(c.forms[0]), len(text)):]
+	}
+	return c.Hide(text)
+}
+
+// withoutBeginOf returns a text without the first part of a value at its end.
+func withoutBeginOf(value, text string) string {
+	for n := min(len(value), len(text)); n > 0; n-- {
+		if strings.HasSuffix(text, value[:n]) {
+			return text[:len(text)-n]
+		}
+	}
+	return text
+}
