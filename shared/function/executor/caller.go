@@ -41,7 +41,7 @@ type caller struct {
 	spec     function.Spec
 	call     Call
 	schema   *arrow.Schema
-	conceal  func(text string) string
+	conceal  *function.Concealer
 	wait     func(ctx context.Context, d time.Duration) error
 	room     int64 // bytes of the streams that batches are cut to
 	rows     int64 // of the next call
@@ -144,7 +144,7 @@ func (w *work) compute(ctx context.Context, from, to int64) error {
 
 func (w *work) add(outputs arrow.RecordBatch, done int64, failed ...function.Failure) {
 	for i := range failed {
-		failed[i].Type, failed[i].Message = cut(w.conceal(failed[i].Type), maxType), cut(w.conceal(failed[i].Message), maxMessage)
+		failed[i].Type, failed[i].Message = cut(w.conceal.Hide(failed[i].Type), maxType), cut(w.conceal.Hide(failed[i].Message), maxMessage)
 	}
 	w.batches, w.done, w.failed = append(w.batches, outputs), done, append(w.failed, failed...)
 }
@@ -168,7 +168,7 @@ func (w *work) lost(f *Fault) error {
 	if f.Lost || f.Retryable {
 		code = protocol.ServiceUnavailable
 	}
-	told := cut(w.conceal(f.Error()), maxMessage)
+	told := cut(w.conceal.Hide(f.Error()), maxMessage)
 	line, _, _ := strings.Cut(told, "\n")
 	return &protocol.Error{
 		Code: code, Err: f.Err, Detail: told,
@@ -235,7 +235,7 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 	switch {
 	case err == nil:
 		w.replies = append(w.replies, reply)
-		want := wanted{outputs: w.spec.Outputs, shape: w.spec.Shape, rows: rows, limit: w.executor.PayloadBytes}
+		want := wanted{outputs: w.spec.Outputs, shape: w.spec.Shape, rows: rows, limit: w.executor.PayloadBytes, conceal: w.conceal}
 		return want.decode(ctx, reply.Data)
 	case ctx.Err() != nil:
 		return function.Result{}, ctx.Err()

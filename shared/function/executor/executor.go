@@ -185,7 +185,7 @@ func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, erro
 	}
 	c := &caller{
 		executor: e, spec: spec, wait: s.wait, line: e.carrier.Connect(), rows: firstRows, most: mostRows,
-		schema: arrow.NewSchema(spec.Inputs, nil), conceal: concealer(spec.Environment).Hide,
+		schema: arrow.NewSchema(spec.Inputs, nil), conceal: concealer(spec.Environment),
 		call: Call{
 			Format: 1, Function: spec.Name, Version: spec.Version, Kind: spec.Kind, Entrypoint: spec.Entrypoint, Digest: spec.Digest,
 			Backend: d.Backend, Batch: d.Batch, Artifact: spec.Artifact, Adapter: adapters[spec.Shape], Outputs: outputs,

@@ -74,7 +74,7 @@ func TestRepliesWithOtherRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fields := []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: !test.strict}}
-			got, err := wanted{outputs: fields, shape: test.shape, rows: 3, limit: 1 << 16}.decode(t.Context(), replyOf(t, test.shape, test.marks, test.rows))
+			got, err := wanted{outputs: fields, shape: test.shape, rows: 3, limit: 1 << 16, conceal: concealer(nil)}.decode(t.Context(), replyOf(t, test.shape, test.marks, test.rows))
 			if test.wrong != "" {
 				var fault *Fault
 				if !errors.As(err, &fault) || fault.Type != Malformed || !strings.Contains(fault.Message, test.wrong) {
@@ -189,7 +189,7 @@ func FuzzRepliesWithOtherRows(f *testing.F) {
 	f.Add(replyOf(f, function.ManyRows, true, `{"__parent":0,"n":1},{"__parent":1,"__error":"E: x"}`), true)
 	f.Add(replyOf(f, function.AllRows, false, `{"n":1}`), false)
 	f.Fuzz(func(t *testing.T, reply []byte, many bool) {
-		w := wanted{outputs: number, shape: function.AllRows, rows: 2, limit: 1 << 16}
+		w := wanted{outputs: number, shape: function.AllRows, rows: 2, limit: 1 << 16, conceal: concealer(nil)}
 		if many {
 			w.shape = function.ManyRows
 		}

@@ -128,10 +128,11 @@ func (h *https) Do(ctx context.Context, c *Call, stream []byte, limit int64) (*B
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
+		resp.Status = concealer(c.Environment).Hide(resp.Status)
 		return nil, faultOf(ctx, resp)
 	}
 	if kind := resp.Header.Get("Content-Type"); kind != arrowipc.ContentTypeStream {
-		return nil, malformed("the executor answered with the content type %.80q; it must be %s", kind, arrowipc.ContentTypeStream)
+		return nil, malformed("the executor answered with the content type %.80q; it must be %s", concealer(c.Environment).Hide(kind), arrowipc.ContentTypeStream)
 	}
 	return ReadReply(ctx, resp.Body, limit)
 }

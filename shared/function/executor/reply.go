@@ -31,6 +31,8 @@ type wanted struct {
 	shape   function.Shape
 	rows    int64 // of the call
 	limit   int64 // bytes of the reply
+	// conceal hides the values of variables in what an error quotes of a reply, before that is shortened.
+	conceal *function.Concealer
 }
 
 // decode reads the reply to a call. What does not fit is a *Fault.
@@ -117,7 +119,7 @@ func (w wanted) checkSchema(s *arrow.Schema) (marks bool, err error) {
 	}
 	for i, want := range w.outputs {
 		if got := fields[i]; got.Name != want.Name || !arrow.TypeEqual(got.Type, storage(want.Type)) {
-			return false, malformed("output %d of the reply is %.80q of %v; the function has %.80q of %v", i, got.Name, got.Type, want.Name, want.Type)
+			return false, malformed("output %d of the reply is %.80q of %v; the function has %.80q of %v", i, w.conceal.Hide(got.Name), got.Type, want.Name, want.Type)
 		}
 	}
 	return marks, nil

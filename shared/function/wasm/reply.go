@@ -80,7 +80,7 @@ func (c *caller) take(batch arrow.RecordBatch) (*reply, *frame.Failure) {
 		return nil, invalidReply("the column %s: functions that make several rows of one are not supported; return a list", parentColumn)
 	}
 	if len(fields) != count && (len(fields) != count+1 || fields[count].Name != errorColumn) {
-		return nil, invalidReply("it has the columns %.200q; the outputs are %d, which only %s may follow", names(fields), count, errorColumn)
+		return nil, invalidReply("it has the columns %.200q; the outputs are %d, which only %s may follow", c.names(fields), count, errorColumn)
 	}
 	columns := make([]arrow.Array, count)
 	for i, want := range c.outputs.Fields() {
@@ -101,10 +101,11 @@ func (c *caller) take(batch arrow.RecordBatch) (*reply, *frame.Failure) {
 	return answer, checkFailed(answer)
 }
 
-func names(fields []arrow.Field) []string {
+// names returns the names of columns, without values of variables.
+func (c *caller) names(fields []arrow.Field) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
-		names[i] = f.Name
+		names[i] = c.conceal.Hide(f.Name)
 	}
 	return names
 }
