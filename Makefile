@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda test test-all bench bench-functions memory memory-indices lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda screenshots test test-all bench bench-functions memory memory-indices lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ figures: ## print the shape of the tree beside its targets
 
 demo: tiltyard .venv/ready ## load, change, search and read back a real data set
 	.venv/bin/python local/e2e/demo.py $(ARGS)
+
+screenshots: tiltyard .venv/ready ## take the pictures of the console in docs/console again
+	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/test_console.py
 
 clean: ## remove what was built or installed here; tables stay
 	rm -rf bin .tools .venv

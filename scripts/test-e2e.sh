@@ -8,6 +8,8 @@
 # time either the clients or the server compute.
 set -eu
 cd "$(dirname "$0")/.."
+CHROMIUM=$(scripts/chromium.sh)
+export CHROMIUM
 failed=0
 [ -z "${E2E_URL:-}" ] || E2E_TARGET=url
 for target in ${E2E_TARGET:-embedded lambda}; do

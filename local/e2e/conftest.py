@@ -269,6 +269,20 @@ def streams(server):
 
 
 @pytest.fixture(scope="session")
+def browser():
+    """A real browser without a window. CHROMIUM names it; scripts/chromium.sh finds or installs one."""
+    path = os.environ.get("CHROMIUM")
+    if not path:
+        pytest.skip("no Chromium to test the console with")
+    from playwright.sync_api import sync_playwright  # only here: the other tests need no browser
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
 def db(server):
     """The LanceDB client of the shared server."""
     return server.lancedb()

@@ -22,20 +22,12 @@ export class Refusal extends Error {
   }
 }
 
-/** A delimiter that hardly any name contains, for those that contain the usual one. */
-const rare = "\u241f";
-const delimited = `?delimiter=${encodeURIComponent(rare)}`;
-
-/** The path of an operation on an object with these names. */
-export function path(kind, names, operation) {
-  const usual = !names.some((name) => name.includes("$"));
-  const id = names.length === 0 ? "$" : names.join(usual ? "$" : rare);
-  return `v1/${kind}/${encodeURIComponent(id)}/${operation}${usual ? "" : delimited}`;
-}
+/** The path of an operation on an object with these names, none of which contains the delimiter. */
+export const path = (kind, names, operation) => `v1/${kind}/${encodeURIComponent(names.join("$") || "$")}/${operation}`;
 
 /** Yields the names of all tables, page by page. */
 export async function* allTables() {
-  for await (const page of pages(`v1/table${delimited}`, { limit: 1000 })) yield page.tables.map((id) => id.split(rare));
+  for await (const page of pages("v1/table", { limit: 1000 })) yield page.tables.map((id) => id.split("$"));
 }
 
 async function send(where, body, accept) {

@@ -15,6 +15,7 @@ export function health(content, names) {
     const job = h("div");
     const fragments = stats.fragment_stats;
     const deleted = found.stats.num_deleted_rows;
+    const cleanup = due.report?.cleaned?.versions > 0;
     return [
       grid("Health", ["What", "Now", "Meaning"], [
         ["Small fragments", `${number(fragments.num_small_fragments)} of ${number(fragments.num_fragments)}`, "many small fragments make scans slow; maintenance joins them"],
@@ -28,14 +29,15 @@ export function health(content, names) {
         class: "main",
         async onclick() {
           try {
-            const begun = await api.call(at("maintain"));
+            const begun = await api.call(at("maintain"), { compact: true, indices: true, cleanup });
             if (begun.job_id) follow(job, begun.job_id, () => health(content, names));
             else show(job, h("p", {}, "There is nothing to do."));
           } catch (error) {
             show(job, problem(error));
           }
         },
-      }, "Maintain now"), job,
+      }, "Maintain now"),
+      cleanup && h("p", { class: "quiet" }, "The job ends some minutes later: files of old versions stay until no request can still read them."), job,
     ];
   });
 }

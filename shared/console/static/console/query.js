@@ -142,7 +142,7 @@ function fused(answers, k) {
   for (const answer of answers) {
     listed(answer).forEach((record, rank) => {
       const at = byRow.get(record._rowid) || { _relevance_score: 0 };
-      byRow.set(record._rowid, { ...at, ...record, _relevance_score: at._relevance_score + 1 / (rank + fusion) });
+      byRow.set(record._rowid, { ...at, ...record, _relevance_score: at._relevance_score + 1 / (rank + 1 + fusion) });
     });
   }
   const records = [...byRow.values()].sort((a, b) => b._relevance_score - a._relevance_score).slice(0, k);

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Print the path of a Chromium for the tests of the console. CHROMIUM names one; else one that is
+# installed is taken, or, by root on Debian, the package chromium is installed (once).
+set -eu
+find() {
+	for name in ${CHROMIUM:-chromium chromium-browser google-chrome}; do
+		command -v "$name" && return
+	done
+	return 1
+}
+find && exit
+if [ -z "${CHROMIUM:-}" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	echo 'installing Chromium (once)' >&2
+	{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; } >&2 || true
+	find && exit
+fi
+echo '*** no Chromium: the console is NOT tested in a browser (install chromium, or set CHROMIUM) ***' >&2
