@@ -48,9 +48,10 @@ func newDocument(shapes map[string]httpapi.Shape, comments *comments) *document 
 	return &document{shapes, &schemas{comments: comments, made: map[string]object{}, kinds: map[string]reflect.Type{}}}
 }
 
-// build makes the document. Requests come first: what a request needs of a type that answers have, too,
-// counts for both.
+// build makes the document. Requests come first: the fields that a request needs of a type count for
+// answers that have the type, too. Only the types of columns have all that answers have of them.
 func (d *document) build() object {
+	d.schemas.of(reflect.TypeFor[protocol.JSONSchema]())
 	d.schemas.asked = true
 	for _, op := range protocol.Operations {
 		if !d.shapes[op.Name].IsUpload && slices.Contains(op.Methods, http.MethodPost) {
@@ -115,8 +116,9 @@ func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []obje
 	fields := fieldsOf(shape.Request)
 	names := wireNames(fields)
 	if strings.Contains(op.Path, "{id}") {
-		list = append(list, refer("parameters", idParameter(op)), refer("parameters", "delimiter"))
+		list = append(list, refer("parameters", idParameter(op)))
 	}
+	list = append(list, refer("parameters", "delimiter"))
 	for _, f := range fields {
 		for _, in := range []string{"path", "query"} {
 			name := f.Tag.Get(in)

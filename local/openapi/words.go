@@ -200,7 +200,7 @@ func sharedParameters() object {
 	}
 	return append(all, object{
 		{"delimiter", object{
-			{"name", "delimiter"}, {"in", "query"}, {"description", "What joins the names of the id."},
+			{"name", "delimiter"}, {"in", "query"}, {"description", "What joins the names of an id, in the path and in answers."},
 			{"schema", text.with("default", protocol.DefaultDelimiter)},
 		}},
 		{"idempotencyKey", header("idempotency-key", "A text of the caller's choice. A request that is sent again with the same key happens once, and has the answer of the first. GET /version tells whether the server keeps keys.", text.with("maxLength", 255))},

@@ -162,8 +162,8 @@ func (u *UDTFSpec) textBytes() int {
 // CreateMaterializedViewResponse is the answer in either form. LanceDB clients take 202 for a view
 // that a job fills, and the job's id as what to wait for. Other clients take 201.
 type CreateMaterializedViewResponse struct {
-	Version int64  `json:"version,omitempty"` // of the table of the view
-	JobID   string `json:"job_id,omitempty"`  // of its first refresh
+	Version int64  `json:"version"`          // of the table of the view
+	JobID   string `json:"job_id,omitempty"` // of its first refresh
 
 	ForLanceDB bool `json:"-"`
 }
