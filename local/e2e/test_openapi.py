@@ -12,8 +12,6 @@ import lance_namespace_urllib3_client as public
 import pydantic
 import pytest
 
-from wire import Wire
-
 SIMPLE = {str: "string", int: "integer", bool: "boolean", float: "number", bytes: "string", type(None): "null"}
 
 
@@ -169,8 +167,8 @@ class Comparison:
 
 
 @pytest.fixture(scope="module")
-def document(target) -> Document:
-    answer = Wire(target.url).call("GET", "/openapi.json")
+def document(server) -> Document:
+    answer = server.wire(token=None).call("GET", "/openapi.json")
     assert answer.status == 200, answer.body
     return Document(answer.json)
 
