@@ -34,6 +34,7 @@ type needs struct {
 	rows     bool // reads or writes rows, and so needs memory
 	seals    bool // seals the values of secrets, which it cannot open
 	executes bool // runs functions of users, on the configured executors, and opens secrets for them
+	declares bool // answers whether the executors run a function
 	worker   bool // is driven by the queue and not by the gateway
 	url      bool // is called by a URL of its own and not by the gateway
 }
@@ -50,17 +51,17 @@ func (c Config) streamURL() bool { return c.Stream && c.Gateway != "rest" }
 var functions = map[string]needs{
 	"namespace":   {objects: write, records: write, enqueues: true},
 	"table":       {objects: write, records: write, enqueues: true, vends: true},
-	"schema":      {objects: write, records: write, enqueues: true, rows: true},
+	"schema":      {objects: write, records: write, enqueues: true, rows: true, declares: true},
 	"data":        {objects: write, records: write, enqueues: true, rows: true},
 	"query":       {objects: read, records: read, rows: true},
 	"index":       {objects: write, records: write, enqueues: true},
 	"version":     {objects: write, records: write, enqueues: true},
 	"ref":         {objects: write, records: write},
 	"transaction": {objects: read, records: write, enqueues: true},
-	"view":        {objects: write, records: write, enqueues: true, seals: true},
+	"view":        {objects: write, records: write, enqueues: true, seals: true, declares: true},
 	"default":     {},
-	"worker":      {objects: write, records: write, enqueues: true, rows: true, executes: true, worker: true},
-	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, seals: true, url: true},
+	"worker":      {objects: write, records: write, enqueues: true, rows: true, executes: true, declares: true, worker: true},
+	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, seals: true, declares: true, url: true},
 }
 
 // gatewaySeconds is the time for which an HTTP API waits for a response, less the time that
@@ -138,7 +139,7 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	if s.storage.SecretsKey != nil && (n.seals || n.executes) {
 		env["TILTYARD_SECRETS"] = join("kms:", s.storage.SecretsKey.KeyArn())
 	}
-	if n.executes && s.config.Executors != "" {
+	if n.declares && s.config.Executors != "" {
 		env["TILTYARD_EXECUTOR"] = &s.config.Executors
 	}
 	if s.config.Stream {

@@ -59,7 +59,8 @@ func TestVendedCredentialsAreThoseOfOneRole(t *testing.T) {
 	}
 }
 
-// The worker, and no other function, calls the executors, and no other functions.
+// The worker, and no other function, calls the executors, and no other functions. Those that answer whether a
+// function runs know of them.
 func TestExecutorsAreCalledByTheWorker(t *testing.T) {
 	const one, two = "arn:aws:lambda:eu-central-1:123456789012:function:run", "arn:aws:lambda:eu-central-1:123456789012:function:run:gpu"
 	text := "a=lambda:" + one + " python=3.12 packages=x|lambda:y,b=https://x.example/=lambda key=secret:k, c=lambda:" + two
@@ -77,7 +78,7 @@ func TestExecutorsAreCalledByTheWorker(t *testing.T) {
 		t.Errorf("got the rights %v", called)
 	}
 	for name, variables := range environments(service) {
-		if got, isTold := variables["TILTYARD_EXECUTOR"]; isTold != (name == "worker") || isTold && got != text {
+		if got, isTold := variables["TILTYARD_EXECUTOR"]; isTold != slices.Contains([]string{"worker", "view", "schema", "stream"}, name) || isTold && got != text {
 			t.Errorf("%s has %v", name, got)
 		}
 	}

@@ -25,6 +25,7 @@ import lancedb.secrets
 import pyarrow as pa
 import pytest
 from lancedb import udf
+from lancedb.remote.errors import HttpError
 from process import Server
 
 EXECUTOR = pathlib.Path(__file__).resolve().parents[1] / "executor" / "executor.py"
@@ -451,8 +452,9 @@ def test_functions_that_no_executor_accepts_are_refused(serving):
         (udf(name="a", python_version="3.7"), "Python 3.7"),
         (udf(name="a", gpu=True), "a GPU"),
     ):
-        with pytest.raises(Exception, match=message):
+        with pytest.raises(HttpError, match=message) as raised:
             serving.create_function(changed(plain))
+        assert raised.value.status_code == 501 and "TILTYARD_EXECUTOR" in str(raised.value)
 
 
 def plain(value: int) -> int:
@@ -479,3 +481,34 @@ def test_the_client_computes_columns(serving):
     assert (result.rows_assigned, result.rows_failed) == (2, 1)
     found = sorted(table.search().limit(10).to_list(), key=lambda row: row["value"])
     assert [(row["n"], row["s"]) for row in found] == [(60, "1can"), (70, None), (80, "3can")]
+
+
+def test_a_function_that_the_executors_do_not_run_any_more_is_disabled(tmp_path):
+    def serve(packages):
+        settings = {"TILTYARD_EXECUTOR": f"py=exec:{command(tmp_path)} python={VERSION} packages={packages}"} if packages else {}
+        return Server(tmp_path / "root", settings=settings)
+
+    def connect(server):
+        return lancedb.connect("db://e2e", api_key=server.token, host_override=server.url)
+
+    with serve("pyarrow|numpy==2.*") as server:
+        db = connect(server)
+        made = db.create_function(length)
+        assert not made.disabled and dict(made.metadata) == {}
+        schema = pa.schema([pa.field("text", pa.string(), False)])
+        db.create_table("texts", pa.table({"text": ["a"]}, schema=schema)).add_columns({"n": made(text=lancedb.col("text"), factor=1)})
+    for packages, why in (("pyarrow", "with numpy==2.2.0, pyarrow: there are py"), ("", "this deployment has no executors")):
+        with serve(packages) as server:
+            db = connect(server)
+            seen = db.get_function("length", version="1")
+            assert seen.disabled and why in seen.metadata["disabled_reason"] and "TILTYARD_EXECUTOR" in seen.metadata["disabled_reason"]
+            assert db.list_functions() == [seen]
+            table = db.open_table("texts")
+            for use in (lambda: table.add_columns({"m": made(text=lancedb.col("text"), factor=1)}), lambda: table.refresh_column_async("n")):
+                with pytest.raises(HttpError, match="no executor of this deployment runs") as raised:
+                    use()
+                assert raised.value.status_code == 501 and "TILTYARD_EXECUTOR" in str(raised.value)
+    with serve("pyarrow|numpy==2.*") as server:
+        db = connect(server)
+        assert db.get_function("length", version="1") == made
+        assert db.open_table("texts").refresh_column_async("n").wait().rows_assigned == 1

@@ -119,7 +119,8 @@ def score(value: float) -> float:
 
 def test_a_function_in_python_is_registered_but_disabled(db, registry, space):
     made = db.create_function(score, namespace_path=[space])
-    assert made.disabled and made.version == "1" and made.signature.inputs[0].name == "value"
+    assert made.disabled and "TILTYARD_EXECUTOR" in made.metadata["disabled_reason"]
+    assert made.version == "1" and made.signature.inputs[0].name == "value"
     assert made == registry.get("score", "1")
     assert made.image.descriptor["runtime"]["environment"]["packages"] == ("numpy>=2",)
 

@@ -2,11 +2,13 @@ package boot
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 
 	"tiltyard/shared/function"
 	"tiltyard/shared/function/executor"
+	"tiltyard/shared/protocol"
 )
 
 // AddExecutors adds the configured executors to the runtimes of functions. It reaches none of them. lambda
@@ -26,4 +28,20 @@ func (e *Env) AddExecutors(lambda func(arn string) (executor.Carrier, error), se
 	maps.Copy(added, e.Runtimes)
 	e.Runtimes = added
 	return nil
+}
+
+// Runs is the check of functions, by the configuration. Programs that run no functions ask it, too.
+func (e *Env) Runs(runtime []byte) error {
+	var declared struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(runtime, &declared); err != nil {
+		return err
+	}
+	if declared.Kind == "wasm" && !e.Wasm {
+		return &protocol.Error{
+			Code: protocol.Unsupported, Message: "this deployment runs no functions in WebAssembly", Detail: "its operator switches them on (TILTYARD_WASM)", Err: function.ErrNone,
+		}
+	}
+	return executor.Check(e.Executors)(runtime)
 }

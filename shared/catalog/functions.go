@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tiltyard/shared/auth"
@@ -201,12 +202,49 @@ func Reserved() error {
 	return protocol.Errorf(protocol.InvalidInput, "the namespace %s is reserved for the functions that the service brings along; choose another name", builtin.Namespace)
 }
 
-// DescribeFunction returns a version of a function, which is counted from 1, as clients know it.
-func DescribeFunction(record *stored.Function, number int) (*protocol.FunctionVersion, error) {
+// disabledReason is the key of the metadata of a version with the reason why it is disabled.
+const disabledReason = "disabled_reason"
+
+// Unproved returns the error for a use of a version that no runtime has proved.
+func Unproved(id []string, version, kind string) error {
+	setting := "an executor (TILTYARD_EXECUTOR)"
+	if kind == "wasm" {
+		setting = "WebAssembly (TILTYARD_WASM)"
+	}
+	return &protocol.Error{
+		Code:    protocol.InvalidInput,
+		Message: "function " + strings.Join(id, protocol.DefaultDelimiter) + " version " + version + " is disabled: there was no runtime of kind " + kind + " when it was created",
+		Detail:  "configure " + setting + " in the service, and create the function again: it gets the same version, enabled",
+	}
+}
+
+// reasonOf returns the text of an error for the metadata of a function.
+func reasonOf(err error) string {
+	var known *protocol.Error
+	if errors.As(err, &known) && known.Detail != "" {
+		return known.Message + ": " + known.Detail
+	}
+	return err.Error()
+}
+
+// DescribeFunction returns a version of a function, which is counted from 1, as clients know it. A version is
+// disabled if no runtime has proved it, or if runs, which may be nil, says that none runs it now; the metadata
+// has the reason.
+func DescribeFunction(record *stored.Function, number int, runs func(runtime []byte) error) (*protocol.FunctionVersion, error) {
 	v := record.Versions[number-1]
 	var d protocol.FunctionDefinition
 	if err := json.Unmarshal(v.Definition, &d); err != nil {
 		return nil, fmt.Errorf("definition of function %s: %w", keys.Display(record.ID), err)
+	}
+	var disabled error
+	if !v.Proved {
+		disabled = Unproved(record.ID, strconv.Itoa(number), d.RuntimeKind())
+	} else if runs != nil {
+		disabled = runs(d.Runtime)
+	}
+	var metadata protocol.Properties
+	if disabled != nil {
+		metadata = protocol.Properties{disabledReason: reasonOf(disabled)}
 	}
 	last := len(record.ID) - 1
 	return &protocol.FunctionVersion{
@@ -216,7 +254,8 @@ func DescribeFunction(record *stored.Function, number int) (*protocol.FunctionVe
 			ManifestDigest: v.Digest, Descriptor: protocol.FunctionDescriptor{Artifact: d.Artifact, Runtime: d.Runtime}, Source: d.Artifact.IsSource(),
 		},
 		Signature: d.Signature, SecretBindings: d.SecretBindings,
-		CreatedAt: v.Created.Format(time.RFC3339), CreatedAtMillis: v.Created.UnixMilli(), Disabled: !v.Proved,
+		CreatedAt: v.Created.Format(time.RFC3339), CreatedAtMillis: v.Created.UnixMilli(),
+		Metadata: metadata, Disabled: disabled != nil,
 	}, nil
 }
 

@@ -43,9 +43,9 @@ type Backfill struct {
 	Open func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error)
 	// OpenEnvelope opens the function of a virtual column.
 	OpenEnvelope func(context.Context, *computed.Envelope) (function.Caller, error)
-	// Accepts returns an error for a virtual column with a backend that nothing runs. It may be nil when that
-	// is not known.
-	Accepts func(backend string) error
+	// Runs returns an error for the function of a virtual column that nothing runs. It may be nil when that is
+	// not known.
+	Runs function.Check
 	// Failed is called for each row that a function failed for, in the order of the rows of a fragment. A
 	// fragment that is computed again after a conflict calls it again. It may be nil.
 	Failed func(RowFailure)
@@ -105,8 +105,8 @@ func (t *Table) CheckBackfill(ctx context.Context, b Backfill) (use *protocol.Fu
 			return err
 		case column.Envelope == nil:
 			use = column.Binding
-		case b.Accepts != nil:
-			return b.Accepts(column.Envelope.Backend)
+		case b.Runs != nil:
+			return b.Runs(function.RuntimeOf(column.Envelope.Backend))
 		}
 		return nil
 	})

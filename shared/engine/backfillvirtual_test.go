@@ -108,7 +108,12 @@ func TestMembersOfOneResult(t *testing.T) {
 
 func TestBackendsThatNothingRuns(t *testing.T) {
 	_, table := virtualTable(t, "Y29kZQ==", map[string]string{"double": ""}, nil)
-	order := Backfill{Column: "double", Accepts: function.Runtimes{}.Accepts}
+	order := Backfill{Column: "double", Runs: func(runtime []byte) error {
+		if !strings.Contains(string(runtime), `"kind":"envelope","backend":"pickle"`) {
+			t.Errorf("got the runtime %s", runtime)
+		}
+		return function.NoBackend("pickle")
+	}}
 	if _, err := table.CheckBackfill(t.Context(), order); protocol.CodeOf(err) != protocol.Unsupported || !strings.Contains(err.Error(), "pickle") {
 		t.Errorf("error %v", err)
 	}

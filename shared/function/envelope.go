@@ -1,6 +1,7 @@
 package function
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"tiltyard/shared/protocol"
@@ -17,12 +18,10 @@ type EnvelopeRuntime struct {
 	Batch   bool   `json:"batch,omitempty"` // it takes several rows at once
 }
 
-// Accepts returns an error unless one of the runtimes runs envelopes of a backend.
-func (r Runtimes) Accepts(backend string) error {
-	if runtime, ok := r[Envelope].(interface{ Accepts(backend string) error }); ok {
-		return runtime.Accepts(backend)
-	}
-	return NoBackend(backend)
+// RuntimeOf returns what an envelope of a backend needs to run, as a function declares it.
+func RuntimeOf(backend string) []byte {
+	text, _ := json.Marshal(EnvelopeRuntime{Kind: Envelope, Backend: backend}) // a struct of texts has JSON
+	return text
 }
 
 // NoBackend is the error for an envelope that nothing here runs.

@@ -6,6 +6,7 @@ package function
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -52,6 +53,14 @@ type Runtime interface {
 
 // Runtimes are the runtimes of a program, by the kind that declarations name: sql, wasm, python.
 type Runtimes map[string]Runtime
+
+// A Check returns an error for a runtime, as a function declares it, that a deployment does not run functions
+// on: a protocol error of the code Unsupported that names the setting. It sends no request.
+type Check func(runtime []byte) error
+
+// ErrNone is wrapped by the error of a [Check] where the deployment runs no functions of the kind at all. Such
+// a function can be kept for the day on which it does.
+var ErrNone = errors.New("no functions of this kind run here")
 
 // A Caller is a function that is ready to be called, by one goroutine at a time.
 type Caller interface {

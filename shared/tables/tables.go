@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/function"
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
@@ -38,9 +39,8 @@ type Stores struct {
 	Maintain   bool           // has jobs look after tables that are written to; see package maintain
 	Auto       AutoRefresh    // has jobs refresh views whose sources are written to
 	Vendor     vending.Vendor // makes credentials for clients; nil: clients get none
-	// Accepts returns an error for envelopes of functions with a backend that nothing runs; nil: jobs find
-	// that out.
-	Accepts func(backend string) error
+	// Runs returns an error for functions that this deployment does not run; nil: jobs find that out.
+	Runs function.Check
 }
 
 // Tables joins the names of tables, the engine that opens them, and the records of their changes.
@@ -52,8 +52,8 @@ type Tables struct {
 	Jobs         *job.Starter   // nil when there are no jobs
 	Vendor       vending.Vendor // nil when clients get no credentials
 	Auto         AutoRefresh
-	Records      record.Store // holds the states of jobs about tables
-	Accepts      func(backend string) error
+	Records      record.Store   // holds the states of jobs about tables
+	Runs         function.Check // nil when only jobs know
 	Now          func() time.Time
 
 	maintain bool
@@ -76,7 +76,7 @@ func Open(s Stores) Tables {
 		Vendor:       s.Vendor,
 		Auto:         s.Auto,
 		Records:      s.Records,
-		Accepts:      s.Accepts,
+		Runs:         s.Runs,
 		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
 		followed:     &recent{now: s.Now, times: map[string]time.Time{}},

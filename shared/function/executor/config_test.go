@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
 )
 
 func TestParse(t *testing.T) {
@@ -86,10 +88,6 @@ func TestExecutorsAreChosenByWhatTheyAccept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := Open(configs, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for runtime, want := range map[string]string{
 		`{"kind":"python","python_version":"3.11","environment":{"kind":"pip","packages":[]}}`:                             "plain",
 		`{"kind":"python","python_version":"3.11.7"}`:                                                                      "plain",
@@ -104,19 +102,26 @@ func TestExecutorsAreChosenByWhatTheyAccept(t *testing.T) {
 		`{"kind":"python_v2","python_version":"3.12","environment":{"packages":["torch==2"]},"gpu":true}`:                  "big",
 		`{"kind":"python_v2","python_version":"3.11","gpu":true}`:                                                          "and a GPU",
 		`{"kind":"executor","executor":"other"}`:                                                                           "other",
-		`{"kind":"executor","executor":"none"}`:                                                                            `no executor "none"`,
+		`{"kind":"executor","executor":"none"}`:                                                                            `runs functions of the executor "none"`,
 		`{"kind":"wasm"}`:                                                                                                  `runtime "wasm"`,
 		`[]`:                                                                                                               "cannot be read",
 	} {
-		e, _, err := set.find([]byte(runtime))
+		at, _, err := match(configs, []byte(runtime))
 		got := ""
 		if err == nil {
-			got = e.Name
+			got = configs[at].Name
 		} else {
 			got = err.Error()
 		}
 		if got != want && (err == nil || !strings.Contains(got, want)) {
 			t.Errorf("%s: got %s, want %s", runtime, got, want)
+		}
+		checked := Check(configs)([]byte(runtime))
+		if known := runtime != `{"kind":"wasm"}`; known && (checked == nil) != (err == nil) || !known && checked != nil {
+			t.Errorf("%s: the check says %v, and the choice %v", runtime, checked, err)
+		}
+		if protocol.HasCode(checked, protocol.Unsupported) && !strings.Contains(checked.(*protocol.Error).Detail, "TILTYARD_EXECUTOR") {
+			t.Errorf("%s: %v names no setting", runtime, checked)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/function"
 	"tiltyard/shared/pause"
+	"tiltyard/shared/protocol"
 )
 
 // A Carrier brings calls to one executor. Its methods may be called at once by several goroutines.
@@ -125,6 +126,7 @@ type Options struct {
 
 // A Set is the runtime of all executors of a deployment.
 type Set struct {
+	configs   []Config
 	executors []*executor
 	wait      func(ctx context.Context, d time.Duration) error
 }
@@ -138,7 +140,7 @@ type executor struct {
 
 // Open opens executors. It reaches none of them, and starts no command.
 func Open(configs []Config, o Options) (*Set, error) {
-	s := &Set{wait: o.Wait}
+	s := &Set{configs: configs, wait: o.Wait}
 	if s.wait == nil {
 		s.wait = pause.For
 	}
@@ -171,12 +173,13 @@ const maxArtifactBytes = 16 << 20
 // Open chooses the executor for a function. It does not call it; a batch of no rows does, and shows
 // whether the executor can load the function.
 func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, error) {
-	e, d, err := s.find(spec.Runtime)
+	at, d, err := match(s.configs, spec.Runtime)
 	if err != nil {
 		return nil, err
 	}
+	e := s.executors[at]
 	if len(spec.Artifact) > maxArtifactBytes {
-		return nil, refused(fmt.Sprintf("the artifact of the function has %d bytes", len(spec.Artifact)),
+		return nil, refused(protocol.InvalidInput, fmt.Sprintf("the artifact of the function has %d bytes", len(spec.Artifact)),
 			fmt.Sprintf("calls of executors carry %d at most; put large files into the image of the executor", maxArtifactBytes), nil)
 	}
 	outputs, err := emptyStream(spec.Outputs)

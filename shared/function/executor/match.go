@@ -28,52 +28,52 @@ type declaration struct {
 // Kinds are the kinds of runtimes that executors are.
 func Kinds() []string { return []string{"python", "python_v2", "executor", function.Envelope} }
 
-// find returns the configuration of the executor for a declared runtime.
-func (s *Set) find(runtime []byte) (e *executor, d declaration, err error) {
-	if err := json.Unmarshal(runtime, &d); err != nil {
-		return nil, d, refused("the runtime of the function cannot be read", "it must be a JSON object with the fields that its kind has", err)
+// Check returns a check of the functions that executors run. It knows the kinds of [Kinds]; runtimes of other
+// kinds have no error.
+func Check(configs []Config) function.Check {
+	return func(runtime []byte) error {
+		var d declaration
+		if err := json.Unmarshal(runtime, &d); err != nil || !slices.Contains(Kinds(), d.Kind) {
+			return err
+		}
+		_, _, err := match(configs, runtime)
+		return err
 	}
+}
+
+// match returns the number of the executor for a declared runtime.
+func match(configs []Config, runtime []byte) (at int, d declaration, err error) {
+	if err := json.Unmarshal(runtime, &d); err != nil {
+		return 0, d, refused(protocol.InvalidInput, "the runtime of the function cannot be read", "it must be a JSON object with the fields that its kind has", err)
+	}
+	var fits func(c Config) bool
+	needs := ""
 	switch d.Kind {
 	case "python", "python_v2":
-		e, err = s.accepting(d)
-		return e, d, err
+		fits, needs = func(c Config) bool { return c.accepts(d) }, d.needs()
 	case function.Envelope:
-		e, err = s.loading(d.Backend)
-		return e, d, err
+		fits = func(c Config) bool { return c.loads(d.Backend) }
 	case "executor":
-		for _, e := range s.executors {
-			if e.Name == d.Executor {
-				return e, d, nil
-			}
-		}
-		return nil, d, refused(fmt.Sprintf("there is no executor %.80q", d.Executor), s.offer(), nil)
+		fits, needs = func(c Config) bool { return c.Name == d.Executor }, fmt.Sprintf("functions of the executor %.80q", d.Executor)
+	default:
+		return 0, d, refused(protocol.InvalidInput, fmt.Sprintf("executors run no functions of the runtime %.80q", d.Kind), "there are python, python_v2, executor and envelope", nil)
 	}
-	return nil, d, refused(fmt.Sprintf("executors run no functions of the runtime %.80q", d.Kind), "there are python, python_v2, executor and envelope", nil)
+	at = slices.IndexFunc(configs, fits)
+	switch {
+	case at >= 0:
+		return at, d, nil
+	case d.Kind == function.Envelope:
+		return 0, d, function.NoBackend(d.Backend)
+	}
+	var none error
+	if len(configs) == 0 {
+		none = function.ErrNone
+	}
+	return 0, d, refused(protocol.Unsupported, fmt.Sprintf("no executor of this deployment runs %.400s", needs), offer(configs), none)
 }
 
-// Accepts returns an error unless an executor runs envelopes of a backend.
-func (s *Set) Accepts(backend string) error {
-	_, err := s.loading(backend)
-	return err
-}
-
-// loading returns the first executor that runs envelopes of a backend.
-func (s *Set) loading(backend string) (*executor, error) {
-	for _, e := range s.executors {
-		if slices.ContainsFunc(e.Backends, func(p string) bool { fits, err := path.Match(p, backend); return err == nil && fits }) {
-			return e, nil
-		}
-	}
-	return nil, function.NoBackend(backend)
-}
-
-// accepting returns the first executor that accepts a function of Python.
-func (s *Set) accepting(d declaration) (*executor, error) {
-	for _, e := range s.executors {
-		if e.accepts(d) {
-			return e, nil
-		}
-	}
+// needs describes what a function of Python needs.
+func (d declaration) needs() string {
 	needs := "Python " + d.Python
 	if len(d.Environment.Packages) > 0 {
 		needs += " with " + strings.Join(d.Environment.Packages, ", ")
@@ -81,26 +81,31 @@ func (s *Set) accepting(d declaration) (*executor, error) {
 	if d.GPU {
 		needs += " and a GPU"
 	}
-	return nil, refused(fmt.Sprintf("no executor of this deployment runs %.400s", needs), s.offer(), nil)
+	return needs
 }
 
-// offer describes what the executors accept, for those who look for one.
-func (s *Set) offer() string {
-	if len(s.executors) == 0 {
+// offer describes what executors accept, for those who look for one.
+func offer(configs []Config) string {
+	if len(configs) == 0 {
 		return "this deployment has no executors; its operator configures them (TILTYARD_EXECUTOR)"
 	}
 	var text strings.Builder
 	text.WriteString("there are")
-	for i, e := range s.executors {
+	for i, c := range configs {
 		if i > 0 {
 			text.WriteByte(',')
 		}
-		text.WriteString(" " + e.Name)
-		if e.Python != "" {
-			text.WriteString(" with Python " + e.Python)
+		text.WriteString(" " + c.Name)
+		if c.Python != "" {
+			text.WriteString(" with Python " + c.Python)
 		}
 	}
-	return text.String() + "; the operator configures which packages they accept"
+	return text.String() + "; the operator configures them, and which packages they accept (TILTYARD_EXECUTOR)"
+}
+
+// loads reports whether the executor runs envelopes of a backend.
+func (c *Config) loads(backend string) bool {
+	return slices.ContainsFunc(c.Backends, func(p string) bool { fits, err := path.Match(p, backend); return err == nil && fits })
 }
 
 func (c *Config) accepts(d declaration) bool {
@@ -138,6 +143,6 @@ func (c *Config) has(requirement string) bool {
 }
 
 // refused is the error for a function that cannot run here.
-func refused(message, detail string, err error) error {
-	return &protocol.Error{Code: protocol.InvalidInput, Message: message, Detail: detail, Err: err}
+func refused(code protocol.Code, message, detail string, err error) error {
+	return &protocol.Error{Code: code, Message: message, Detail: detail, Err: err}
 }

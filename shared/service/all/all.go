@@ -66,7 +66,6 @@ func Open(stores tables.Stores, opts Options) Services {
 	if stores.Records == nil {
 		stores.Records = objectrecord.Open(stores.Objects.Home().Store, stores.Now)
 	}
-	stores.Accepts = opts.Runtimes.Accepts
 	tables := tables.Open(stores)
 	keeper := &maintain.Keeper{
 		Tables: tables, Records: stores.Records, Now: stores.Now, Grace: maintain.GraceAfter(opts.RequestTimeout),

@@ -12,10 +12,10 @@ import (
 // section "What answers 501" of docs/semantics.md. Files that only pass such errors on have none.
 var unsupported = map[string]string{
 	"client/error.go":                "",
-	"engine/backfill.go":             "envelopes with a backend of no executor",
+	"engine/backfill.go":             "those of Python, and envelopes",
 	"engine/blobs.go":                "places that the server may not read",
 	"engine/build/build.go":          "types that no job builds",
-	"engine/computed/application.go": "envelopes with a backend of no executor",
+	"engine/computed/application.go": "those of Python, and envelopes",
 	"engine/computed/bindings.go":    "blobs as inputs and outputs",
 	"engine/computed/column.go":      "blobs as inputs and outputs",
 	"engine/computed/declaration.go": "neither SQL nor a function",
@@ -24,7 +24,9 @@ var unsupported = map[string]string{
 	"engine/merge/keys.go":           "keys of nested types",
 	"engine/query/text.go":           "tokenizers of native Lance",
 	"engine/update.go":               "a part of a column; columns of blobs",
-	"function/envelope.go":           "envelopes with a backend of no executor",
+	"boot/executors.go":              "those of Python, and envelopes",
+	"function/executor/match.go":     "those of Python, and envelopes",
+	"function/envelope.go":           "those of Python, and envelopes",
 	"function/wasm/runtime.go":       "WebAssembly with dictionaries",
 	"httpapi/handler.go":             "Every operation of the [API](api.md) has a handler",
 	"httpapi/problem.go":             "",

@@ -24,7 +24,7 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 	}
 	use, err := tables.Read(ctx, s.tables, req.ID, order.Branch, func(ctx context.Context, t *engine.Table) (*protocol.FunctionBinding, error) {
 		work := order.Work()
-		work.Accepts = s.tables.Accepts
+		work.Runs = s.tables.Runs
 		return t.CheckBackfill(ctx, work)
 	})
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *Service) addFunction(ctx context.Context, req *protocol.AlterTableAddCo
 	return func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(ctx, use) }, nil
 }
 
-// useFunction returns a function that the caller may use with the secrets that it is given.
+// useFunction returns a function that runs here and that the caller may use with the secrets that it is given.
 func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReference) (*calling.Found, error) {
 	found, err := calling.Find(ctx, s.tables.Names, ref)
 	if catalog.IsFunctionNotFound(err) { // clients read a 404 as that of the table
@@ -57,6 +57,11 @@ func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReferenc
 	}
 	if err != nil {
 		return nil, err
+	}
+	if s.tables.Runs != nil {
+		if err := s.tables.Runs(found.Definition.Runtime); err != nil {
+			return nil, err
+		}
 	}
 	for _, b := range found.Definition.SecretBindings {
 		if err := s.checkSecret(ctx, b); err != nil {

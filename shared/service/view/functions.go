@@ -3,18 +3,21 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/function"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/work/registering"
 )
 
 // CreateFunction begins a job that proves a function and makes a version of it. The name need not be free:
-// another definition is the next version.
+// another definition is the next version. A function that this
+// deployment does not run is refused, and kept as disabled where it runs none of the kind.
 func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFunctionRequest) (*protocol.CreateFunctionResponse, error) {
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{
@@ -23,6 +26,11 @@ func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFuncti
 	}
 	if builtin.IsReserved(req.ID) {
 		return nil, catalog.Reserved()
+	}
+	if s.tables.Runs != nil {
+		if err := s.tables.Runs(req.Runtime); err != nil && !errors.Is(err, function.ErrNone) {
+			return nil, err
+		}
 	}
 	parent := keys.Parent(req.ID)
 	if _, err := s.tables.Names.Namespace(ctx, parent); err != nil {
@@ -58,7 +66,7 @@ func (s *Service) DescribeFunction(ctx context.Context, req *protocol.FunctionRe
 	if err != nil {
 		return nil, err
 	}
-	return catalog.DescribeFunction(record, number)
+	return catalog.DescribeFunction(record, number, s.tables.Runs)
 }
 
 // DropFunction removes a function with all of its versions. The version that the request names must exist.
@@ -88,7 +96,7 @@ func (s *Service) ListFunctions(ctx context.Context, req *protocol.ListFunctions
 	}
 	answer := &protocol.ListFunctionsResponse{PageToken: next}
 	for _, record := range found {
-		listed, err := listVersions(record)
+		listed, err := s.listVersions(record)
 		if err != nil {
 			return nil, err
 		}
@@ -97,10 +105,10 @@ func (s *Service) ListFunctions(ctx context.Context, req *protocol.ListFunctions
 	return answer, nil
 }
 
-func listVersions(record *stored.Function) ([]protocol.ListedFunction, error) {
+func (s *Service) listVersions(record *stored.Function) ([]protocol.ListedFunction, error) {
 	listed := make([]protocol.ListedFunction, len(record.Versions))
 	for i := range record.Versions {
-		version, err := catalog.DescribeFunction(record, i+1)
+		version, err := catalog.DescribeFunction(record, i+1, s.tables.Runs)
 		if err != nil {
 			return nil, err
 		}

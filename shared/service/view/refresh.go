@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/view"
@@ -33,8 +34,8 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	if err := definition.Check(); err != nil {
 		return nil, err
 	}
-	if c := definition.Call; c != nil && s.tables.Accepts != nil {
-		if err := s.tables.Accepts(c.Backend); err != nil {
+	if c := definition.Call; c != nil && s.tables.Runs != nil {
+		if err := s.tables.Runs(function.RuntimeOf(c.Backend)); err != nil {
 			return nil, err
 		}
 	}

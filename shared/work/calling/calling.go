@@ -40,11 +40,8 @@ func Find(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionRefe
 	if err := json.Unmarshal(version.Definition, &found.Definition); err != nil {
 		return nil, err
 	}
-	if kind := found.Definition.RuntimeKind(); !version.Proved {
-		return nil, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "function " + name + " version " + ref.Version + " is disabled: there was no runtime of kind " + kind + " when it was created",
-			Detail: "configure a runtime of kind " + kind + ", such as an executor, in the service, and create the function again: it gets the same version, enabled",
-		}
+	if !version.Proved {
+		return nil, catalog.Unproved(ref.ID(), ref.Version, found.Definition.RuntimeKind())
 	}
 	return found, nil
 }
@@ -107,7 +104,10 @@ func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job st
 	kind := found.Definition.RuntimeKind()
 	runtime := d.Runtimes[kind]
 	if runtime == nil {
-		return nil, nil, protocol.Errorf(protocol.InvalidInput, "function %s needs a runtime of kind %s, which the workers do not have; configure one", strings.Join(b.Function.ID(), protocol.DefaultDelimiter), kind)
+		return nil, nil, &protocol.Error{
+			Code: protocol.Unsupported, Message: "function " + strings.Join(b.Function.ID(), protocol.DefaultDelimiter) + " needs a runtime of kind " + kind + ", which the workers do not have",
+			Detail: "the operator configures one: TILTYARD_EXECUTOR, or TILTYARD_WASM",
+		}
 	}
 	var content []byte
 	if found.Artifact != "" {

@@ -57,6 +57,6 @@ func Create(functions calling.Directory) job.Kind {
 		if err != nil {
 			return nil, err
 		}
-		return catalog.DescribeFunction(record, number)
+		return catalog.DescribeFunction(record, number, nil)
 	})
 }
