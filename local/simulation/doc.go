@@ -33,7 +33,8 @@
 // Work in jobs (workers_test.go) is checked in another way: a witness looks at each version of a table
 // in the moment in which it becomes one. Indices find what a scan finds (indices_test.go), and views have
 // the rows of their source at the version that they show (views_test.go). Uploads in parts are there once
-// (uploads_test.go). In the end
+// (uploads_test.go). Computed columns have what their expressions and functions give (fills_test.go), while the versions
+// of the functions and the secret that they are given change (functions_test.go). In the end
 // each job has told the truth: it has made its commit once, or none, and maintenance finds all files that
 // no version needs.
 //
@@ -48,5 +49,5 @@
 //	go test ./local/simulation                  all of it
 //	GODEBUG=asyncpreemptoff=1 go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seed 1234 -v
 //	go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seeds 100000
-//	go test ./local/simulation -run 'TestIndices|TestViews|TestUploads' -seeds 2000
+//	go test ./local/simulation -run 'TestIndices|TestViews|TestUploads|TestColumns' -seeds 2000
 package simulation

@@ -115,17 +115,26 @@ func endedWell(status protocol.TransactionStatus, failure string) bool {
 
 // reviveAll sends for the jobs whose messages are lost, and does what there is to do.
 func (c *client) reviveAll() {
-	c.do(&op{domain: "jobs", text: "revive jobs", request: post(revivePath, nil), apply: reading(func(_ facts, o outcome) bool { return o.ok() })})
+	c.revive()
 	c.workAll()
 }
 
-// workAll does what all messages ask for, when their time has come.
+// revive sends for the jobs whose messages are lost.
+func (c *client) revive() {
+	c.do(&op{domain: "jobs", text: "revive jobs", request: post(revivePath, nil), apply: reading(func(_ facts, o outcome) bool { return o.ok() })})
+}
+
+// workAll does what all messages ask for, when their time has come. A job may wait for another one whose message
+// is lost: workers send for such jobs now and then.
 func (c *client) workAll() {
 	const most = 500 // what jobs take is a tenth of that
 	for n := 0; c.world.queue.waits(c.world); n++ {
 		if n == most {
 			c.world.queue.wrong = "messages of jobs come without end"
 			return
+		}
+		if c.world.works && n%100 == 99 {
+			c.revive()
 		}
 		m, dead, ok := c.world.queue.take(c.world)
 		if !ok {
@@ -363,7 +372,8 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 	})
 	serve := func(path string, do func(ctx context.Context, r *http.Request) error) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			ctx, done := context.WithTimeout(r.Context(), 10*requestTimeout)
+			began, _ := i.world.now()
+			ctx, done := context.WithTimeout(context.WithValue(r.Context(), beganKey{}, began), 10*requestTimeout)
 			defer done()
 			if do(ctx, r) != nil {
 				w.WriteHeader(http.StatusServiceUnavailable)

@@ -105,6 +105,7 @@ func simulate(t *testing.T, seed uint64, about []domain, planted bug) (r result)
 			w.witness.look = about[0].look(w.witness)
 		}
 		h := &history{world: w}
+		w.record = h.record
 		r.failure = h.play(seed, about)
 		w.end()
 		r.events, r.trace, r.steps, r.settled, r.counts = h.events, w.trace, w.step, h.settled, w.witness.counts
@@ -183,7 +184,7 @@ func (h *history) play(seed uint64, about []domain) string {
 			return "afterwards, with nobody else about: " + e.String()
 		}
 	}
-	return cmp.Or(h.world.queue.wrong, h.world.wrong)
+	return cmp.Or(h.world.queue.wrong, h.world.wrong, h.world.wrongCall)
 }
 
 // together runs clients until all of them have ended.

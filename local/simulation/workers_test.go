@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -22,6 +23,8 @@ import (
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/view/materialize"
+	"tiltyard/shared/work"
+	"tiltyard/shared/work/backfill"
 	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/refresh"
@@ -41,14 +44,22 @@ var smallParts = map[string]indexing.Sizes{
 func workers(w *world, stores tables.Stores) all.Services {
 	logger := loggerTo(func(line string) { w.note("log: %s", line) })
 	stores.Logger = logger
-	services := all.Open(stores, all.Options{RequestTimeout: requestTimeout, Logger: logger})
+	runtimes := function.Runtimes{"simulated": simulated{w}}
+	services := all.Open(stores, all.Options{RequestTimeout: requestTimeout, Logger: logger, Keys: simulatedKeys{}, Runtimes: runtimes})
 	services.Worker.Kinds[indexing.Kind] = indexing.Create(tables.Open(stores), smallParts[w.indexName()])
 	if w.seed/2%2 == 0 { // the refresh of more than a few rows has parts
 		sizes := materialize.Sizes{Whole: 4, Rows: 5, Parts: 4}
 		services.Worker.Kinds[refresh.Kind] = refresh.Refresh(tables.Open(stores), calling.Directory{}, sizes)
 	}
+	if w.seed%3 > 0 { // the fill of more than a few rows has rounds of parts
+		on := tables.Open(stores)
+		services.Worker.Kinds[backfill.Kind] = backfill.Fill(on, work.Functions(on, simulatedKeys{}, runtimes), smallFills)
+	}
 	return services
 }
+
+// smallFills divide the fill of a table of few rows into a few parts.
+var smallFills = engine.BackfillSizes{Whole: 4, Rows: 6, Calls: 6, Parts: 4, CallParts: 4}
 
 // lines is called with each line of a log.
 type lines func(line string)
@@ -144,7 +155,7 @@ func (c *client) endedJob(domain, id string, fails func(failure string) bool) *o
 		failure := told.Properties["error"]
 		kind, result := c.world.witness.job(id)
 		made := c.world.witness.commits[uuid.NewSHA1(uuid.NameSpaceOID, []byte(id)).String()]
-		commits := kind != tables.MaintainKind && !strings.Contains(result, `"no_op"`)
+		commits := (kind == indexing.Kind || kind == refresh.Kind) && !strings.Contains(result, `"no_op"`)
 		switch {
 		case !told.Status.Ended():
 			c.world.witness.saw("job %s of kind %s is %s in the end", id, kind, told.Status)
@@ -169,6 +180,19 @@ func (o *witness) job(id string) (kind, result string) {
 	return found.Kind, string(found.Result)
 }
 
+// jobs returns all jobs as their records have them.
+func (w *world) jobs() (all []*transaction.Transaction) {
+	for after := ""; ; {
+		page, next, err := transaction.Open(w.stillRecords(), time.Now).Jobs(background, after, 100)
+		if err != nil {
+			panic(err)
+		}
+		if all, after = append(all, page...), next; next == "" {
+			return all
+		}
+	}
+}
+
 // A witness looks at each version of some tables when it becomes one.
 type witness struct {
 	world *world
@@ -183,10 +207,12 @@ type witness struct {
 	source  sourceMoment              // the last one, see views_test.go
 	sources map[sourceMoment][]string // the rows of a view at versions of its source
 	added   []int                     // what clients know to be there, see uploads_test.go
+	numbers map[int64]map[int64]bool  // those that a row has had, by its id, see fills_test.go
+	present string                    // the rows of the last version
 }
 
 func newWitness(w *world) *witness {
-	return &witness{world: w, newest: map[string]uint64{}, commits: map[string][]uint64{}, counts: map[string]int{}, sources: map[sourceMoment][]string{}}
+	return &witness{world: w, newest: map[string]uint64{}, commits: map[string][]uint64{}, counts: map[string]int{}, sources: map[sourceMoment][]string{}, numbers: map[int64]map[int64]bool{}}
 }
 
 // saw notes what is wrong; the first thing counts.

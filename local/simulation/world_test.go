@@ -49,6 +49,9 @@ type world struct {
 	works   bool     // there are workers, see workers_test.go
 	witness *witness // of versions
 	wrong   string   // what the witness has found
+
+	record    func(event) // into the history
+	wrongCall string      // what a function has found, see functions_test.go
 }
 
 // odds are the chances of faults, each of one request to storage, in thousandths.
