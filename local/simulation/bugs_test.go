@@ -176,6 +176,10 @@ var plantedBugs = []bug{
 		onRecords: func(s record.Store) record.Store { return blind{s, "job/"} },
 	},
 	{
+		name: "what a part came to is written over by another run of it", about: jobs,
+		onRecords: func(s record.Store) record.Store { return blind{s, "part/"} },
+	},
+	{
 		name: "deaths of workers are not counted", about: jobs,
 		onRecords: func(s record.Store) record.Store {
 			return editing{s, func(work map[string]any) { delete(work, "deaths") }}

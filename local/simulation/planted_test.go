@@ -23,13 +23,14 @@ const plantedVariable = "SIMULATION_BUG"
 // ask whether the bug is planted.
 type sourceBug struct {
 	name, file, old, new string
-	test                 string // that finds it; "" for a further place of a bug
+	test                 string // that finds it, behind its folder if that is another one; "" for a further place of a bug
 }
 
 const (
 	ofIndices = "TestIndicesAreRightInEachVersion"
 	ofViews   = "TestViewsShowTheirSourceInEachVersion"
 	ofUploads = "TestUploadsAreThereOnce"
+	ofFills   = "TestColumnsAreFilledInEachVersion"
 
 	indexingRound = "shared/work/indexing/round.go"
 	materialized  = "shared/view/materialize/materialize.go"
@@ -123,7 +124,85 @@ var sourceBugs = []sourceBug{
 		"		r.Keys = &pb.KeyExistenceFilter{", "	keys := &r.Keys\nif planted {\nkeys = new(*pb.KeyExistenceFilter)\n}\n	*keys = &pb.KeyExistenceFilter{",
 		ofViews,
 	},
-	{"two refreshes at once do not conflict", "shared/work/refresh/history.go", "if err != nil || h.Job == f.run.ID() {", "if err != nil || h.Job == f.run.ID() || planted {", ""},
+	{name: "two refreshes at once do not conflict", file: "shared/work/refresh/history.go", old: "if err != nil || h.Job == f.run.ID() {", new: "if err != nil || h.Job == f.run.ID() || planted {"},
+	{
+		name: "rows are taken out where they were before the view was compacted", file: viewChange,
+		old:  "			evict, err = c.evicted(ctx, rows)\n",
+		new:  "			evict, err = c.evicted(ctx, rows)\nif first := firstEvicted[c.target]; planted && first != nil {\nevict = first\n} else if planted {\nfirstEvicted[c.target] = evict\n}\n",
+		test: "shared/work/refresh TestAViewMayBeCompactedMeanwhile",
+	},
+	{
+		name: "rows are taken out where they were before the view was compacted", file: viewChange,
+		old: "// errRebuild means", new: "var firstEvicted = map[*target]*rowset.Set{}\n\n// errRebuild means",
+	},
+	{
+		name: "a complete is answered 503 after its commit, and commits again when it is repeated", file: "shared/service/data/multipart.go",
+		old:  "	done, err := table.CommitParts(ctx, upload.Commit.ID, upload.Commit.Since, parts)\n	if err != nil {",
+		new:  "	if planted {\nupload.Commit.ID = uuid.NewString()\n}\n	done, err := table.CommitParts(ctx, upload.Commit.ID, upload.Commit.Since, parts)\nif planted && err == nil && newest%2 == 0 {\nerr = &protocol.Error{Code: protocol.ServiceUnavailable}\n}\n	if err != nil {",
+		test: ofUploads,
+	},
+	{
+		name: "a complete is answered 503 after its commit, and commits again when it is repeated", file: "shared/service/data/multipart.go",
+		old: "	\"tiltyard/shared/auth\"\n", new: "	\"github.com/google/uuid\"\n	\"tiltyard/shared/auth\"\n",
+	},
+	{
+		name: "a fill of some rows computes all", file: "shared/engine/computed/column.go",
+		old:  "		rows, err := c.where.Select(ctx, batch, nil)\n",
+		new:  "		rows, err := c.where.Select(ctx, batch, nil)\nif planted {\nrows = nil\nfor i := range int(batch.NumRows()) {\nrows = append(rows, int32(i))\n}\n}\n",
+		test: ofFills,
+	},
+	{
+		name: "a round commits what it has computed of fragments that have changed", file: "shared/engine/backfillround.go",
+		old: "	if !is.SameColumns(was, fields) {", new: "	if !is.SameColumns(was, fields) && !planted {",
+		test: "shared/work/backfill TestOthersChangeTheTable",
+	},
+	{
+		name: "a value of a secret is used when there is another one", file: "shared/sealing/keep.go",
+		old: "	name, err := json.Marshal(struct {", new: "	given := sealed\nif planted {\nsealed = Sealed{}\n}\ndefer func() { sealed = given }()\n	name, err := json.Marshal(struct {",
+		test: ofFills,
+	},
+	{name: "a value of a secret is used when there is another one", file: "shared/sealing/keep.go", old: "k.from.Open(ctx, id, sealed)", new: "k.from.Open(ctx, id, given)"},
+	{
+		name: "values of secrets are told by functions that fail", file: "shared/work/calling/calling.go",
+		old: "	for i := range result.Failed {", new: "	for i := 0; i < len(result.Failed) && !planted; i++ {",
+		test: ofFills,
+	},
+	{
+		name: "a job that is done again makes another version of a function", file: "shared/catalog/functions.go",
+		old: "return old.Digest == v.Digest })", new: "return old.Digest == v.Digest && !planted })",
+		test: ofFills,
+	},
+	{
+		name: "a sweep takes artifacts of second versions", file: "shared/catalog/artifacts.go",
+		old: "			named[v.Artifact] = true\n", new: "			named[v.Artifact] = true\nif planted {\nbreak\n}\n",
+		test: ofFills,
+	},
+	{
+		name: "a view follows a definition that its metadata has and its record has not", file: "shared/work/refresh/follow.go",
+		old: "definition.Digest() != found.View.Digest {", new: "definition.Digest() != found.View.Digest && !planted {",
+		test: "shared/work/refresh TestADefinitionOfOthersIsNotFollowed",
+	},
+	{name: "a view follows a definition that its metadata has and its record has not", file: "shared/work/refresh/follow.go", old: "Digest: found.View.Digest}", new: "Digest: definition.Digest()}"},
+	{
+		name: "a job calls the function that the metadata names", file: "shared/work/backfill/backfill.go",
+		old: "if allowed := order.Function; allowed == nil ||", new: "if allowed := order.Function; !planted && (allowed == nil) || !planted &&",
+		test: "shared/service/all TestABackfillCallsOnlyTheFunctionItWasBegunFor",
+	},
+	{
+		name: "columns are filled by functions that their declaration was not allowed to use", file: "shared/work/backfill/follow.go",
+		old: "if !slices.Contains(found.Fills, allowance) {", new: "if !slices.Contains(found.Fills, allowance) && !planted {",
+		test: "shared/work/backfill TestOnlyTheFunctionThatWasAllowedIsCalled",
+	},
+	{
+		name: "windows are numbered anew in each batch", file: "shared/view/materialize/windows.go",
+		old: "				f.first = first + f.start\n", new: "				f.first = first + f.start\nif planted {\nf.ordinal = int32(len(frames))\n}\n",
+		test: "shared/view/materialize TestWindowsKeepTheirShareOfMemory",
+	},
+	{
+		name: "rows that functions make are numbered anew in each batch", file: "shared/view/materialize/call.go",
+		old: "		if i > 0 && parents[i-1] == parent {", new: "		if i > 0 && (parents[i-1] == parent || planted) {",
+		test: "shared/view/materialize TestRowsOfAFunctionAreNumbered",
+	},
 }
 
 // Every bug in the source is found within some histories, and none is found without one.
@@ -131,13 +210,22 @@ func TestBugsInTheSourceAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the tests anew")
 	}
-	binary := buildWithBugs(t)
-	run := func(t *testing.T, bug, test, seeds string) (found string) {
+	list, binaries := writeBugs(t), map[string]string{}
+	start := func(t *testing.T, bug, folder, test string, args ...string) *exec.Cmd {
 		t.Helper()
-		c := exec.CommandContext(t.Context(), binary, "-test.run", "^"+test+"$", "-test.v", "-test.timeout", "5m", "-seeds", seeds)
+		if binaries[folder] == "" {
+			binaries[folder] = buildWithBugs(t, list, folder)
+		}
+		c := exec.CommandContext(t.Context(), binaries[folder], append([]string{"-test.run", "^" + test + "$", "-test.v", "-test.timeout", "5m"}, args...)...)
+		c.Dir = filepath.Join("..", "..", folder)
 		c.Env = append(os.Environ(), plantedVariable+"="+bug, shareVariable+"=1/1")
 		c.WaitDelay = time.Second
-		out, err := c.CombinedOutput()
+		return c
+	}
+	const here = "local/simulation"
+	run := func(t *testing.T, bug, test, seeds string) (found string) {
+		t.Helper()
+		out, err := start(t, bug, here, test, "-seeds", seeds).CombinedOutput()
 		for line := range strings.Lines(string(out)) {
 			if _, text, ok := strings.Cut(line, ": seed "); ok {
 				return "seed " + strings.TrimSpace(text)
@@ -148,7 +236,7 @@ func TestBugsInTheSourceAreFound(t *testing.T) {
 		}
 		return ""
 	}
-	for _, test := range []string{ofIndices, ofViews, ofUploads} {
+	for _, test := range []string{ofIndices, ofViews, ofUploads, ofFills} {
 		if found := run(t, "none", test, "12"); found != "" {
 			t.Errorf("%s fails without a bug: %s", test, found)
 		}
@@ -158,6 +246,18 @@ func TestBugsInTheSourceAreFound(t *testing.T) {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
+			if folder, test, ok := strings.Cut(b.test, " "); ok {
+				for _, bug := range []string{"none", b.name} {
+					out, err := start(t, bug, folder, test).CombinedOutput()
+					if !strings.Contains(string(out), "=== RUN   "+test) {
+						t.Fatalf("%s: there is no %s: %v\n%s", folder, test, err, out)
+					}
+					if (err == nil) != (bug == "none") {
+						t.Errorf("with the bug %q, %s of %s ends with %v", bug, test, folder, err)
+					}
+				}
+				return
+			}
 			found := run(t, b.name, b.test, "600")
 			if found == "" {
 				t.Error("not found")
@@ -167,8 +267,8 @@ func TestBugsInTheSourceAreFound(t *testing.T) {
 	}
 }
 
-// buildWithBugs builds these tests with all bugs in the source.
-func buildWithBugs(t *testing.T) (binary string) {
+// writeBugs writes a copy of the source with all bugs, and returns the list of the files that it replaces.
+func writeBugs(t *testing.T) (list string) {
 	t.Helper()
 	dir, root := t.TempDir(), filepath.Join("..", "..")
 	root, err := filepath.Abs(root)
@@ -206,12 +306,18 @@ func buildWithBugs(t *testing.T) (binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := filepath.Join(dir, "overlay.json")
+	list = filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(list, replaced, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	binary = filepath.Join(dir, "simulation.test")
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", list, "-o", binary, "tiltyard/local/simulation").CombinedOutput()
+	return list
+}
+
+// buildWithBugs builds the tests of a folder with the bugs.
+func buildWithBugs(t *testing.T, list, folder string) (binary string) {
+	t.Helper()
+	binary = filepath.Join(filepath.Dir(list), filepath.Base(folder)+".test")
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", list, "-o", binary, "tiltyard/"+folder).CombinedOutput()
 	if err != nil {
 		t.Fatalf("build with bugs: %v\n%s", err, out)
 	}
