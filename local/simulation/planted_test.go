@@ -128,7 +128,7 @@ var sourceBugs = []sourceBug{
 	{
 		name: "rows are taken out where they were before the view was compacted", file: viewChange,
 		old:  "			evict, err = c.evicted(ctx, rows)\n",
-		new:  "			evict, err = c.evicted(ctx, rows)\nif first := firstEvicted[c.target]; planted && first != nil {\nevict = first\n} else if planted {\nfirstEvicted[c.target] = evict\n}\n",
+		new:  "			evict, err = c.evicted(ctx, rows)\nif first := firstEvicted[c.target]; planted && first != nil {\nevict = rowset.At()\n} else if planted {\nfirstEvicted[c.target] = evict\n}\n",
 		test: "shared/work/refresh TestAViewMayBeCompactedMeanwhile",
 	},
 	{
@@ -154,7 +154,7 @@ var sourceBugs = []sourceBug{
 	{
 		name: "a round commits what it has computed of fragments that have changed", file: "shared/engine/backfillround.go",
 		old: "	if !is.SameColumns(was, fields) {", new: "	if !is.SameColumns(was, fields) && !planted {",
-		test: "shared/work/backfill TestOthersChangeTheTable",
+		test: "shared/work/backfill TestValuesOfOthersStay",
 	},
 	{
 		name: "a value of a secret is used when there is another one", file: "shared/sealing/keep.go",
