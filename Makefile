@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda screenshots test test-all bench bench-functions memory memory-indices lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda screenshots test test-all bench bench-functions memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 min
 
 memory-indices: tiltyard .venv/ready ## build and search indices of 10 GB in little memory (takes an hour and 25 GB of disk)
 	.venv/bin/python local/e2e/index_memory_proof.py $(ARGS)
+
+memory-views: tiltyard .venv/ready ## refresh a view and fill a column of 10,000,000 rows in 1 GiB (takes 5 minutes and 10 GB of disk)
+	.venv/bin/python local/e2e/view_memory_proof.py $(ARGS)
 
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh

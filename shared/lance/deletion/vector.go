@@ -71,6 +71,16 @@ func (v *Vector) Live(from, to int64) iter.Seq2[int64, int64] {
 	}
 }
 
+// LiveSet returns the rows in [from, to) that are not deleted. It belongs to the caller.
+func (v *Vector) LiveSet(from, to int64) *roaring.Bitmap {
+	live := roaring.New()
+	live.AddRange(uint64(from), uint64(to))
+	if v != nil {
+		live.AndNot(v.bits)
+	}
+	return live
+}
+
 // LiveBits returns one bit for each of the rows [from, to), the first in the lowest bit of
 // the first word. A bit is set if its row is not deleted. The result is nil if no row is
 // deleted.

@@ -60,6 +60,10 @@ func TestVectorBehavesLikeASet(t *testing.T) {
 		if diff := cmp.Diff(live, got); diff != "" {
 			t.Fatalf("live rows (-want +got):\n%s", diff)
 		}
+		rows := v.LiveSet(from, to)
+		if rows.GetCardinality() != uint64(len(live)) || slices.ContainsFunc(live, func(at int64) bool { return !rows.Contains(uint32(at)) }) {
+			t.Fatalf("LiveSet: got %v, want %v", rows, live)
+		}
 		if d := v.Deleted(from, to); d != deleted || v.Len() != len(set) || len(v.Offsets()) != len(set) {
 			t.Fatalf("deleted: got %d and %d in all, want %d and %d", d, v.Len(), deleted, len(set))
 		}

@@ -82,13 +82,8 @@ func (s *Set) AddRange(fragment uint64, from, to uint32) {
 	s.AddBitmap(fragment, offsets)
 }
 
-// AddRanges adds rows of a fragment, each range from one offset to before another, to a set whose memory
-// held holds.
-func (s *Set) AddRanges(ctx context.Context, held *memory.Hold, fragment uint64, ranges iter.Seq2[int64, int64]) error {
-	offsets := roaring.New()
-	for from, to := range ranges {
-		offsets.AddRange(uint64(from), uint64(to))
-	}
+// AddHeldBitmap is AddBitmap for a set whose memory held holds.
+func (s *Set) AddHeldBitmap(ctx context.Context, held *memory.Hold, fragment uint64, offsets *roaring.Bitmap) error {
 	s.AddBitmap(fragment, offsets)
 	return held.Resize(ctx, s.Bytes())
 }

@@ -179,7 +179,7 @@ func live(ctx context.Context, held *memory.Hold, spans []fragment.Span) (*rowse
 		if err != nil {
 			return nil, err
 		}
-		if err := rows.AddRanges(ctx, held, s.At.Meta.ID, deleted.Live(s.From, s.To)); err != nil {
+		if err := rows.AddHeldBitmap(ctx, held, s.At.Meta.ID, deleted.LiveSet(s.From, s.To)); err != nil {
 			return nil, err
 		}
 	}

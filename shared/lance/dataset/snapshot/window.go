@@ -21,7 +21,11 @@ import (
 // and that are chosen.
 func (s *Snapshot) readWindow(ctx context.Context, w window, p *Projection, chosen choice) (arrow.RecordBatch, error) {
 	if chosen.rows != nil {
-		return s.assemble(ctx, w, p, chosen.rows.Of(w.fragment.Meta.ID).Positions(w.from, w.to), nil)
+		rows := chosen.rows.Of(w.fragment.Meta.ID)
+		if rows.Deleted(w.from, w.to) == w.to-w.from { // all of them, which need not be gathered
+			return s.assemble(ctx, w, p, nil, nil)
+		}
+		return s.assemble(ctx, w, p, rows.Positions(w.from, w.to), nil)
 	}
 	deleted, err := w.fragment.Deletions(ctx)
 	if err != nil {
