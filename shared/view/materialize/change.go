@@ -73,6 +73,11 @@ func (c *change) replacement(ctx context.Context, s state) (mode string, r datas
 		if c.order.Limit != nil {
 			most = min(most, *c.order.Limit)
 		}
+		if c.order.Limit != nil && c.query.Limit == nil {
+			if out.lows, err = c.lows(ctx); err != nil {
+				return "", r, err
+			}
+		}
 		r.Delete, err = c.all(ctx)
 	}
 	if err != nil {

@@ -25,6 +25,8 @@ type output struct {
 	from     []int         // for each column of the view, the number of the query's column; -1: none
 	progress Progress
 	called   *called // what makes rows of those of the source, if a function does
+	// lows are set when the rows of the source with the lowest ids come first, which are not the first ones.
+	lows []low
 }
 
 // rows returns the rows of the view that some rows of the source give, at most most of them; nil are
@@ -46,6 +48,10 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 		batches = o.source.Reading(ctx, o.version, batches)
 		if o.plan.Groups != nil {
 			o.groups(ctx, batches, total, yield)
+			return
+		}
+		if o.lows != nil {
+			o.lowest(ctx, most, batches, yield)
 			return
 		}
 		read, made := int64(0), int64(0)

@@ -90,3 +90,21 @@ func TestFunctionsThatCannotRunKeepRows(t *testing.T) {
 		}
 	})
 }
+
+// A refresh with a limit keeps the rows that the lowest ids of the source give, which an update has moved.
+func TestOutputLimitKeepsTheLowestIDs(t *testing.T) {
+	for limit, want := range map[int64][]int64{1: {102}, 4: {4, 5, 6, 102}, 5: {4, 5, 6, 102, 108}, 9: altered, 50: altered} {
+		synctest.Test(t, func(t *testing.T) {
+			p := open(t, memstore.New())
+			p.source(t, true)
+			p.alter(t)
+			must[string](t)(p.create(t.Context(), ofEach))
+			id := p.refresh(t, protocol.RefreshMaterializedViewRequest{OutputLimit: &limit})
+			p.serve(t)
+			p.done(t, id)
+			if got := p.ids(t, "v"); !cmp.Equal(got, want) {
+				t.Errorf("limit %d: rows are %v, want %v", limit, got, want)
+			}
+		})
+	}
+}
