@@ -59,11 +59,6 @@ func (c *change) divide(rows int64, shown *view.Watermark, differ *difference.Ro
 	if format, err := c.view.Manifest().FileVersion(); err != nil || format == lance.Legacy {
 		return err // the dictionaries of these files are in the manifest
 	}
-	for _, f := range c.version.Manifest().Fragments {
-		if f.PhysicalRows == 0 { // early writers of Lance did not count rows
-			return nil
-		}
-	}
 	most := int64(sizes.Parts)
 	if c.order.Parts > 0 {
 		most = min(most, int64(c.order.Parts))
