@@ -38,7 +38,7 @@ func Add(root *cobra.Command) {
 		}
 	}
 	for _, cmd := range []*cobra.Command{
-		newNamespaceCommand(s), newTableCommand(s), newQueryCommand(s), newInsertCommand(s), newIndexCommand(s),
+		newNamespaceCommand(s), newTableCommand(s), newQueryCommand(s), newInsertCommand(s), newExportCommand(s), newIndexCommand(s),
 		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newSecretCommand(s), newJobCommand(s),
 		newMaintainCommand(s), newLoginCommand(s), newContextCommand(s),
 	} {

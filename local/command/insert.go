@@ -32,12 +32,12 @@ func newInsertCommand(s *session) *cobra.Command {
 			return err
 		}
 		var schema *arrow.Schema
-		if format != formatArrow {
+		if format == formatCSV || format == formatJSON {
 			if schema, err = columnsOf(r, id, branch, create); err != nil {
 				return err
 			}
 		}
-		source, err := open(in, format, schema)
+		source, err := open(r.ctx, in, format, schema)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -68,13 +68,13 @@ func newInsertCommand(s *session) *cobra.Command {
 		return s.show(r.cmd, answer, "inserted rows", answer.NumInsertedRows, "version", answer.Version)
 	})
 	cmd.Long = `Add the rows of a file, or of standard input, to a table. The file is an Arrow stream or file,
-CSV with a header, or JSON with one object in a line. The types of CSV and JSON are those of
-the columns of the table; --create needs an Arrow file. Rows are read while they are sent, so
-a file may be larger than the memory. All of them become one version, or none.`
+Parquet, CSV with a header, or JSON with one object in a line. The types of CSV and JSON are
+those of the columns of the table; --create needs Arrow or Parquet. Rows are read while they
+are sent, so a file may be larger than the memory. All of them become one version, or none.`
 	cmd.Example = `  tiltyard insert sales/orders orders.arrow --create
   tiltyard insert sales/orders more.csv
   generate | tiltyard insert sales/orders --format jsonl --merge-on id`
-	cmd.Flags().StringVar(&format, "format", "", "arrow, csv or jsonl; by the name of the file when not given")
+	cmd.Flags().StringVar(&format, "format", "", "arrow, parquet, csv or jsonl; by the name of the file when not given")
 	cmd.Flags().BoolVar(&create, "create", false, "make the table")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the rows that are there")
 	cmd.Flags().StringSliceVar(&merge, "merge-on", nil, "columns by which to find rows that are replaced")
@@ -100,7 +100,7 @@ func openInput(r *run) (in io.Reader, name string, done func(), err error) {
 // columnsOf returns the columns of a table as its rows have them.
 func columnsOf(r *run, id protocol.Common, branch string, create bool) (*arrow.Schema, error) {
 	if create {
-		return nil, usagef("--create needs an Arrow file: CSV and JSON do not say which types columns have")
+		return nil, usagef("--create needs Arrow or Parquet: CSV and JSON do not say which types columns have")
 	}
 	rows, err := r.client.QueryTable(r.ctx, &protocol.QueryTableRequest{Common: id, Branch: branch, Filter: "false", K: new(int64(1))})
 	if err != nil {

@@ -76,7 +76,7 @@ func (s *session) showJob(cmd *cobra.Command, job *protocol.DescribeJobResponse)
 	return s.show(cmd, job, fields...)
 }
 
-// A bar shows the progress of a job on a terminal, and nothing elsewhere.
+// A bar shows progress in a line of a terminal, and nothing elsewhere.
 type bar struct {
 	out   *os.File // nil: no terminal
 	width int      // of what stands in the line
@@ -91,10 +91,16 @@ func newBar(cmd *cobra.Command) *bar {
 
 // draw draws the state of a job over that before.
 func (b *bar) draw(job *protocol.DescribeJobResponse) {
-	if b.out == nil || job.Progress == nil {
+	if job.Progress != nil {
+		b.tell(progressText(job.Progress))
+	}
+}
+
+// tell writes a text over that before.
+func (b *bar) tell(text string) {
+	if b.out == nil {
 		return
 	}
-	text := progressText(job.Progress)
 	fmt.Fprintf(b.out, "\r%-*s", b.width, text)
 	b.width = len([]rune(text))
 }

@@ -47,9 +47,9 @@ func newQueryCommand(s *session) *cobra.Command {
 		defer rows.Close()
 		switch s.form {
 		case formJSON:
-			return writeLines(r.cmd.OutOrStdout(), rows)
+			return copyRows(lineWriter{r.cmd.OutOrStdout()}, rows, func(int64) {})
 		case formArrow:
-			return writeArrow(r.cmd.OutOrStdout(), rows)
+			return copyRows(newArrowWriter(r.cmd.OutOrStdout(), rows.Schema()), rows, func(int64) {})
 		}
 		more, err := writeTable(r.cmd.OutOrStdout(), rows, tableRows, shortened)
 		if more {

@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -21,36 +22,41 @@ import (
 
 // The formats of files with rows.
 const (
-	formatArrow = "arrow"
-	formatCSV   = "csv"
-	formatJSON  = "jsonl"
+	formatArrow   = "arrow"
+	formatParquet = "parquet"
+	formatCSV     = "csv"
+	formatJSON    = "jsonl"
 )
 
 // formatOf returns the format of a file, by its name if none is given.
 func formatOf(given, name string) (string, error) {
 	switch given {
-	case formatArrow, formatCSV, formatJSON:
+	case formatArrow, formatParquet, formatCSV, formatJSON:
 		return given, nil
 	case "":
 	default:
-		return "", usagef("--format is %q; it must be arrow, csv or jsonl", given)
+		return "", usagef("--format is %q; it must be arrow, parquet, csv or jsonl", given)
 	}
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".arrow", ".arrows", ".ipc", ".feather":
 		return formatArrow, nil
+	case ".parquet", ".pq":
+		return formatParquet, nil
 	case ".csv":
 		return formatCSV, nil
 	case ".jsonl", ".ndjson", ".json":
 		return formatJSON, nil
 	}
-	return "", usagef("give --format arrow, csv or jsonl: the name of the file does not say it")
+	return "", usagef("give --format arrow, parquet, csv or jsonl: the name of the file does not say it")
 }
 
 // open returns the rows of a file. schema has the columns of the table, for files without types.
-func open(in io.Reader, format string, schema *arrow.Schema) (client.Source, error) {
+func open(ctx context.Context, in io.Reader, format string, schema *arrow.Schema) (client.Source, error) {
 	switch format {
 	case formatArrow:
 		return openArrow(in)
+	case formatParquet:
+		return openParquet(ctx, in)
 	case formatCSV:
 		return openCSV(in, schema)
 	}

@@ -15,31 +15,33 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// writeLines writes rows as JSON objects, one in a line. Bytes are base64.
-func writeLines(w io.Writer, rows *client.Rows) error {
-	for batch, err := range rows.Batches() {
-		if err != nil {
-			return err
-		}
-		if err := array.RecordToJSON(batch, w); err != nil {
-			return err
-		}
-	}
-	return nil
+// lineWriter writes rows as JSON objects, one in a line. Bytes are base64.
+type lineWriter struct{ io.Writer }
+
+// Write writes a line for each row.
+func (w lineWriter) Write(batch arrow.RecordBatch) error { return array.RecordToJSON(batch, w.Writer) }
+
+// Close does nothing: a line needs no other.
+func (w lineWriter) Close() error { return nil }
+
+// newArrowWriter writes rows as an Arrow stream.
+func newArrowWriter(w io.Writer, schema *arrow.Schema) *ipc.Writer {
+	return ipc.NewWriter(w, ipc.WithSchema(schema))
 }
 
-// writeArrow writes rows as an Arrow stream.
-func writeArrow(w io.Writer, rows *client.Rows) error {
-	stream := ipc.NewWriter(w, ipc.WithSchema(rows.Schema()))
+// copyRows writes all rows of an answer. Without the end of its form an output is not whole, so that is
+// missing after an error.
+func copyRows(w batchWriter, rows *client.Rows, wrote func(int64)) error {
 	for batch, err := range rows.Batches() {
-		if err != nil {
-			return err // without the end of the stream: it is not whole
+		if err == nil {
+			err = w.Write(batch)
 		}
-		if err := stream.Write(batch); err != nil {
+		if err != nil {
 			return err
 		}
+		wrote(batch.NumRows())
 	}
-	return stream.Close()
+	return w.Close()
 }
 
 // writeTable writes rows as a table, of at most so many rows if it is bounded. more reports that

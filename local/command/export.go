@@ -1,0 +1,146 @@
+package command
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/client"
+	"tiltyard/shared/protocol"
+)
+
+func newExportCommand(s *session) *cobra.Command {
+	var at place
+	var format, where string
+	var columns []string
+	cmd := s.on("export TABLE [FILE]", "Write the rows of a table to a file", bound(cobra.RangeArgs(1, 2)), func(r *run, id protocol.Common) error {
+		var name string
+		if len(r.args) == 2 && r.args[1] != "-" {
+			name = r.args[1]
+		}
+		format, err := formatOf(format, name)
+		if err != nil {
+			return err
+		}
+		req := &protocol.QueryTableRequest{Common: id, Version: at.at(r.cmd), Branch: at.branch, Filter: where}
+		for _, column := range columns {
+			req.Columns = append(req.Columns, protocol.ProjectedColumn{Name: column})
+		}
+		rows, err := r.client.QueryTable(r.ctx, req)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if name == "" {
+			return export(r, r.cmd.OutOrStdout(), format, rows)
+		}
+		return replaceFile(name, func(file io.Writer) error { return export(r, file, format, rows) })
+	})
+	cmd.Long = `Write the rows of a table, or those where a filter is true, to a file or to standard output, as
+Parquet, Arrow, CSV with a header, or JSON with one object in a line. All rows are of one version
+of the table. The file is there once it is whole, and only its owner can read it. In CSV a null
+and an empty text are alike.`
+	cmd.Example = `  tiltyard export sales/orders orders.parquet
+  tiltyard export sales/orders march.csv --where 'month = 3' --columns id,price
+  tiltyard export sales/orders --format jsonl --version 7 | gzip > orders.jsonl.gz`
+	cmd.Flags().StringVar(&format, "format", "", "parquet, arrow, csv or jsonl; by the name of the file when not given")
+	cmd.Flags().StringVar(&where, "where", "", "a filter in SQL")
+	cmd.Flags().StringSliceVar(&columns, "columns", nil, "columns to write; all when not given")
+	at.flags(cmd)
+	return cmd
+}
+
+// export writes rows in a format, and tells how many there were.
+func export(r *run, w io.Writer, format string, rows *client.Rows) error {
+	write, err := newWriter(w, format, rows.Schema())
+	if err != nil {
+		return err
+	}
+	written := startCount(r.cmd)
+	err = copyRows(write, rows, written.add)
+	written.end()
+	if err == nil {
+		say(r.cmd, "%d rows", written.rows)
+	}
+	return err
+}
+
+// A batchWriter writes batches of rows in a format.
+type batchWriter interface {
+	Write(arrow.RecordBatch) error
+	Close() error
+}
+
+func newWriter(w io.Writer, format string, schema *arrow.Schema) (batchWriter, error) {
+	switch format {
+	case formatParquet:
+		return newParquetWriter(w, schema)
+	case formatArrow:
+		return newArrowWriter(w, schema), nil
+	case formatCSV:
+		return newCSVWriter(w, schema)
+	}
+	return lineWriter{w}, nil
+}
+
+// csvWriter writes CSV as openCSV reads it: nested values are JSON, bytes are base64.
+type csvWriter struct{ *csv.Writer }
+
+func newCSVWriter(w io.Writer, schema *arrow.Schema) (csvWriter, error) {
+	header := make([]string, schema.NumFields())
+	for i, field := range schema.Fields() {
+		header[i] = field.Name
+	}
+	writer := csvWriter{csv.NewWriter(w)}
+	return writer, writer.Writer.Write(header)
+}
+
+// Write writes a line for each row.
+func (w csvWriter) Write(batch arrow.RecordBatch) error {
+	line := make([]string, batch.NumCols())
+	for i := range int(batch.NumRows()) {
+		for j, column := range batch.Columns() {
+			line[j] = ""
+			if column.IsValid(i) {
+				line[j] = column.ValueStr(i)
+			}
+		}
+		if err := w.Writer.Write(line); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// Close writes what is held back.
+func (w csvWriter) Close() error {
+	w.Flush()
+	return w.Error()
+}
+
+// countEvery is how often the number of rows is told on a terminal.
+const countEvery = 500 * time.Millisecond
+
+// A count tells how many rows have been written: on a terminal while that goes on, and in the end.
+type count struct {
+	*bar
+	rows        int64
+	began, told time.Time
+}
+
+func startCount(cmd *cobra.Command) *count {
+	return &count{bar: newBar(cmd), began: time.Now(), told: time.Now()}
+}
+
+func (c *count) add(rows int64) {
+	c.rows += rows
+	if now := time.Now(); now.Sub(c.told) >= countEvery {
+		c.told = now
+		c.tell(fmt.Sprintf("%d rows, %.0f a second", c.rows, float64(c.rows)/now.Sub(c.began).Seconds()))
+	}
+}
