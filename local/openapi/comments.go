@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -97,7 +98,8 @@ func (c *comments) addConstant(spec *ast.ValueSpec) {
 var (
 	reference = regexp.MustCompile(`[:;,]? (see|checked by) \[[^\]]+\]`)
 	link      = regexp.MustCompile(`\[(\*?[A-Z][A-Za-z.]*)\]`)
-	word      = regexp.MustCompile(`[A-Za-z]+`)
+	word      = regexp.MustCompile(`Lance Namespace|[A-Za-z]+`)
+	source    = regexp.MustCompile(` Source: .*`)
 	breaks    = regexp.MustCompile(`\n\n+`)
 )
 
@@ -106,9 +108,12 @@ var (
 func (c *comments) describe(key string, names map[string]string) string {
 	text := reference.ReplaceAllString(strings.ReplaceAll(c.text[key], "\n[", " ["), "")
 	text = strings.ReplaceAll(text, "[Empty]", "empty")
+	text = source.ReplaceAllString(text, "")
 	text = link.ReplaceAllString(text, "$1")
 	text = word.ReplaceAllStringFunc(text, func(word string) string {
 		switch {
+		case word == "Lance Namespace":
+			return word
 		case names[word] != "":
 			return "`" + names[word] + "`"
 		case word == "nil":
@@ -119,6 +124,20 @@ func (c *comments) describe(key string, names map[string]string) string {
 		return word
 	})
 	return sentence(paragraphs(text))
+}
+
+// without returns a text without the sentences that have one of the words.
+func without(text string, words []string) string {
+	var paragraphs []string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		kept := slices.DeleteFunc(strings.Split(paragraph, ". "), func(part string) bool {
+			return slices.ContainsFunc(word.FindAllString(part, -1), func(said string) bool { return slices.Contains(words, said) })
+		})
+		if len(kept) > 0 {
+			paragraphs = append(paragraphs, sentence(strings.Join(kept, ". ")))
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 // paragraphs returns a text with each paragraph on one line.

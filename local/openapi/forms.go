@@ -52,10 +52,17 @@ func record(needed []string, properties object) object {
 	return schema
 }
 
-// alone makes a component of a schema that comes from no field.
+// alone makes a component of a schema that comes from no field. Its description leaves the fields of the
+// Go type out, because they are not on the wire.
 func (s *schemas) alone(t reflect.Type, schema object) object {
 	return s.component(t, func(t reflect.Type) object {
-		return schema.with("description", s.comments.describe(t.Name(), nil))
+		var hidden []string
+		for _, f := range fieldsOf(t) {
+			if f.name == "" {
+				hidden = append(hidden, f.Name)
+			}
+		}
+		return schema.with("description", without(s.comments.describe(t.Name(), nil), hidden))
 	})
 }
 

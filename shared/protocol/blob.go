@@ -29,7 +29,7 @@ type ReadTableBlobRequest struct {
 	Version *int64 `json:"-" query:"version"` // nil: the latest
 	Branch  string `json:"-" query:"branch"`
 	Column  string `json:"-" path:"column"`
-	RowID   string `json:"-" path:"row_id"` // see Row
+	RowID   string `json:"-" path:"row_id"` // a number
 }
 
 // Row returns the id of the row.

@@ -42,8 +42,8 @@ type DropNamespaceRequest struct {
 	Behavior DropBehavior `json:"behavior"`
 }
 
-// DropNamespaceResponse has the properties of the dropped namespace. A service answers
-// a nil response when there was nothing to drop and the mode was Skip.
+// DropNamespaceResponse has the properties of the dropped namespace. There is none when there
+// was nothing to drop and the mode was Skip.
 type DropNamespaceResponse struct {
 	Properties Properties `json:"properties"`
 	// TransactionID is the id of a drop that goes on after the answer. It is an array
