@@ -92,8 +92,8 @@ figures: ## print the shape of the tree beside its targets
 demo: tiltyard .venv/ready ## load, change, search and read back a real data set
 	.venv/bin/python local/e2e/demo.py $(ARGS)
 
-screenshots: tiltyard .venv/ready ## take the pictures of the console in docs/console again
-	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/test_console.py
+screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/console again
+	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/test_console.py local/e2e/test_api_page.py
 
 clean: ## remove what was built or installed here; tables stay
 	rm -rf bin .tools .venv

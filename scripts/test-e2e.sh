@@ -12,6 +12,10 @@ CHROMIUM=$(scripts/chromium.sh)
 export CHROMIUM
 failed=0
 [ -z "${E2E_URL:-}" ] || E2E_TARGET=url
+case " $*" in
+*" local/e2e/"*) ;; # these files only
+*) set -- local/e2e "$@" ;;
+esac
 for target in ${E2E_TARGET:-embedded lambda}; do
 	echo "the clients against: $target"
 	case "$target ${WITHOUT:-} " in lambda*" ministack "*)
@@ -20,6 +24,6 @@ for target in ${E2E_TARGET:-embedded lambda}; do
 		;;
 	esac
 	[ "$target" != lambda ] || scripts/ministack.sh true # installs it once
-	E2E_TARGET=$target .venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal local/e2e "$@" || failed=1
+	E2E_TARGET=$target .venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal "$@" || failed=1
 done
 exit $failed
