@@ -254,7 +254,6 @@ REASONS = {
     "*Request.cluster is missing": OTHER_RUNTIMES,
     "*Request.intra_applier_concurrency is missing": OTHER_RUNTIMES,
     "*Request.manifest is missing": OTHER_RUNTIMES,
-    "RefreshMaterializedViewRequest.concurrency is missing": OTHER_RUNTIMES,
     "RefreshMaterializedViewRequest.max_rows_per_fragment is missing": OTHER_RUNTIMES,
     "RefreshMaterializedViewRequest.source_task_size is missing": OTHER_RUNTIMES,
 }
