@@ -20,6 +20,7 @@ import urllib.error
 import urllib.request
 from typing import Annotated
 
+import lance
 import lancedb
 import lancedb.secrets
 import pyarrow as pa
@@ -481,6 +482,40 @@ def test_the_client_computes_columns(serving):
     assert (result.rows_assigned, result.rows_failed) == (2, 1)
     found = sorted(table.search().limit(10).to_list(), key=lambda row: row["value"])
     assert [(row["n"], row["s"]) for row in found] == [(60, "1can"), (70, None), (80, "3can")]
+
+
+@udf(input_schema=pa.schema([lancedb.schema.blob("image")]), output_schema=pa.schema([pa.field("size", pa.int64()), pa.field("first", pa.string())]))
+def look(image):
+    if image == b"bad":
+        raise ValueError("no image")
+    return {"size": None, "first": None} if image is None else {"size": len(image), "first": image[:1].decode()}
+
+
+def test_functions_get_the_bytes_of_blobs(serving):
+    made = serving.create_function(look)
+    assert made.signature.inputs[0].arrow_type == "blob_v2"
+    images = [b"a", None, b"bad", b"", b"c" * (9 << 20), b"d" * (9 << 20), b"e" * (17 << 20), b"f" * 70_000]
+    schema = pa.schema([pa.field("id", pa.int64()), lancedb.schema.blob("image"), pa.field("text", pa.string())])
+    table = serving.create_table("images", schema=schema)
+    texts = pa.array([str(n) for n in range(len(images))])
+    table.add(pa.table([pa.array(range(len(images))), lance.blob_array(images), texts], schema=schema))
+    table.add_columns(made(image=lancedb.col("image")))
+    result = table.refresh_column_async("size").wait()
+    assert (result.rows_assigned, result.rows_failed) == (6, 2)
+    found = sorted(table.search().select(["id", "size", "first"]).limit(20).to_list(), key=lambda row: row["id"])
+    want = [(1, "a"), (None, None), (None, None), (0, ""), (9 << 20, "c"), (9 << 20, "d"), (None, None), (70_000, "f")]
+    assert [(row["size"], row["first"]) for row in found] == want
+    errors = {error.error_type for error in table.function_errors().records}
+    assert errors == {"ValueError", "InputLimit"}, errors
+    again = table.refresh_column_async("size").wait()  # only the rows that failed are tried again
+    assert (again.rows_assigned, again.rows_failed) == (0, 2)
+    with pytest.raises(HttpError, match="only parameters of type blob_v2 get blobs") as raised:
+        table.add_columns({"n": serving.create_function(udf(input_schema=pa.schema([lancedb.schema.blob("image")]), output_schema=pa.int64(), name="other")(plain_image))(image=lancedb.col("text"))})
+    assert raised.value.status_code == 400
+
+
+def plain_image(image):
+    return 1
 
 
 def test_a_function_that_the_executors_do_not_run_any_more_is_disabled(tmp_path):

@@ -2,18 +2,16 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	account "tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
@@ -40,7 +38,7 @@ func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsReq
 				if err == nil {
 					batch, err = blobBatch(ctx, d, schema, blobs[:n])
 				}
-				more := yield(batch, outOfReach(err))
+				more := yield(batch, computed.OutOfReach(err))
 				hold.Release()
 				if !more || err != nil {
 					return
@@ -66,13 +64,13 @@ func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest
 		blob := blobs[0]
 		size, err := blob.Length(ctx)
 		if err != nil {
-			return nil, outOfReach(err)
+			return nil, computed.OutOfReach(err)
 		}
 		return &protocol.Bytes{
 			Version: int64(d.Version()), Null: blob.Null, Size: size,
 			Read: func(ctx context.Context, from, size int64) ([]byte, error) {
 				part, err := blob.Read(ctx, from, size)
-				return part, t.translate(t.cleanedUp(ctx, d, outOfReach(err)))
+				return part, t.translate(t.cleanedUp(ctx, d, computed.OutOfReach(err)))
 			},
 		}, nil
 	})
@@ -131,14 +129,4 @@ func blobBatch(ctx context.Context, d *dataset.Dataset, schema *arrow.Schema, bl
 		}
 	}
 	return array.NewRecordBatch(schema, []arrow.Array{values.NewArray()}, int64(len(blobs))), nil
-}
-
-// outOfReach returns the error for a blob in a file that this server may not read.
-func outOfReach(err error) error {
-	if errors.Is(err, objectstore.ErrLocation) {
-		return &protocol.Error{
-			Code: protocol.Unsupported, Message: "a blob is stored at a location that this server may not read", Err: fmt.Errorf("read blob: %w", err),
-		}
-	}
-	return err
 }

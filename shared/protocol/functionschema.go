@@ -24,6 +24,7 @@ func CheckFunctionSchema(name string, raw json.RawMessage, want []arrow.Field) e
 			return Errorf(InvalidInput, "function.%s.fields[%d] is %s; it must be %s", name, i, quoteShort(f.Name), quoteShort(want[i].Name))
 		case f.Nullable != want[i].Nullable:
 			return Errorf(InvalidInput, "function.%s.fields[%d], %s, has nullable %v; it must be %v", name, i, quoteShort(f.Name), f.Nullable, want[i].Nullable)
+		case want[i].Type == arrow.DataType(BlobType) && f.Type.Type == "struct": // clients know several forms of blobs
 		case !isTypeOf(f.Type, want[i].Type):
 			return Errorf(InvalidInput, "function.%s.fields[%d], %s, is of type %s; it must be %s", name, i, quoteShort(f.Name), quoteShort(f.Type.Type), TypeText(want[i].Type))
 		}
@@ -33,6 +34,9 @@ func CheckFunctionSchema(name string, raw json.RawMessage, want []arrow.Field) e
 
 // CheckInputType requires that the text of a type is that of a column.
 func (in InputBinding) CheckInputType(column arrow.DataType) error {
+	if column == arrow.DataType(BlobType) && in.ArrowType == blobWord {
+		return nil
+	}
 	if typ, err := ParseFunctionType(in.ArrowType); err == nil && SameFunctionType(typ, column) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/plan"
@@ -26,15 +27,22 @@ const callRows = 4096
 // column of assignments, if there is one.
 type application struct {
 	binding *protocol.FunctionBinding
-	params  []*plan.Bound // what the parameters get
+	dataset *dataset.Dataset
+	params  []param       // what the parameters get
 	results []arrow.Field // the outputs, as they are declared
 	caller  function.Caller
 	fields  []arrow.Field // the parameters, as they are declared
 }
 
+// A param is a column that a parameter gets: one of values, or one of blobs, whose bytes it gets.
+type param struct {
+	bound *plan.Bound // nil for blobs
+	blob  string      // path of the column
+}
+
 // newApplication resolves a binding against a version.
 func newApplication(ctx context.Context, d *dataset.Dataset, b *protocol.FunctionBinding) (*application, error) {
-	a := &application{binding: b}
+	a := &application{dataset: d, binding: b}
 	if err := a.bind(ctx, d); err != nil {
 		return nil, err
 	}
@@ -59,15 +67,19 @@ func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 		if err != nil {
 			return failure.NoColumn(d.NoColumn(in.FieldPath))
 		}
+		if chain[len(chain)-1].IsBlob() {
+			a.params = append(a.params, param{blob: in.FieldPath})
+			continue
+		}
 		path := &syntax.Column{}
 		for _, f := range chain {
 			path.Path = append(path.Path, syntax.Name{Text: f.Name, Quoted: true})
 		}
-		param, err := plan.Bind(ctx, path, d.ArrowSchema(), time.Time{})
+		bound, err := plan.Bind(ctx, path, d.ArrowSchema(), time.Time{})
 		if err != nil {
 			return failure.OfExpression("input "+in.FieldPath, err)
 		}
-		a.params = append(a.params, param)
+		a.params = append(a.params, param{bound: bound})
 	}
 	return nil
 }
@@ -112,8 +124,10 @@ func (a *application) witness() int {
 
 func (a *application) reads() []string {
 	var names []string
-	for _, param := range a.params {
-		names = append(names, param.Columns()...)
+	for _, p := range a.params {
+		if p.bound != nil {
+			names = append(names, p.bound.Columns()...)
+		}
 	}
 	return names
 }
@@ -126,29 +140,30 @@ func (a *application) compute(ctx context.Context, rows arrow.RecordBatch, types
 	}
 	var all outcome
 	var parts [][]arrow.Array
-	for from := int64(0); from < rows.NumRows(); from += callRows {
-		if err := ctx.Err(); err != nil {
-			return outcome{}, err
-		}
-		part := rows.NewSlice(from, min(from+callRows, rows.NumRows()))
-		columns, failed, err := a.call(ctx, part, types)
-		part.Release()
-		if err != nil {
-			return outcome{}, err
-		}
+	at := 0 // the first row of the next part
+	add := func(columns []arrow.Array, failed []function.Failure) error {
 		bytes := int64(0)
 		for _, c := range columns {
 			bytes += int64(c.Data().SizeInBytes())
 		}
 		for _, f := range failed {
-			f.Row += int(from)
+			f.Row += at
 			all.failed = append(all.failed, f)
 			bytes += 64 + int64(len(f.Type)+len(f.Message))
 		}
 		if _, err := memory.Take(ctx, 2*bytes); err != nil { // until the fragment is done; and what joins the parts
+			return err
+		}
+		parts, at = append(parts, columns), at+columns[0].Len()
+		return nil
+	}
+	for from := int64(0); from < rows.NumRows(); from += callRows {
+		some := rows.NewSlice(from, min(from+callRows, rows.NumRows()))
+		err := a.callInParts(ctx, some, types, add)
+		some.Release()
+		if err != nil {
 			return outcome{}, err
 		}
-		parts = append(parts, columns)
 	}
 	var err error
 	if all.columns, err = join(parts, types); err != nil {
@@ -179,19 +194,28 @@ func join(parts [][]arrow.Array, types []arrow.DataType) ([]arrow.Array, error) 
 	return joined.Columns(), nil
 }
 
-// call calls the function once.
-func (a *application) call(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType) ([]arrow.Array, []function.Failure, error) {
+// call calls the function once. blobs are those of the rows, for each parameter that gets some.
+func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs [][]snapshot.Blob, types []arrow.DataType) ([]arrow.Array, []function.Failure, error) {
 	if len(a.fields) != len(a.params) {
 		return nil, nil, damaged(a.binding, protocol.Errorf(protocol.InvalidTableState, "it has %d inputs for %d parameters", len(a.params), len(a.fields)))
 	}
 	in := make([]arrow.Array, len(a.params))
-	for i, param := range a.params {
-		if got := param.Type(); !protocol.SameFunctionType(a.fields[i].Type, got) {
+	for i, p := range a.params {
+		got := arrow.DataType(arrow.BinaryTypes.LargeBinary)
+		if p.bound != nil {
+			got = p.bound.Type()
+		}
+		if !protocol.SameFunctionType(a.fields[i].Type, got) {
 			return nil, nil, damaged(a.binding, protocol.Errorf(protocol.InvalidTableState, "parameter %q is of type %s, and column %q of type %s",
 				a.fields[i].Name, protocol.TypeText(a.fields[i].Type), a.binding.Inputs[i].FieldPath, protocol.TypeText(got)))
 		}
-		values, err := param.Eval(ctx, rows)
-		if err != nil {
+		var values arrow.Array
+		var err error
+		if p.bound == nil {
+			if values, err = blobValues(ctx, a.dataset, blobs[i]); err != nil {
+				return nil, nil, err
+			}
+		} else if values, err = p.bound.Eval(ctx, rows); err != nil {
 			return nil, nil, failure.OfExpression("input "+a.binding.Inputs[i].FieldPath, err)
 		}
 		in[i] = retyped(values, a.fields[i].Type)

@@ -143,20 +143,26 @@ func checkInputs(d *dataset.Dataset, b *protocol.FunctionBinding, params []proto
 		switch {
 		case Of(chain[0]) != nil:
 			return protocol.Errorf(protocol.InvalidInput, "column %q is computed; functions read columns that are not", in.FieldPath)
-		case chain[0].HoldsBlobs() || param.IsBlob():
-			return protocol.Errorf(protocol.Unsupported, "parameter %q of function %s gets blobs, which is not supported", param.Name, nameOf(b))
-		case !protocol.SameFunctionType(declared.Type, leaf.Arrow().Type):
+		case param.IsBlob() != leaf.IsBlob():
+			return protocol.Errorf(protocol.InvalidInput, "parameter %q of function %s is of type %s, and column %q of type %s; only parameters of type blob_v2 get blobs", param.Name, nameOf(b), param.ArrowType, in.FieldPath, protocol.TypeText(leaf.Arrow().Type))
+		case !leaf.IsBlob() && chain[0].HoldsBlobs():
+			return protocol.Errorf(protocol.Unsupported, "parameter %q of function %s gets what lies beside blobs in column %q, which is not supported", param.Name, nameOf(b), in.FieldPath)
+		case !leaf.IsBlob() && !protocol.SameFunctionType(declared.Type, leaf.Arrow().Type):
 			return protocol.Errorf(protocol.InvalidInput, "parameter %q of function %s is of type %s, and column %q of type %s", param.Name, nameOf(b), param.ArrowType, in.FieldPath, protocol.TypeText(leaf.Arrow().Type))
 		case nullable && !param.Nullable:
 			return protocol.Errorf(protocol.InvalidInput, "parameter %q of function %s must not be null, and column %q may be", param.Name, nameOf(b), in.FieldPath)
 		case in.Nullable != leaf.Nullable:
 			return protocol.Errorf(protocol.InvalidInput, "function.input_bindings[%d].nullable is %v; column %q says %v", i, in.Nullable, in.FieldPath, leaf.Nullable)
 		}
-		if err := in.CheckInputType(leaf.Arrow().Type); err != nil {
+		typ := leaf.Arrow().Type
+		if leaf.IsBlob() {
+			typ = protocol.BlobType
+		}
+		if err := in.CheckInputType(typ); err != nil {
 			return err
 		}
 		in.FieldID = leaf.ID
-		given[i] = arrow.Field{Name: in.Parameter, Type: leaf.Arrow().Type, Nullable: leaf.Nullable}
+		given[i] = arrow.Field{Name: in.Parameter, Type: typ, Nullable: leaf.Nullable}
 	}
 	return protocol.CheckFunctionSchema("input_schema", b.InputSchema, given)
 }

@@ -69,14 +69,18 @@ func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
 	for _, path := range inputs {
 		b.Inputs = append(b.Inputs, protocol.InputBinding{Parameter: path, FieldPath: path})
 	}
-	a := &application{binding: b}
+	a := &application{dataset: d, binding: b}
 	if err := a.bind(ctx, d); err != nil {
 		return err
 	}
 	c.Envelope = &Envelope{Name: b.Function.Name, Version: b.Function.Version, Backend: f.Metadata[udfBackend], text: f.Metadata[udfKey]}
 	c.Envelope.store, c.Envelope.root = d.Main()
-	for i, param := range a.params {
-		c.Envelope.Inputs = append(c.Envelope.Inputs, arrow.Field{Name: inputs[i], Type: param.Type(), Nullable: true})
+	for i, p := range a.params {
+		typ := arrow.DataType(arrow.BinaryTypes.LargeBinary) // the bytes of blobs
+		if p.bound != nil {
+			typ = p.bound.Type()
+		}
+		c.Envelope.Inputs = append(c.Envelope.Inputs, arrow.Field{Name: inputs[i], Type: typ, Nullable: true})
 	}
 	for i, other := range d.Schema().Fields {
 		if !isVirtual(other) || other.HoldsBlobs() || virtualID(other) != b.ID || other != f && other.Metadata[memberKey] == "" {

@@ -13,11 +13,11 @@ import (
 var unsupported = map[string]string{
 	"client/error.go":                "",
 	"engine/backfill.go":             "those of Python, and envelopes",
-	"engine/blobs.go":                "places that the server may not read",
+	"engine/computed/blobinputs.go":  "places that the server may not read",
 	"engine/build/build.go":          "types that no job builds",
 	"engine/computed/application.go": "those of Python, and envelopes",
-	"engine/computed/bindings.go":    "blobs as inputs and outputs",
-	"engine/computed/column.go":      "blobs as inputs and outputs",
+	"engine/computed/bindings.go":    "blobs as outputs",
+	"engine/computed/column.go":      "blobs as outputs",
 	"engine/computed/declaration.go": "neither SQL nor a function",
 	"engine/engine.go":               "newer than the service",
 	"engine/failure/failure.go":      "not evaluated here",
@@ -42,7 +42,7 @@ var unsupported = map[string]string{
 	"service/view/functions.go":      "without workers",
 	"service/view/secrets.go":        "new values without keys",
 	"service/view/service.go":        "without workers",
-	"view/materialize/call.go":       "blobs as inputs and outputs",
+	"view/materialize/call.go":       "blobs as outputs",
 	"view/view.go":                   "unknown fields of `source_query`",
 	"work/calling/calling.go":        "functions whose secrets the workers cannot open",
 }

@@ -28,6 +28,11 @@ func SpecOf(id []string, d protocol.FunctionDefinition, content []byte) (functio
 	if spec.Inputs, err = fields(d.Signature.Inputs); err != nil {
 		return spec, err
 	}
+	for i, f := range d.Signature.Inputs {
+		if f.IsBlob() { // functions get their bytes
+			spec.Inputs[i] = arrow.Field{Name: f.Name, Type: arrow.BinaryTypes.LargeBinary, Nullable: f.Nullable}
+		}
+	}
 	spec.Outputs, err = fields(d.Signature.Results())
 	return spec, err
 }
