@@ -188,6 +188,11 @@ func finishFills(c *client) {
 		}
 		o.counts["filled at last"]++
 	}
+	c.do(c.writeSecret("alter")) // what is given to functions from now on is the new value
+	for range 2 {
+		c.do(c.beginning("fills", "fill some rows", post(filledTable+"backfill_column", map[string]any{"column": fmt.Sprint("made", last), "where": "n < 20"})))
+		c.finishWork("fills", fillFails)
+	}
 	c.lookForSecrets()
 }
 
