@@ -1,9 +1,9 @@
 package ivf
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"tiltyard/shared/index/hnsw"
@@ -67,22 +67,46 @@ func (s *Search) rank(v *quantize.Vector) error {
 	if err := measure(metric, v, s.index.centroids, distances); err != nil {
 		return err
 	}
-	s.order = make([]int, len(distances))
-	for i := range s.order {
-		s.order[i] = i
-	}
-	slices.SortFunc(s.order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
-	})
-	if most := s.params.Maximum; most > 0 && most < len(s.order) {
-		s.order = s.order[:most]
-	}
+	s.order = nearestOf(distances, s.params.Maximum)
 	sorted := make([]float32, len(s.order))
 	for i, number := range s.order {
 		sorted[i] = distances[number]
 	}
 	s.first = firstProbes(s.index.Metric, s.params, sorted)
 	return nil
+}
+
+// nearestOf returns the numbers of the least distances, in the order of these and then of the numbers: most of
+// them, 0 is all. No number is before all others.
+func nearestOf(distances []float32, most int) []int {
+	keys := make([]uint64, len(distances)) // which sort faster than numbers that refer to distances
+	for i, d := range distances {
+		keys[i] = uint64(rankOf(d))<<32 | uint64(i)
+	}
+	slices.Sort(keys)
+	if most > 0 && most < len(keys) {
+		keys = keys[:most]
+	}
+	order := make([]int, len(keys))
+	for i, key := range keys {
+		order[i] = int(uint32(key))
+	}
+	return order
+}
+
+// rankOf returns an integer that is in the order of distances, in which -0 is 0 and NaN comes first.
+func rankOf(d float32) uint32 {
+	switch {
+	case d != d:
+		return 0
+	case d == 0:
+		d = 0 // and not -0
+	}
+	bits := math.Float32bits(d)
+	if bits>>31 != 0 {
+		return ^bits
+	}
+	return bits | 1<<31
 }
 
 func measure(metric vector.Metric, v *quantize.Vector, centroids *quantize.Tensor, out []float32) error {

@@ -61,7 +61,7 @@ const entryOverhead = 256
 // Put keeps a value of the given size, unless that is a large part of the budget.
 func Put(c *Cache, object, part string, value any, bytes int64) {
 	bytes += entryOverhead
-	if bytes > int64(min(c.max/4, math.MaxUint32)) {
+	if bytes > c.MaxEntry() {
 		return
 	}
 	c.entries.Set(key{object, part}, cached{value: value, bytes: uint32(bytes)})
@@ -72,6 +72,9 @@ const RecountBytes = 64 << 10
 
 // MaxBytes returns about how many bytes the cache holds at most.
 func (c *Cache) MaxBytes() uint64 { return c.max }
+
+// MaxEntry returns about how many bytes an entry has at most.
+func (c *Cache) MaxEntry() int64 { return int64(min(c.max/4, math.MaxUint32)) }
 
 // Drop removes the value under the key.
 func (c *Cache) Drop(object, part string) { c.entries.Invalidate(key{object, part}) }

@@ -20,10 +20,13 @@ import (
 // much as that: all takes together then cost twice the least at most, however many follow. The first take
 // never reads more than it needs.
 
-// wholeBytes is how many bytes of a column are read whole at most, and no more than a share of the cache.
 const (
+	// wholeBytes is how many bytes of a column are read whole at most from storage behind a network, so
+	// that the request that reads them does not take long.
 	wholeBytes = 32 << 20
-	wholeShare = 8
+	// wholeShare is the part of the largest entry of the cache that a column may take, by an estimate that
+	// may be too small.
+	wholeShare = 0.75
 )
 
 // A habit is an entry of the cache that counts how many rows of a column were taken one by one. A column
@@ -74,8 +77,8 @@ func (f *Fragment) readHabit(ctx context.Context, file *File, field *schema.Fiel
 		return nil, err
 	}
 	width := opened.BytesPerRow([]*schema.Field{field})
-	bytes, most := int64(width*float64(f.Rows)), min(wholeBytes, int64(file.cache.MaxBytes()/wholeShare))
-	if bytes == 0 || bytes > most {
+	bytes, most := int64(width*float64(f.Rows)), file.cache.MaxEntry()
+	if bytes == 0 || float64(bytes) > wholeShare*float64(most) || bytes > wholeBytes && !objectstore.Near(file.base.Store) {
 		return nil, nil
 	}
 	part := file.runPart(field, all) + " taken"
@@ -100,7 +103,7 @@ func (f *Fragment) readHabit(ctx context.Context, file *File, field *schema.Fiel
 	if err != nil {
 		return nil, nil //nolint:nilerr // the rows may be readable one by one, and fail there if they are not
 	}
-	if int64(read[0].Data().SizeInBytes()) > 2*most {
+	if int64(read[0].Data().SizeInBytes()) >= most {
 		h.rows.Store(tooLarge)
 	} else {
 		file.keep(field, all, read[0])
