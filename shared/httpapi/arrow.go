@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -82,8 +83,13 @@ func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 	if err := out.buffer.Flush(); err != nil {
 		out.abort(err)
 	}
+	out.buffer.Reset(io.Discard) // which lets go of the connection
+	buffers.Put(out.buffer)
 	return nil
 }
+
+// buffers are those of earlier responses, most of which are much shorter.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(io.Discard, 64<<10) }}
 
 // arrowResponse is an Arrow file or stream that is being sent.
 type arrowResponse struct {
@@ -99,7 +105,8 @@ func (o *arrowResponse) begin() error {
 	if o.file != nil {
 		return nil
 	}
-	buffer := bufio.NewWriterSize(o.call.w, 64<<10)
+	buffer := buffers.Get().(*bufio.Writer)
+	buffer.Reset(o.call.w)
 	file, err := o.form.writer(buffer, o.rows.Schema)
 	if err != nil {
 		return fmt.Errorf("open the Arrow response: %w", err)
