@@ -15,7 +15,6 @@ import (
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance"
@@ -108,22 +107,20 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 		return nil, err
 	}
 	s := &search{Question: q, segments: make([]*segment, len(parts))}
-	group, within := errgroup.WithContext(ctx)
-	for i, part := range parts {
-		group.Go(func() (err error) {
-			defer contain(&err)
-			s.segments[i], err = s.open(within, d, part)
-			return err
-		})
-	}
+	jobs := len(parts)
 	if q.Among != nil {
-		group.Go(func() (err error) {
-			defer contain(&err)
-			s.among, err = q.Among(within)
-			return err
-		})
+		jobs++
 	}
-	if err := group.Wait(); err != nil {
+	err = lance.Each(ctx, jobs, jobs, func(ctx context.Context, i int) (err error) {
+		defer contain(&err)
+		if i == len(parts) {
+			s.among, err = q.Among(ctx)
+		} else {
+			s.segments[i], err = s.open(ctx, d, parts[i])
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, part := range s.segments {
@@ -190,24 +187,20 @@ func (s *search) newTops(ctx context.Context) ([]*vector.TopK, error) {
 
 // first looks through the first partitions of all segments, which are read side by side.
 func (s *search) first(ctx context.Context) error {
-	group, within := errgroup.WithContext(ctx)
 	var lock sync.Mutex
-	for _, part := range s.segments {
-		group.Go(func() (err error) {
-			defer contain(&err)
-			tops, err := s.newTops(within)
-			if err == nil {
-				err = part.first(within, tops)
-			}
-			lock.Lock()
-			defer lock.Unlock()
-			for i := range tops {
-				s.tops[i].Merge(tops[i])
-			}
-			return err
-		})
-	}
-	return group.Wait()
+	return lance.Each(ctx, len(s.segments), len(s.segments), func(ctx context.Context, i int) (err error) {
+		defer contain(&err)
+		tops, err := s.newTops(ctx)
+		if err == nil {
+			err = s.segments[i].first(ctx, tops)
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		for i := range tops {
+			s.tops[i].Merge(tops[i])
+		}
+		return err
+	})
 }
 
 // first looks through the first partitions of each query, each of which it reads once.

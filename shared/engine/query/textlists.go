@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/inverted"
@@ -53,19 +52,21 @@ func (e *unreadIndex) Unwrap() error { return e.err }
 // openTextLists opens the indices on columns of a version.
 func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, elements bool) (*textLists, error) {
 	l := &textLists{dataset: d}
-	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range columns {
-		c := &listColumn{index: indices[name], elements: elements}
-		l.columns = append(l.columns, c)
-		group.Go(func() (err error) {
-			defer contain(&err)
-			if err := c.open(ctx, d); err != nil {
-				return &unreadIndex{c.index.Name, err}
-			}
-			return nil
-		})
+		l.columns = append(l.columns, &listColumn{index: indices[name], elements: elements})
 	}
-	return l, group.Wait()
+	return l, l.each(ctx, func(ctx context.Context, i int) error { return l.columns[i].open(ctx, d) })
+}
+
+// each calls f for all columns, side by side.
+func (l *textLists) each(ctx context.Context, f func(ctx context.Context, column int) error) error {
+	return lance.Each(ctx, len(l.columns), len(l.columns), func(ctx context.Context, i int) (err error) {
+		defer contain(&err)
+		if err := f(ctx, i); err != nil {
+			return &unreadIndex{l.columns[i].index.Name, err}
+		}
+		return nil
+	})
 }
 
 // use prepares for a search of columns that are among the opened ones.
@@ -106,18 +107,13 @@ const maxSegmentReads = 16
 
 // each calls f for all segments, some side by side.
 func (c *listColumn) each(ctx context.Context, f func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxSegmentReads)
-	for i, s := range c.segments {
-		group.Go(func() (err error) {
-			defer contain(&err)
-			if err := f(ctx, i); err != nil {
-				return fmt.Errorf("segment %s: %w", s.UUID, err)
-			}
-			return nil
-		})
-	}
-	return group.Wait()
+	return lance.Each(ctx, len(c.segments), maxSegmentReads, func(ctx context.Context, i int) (err error) {
+		defer contain(&err)
+		if err := f(ctx, i); err != nil {
+			return fmt.Errorf("segment %s: %w", c.segments[i].UUID, err)
+		}
+		return nil
+	})
 }
 
 // contain turns a panic in a goroutine, which nothing else could catch, into an error.
@@ -158,22 +154,14 @@ func (l *textLists) expand(ctx context.Context) error {
 
 // find reads the posting lists of the search's terms, and what the indices have counted.
 func (l *textLists) find(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range l.columns {
+	err := l.each(ctx, func(ctx context.Context, i int) error {
 		c := l.columns[i]
-		group.Go(func() (err error) {
-			defer contain(&err)
-			err = c.each(ctx, func(ctx context.Context, segment int) (err error) {
-				c.found[segment], err = c.readers[segment].Find(ctx, l.search.Terms(i), l.search.NeedsPositions(i))
-				return err
-			})
-			if err != nil {
-				return &unreadIndex{c.index.Name, err}
-			}
-			return nil
+		return c.each(ctx, func(ctx context.Context, segment int) (err error) {
+			c.found[segment], err = c.readers[segment].Find(ctx, l.search.Terms(i), l.search.NeedsPositions(i))
+			return err
 		})
-	}
-	if err := group.Wait(); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	for i := range l.columns {

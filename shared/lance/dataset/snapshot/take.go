@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
@@ -133,18 +132,12 @@ func (s *Snapshot) takeSorted(ctx context.Context, p *Projection, addresses []ui
 		start = end
 	}
 	batches := make([]arrow.RecordBatch, len(runs))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(MaxConcurrentReads)
-	for i, run := range runs {
-		group.Go(func() (err error) {
-			defer lance.Contain(func(e error) { err = e })
-			if batches[i], err = s.takeFragment(ctx, p, run); err != nil {
-				return err
-			}
-			return memory.FromContext(ctx).Take(ctx, sizeOf(batches[i]))
-		})
-	}
-	return batches, group.Wait()
+	return batches, lance.Each(ctx, len(runs), MaxConcurrentReads, func(ctx context.Context, i int) (err error) {
+		if batches[i], err = s.takeFragment(ctx, p, runs[i]); err != nil {
+			return err
+		}
+		return memory.FromContext(ctx).Take(ctx, sizeOf(batches[i]))
+	})
 }
 
 func (s *Snapshot) takeFragment(ctx context.Context, p *Projection, addresses []uint64) (arrow.RecordBatch, error) {
