@@ -40,7 +40,7 @@ const elementColumn = "_doc_index_0"
 
 // openDocuments reads the documents of a partition, or finds them where they are kept.
 func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
-	kept, err := p.files.Keep(p.name("docs")+" documents", func() (any, int64, error) {
+	kept, err := p.files.Keep(p.documentsName(), func() (any, int64, error) {
 		file, err := p.files.Open(ctx, p.name("docs"))
 		if err != nil {
 			return nil, 0, err

@@ -70,11 +70,18 @@ type Reader struct {
 // Open reads which documents a segment has, and its terms. Documents that are rows are
 // lance.ErrUnsupported if elements of lists are asked for, and the other way round.
 func Open(ctx context.Context, files index.Files, elements bool) (*Reader, error) {
-	openAhead(ctx, files)
-	metadata, err := readMetadata(ctx, files)
+	kept, err := files.Keep(metadataFile+" parsed", func() (any, int64, error) {
+		openAhead(ctx, files)
+		m, err := readMetadata(ctx, files)
+		if err != nil {
+			return nil, 0, err
+		}
+		return m, m.bytes(), nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataFile, err)
 	}
+	metadata := kept.(*metadata)
 	r := &Reader{Params: metadata.params, elements: elements}
 	for _, number := range metadata.partitions {
 		r.partitions = append(r.partitions, &partition{files: files, number: number, elements: elements, tokenFormat: metadata.tokenFormat, coding: metadata.coding})
@@ -165,15 +172,10 @@ func (r *Reader) checkElements(count int64) error {
 
 // each calls f for all partitions, some side by side.
 func (r *Reader) each(ctx context.Context, f func(ctx context.Context, p *partition, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxReads)
-	for i, p := range r.partitions {
-		group.Go(func() (err error) {
-			defer index.Contain(&err)
-			return f(ctx, p, i)
-		})
-	}
-	return group.Wait()
+	return lance.Each(ctx, len(r.partitions), maxReads, func(ctx context.Context, i int) (err error) {
+		defer index.Contain(&err)
+		return f(ctx, r.partitions[i], i)
+	})
 }
 
 // Partitions returns how many partitions the segment has.
@@ -244,6 +246,10 @@ type metadata struct {
 	params      string
 	tokenFormat string
 	coding      coding
+}
+
+func (m *metadata) bytes() int64 {
+	return int64(len(m.params)+len(m.tokenFormat)) + 8*int64(len(m.partitions))
 }
 
 func readMetadata(ctx context.Context, files index.Files) (*metadata, error) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 )
@@ -27,26 +25,35 @@ type partition struct {
 // name returns the name of one of the partition's files.
 func (p *partition) name(part string) string { return fmt.Sprintf("part_%d_%s.lance", p.number, part) }
 
-// open reads the terms and documents, and what describes the posting lists, side by side.
+// open reads the terms and documents, and what describes the posting lists: side by side, unless terms and
+// documents are kept.
 func (p *partition) open(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
+	parts := []func(context.Context) error{
+		func(ctx context.Context) (err error) { p.terms, err = p.openDictionary(ctx); return err },
+		func(ctx context.Context) (err error) { p.documents, err = p.openDocuments(ctx); return err },
+		func(ctx context.Context) (err error) { p.postings, err = p.openPostings(ctx); return err },
+	}
+	if p.isKept(p.termsName()) && p.isKept(p.documentsName()) {
+		for _, part := range parts {
+			if err := part(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return lance.Each(ctx, len(parts), len(parts), func(ctx context.Context, i int) (err error) {
 		defer index.Contain(&err)
-		p.terms, err = p.openDictionary(ctx)
-		return err
+		return parts[i](ctx)
 	})
-	group.Go(func() (err error) {
-		defer index.Contain(&err)
-		p.documents, err = p.openDocuments(ctx)
-		return err
-	})
-	group.Go(func() (err error) {
-		defer index.Contain(&err)
-		p.postings, err = p.openPostings(ctx)
-		return err
-	})
-	return group.Wait()
 }
+
+func (p *partition) isKept(name string) bool {
+	_, err := p.files.Keep(name, func() (any, int64, error) { return nil, 0, errNotKept })
+	return err == nil
+}
+
+func (p *partition) termsName() string     { return p.name("tokens") + " terms" }
+func (p *partition) documentsName() string { return p.name("docs") + " documents" }
 
 func (p *partition) openPostings(ctx context.Context) (*postingFile, error) {
 	file, err := p.files.Open(ctx, p.name("invert"))

@@ -25,7 +25,7 @@ type dictionary interface {
 
 // openDictionary reads the terms of a partition, or finds them where they are kept.
 func (p *partition) openDictionary(ctx context.Context) (dictionary, error) {
-	kept, err := p.files.Keep(p.name("tokens")+" terms", func() (any, int64, error) {
+	kept, err := p.files.Keep(p.termsName(), func() (any, int64, error) {
 		file, err := p.files.Open(ctx, p.name("tokens"))
 		if err != nil {
 			return nil, 0, err

@@ -49,6 +49,7 @@ type stored struct {
 	gap      int64      // that the store would rather read than be asked again
 	whole    bool       // all bytes are read, and kept, when it is opened
 	budget   *read.Budget
+	schema   atomic.Pointer[schema.Schema] // with which the file was written, once it has been decoded
 
 	mu      sync.Mutex
 	columns []*fileColumn // those that have been used, each in the forms that it was read in
@@ -66,10 +67,20 @@ func (f *File) Size() int64 { return f.size }
 // IsHeld reports whether the File holds all bytes of the file, so that reading it needs no request.
 func (f *File) IsHeld() bool { return int64(len(f.kept.bytes)) == f.size }
 
+const (
+	// maxKeptSchema is how large the stored form of a schema may be that a File keeps.
+	maxKeptSchema = 64 << 10
+	// schemaRatio is about how much larger a schema is in memory than its stored form.
+	schemaRatio = 8
+)
+
 // MemBytes returns about how much memory the File takes. It grows as columns are used.
 func (f *File) MemBytes() int64 {
 	const structs = 1024
 	n := int64(structs) + int64(len(f.metadata.bytes)) + 16*int64(len(f.globals)+len(f.tables)) + f.budget.Used()
+	if f.schema.Load() != nil {
+		n += schemaRatio * f.globals[0].size
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.columns {

@@ -266,8 +266,11 @@ func (f *File) GlobalBuffer(ctx context.Context, i int) ([]byte, error) {
 }
 
 // Schema returns the schema that the file was written with. A table reads its files with its own
-// schema instead, because that may have changed since.
+// schema instead, because that may have changed since. It must not be changed.
 func (f *File) Schema(ctx context.Context) (*schema.Schema, error) {
+	if s := f.schema.Load(); s != nil {
+		return s, nil
+	}
 	b, err := f.GlobalBuffer(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -279,6 +282,9 @@ func (f *File) Schema(ctx context.Context) (*schema.Schema, error) {
 	s, err := schema.FromFields(d.Fields, d.Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("schema of data file %s: %w", f.key, err)
+	}
+	if len(b) <= maxKeptSchema {
+		f.schema.Store(s)
 	}
 	return s, nil
 }
