@@ -34,7 +34,7 @@ import (
 // An Index is an index to build.
 type Index struct {
 	Name    string
-	Column  string // path of the column
+	Column  string // path of the column; that of texts does not name the items of lists
 	Kind    indexmeta.Kind
 	Replace bool            // replaces an index of the same name
 	Text    fulltext.Params // of an index of texts
@@ -125,7 +125,7 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.FM: {
 		fits: func(column arrow.Field) bool { return fm.Fits(column.Type) }, fitting: "texts and binaries", plan: planPieces,
 	},
-	indexmeta.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
+	indexmeta.Text:   {}, // see planText
 	indexmeta.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32, float64 or uint8, and lists of fixed-size lists of floats", plan: planVectors},
 }
 
@@ -152,18 +152,26 @@ func (n Index) plan(d *dataset.Dataset) (plan, error) {
 	if err := n.CanBuild(); err != nil {
 		return plan{}, err
 	}
+	if n.Kind == indexmeta.Text {
+		return planText(d, n)
+	}
 	b := builders[n.Kind]
 	column, err := d.Column(n.Column)
 	if err != nil {
 		return plan{}, err
 	}
 	if !b.fits(column) {
-		return plan{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, column.Type, n.kind()),
-			Detail: n.kind() + " fits " + b.fitting,
-		}
+		return plan{}, n.misfit(column.Type, b.fitting)
 	}
 	return b.plan(d, n, column)
+}
+
+// misfit returns the error of a column of a type that does not fit.
+func (n Index) misfit(t arrow.DataType, fitting string) error {
+	return &protocol.Error{
+		Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, t, n.kind()),
+		Detail: n.kind() + " fits " + fitting,
+	}
 }
 
 // A segment takes the files of the index that is built.

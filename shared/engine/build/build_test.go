@@ -98,9 +98,9 @@ func TestIndicesThatDoNotFitAreRefused(t *testing.T) {
 
 func TestExtenderRefusesWhatIsNotBuilt(t *testing.T) {
 	for what, x := range map[string]snapshot.Index{
-		"two columns":              {Columns: []string{"a", "b"}, Kind: indexmeta.Description{Of: indexmeta.BTree}},
-		"a kind that is not built": {Columns: []string{"a"}, Kind: indexmeta.Description{Of: indexmeta.RTree}},
-		"vectors of bits":          {Columns: []string{"a"}, Kind: indexmeta.Description{Of: indexmeta.Vector, Type: ivf.Kinds()[0], Metric: "hamming"}},
+		"two columns":              {Named: []string{"a", "b"}, Kind: indexmeta.Description{Of: indexmeta.BTree}},
+		"a kind that is not built": {Named: []string{"a"}, Kind: indexmeta.Description{Of: indexmeta.RTree}},
+		"vectors of bits":          {Named: []string{"a"}, Kind: indexmeta.Description{Of: indexmeta.Vector, Type: ivf.Kinds()[0], Metric: "hamming"}},
 	} {
 		if (build.Extender{}).CanExtend(x) {
 			t.Errorf("%s: it is said that segments of it can be built", what)

@@ -18,12 +18,11 @@ type Extender struct{}
 
 // CanExtend implements dataset.Extender.
 func (Extender) CanExtend(x snapshot.Index) bool {
-	n := indexLike(x)
-	return len(x.Columns) == 1 && n.CanBuild() == nil && ivf.Extends(x.Kind.Metric)
+	return len(x.Named) == 1 && indexLike(x).CanBuild() == nil && ivf.Extends(x.Kind.Metric)
 }
 
 func indexLike(x snapshot.Index) Index {
-	return Index{Name: x.Name, Column: x.Columns[0], Kind: x.Kind.Of, Vectors: ivf.Recipe{Kind: x.Kind.Type}}
+	return Index{Name: x.Name, Column: x.Named[0], Kind: x.Kind.Of, Vectors: ivf.Recipe{Kind: x.Kind.Type}}
 }
 
 // Extend implements dataset.Extender. A segment of texts makes the same terms of them, one of zones has

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -63,34 +64,44 @@ func textParamsError(err error) error {
 	return err
 }
 
-// isDocument reports whether a column can have an index of texts.
-func isDocument(column arrow.Field) bool {
-	isPlain := func(t arrow.DataType) bool {
-		return t != nil && (t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING)
-	}
-	return document.Column{Field: column}.IsJSON() || isPlain(column.Type) || isPlain(document.ElementOf(column.Type))
+// isDocument reports whether texts can have an index.
+func isDocument(column document.Column) bool {
+	return column.IsJSON() || column.Leaf().ID() == arrow.STRING || column.Leaf().ID() == arrow.LARGE_STRING
 }
 
-// planText prepares the build of an index of texts.
-func planText(d *dataset.Dataset, n Index, field arrow.Field) (plan, error) {
-	column, params := document.Column{Name: n.Column, Field: field}, n.Text
-	fits := "text"
+// planText prepares the build of an index of texts, which may be in the structs of lists.
+func planText(d *dataset.Dataset, n Index) (plan, error) {
+	column, err := document.Find(d, n.Column)
+	if err != nil {
+		return plan{}, err
+	}
+	if !isDocument(column) {
+		return plan{}, n.misfit(column.Leaf(), "texts, lists of texts, texts in the structs of lists, and JSON")
+	}
+	params, fits := n.Text, "text"
 	if column.IsJSON() {
 		fits = "json"
 	}
 	if params.LanceTokenizer != "" && params.LanceTokenizer != fits {
-		return plan{}, protocol.Errorf(protocol.InvalidInput, "lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, field.Type)
+		return plan{}, protocol.Errorf(protocol.InvalidInput, "lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, column.Field.Type)
 	}
 	params.LanceTokenizer = fits
-	if params.OfElements() && !column.IsList() {
-		return plan{}, protocol.Errorf(protocol.InvalidInput, "document_granularity is %s, which needs a list of texts; column %q is of type %s", fulltext.ListElements, n.Column, field.Type)
+	switch lists := column.Lists(); {
+	case !params.OfElements() || lists == 1:
+	case lists == 0:
+		return plan{}, protocol.Errorf(protocol.InvalidInput, "document_granularity is %s, which needs a list of texts; column %q is of type %s", fulltext.ListElements, n.Column, column.Field.Type)
+	default:
+		return plan{}, &protocol.Error{
+			Code: protocol.Unsupported, Message: fmt.Sprintf("column %q has lists in lists, whose elements cannot be documents", n.Column),
+			Detail: "build an index of rows: leave out document_granularity",
+		}
 	}
 	analyzer, err := fulltext.NewAnalyzer(params)
 	if err != nil {
 		return plan{}, textParamsError(err)
 	}
 	details, err := textDetails(&params)
-	x := texts{source: source{dataset: d, column: n.Column, stores: snapshot.RowID, kind: field.Type, watch: n.Watch}, reader: column, analyzer: analyzer}
+	x := texts{source: source{dataset: d, column: column.Read, stores: snapshot.RowID, kind: column.Field.Type, watch: n.Watch}, reader: column, analyzer: analyzer}
 	return plan{version: inverted.Version(&params), details: details, write: x.write, parts: x}, err
 }
 
@@ -169,13 +180,13 @@ func (x texts) documents(ctx context.Context, batch arrow.RecordBatch) (inverted
 		text, err := x.reader.Reader(ctx, batch.Column(0))
 		return inverted.Documents{Rows: rows, Text: text}, err
 	}
-	lists, err := x.reader.Lists(batch.Column(0))
+	lists, err := x.reader.Elements(batch.Column(0))
 	if err != nil {
 		return inverted.Documents{}, err
 	}
 	count := 0
 	for i := range rows {
-		count += lists.Elements(i)
+		count += lists.Len(i)
 	}
 	const documentBytes = 8 + 4 + 4
 	if err := memory.FromContext(ctx).Take(ctx, documentBytes*int64(count)); err != nil {
@@ -183,7 +194,7 @@ func (x texts) documents(ctx context.Context, batch arrow.RecordBatch) (inverted
 	}
 	d, at := inverted.Documents{Rows: make([]uint64, 0, count), Elements: make([]uint32, 0, count)}, make([]int32, 0, count)
 	for i, row := range rows {
-		for element := range lists.Elements(i) {
+		for element := range lists.Len(i) {
 			d.Rows, d.Elements, at = append(d.Rows, row), append(d.Elements, uint32(element)), append(at, int32(i))
 		}
 	}

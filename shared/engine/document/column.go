@@ -1,46 +1,100 @@
-// Package document reads the texts of a column: of texts, of JSON, or of lists of texts.
+// Package document reads the texts of a column: of texts, of JSON, of lists of texts, or of structs in lists.
 package document
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
-// A Column is a column whose texts can be searched. Its type is text, JSON, or a list of texts,
-// which counts as one text with spaces between the items.
+// A Column is a column whose texts can be searched. Its type is text, JSON, or a list of texts, which counts as one text
+// with spaces between the items. The texts may also be members of structs in a list, or in lists of lists.
 type Column struct {
-	Name  string
-	Field arrow.Field // the field as it is read
+	Name  string      // the path of the texts, which does not name the items of lists
+	Read  string      // the name for scans: that of the outermost list, if the texts are in lists
+	Field arrow.Field // the field as scans read it
+
+	steps []int // from a value of this field to its texts: the number of a member, or item
+	leaf  arrow.DataType
 }
+
+// item is the step from a list to its items.
+const item = -1
 
 // Of returns a column by its name. The error is InvalidInput when it has no texts.
 func Of(d *dataset.Dataset, name string) (Column, error) {
-	field, err := d.Column(name)
-	var unknown *snapshot.ErrNoColumn
-	if errors.As(err, &unknown) {
-		return Column{}, failure.NoColumn(unknown)
-	}
-	c := Column{Name: name, Field: field}
-	if err == nil && !c.IsJSON() && !isText(field.Type) && !isText(ElementOf(field.Type)) {
-		err = protocol.Errorf(protocol.InvalidInput, "full_text_query: column %s is of %s; texts, lists of texts and JSON can be searched", name, field.Type)
+	c, err := Find(d, name)
+	if err == nil && !c.IsJSON() && !isText(c.leaf) {
+		err = protocol.Errorf(protocol.InvalidInput, "full_text_query: column %s is of %s; texts, JSON, lists of texts, and texts in the structs of lists can be searched", name, c.leaf)
 	}
 	return c, err
 }
 
+// Find returns what a name stands for, whether these are texts or not.
+func Find(d *dataset.Dataset, name string) (Column, error) {
+	names := []string{name}
+	if _, err := d.Column(name); err != nil {
+		if names, err = schema.ParsePath(name); err != nil {
+			return Column{}, failure.NoColumn(d.NoColumn(name))
+		}
+	}
+	for n := range names {
+		c := Column{Name: name, Read: name}
+		if len(names) > 1 {
+			c.Read = schema.FormatPath(names[:n+1]...)
+		}
+		var err error
+		if c.Field, err = d.Column(c.Read); err != nil {
+			break
+		}
+		if ElementOf(c.Field.Type) != nil || n == len(names)-1 {
+			if !c.lead(names[n+1:]) {
+				break
+			}
+			return c, nil
+		}
+	}
+	unknown := d.NoColumn(name)
+	unknown.List = "" // with the items of lists in it, it names no texts either
+	return Column{}, failure.NoColumn(unknown)
+}
+
+// lead finds the steps to the texts, through members with the given names. It reports whether there are such.
+func (c *Column) lead(names []string) bool {
+	c.leaf = c.Field.Type
+	for {
+		if e := ElementOf(c.leaf); e != nil {
+			c.steps, c.leaf = append(c.steps, item), e
+			continue
+		}
+		if len(names) == 0 {
+			return true
+		}
+		members, ok := c.leaf.(*arrow.StructType)
+		if !ok {
+			return false
+		}
+		at, ok := members.FieldIdx(names[0])
+		if !ok {
+			return false
+		}
+		c.steps, c.leaf, names = append(c.steps, at), members.Field(at).Type, names[1:]
+	}
+}
+
 // IsJSON reports whether the texts are JSON documents.
 func (c Column) IsJSON() bool {
-	return schema.TextField(c.Field).Type.ID() != c.Field.Type.ID() && !isText(c.Field.Type)
+	return c.steps == nil && schema.TextField(c.Field).Type.ID() != c.Field.Type.ID() && !isText(c.Field.Type)
 }
 
 func isText(t arrow.DataType) bool {
@@ -56,8 +110,18 @@ func isText(t arrow.DataType) bool {
 	return false
 }
 
-// IsList reports whether the column holds lists of texts.
-func (c Column) IsList() bool { return isText(ElementOf(c.Field.Type)) }
+// Leaf returns the type of the texts.
+func (c Column) Leaf() arrow.DataType { return c.leaf }
+
+// Lists returns how many lists the texts are in.
+func (c Column) Lists() (n int) {
+	for _, step := range c.steps {
+		if step == item {
+			n++
+		}
+	}
+	return n
+}
 
 // ElementOf returns the element type of a list, nil for other types.
 func ElementOf(t arrow.DataType) arrow.DataType {
@@ -86,8 +150,8 @@ func (c Column) Reader(ctx context.Context, column arrow.Array) (Reader, error) 
 		}
 		column = text
 	}
-	if list, ok := column.(array.ListLike); ok {
-		return listReader(list), nil
+	if c.steps != nil {
+		return c.joined(column), nil
 	}
 	value := stringsOf(column)
 	return func(i int) (string, bool) {
@@ -98,23 +162,74 @@ func (c Column) Reader(ctx context.Context, column arrow.Array) (Reader, error) 
 	}, nil
 }
 
-// Lists are the lists of texts of a batch.
+// joined returns a reader that joins the texts of a row. A null list is an empty text, as in native Lance.
+func (c Column) joined(column arrow.Array) Reader {
+	each := texts(column, c.steps)
+	return func(row int) (string, bool) {
+		var b strings.Builder
+		each(row, func(text string) { join(&b, text) })
+		return b.String(), false
+	}
+}
+
+func join(b *strings.Builder, text string) {
+	if b.Len() > 0 {
+		b.WriteByte(' ')
+	}
+	b.WriteString(text)
+}
+
+// texts returns a function that calls f with the texts of a value of a column, some steps away from it, that are not null.
+func texts(column arrow.Array, steps []int) func(i int, f func(text string)) {
+	if len(steps) == 0 {
+		value := stringsOf(column)
+		return func(i int, f func(string)) {
+			if column.IsValid(i) {
+				f(value(i))
+			}
+		}
+	}
+	if steps[0] != item {
+		within := texts(column.(*array.Struct).Field(steps[0]), steps[1:])
+		return func(i int, f func(string)) {
+			if column.IsValid(i) {
+				within(i, f)
+			}
+		}
+	}
+	list := column.(array.ListLike)
+	within := texts(list.ListValues(), steps[1:])
+	return func(i int, f func(string)) {
+		if list.IsNull(i) {
+			return
+		}
+		start, end := list.ValueOffsets(i)
+		for j := int(start); j < int(end); j++ {
+			within(j, f)
+		}
+	}
+}
+
+// Lists are the lists of a batch whose elements are documents.
 type Lists struct {
 	lists    array.ListLike
-	elements func(int) string
+	elements func(i int, f func(text string))
 }
 
-// Lists returns the lists of the column in a batch, which holds lists of texts.
-func (c Column) Lists(column arrow.Array) (Lists, error) {
+// Elements returns the lists of the column in a batch. Lists of lists are lance.ErrUnsupported.
+func (c Column) Elements(column arrow.Array) (Lists, error) {
 	list, ok := column.(array.ListLike)
-	if !ok {
+	switch {
+	case !ok:
 		return Lists{}, protocol.Errorf(protocol.InvalidInput, "column %s is of %s; only the elements of lists can be documents", c.Name, column.DataType())
+	case c.Lists() > 1:
+		return Lists{}, fmt.Errorf("%w: column %s: documents that are elements of lists in lists", lance.ErrUnsupported, c.Name)
 	}
-	return Lists{list, stringsOf(list.ListValues())}, nil
+	return Lists{list, texts(list.ListValues(), c.steps[1:])}, nil
 }
 
-// Elements returns how many elements the list of a row has. A null list has none.
-func (l Lists) Elements(row int) int {
+// Len returns how many elements the list of a row has. A null list has none.
+func (l Lists) Len(row int) int {
 	if l.lists.IsNull(row) {
 		return 0
 	}
@@ -124,12 +239,10 @@ func (l Lists) Elements(row int) int {
 
 // Text returns the text of an element of the list of a row. That of an element that is null is empty, as
 // in native Lance.
-func (l Lists) Text(row, element int) string {
+func (l Lists) Text(row, element int) (text string) {
 	start, _ := l.lists.ValueOffsets(row)
-	if at := int(start) + element; !l.lists.ListValues().IsNull(at) {
-		return l.elements(at)
-	}
-	return ""
+	l.elements(int(start)+element, func(t string) { text = t })
+	return text
 }
 
 // stringsOf returns a reader of the texts of an array that are not null.
@@ -146,28 +259,4 @@ func stringsOf(column arrow.Array) func(int) string {
 		return func(i int) string { return values(a.GetValueIndex(i)) }
 	}
 	return func(int) string { return "" }
-}
-
-// listReader returns a reader that joins lists of texts. A null list is an empty text, as in native
-// Lance.
-func listReader(list array.ListLike) Reader {
-	elements := list.ListValues()
-	element := stringsOf(elements)
-	return func(i int) (string, bool) {
-		if list.IsNull(i) {
-			return "", false
-		}
-		var b strings.Builder
-		start, end := list.ValueOffsets(i)
-		for j := int(start); j < int(end); j++ {
-			if elements.IsNull(j) {
-				continue
-			}
-			if b.Len() > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(element(j))
-		}
-		return b.String(), false
-	}
 }

@@ -54,15 +54,16 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *
 	if s.among, err = p.before(ctx, req, r); err != nil {
 		return nil, err
 	}
-	columns := fulltext.Columns(s.query)
+	columns, reads := fulltext.Columns(s.query), []string(nil)
 	for _, column := range columns {
 		text, err := document.Of(d, column)
 		if err != nil {
 			return nil, err
 		}
-		if s.elements && !text.IsList() {
+		if s.elements && text.Lists() == 0 {
 			return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: document_granularity list_element needs a list of texts; column %s is of %s", column, text.Field.Type)
 		}
+		reads = append(reads, text.Read)
 		if x := indices.of(s.elements)[column]; coversAny(d, x) {
 			s.indices = append(s.indices, x.Name)
 		}
@@ -70,13 +71,13 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *
 	if len(s.indices) < len(columns) {
 		s.indices, s.among.filter.Narrowing = nil, nil // all texts are read for their counts
 	}
-	s.describe(req, columns)
+	s.describe(req, columns, reads)
 	return s, nil
 }
 
-// describe makes the plan steps of the search.
-func (s *textSearch) describe(req *protocol.QueryTableRequest, columns []string) {
-	s.read = s.among.step(s.dataset, columns)
+// describe makes the plan steps of the search of columns, which scans read by names of their own.
+func (s *textSearch) describe(req *protocol.QueryTableRequest, columns, reads []string) {
+	s.read = s.among.step(s.dataset, reads)
 	s.score = explain.New(s.dataset.Now, explain.MatchText, s.read).With("columns=%s", explain.List(columns))
 	if s.k < math.MaxInt64 {
 		s.score.With("k=%d", s.k)

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// textIndexes are the text indices of a version by column: those in which rows are documents, and those
+// textIndexes are the text indices of a version by column ([snapshot.Index.Named]): those in which rows are documents, and those
 // in which elements of lists are.
 type textIndexes struct{ rows, elements map[string]*snapshot.Index }
 
@@ -33,15 +33,15 @@ func textIndices(d *dataset.Dataset) (textIndexes, error) {
 	}
 	for i := range all {
 		x := &all[i]
-		if x.Kind.Of != indexmeta.Text || len(x.Columns) != 1 {
+		if x.Kind.Of != indexmeta.Text || len(x.Named) != 1 {
 			continue
 		}
 		params, err := fulltext.ParseParams([]byte(x.Kind.Details))
 		if err != nil {
 			return found, err
 		}
-		if byColumn := found.of(params.OfElements()); byColumn[x.Columns[0]] == nil {
-			byColumn[x.Columns[0]] = x
+		if byColumn := found.of(params.OfElements()); byColumn[x.Named[0]] == nil {
+			byColumn[x.Named[0]] = x
 		}
 	}
 	return found, nil

@@ -23,6 +23,7 @@ type textScan struct {
 	search   *fulltext.Search
 	columns  []string                // the searched columns, in the form of the search
 	texts    []document.Column       // the same columns, for reading
+	reads    []string                // their names for scans
 	elements bool                    // documents are elements of lists
 	coverage []coverage              // per column; nil when no index covers any fragment
 	among    asked                   // rows that may be found
@@ -71,7 +72,7 @@ func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, 
 		if err != nil {
 			return nil, err
 		}
-		s.texts = append(s.texts, text)
+		s.texts, s.reads = append(s.texts, text), append(s.reads, text.Read)
 		if x := indices[column]; coversAny(d, x) {
 			s.cover(i, x.Covers)
 		}
@@ -114,7 +115,7 @@ type textBatch struct {
 // scanned returns the columns to read: the texts, the addresses, and the columns of a filter that
 // the scan itself does not apply.
 func (s *textScan) scanned() (columns []string, left *snapshot.Where, own *snapshot.Where) {
-	columns = append(slices.Clone(s.columns), snapshot.RowAddr)
+	columns = append(slices.Clone(s.reads), snapshot.RowAddr)
 	if s.among.filter.Where == nil {
 		return columns, nil, nil
 	}
@@ -130,7 +131,7 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
 	for i, text := range s.texts {
 		if s.elements {
-			lists, err := text.Lists(batch.Column(i))
+			lists, err := text.Elements(batch.Column(i))
 			if err != nil {
 				return nil, err
 			}
@@ -191,7 +192,7 @@ func (b *textBatch) elements(row int) int {
 	if b.lists == nil {
 		return 1
 	}
-	return b.lists[0].Elements(row) // all columns are the same
+	return b.lists[0].Len(row) // all columns are the same
 }
 
 // text returns a document of a row.
@@ -290,7 +291,7 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 	if s.coverage == nil || s.lists != nil {
 		return nil
 	}
-	columns := append(slices.Clone(s.columns), snapshot.RowAddr)
+	columns := append(slices.Clone(s.reads), snapshot.RowAddr)
 	parts, err := snapshot.MapDeleted(ctx, s.dataset.Snapshot, columns, s.anyCovered, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
 		b, err := s.batch(ctx, batch, nil)
 		if err != nil {
@@ -348,7 +349,7 @@ func (s *textScan) expand(ctx context.Context) error {
 	if !s.search.Fuzzy() || s.coverage == nil {
 		return nil
 	}
-	columns := append(slices.Clone(s.columns), snapshot.RowAddr)
+	columns := append(slices.Clone(s.reads), snapshot.RowAddr)
 	collect := func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Vocabulary, error) {
 		b, err := s.batch(ctx, batch, nil)
 		if err != nil {

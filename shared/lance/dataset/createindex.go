@@ -88,7 +88,7 @@ func (d *Dataset) replacing(n NewIndex) (*pb.CreateIndex, error) {
 
 // newEntry returns the entry of an index that covers all fragments, without its files.
 func (d *Dataset) newEntry(n NewIndex) (*pb.IndexMetadata, error) {
-	fields, err := d.Manifest().Schema.Resolve(n.Column)
+	fields, err := d.Manifest().Schema.ResolveThrough(n.Column)
 	if err != nil {
 		return nil, d.NoColumn(n.Column)
 	}

@@ -131,3 +131,35 @@ func TestLeavesAreThePhysicalColumns(t *testing.T) {
 		t.Errorf("leaves of 2.0 (-want +got):\n%s", diff)
 	}
 }
+
+func TestPathsLeadThroughLists(t *testing.T) {
+	s := nested(t)
+	for f := range s.All() {
+		path := s.PathThrough(f.ID)
+		chain, err := s.ResolveThrough(path)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		last := chain[len(chain)-1]
+		isItem := isList(last) && last.Children[0] == f
+		if last != f && !isItem || chain[0] != s.Field(chain[0].Name) {
+			t.Errorf("field %d: path %q leads to %d", f.ID, path, last.ID)
+		}
+		for i, f := range chain[1:] {
+			if f.ParentID != chain[i].ID {
+				t.Errorf("%q: field %d is not in %d", path, f.ID, chain[i].ID)
+			}
+		}
+	}
+	if chain, err := s.ResolveThrough("s.l.p"); err != nil || s.Path(chain[len(chain)-1].ID) != "s.l.item.p" || len(chain) != 4 {
+		t.Errorf("s.l.p: %v, %v", chain, err)
+	}
+	for _, path := range []string{"s.l.item.p", "s.l.none", "id.x", "none", "a..b"} {
+		if _, err := s.ResolveThrough(path); !errors.Is(err, ErrUnknownField) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if path := s.PathThrough(99); path != "" {
+		t.Errorf("no field: %q", path)
+	}
+}

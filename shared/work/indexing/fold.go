@@ -25,7 +25,7 @@ const FoldKind = "fold_index"
 
 // NewFold returns the order to fold rows into an index on a branch of a table.
 func NewFold(x snapshot.Index, branch string) Order {
-	return Order{Name: x.Name, Column: x.Columns[0], Branch: branch}
+	return Order{Name: x.Name, Column: x.Named[0], Branch: branch}
 }
 
 // Fold returns the kind of job that folds rows into an index.

@@ -19,6 +19,7 @@ import (
 type Index struct {
 	Name     string
 	Columns  []string // paths of the fields it is on
+	Named    []string // the same without the items of lists, as [schema.Schema.ResolveThrough] takes them
 	Kind     indexmeta.Description
 	Segments int
 	Position int    // of the first segment among the entries of the manifest
@@ -107,6 +108,7 @@ func (s *Snapshot) index(segments []*pb.IndexMetadata) (Index, error) {
 	}
 	for _, id := range first.Fields {
 		index.Columns = append(index.Columns, s.manifest.Schema.Path(id))
+		index.Named = append(index.Named, s.manifest.Schema.PathThrough(id))
 	}
 	var err error
 	if index.Kind, err = indexmeta.Describe(first.Details); err != nil {

@@ -10,10 +10,10 @@ import (
 )
 
 // SameValues returns those of some fragments that an older version has with the same values of a
-// column, at the same rows. Rows may have been deleted since.
+// column, or of a field in lists ([schema.Schema.ResolveThrough]), at the same rows. Rows may have been deleted since.
 func (s *Snapshot) SameValues(older *Snapshot, column string, fragments *roaring.Bitmap) (*roaring.Bitmap, error) {
 	same := roaring.New()
-	fields, err := s.manifest.Schema.Resolve(column)
+	fields, err := s.manifest.Schema.ResolveThrough(column)
 	if err != nil {
 		return nil, s.NoColumn(column)
 	}
