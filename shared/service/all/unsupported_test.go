@@ -15,6 +15,7 @@ var unsupported = map[string]string{
 	"engine/backfill.go":             "those of Python, and envelopes",
 	"engine/computed/blobinputs.go":  "places that the server may not read",
 	"engine/build/build.go":          "types that no job builds",
+	"engine/build/texts.go":          "elements of lists in lists",
 	"engine/computed/application.go": "those of Python, and envelopes",
 	"engine/computed/bindings.go":    "blobs as outputs",
 	"engine/computed/column.go":      "blobs as outputs",
