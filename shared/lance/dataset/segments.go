@@ -3,12 +3,14 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/uuid"
 
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/objectstore"
 )
 
 // A StagedSegment is a segment of an index whose files are written, and that no version has yet. One
@@ -57,6 +59,25 @@ func (d *Dataset) StageSegment(ctx context.Context, id string, build func(ctx co
 func (d *Dataset) OpenStaged(ctx context.Context, id, name string) (*datafile.File, error) {
 	at := d.table.place()
 	return datafile.Open(ctx, at.Store, at.Prefix+"/_indices/"+id+"/"+name, 0, nil)
+}
+
+// HasStaged reports whether the files of a segment that is not committed are all there, whole. A cleanup of files that no
+// version names takes them when they are old.
+func (d *Dataset) HasStaged(ctx context.Context, s StagedSegment) (bool, error) {
+	at, sizes := d.table.place(), map[string]int64{}
+	folder := at.Prefix + "/_indices/" + s.UUID + "/"
+	for info, err := range objectstore.Objects(ctx, at.Store, objectstore.ListOptions{Prefix: folder}) {
+		if err != nil {
+			return false, fmt.Errorf("files of segment %s: %w", s.UUID, err)
+		}
+		sizes[strings.TrimPrefix(info.Key, folder)] = info.Size
+	}
+	for _, f := range s.Files {
+		if size, ok := sizes[f.Name]; !ok || uint64(size) != f.Size {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // CommitSegments commits an index of staged segments. Each must cover fragments whose indexed values

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 )
@@ -126,6 +128,38 @@ func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
 					if x, err := h.at(t).Index(t.Context(), nil, n.Name); err != nil || x.Unindexed != 0 {
 						t.Errorf("%d rows are in no segment; %v", x.Unindexed, err)
 					}
+				})
+			})
+		}
+	}
+}
+
+// The cleanup of orphans may take what parts have written, when a build was paused for long. Then the build begins again.
+func TestFilesOfPartsMayBeCleanedUpMeanwhile(t *testing.T) {
+	for _, stage := range []string{"join", ""} { // the latter is that of the commit, after the joins
+		for _, n := range kinds {
+			if n.Kind == indexmeta.Vector {
+				continue // a build of vectors whose model is gone fails
+			}
+			t.Run(n.Name+" at "+stage, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := open(t, memstore.New(), sized(few, n))
+					h.create(t, 60, 37, 80)
+					swept, joins := false, false
+					done := h.build(t, n, func(m job.Message) {
+						if joins = joins || m.Stage == "join"; m.Stage != stage || !joins || swept {
+							return
+						}
+						swept = true
+						time.Sleep(8 * 24 * time.Hour)
+						if _, err := h.at(t).DeleteOrphans(t.Context(), time.Now().Add(-time.Hour), false, func(int) error { return nil }); err != nil {
+							t.Fatal(err)
+						}
+					})
+					if wrong := h.check(t, n); wrong != "" || done.Work.Stage != "commit-2" {
+						t.Errorf("the job ended in stage %s: %s", done.Work.Stage, wrong)
+					}
+					h.covered(t, n.Name, 1, 4)
 				})
 			})
 		}

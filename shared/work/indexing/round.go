@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -144,9 +145,11 @@ func openAt[T any](ctx context.Context, w round, r *job.Run, v *division, versio
 // errReplaced ends a job whose table was dropped, and another one made under its name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while the index was built")
 
-// isGone reports whether an error means that a version was cleaned up. Then the round ends without
-// segments, and the next one begins with the newest version.
-func isGone(err error) bool { return protocol.HasCode(err, protocol.TableVersionNotFound) }
+// isGone reports whether an error means that a version was cleaned up, or files that other parts have written. Then the
+// round ends without segments, and the next one begins with the newest version.
+func isGone(err error) bool {
+	return protocol.HasCode(err, protocol.TableVersionNotFound) || errors.Is(err, objectstore.ErrNotExist)
+}
 
 // unlessGone returns what was made of a version, nothing when the version is gone.
 func unlessGone[T any](made T, err error) (T, error) {
@@ -349,7 +352,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 			switch last := w.number == rounds-1; {
 			case err != nil || missing.IsEmpty():
 				return n, fit, err
-			case last && len(segments) == 0:
+			case last && len(fit) == 0:
 				return n, nil, errGone
 			case last:
 				return n, fit, nil
@@ -410,14 +413,23 @@ func (k *work) complete(ctx context.Context, parts []*joined) (*dataset.StagedSe
 }
 
 // fitting returns segments with those of their fragments that still have the values of which the
-// segments were built. If some have not, or this is not known because a version is gone, or if the
-// segments are incomplete, missing are all fragments that no segment covers.
+// segments were built. It leaves out segments of which a file is gone: a job that was paused for long finds that the
+// cleanup of orphans has taken them. If some fragments have other values, or this is not known because a version is gone,
+// or if segments are gone or incomplete, missing are all fragments that no segment covers.
 func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, segments []dataset.StagedSegment, incomplete bool) (fit []dataset.StagedSegment, missing *roaring.Bitmap, err error) {
 	missing, all, lost := fragmentsOf(newest), roaring.New(), incomplete
 	for _, s := range segments {
 		covered := roaring.New()
 		if err := covered.UnmarshalBinary(s.Covers); err != nil {
 			return nil, nil, fmt.Errorf("fragments of a segment: %w", err)
+		}
+		there, err := newest.HasStaged(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !there {
+			lost = true
+			continue
 		}
 		version := int64(s.Version)
 		same, err := unlessGone(engine.Read(ctx, t, &version, func(_ context.Context, older *dataset.Dataset) (*roaring.Bitmap, error) {
