@@ -129,10 +129,16 @@ const hintLag = 16
 
 // Hint reports the version that the table has now. It writes the record only when the stored hint
 // is far behind, and ignores failures, because the hint only saves time.
-func (l *Lookup) Hint(ctx context.Context, version uint64) {
+func (l *Lookup) Hint(ctx context.Context, version uint64) { l.hint(ctx, version, hintLag) }
+
+// HintNow is Hint for a version that took long to make, such as that of an index. It is the newest one for
+// a while, so that the write is worth its cost.
+func (l *Lookup) HintNow(ctx context.Context, version uint64) { l.hint(ctx, version, 1) }
+
+func (l *Lookup) hint(ctx context.Context, version, lag uint64) {
 	key := keys.Table(l.Table.ID)
 	last, seen := l.catalog.lookups.GetIfPresent(key)
-	if !seen || last.record.Hint+hintLag > version {
+	if !seen || last.record.Hint+lag > version {
 		return
 	}
 	record := *last.record

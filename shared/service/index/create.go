@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index/ivf"
@@ -31,8 +32,12 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 		return nil, err
 	}
 	if s.tables.Jobs == nil {
-		done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
-			return t.CreateIndex(ctx, wanted)
+		done, err := s.tables.ChangeFound(ctx, req.ID, req.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+			done, err := t.CreateIndex(ctx, wanted)
+			if err == nil && protocol.BranchName(req.Branch) == "" {
+				found.HintNow(ctx, uint64(done.Version))
+			}
+			return done, err
 		})
 		return &protocol.CreateTableIndexResponse{TransactionID: done.TransactionID}, err
 	}

@@ -94,7 +94,11 @@ type result struct {
 func (b builder) change(ctx context.Context, r *job.Run, branch string, commit func(t *engine.Table, found *catalog.Lookup) (engine.Written, error)) (result, error) {
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
 	done, err := b.on.ChangeFound(ctx, r.Object(), branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		return commit(t.As(func() (string, time.Time) { return id, r.Began() }), found)
+		done, err := commit(t.As(func() (string, time.Time) { return id, r.Began() }), found)
+		if err == nil && branch == "" {
+			found.HintNow(ctx, uint64(done.Version))
+		}
+		return done, err
 	})
 	return result{done.Version}, err
 }
