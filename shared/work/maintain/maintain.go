@@ -235,7 +235,7 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 		}
 		done, version, err := work(table.ConfirmWith(found.Confirm))
 		if err == nil && version > 0 && branch == "" {
-			found.HintNow(ctx, uint64(version))
+			found.Hint(ctx, uint64(version))
 		}
 		return done, err
 	})
