@@ -72,6 +72,11 @@ func (e *Engine) planUpdate(ctx context.Context, d *dataset.Dataset, assignments
 			return nil, err
 		}
 	}
+	if !d.IsNear() {
+		// All columns of the chosen rows are read afterwards. Their files are opened while the indices of the
+		// predicate are read, which a search for addresses would not do.
+		defer d.OpenAhead(ctx, nil)()
+	}
 	var err error
 	p.chosen, err = e.choose(ctx, d, predicate)
 	return p, err

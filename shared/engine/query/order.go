@@ -30,17 +30,29 @@ type tableSort struct {
 	by            *ordering // also lists the columns to read: those of the answer, or the row addresses
 	among         asked
 	offset, limit int64
-	whole         bool // all columns are read at once
+	whole         bool  // all columns are read at once
+	size          int64 // of the rows, as the manifest tells it
+	together      int   // how many rows are fetched at a time
 
 	read, order, take, project *explain.Step
 }
 
-// wholeBytes is the size up to which rows are read whole for sorting. littleBytes is the same limit
-// for an answer of only a few of the rows.
+// wholeBytes is the size up to which rows are read whole for sorting, and farBytes the same limit where
+// storage is behind a network: there it costs more to fetch the rows than to hold them, as each batch of the
+// answer has rows from all parts of the table. littleBytes is the limit for an answer of only a few of the
+// rows.
 const (
 	wholeBytes  = 32 << 20
+	farBytes    = 512 << 20
 	littleBytes = 1 << 20
 )
+
+// wholeFactor is about how many times their size rows take in memory that are read, joined and sorted.
+const wholeFactor = 3
+
+// fetchBytes is how many bytes of rows a sort fetches at a time from storage behind a network. Each fetch
+// reads most parts of the columns again.
+const fetchBytes = 32 << 20
 
 func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (Answer, error) {
 	s := &tableSort{dataset: d, request: req, out: out, among: rows, offset: req.Offset, limit: noLimit}
@@ -55,7 +67,13 @@ func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, r
 	if err != nil {
 		return nil, err
 	}
-	whole := !hasDictionary(d, by.columns) && (size <= littleBytes || size <= wholeBytes && saturating(s.limit, s.offset) > d.CountRows()/16)
+	most := int64(wholeBytes)
+	s.size, s.together = size, fetchRows
+	if !d.IsNear() {
+		most = farBytes
+		s.together = int(max(fetchRows, fetchBytes/max(1, size/max(1, d.CountRows()))))
+	}
+	whole := !hasDictionary(d, by.columns) && (size <= littleBytes || size <= most && saturating(s.limit, s.offset) > d.CountRows()/16)
 	return s, s.resolve(whole)
 }
 
@@ -122,6 +140,16 @@ func (s *tableSort) Rows(ctx context.Context) (*protocol.Rows, error) {
 // sorted reads the rows whole if they are few. The size in the files is only an estimate: where
 // memory does not hold the rows, sorted begins again with their places.
 func (s *tableSort) sorted(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
+	if s.whole && s.size > wholeBytes {
+		// Others need memory, too: a sort of this size does not wait for it.
+		room, ok := memory.Try(ctx, wholeFactor*s.size)
+		room.Release()
+		if !ok {
+			if err := s.resolve(false); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if s.whole {
 		inPart, part, err := memory.Within(ctx)
 		if err != nil {
@@ -216,8 +244,27 @@ func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 	s.order.Took(began)
 	return s.take.Counted(s.inOrder(keys, func(addresses []uint64) iter.Seq2[arrow.RecordBatch, error] {
 		s.order.Found(len(addresses))
-		return s.dataset.TakeEach(s.take.Reading(ctx), s.out.sources, addresses, fetchRows)
+		return inPieces(s.dataset.TakeEach(s.take.Reading(ctx), s.out.sources, addresses, s.together))
 	})), nil
+}
+
+// inPieces cuts batches into batches of fetchRows rows.
+func inPieces(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range batches {
+			if err != nil || batch.NumRows() <= fetchRows {
+				if !yield(batch, err) {
+					return
+				}
+				continue
+			}
+			for from := int64(0); from < batch.NumRows(); from += fetchRows {
+				if !yield(batch.NewSlice(from, min(from+fetchRows, batch.NumRows())), nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // keysOf returns the keys of the rows of a batch, only the first ones if there is a limit. For each
@@ -265,7 +312,7 @@ func (s *tableSort) inOrder(keys *sortkey.Sorter, fetch func(places []uint64) it
 				skip--
 				continue
 			}
-			if places = append(places, keyAt(key)); len(places) == fetchRows && !flush() {
+			if places = append(places, keyAt(key)); len(places) == s.together && !flush() {
 				return
 			}
 		}

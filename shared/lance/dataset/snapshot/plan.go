@@ -155,6 +155,26 @@ func (p *plan) estimate() float64 {
 	return total
 }
 
+// isFixed reports whether all values of the columns have the width that their types tell.
+func (p *plan) isFixed() bool {
+	return !slices.ContainsFunc(p.fields, func(f *schema.Field) bool { return !isFixed(f.Type) })
+}
+
+func isFixed(t arrow.DataType) bool {
+	switch t := t.(type) {
+	case *arrow.FixedSizeListType:
+		return isFixed(t.Elem())
+	case *arrow.StructType:
+		return !slices.ContainsFunc(t.Fields(), func(f arrow.Field) bool { return !isFixed(f.Type) })
+	case arrow.ExtensionType:
+		return isFixed(t.StorageType())
+	case *arrow.DictionaryType:
+		return false
+	}
+	_, fixed := t.(arrow.FixedWidthDataType)
+	return fixed
+}
+
 // rest plans the other fragments, beside the reading of those before them. It is nil when there are
 // none.
 func (p *plan) rest(ctx context.Context) <-chan planned {

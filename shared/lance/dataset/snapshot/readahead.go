@@ -24,9 +24,13 @@ import (
 // the consumer asks for the next. A run ahead of the first is begun only when there is
 // memory at once. Where a window takes more than there is, it is read again when it is the
 // first, in pieces; so a scan needs no more than its widest row.
+//
+// Storage that is far takes a round trip to answer, so there more windows are begun, and at once where all
+// values have the same width.
 const (
 	windowBytes = 8 << 20
 	aheadBytes  = 32 << 20
+	farAhead    = 64 << 20
 	maxAhead    = 64
 	maxUnproven = 4
 )
@@ -53,6 +57,7 @@ func mapWindows[T any](ctx context.Context, plan *plan, read readFunc, f func(co
 		share: share, plan: plan, windows: plan.first, more: plan.rest(ctx), readWindow: read, f: f, scale: 1,
 		near: objectstore.Near(plan.snapshot.place.Store),
 	}
+	ahead.proven = !ahead.near && plan.isFixed()
 	ahead.fill(ctx)
 	return func(yield func(T, error) bool) {
 		defer func() {
@@ -219,7 +224,11 @@ func (a *readAhead[T]) room() bool {
 	case !a.proven && n >= maxUnproven:
 		return false
 	default:
-		return n < maxAhead && a.bytes*a.scale < aheadBytes
+		most := float64(farAhead)
+		if a.near {
+			most = aheadBytes
+		}
+		return n < maxAhead && a.bytes*a.scale < most
 	}
 }
 
