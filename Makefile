@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda screenshots test test-all bench bench-functions memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adap
 
 bench-functions: build ## measure cold starts and calls of the built functions
 	scripts/bench-functions.sh $(ARGS)
+
+bench-s3: tiltyard .venv/ready ## count the requests to S3, at 20 ms each, beside those of the REST adapter
+	scripts/ministack.sh .venv/bin/python local/e2e/bench_s3.py $(ARGS)
 
 memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
 	.venv/bin/python local/e2e/memory_proof.py $(ARGS)

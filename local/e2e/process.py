@@ -46,14 +46,14 @@ def binary() -> pathlib.Path:
 
 
 class Server:
-    """A running server over a directory. It is a context manager that stops it."""
+    """A running server over a directory, or over a bucket at a URI. It is a context manager that stops it."""
 
-    def __init__(self, root: pathlib.Path | str, *, token: str = "e2e-token", allow=(), settings=None, log: str = ""):
+    def __init__(self, root: pathlib.Path | str, *, token: str = "e2e-token", allow=(), settings=None, log: str = "", uri: str = ""):
         self.root = pathlib.Path(root)
         self.token = token
         self.url = ""
         self.started_in = 0.0  # seconds from exec to the first answered request
-        self._command = [str(binary()), "serve", "--root", str(self.root), "--listen", "127.0.0.1:0"]
+        self._command = [str(binary()), "serve", "--root", uri or str(self.root), "--listen", "127.0.0.1:0"]
         for directory in allow:
             self._command += ["--allow-location", str(directory)]
         self._environment = {**os.environ, **(settings or {})}
