@@ -66,14 +66,14 @@ func (c *client) tellFunctions() {
 			continue
 		}
 		code := codeOfDigest(order.Definition.Artifact.Digest)
-		make := func(f facts) facts {
+		made := func(f facts) facts {
 			codes, _ := f.get("f")
 			if slices.Contains(strings.Fields(codes), code) {
 				return f
 			}
 			return f.with("f", strings.TrimSpace(codes+" "+code))
 		}
-		perhaps := func(f facts) []facts { return []facts{f, make(f)} }
+		perhaps := func(f facts) []facts { return []facts{f, made(f)} }
 		var told protocol.FunctionVersion
 		succeeded := job.Status == protocol.TransactionSucceeded
 		if succeeded {
@@ -87,7 +87,7 @@ func (c *client) tellFunctions() {
 				if !succeeded {
 					return perhaps(f)
 				}
-				f = make(f)
+				f = made(f)
 				codes, _ := f.get("f")
 				if at := protocol.FunctionNumber(told.Version); slices.Index(strings.Fields(codes), code) != at-1 {
 					return nil

@@ -44,7 +44,7 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	}
 	body, err := static.ReadFile(path.Join("static", path.Clean("/"+name)))
 	if err != nil {
-		return !isFolder && redirect(w, r, name)
+		return !isFolder && redirect(w, name)
 	}
 	digest := sha256.Sum256(body)
 	header := w.Header()
@@ -60,7 +60,7 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 
 // redirect sends whoever leaves out the slash behind a folder there. The way is relative, because a
 // gateway may have put something before the path.
-func redirect(w http.ResponseWriter, r *http.Request, name string) bool {
+func redirect(w http.ResponseWriter, name string) bool {
 	if name == "" {
 		return false
 	}

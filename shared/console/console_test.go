@@ -69,7 +69,7 @@ func TestPagesKeepToTheirPolicy(t *testing.T) {
 	if got := get("", "GET", "/console/").Header().Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") {
 		t.Errorf("the policy is %q", got)
 	}
-	err := fs.WalkDir(static, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(static, ".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".html") {
 			return err
 		}

@@ -17,9 +17,7 @@ import (
 
 // alterations returns JSON values like one, in each of which one part is another or gone.
 func alterations(value any) (all []any) {
-	for _, other := range []any{nil, "", "x", -1, 1e18, []any{}, map[string]any{}, []any{value, value}, map[string]any{"x": value}} {
-		all = append(all, other)
-	}
+	all = []any{nil, "", "x", -1, 1e18, []any{}, map[string]any{}, []any{value, value}, map[string]any{"x": value}}
 	switch value := value.(type) {
 	case map[string]any:
 		for key, part := range value {

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +121,8 @@ func TestExecutorsAreChosenByWhatTheyAccept(t *testing.T) {
 		if known := runtime != `{"kind":"wasm"}`; known && (checked == nil) != (err == nil) || !known && checked != nil {
 			t.Errorf("%s: the check says %v, and the choice %v", runtime, checked, err)
 		}
-		if protocol.HasCode(checked, protocol.Unsupported) && !strings.Contains(checked.(*protocol.Error).Detail, "TILTYARD_EXECUTOR") {
+		var refusal *protocol.Error
+		if errors.As(checked, &refusal) && refusal.Code == protocol.Unsupported && !strings.Contains(refusal.Detail, "TILTYARD_EXECUTOR") {
 			t.Errorf("%s: %v names no setting", runtime, checked)
 		}
 	}

@@ -114,8 +114,13 @@ func TestJoinsPutPartitionsTogether(t *testing.T) {
 		want  int
 	}{{"all", texts, 4}, {"none", texts[partitionRows/2 : 2*partitionRows], 1}} {
 		all := slices.Collect(func(yield func(arrow.RecordBatch) bool) {
-			for batch := range rowsOf(c.texts, partitionRows/4) {
-				yield(batch)
+			for batch, err := range rowsOf(c.texts, partitionRows/4) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !yield(batch) {
+					return
+				}
 			}
 		})
 		join := func(yield func(*datafile.File, error) bool) {

@@ -22,8 +22,13 @@ func TestSignedURLs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := http.DefaultClient.Do(request); err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("got %v, %v", answer, err)
+	stored, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Body.Close()
+	if stored.StatusCode != http.StatusOK {
+		t.Fatalf("got %v", stored.Status)
 	}
 	if got, _, err := store.Get(t.Context(), "a/b c"); err != nil || string(got) != "content" {
 		t.Fatalf("got %q, %v", got, err)
@@ -36,6 +41,7 @@ func TestSignedURLs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer answer.Body.Close()
 	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != "content" {
 		t.Errorf("got %q, %v", got, err)
 	}

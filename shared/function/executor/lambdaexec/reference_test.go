@@ -109,8 +109,14 @@ func echo(t *testing.T, got *[]received) http.HandlerFunc {
 			t.Error(err)
 			return
 		}
-		if answer, err := http.DefaultClient.Do(put); err != nil || answer.StatusCode != http.StatusOK {
-			t.Errorf("put the reply: %v, %v", answer, err)
+		answer, err := http.DefaultClient.Do(put)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("put the reply: %s", answer.Status)
 		}
 		_, _ = w.Write([]byte(`{"stored":true}`))
 	}
