@@ -69,7 +69,7 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *
 		}
 	}
 	if len(s.indices) < len(columns) {
-		s.indices, s.among.filter.Narrowing = nil, nil // all texts are read for their counts
+		s.among.filter.Narrowing = nil // all texts are read for their counts
 	}
 	s.describe(req, columns, reads)
 	return s, nil

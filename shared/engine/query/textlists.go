@@ -18,8 +18,10 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// textLists are the text indices on all columns of a search. In the fragments that all of them
-// cover, the search finds rows by their posting lists and reads no texts.
+// textLists are the text indices on the columns of a search, one of them at least. In the fragments that
+// indices on all columns cover, the search finds rows by their posting lists and reads no texts. In the
+// others it reads texts, but the indices tell how many documents hold a term: an index counts those of
+// deleted rows until it is rebuilt, and of rows that were deleted before it was built it knows nothing.
 type textLists struct {
 	dataset *dataset.Dataset
 	search  *fulltext.Search
@@ -33,7 +35,7 @@ type textLists struct {
 
 // A listColumn is the text index on a column.
 type listColumn struct {
-	index    *snapshot.Index
+	index    *snapshot.Index // nil: none covers any fragment
 	elements bool // documents are elements of lists
 	segments []*snapshot.Segment
 	readers  []*inverted.Reader
@@ -53,15 +55,22 @@ func (e *unreadIndex) Unwrap() error { return e.err }
 func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index, elements bool) (*textLists, error) {
 	l := &textLists{dataset: d}
 	for _, name := range columns {
-		l.columns = append(l.columns, &listColumn{index: indices[name], elements: elements})
+		column := &listColumn{elements: elements}
+		if x := indices[name]; coversAny(d, x) {
+			column.index = x
+		}
+		l.columns = append(l.columns, column)
 	}
 	return l, l.each(ctx, func(ctx context.Context, i int) error { return l.columns[i].open(ctx, d) })
 }
 
-// each calls f for all columns, side by side.
+// each calls f for all columns with an index, side by side.
 func (l *textLists) each(ctx context.Context, f func(ctx context.Context, column int) error) error {
 	return lance.Each(ctx, len(l.columns), len(l.columns), func(ctx context.Context, i int) (err error) {
 		defer contain(&err)
+		if l.columns[i].index == nil {
+			return nil
+		}
 		if err := f(ctx, i); err != nil {
 			return &unreadIndex{l.columns[i].index.Name, err}
 		}
@@ -125,7 +134,12 @@ func contain(err *error) {
 
 // covers reports whether rows of a fragment are found by posting lists.
 func (l *textLists) covers(fragment uint64) bool {
-	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return !c.index.Covers(fragment) })
+	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return c.index == nil || !c.index.Covers(fragment) })
+}
+
+// whole reports whether each column has an index; else no fragment is covered.
+func (l *textLists) whole() bool {
+	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return c.index == nil })
 }
 
 // expand finds the terms in the indices that are similar to those of the query, if the query is
@@ -164,8 +178,10 @@ func (l *textLists) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range l.columns {
-		l.know(i)
+	for i, c := range l.columns {
+		if c.index != nil {
+			l.know(i)
+		}
 	}
 	return nil
 }
@@ -190,6 +206,9 @@ func (l *textLists) know(column int) {
 
 // score adds the scores of the rows to top, of those among which the search looks.
 func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Scorer, top *vector.TopK) error {
+	if !l.whole() {
+		return nil
+	}
 	var allowed func(uint64) bool
 	if among.filter.Where != nil {
 		set, err := l.allowedRows(ctx, among)

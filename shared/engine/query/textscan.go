@@ -44,7 +44,7 @@ const maxKeptCounts = 128 << 20
 const vocabularyStep = 64 << 10
 
 // newTextScan prepares a search. elements says that documents are elements of lists, and indexed that it
-// reads posting lists, which all searched columns have.
+// reads posting lists, which a searched column has.
 func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, elements, indexed bool) (*textScan, error) {
 	all, err := textIndices(d)
 	if err != nil {
