@@ -173,7 +173,7 @@ func trials() map[string]trial {
 	return all
 }
 
-// step is how many requests lie between two that a fault is tried at.
+// step is how many requests lie between two that a fault is tried at, at least.
 func step() int {
 	if testing.Short() {
 		return 67
@@ -181,10 +181,12 @@ func step() int {
 	return 13
 }
 
+// mostTries is about how many requests of one build a fault is tried at: some have thousands.
+const mostTries = 24
+
 // inTurn calls try with each request, until one tells that there are no more.
 func inTurn(t *testing.T, try func(t *testing.T, n int) (requests int)) {
-	for n := 1; ; n += step() {
-		requests := 0
+	for n, requests := 1, 0; ; n += max(step(), requests/mostTries) {
 		synctest.Test(t, func(t *testing.T) { requests = try(t, n) })
 		if t.Failed() || requests < n {
 			t.Logf("%d requests", requests)
