@@ -36,7 +36,7 @@ type textLists struct {
 // A listColumn is the text index on a column.
 type listColumn struct {
 	index    *snapshot.Index // nil: none covers any fragment
-	elements bool // documents are elements of lists
+	elements bool            // documents are elements of lists
 	segments []*snapshot.Segment
 	readers  []*inverted.Reader
 	found    [][]*inverted.Matches // by segment and partition

@@ -203,8 +203,8 @@ func TestLargeArtifactsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = set.Open(t.Context(), function.Spec{Runtime: []byte(`{"kind":"executor","executor":"e"}`), Artifact: make([]byte, 1<<20+1)})
-	if err == nil || !strings.Contains(err.Error(), "1048577 bytes") {
+	_, err = set.Open(t.Context(), function.Spec{Runtime: []byte(`{"kind":"executor","executor":"e"}`), Artifact: make([]byte, maxArtifactBytes+1)})
+	if err == nil || !strings.Contains(err.Error(), "16777217 bytes") {
 		t.Errorf("got error %v", err)
 	}
 }

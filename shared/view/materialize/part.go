@@ -101,14 +101,19 @@ func (p *partOf) choose(ctx context.Context) (err error) {
 			return p.new.Resize(ctx, p.left.Bytes())
 		})
 	}
+	if err == nil {
+		err = p.new.Resize(ctx, 2*p.left.Bytes()) // see skipRead
+	}
 	if err == nil && p.done.Begun {
 		p.skipRead()
 	}
 	return err
 }
 
-// skipRead takes the rows up to the last one that was read out of those that are left.
+// skipRead takes the rows up to the last one that was read out of those that are left. It changes a copy,
+// because a scan that has been broken off may still look at the rows.
 func (p *partOf) skipRead() {
+	p.left = p.left.Slice(0, p.left.Len())
 	for _, f := range p.version.Fragments() { // in the order in which they are read
 		if f.Meta.ID == p.done.Last>>32 {
 			p.left.RemoveBefore(f.Meta.ID, int64(uint32(p.done.Last))+1)
