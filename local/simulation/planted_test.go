@@ -210,19 +210,22 @@ func TestBugsInTheSourceAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the tests anew")
 	}
-	list, binaries := writeBugs(t), map[string]string{}
-	start := func(t *testing.T, bug, folder, test string, args ...string) *exec.Cmd {
-		t.Helper()
-		if binaries[folder] == "" {
+	const here = "local/simulation"
+	list := writeBugs(t)
+	binaries := map[string]string{here: buildWithBugs(t, list, here)}
+	for _, b := range sourceBugs {
+		if folder, _, ok := strings.Cut(b.test, " "); ok && binaries[folder] == "" {
 			binaries[folder] = buildWithBugs(t, list, folder)
 		}
+	}
+	start := func(t *testing.T, bug, folder, test string, args ...string) *exec.Cmd {
+		t.Helper()
 		c := exec.CommandContext(t.Context(), binaries[folder], append([]string{"-test.run", "^" + test + "$", "-test.v", "-test.timeout", "5m"}, args...)...)
 		c.Dir = filepath.Join("..", "..", folder)
 		c.Env = append(os.Environ(), plantedVariable+"="+bug, shareVariable+"=1/1")
 		c.WaitDelay = time.Second
 		return c
 	}
-	const here = "local/simulation"
 	run := func(t *testing.T, bug, test, seeds string) (found string) {
 		t.Helper()
 		out, err := start(t, bug, here, test, "-seeds", seeds).CombinedOutput()
@@ -246,6 +249,7 @@ func TestBugsInTheSourceAreFound(t *testing.T) {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
 			if folder, test, ok := strings.Cut(b.test, " "); ok {
 				for _, bug := range []string{"none", b.name} {
 					out, err := start(t, bug, folder, test).CombinedOutput()
