@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from lancedb.index import FTS
 from lancedb.rerankers import RRFReranker
+from playwright.sync_api import expect
 
 import expensive
 
@@ -98,7 +99,7 @@ def shoot(page, name: str) -> None:
 def visit(page, space: str, tab: str = "", table: str = "movies") -> None:
     """Opens a tab of the table, without loading the page again, which would sign out."""
     page.evaluate("hash => { location.hash = hash; }", f"#/table/{space}/{table}{'?' + tab if tab else ''}")
-    page.locator("[aria-busy=true]").wait_for(state="detached")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=20_000)  # the list of tables may be busy, too
 
 
 def ids(page) -> list[int]:
