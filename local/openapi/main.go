@@ -1,5 +1,5 @@
-// Openapi writes the document of the API, and the text about it for language models, into the folder of
-// the console, which serves them:
+// Command openapi writes the document of the API, and the text about it for language models, into the
+// folder of the console, which serves them:
 //
 //	go generate ./local/openapi
 //

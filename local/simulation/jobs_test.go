@@ -35,10 +35,7 @@ const (
 	revivePath = "/jobs/revive"
 )
 
-const (
-	countKind  = "count"
-	countSteps = 3
-)
+const countKind, countSteps = "count", 3
 
 // A poison is what ends the process of the worker, so many times.
 type poison struct {

@@ -98,11 +98,11 @@ func (p *partOf) choose(ctx context.Context) (err error) {
 			}
 			length := (all.Len() + int64(p.division.Parts) - 1) / int64(p.division.Parts)
 			p.left = all.Slice(length*int64(p.number), length*int64(p.number+1))
-			return p.new.Resize(ctx, p.left.Bytes())
+			return nil
 		})
 	}
 	if err == nil {
-		err = p.new.Resize(ctx, 2*p.left.Bytes()) // see skipRead
+		err = p.new.Resize(ctx, 2*p.left.Bytes()) // of the rows, and of the copy that skipRead makes
 	}
 	if err == nil && p.done.Begun {
 		p.skipRead()
