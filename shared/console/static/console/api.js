@@ -25,6 +25,10 @@ export class Refusal extends Error {
 /** The path of an operation on an object with these names, none of which contains the delimiter. */
 export const path = (kind, names, operation) => `v1/${kind}/${encodeURIComponent(names.join("$") || "$")}/${operation}`;
 
+/** Asks what a table is, with its schema. */
+export const describe = (names, more = {}) =>
+  call(path("table", names, "describe"), { load_detailed_metadata: true, vend_credentials: false, check_declared: true, ...more });
+
 /** Yields the names of all tables, page by page. */
 export async function* allTables() {
   for await (const page of pages("v1/table", { limit: 1000 })) yield page.tables.map((id) => id.split("$"));

@@ -4,13 +4,12 @@ import * as api from "./api.js";
 import { cell, plain } from "./cells.js";
 import { choice, field, fill, grid, h, number } from "./dom.js";
 import { plainColumns, typeText } from "./schema.js";
-import { describe } from "./table.js";
 
 const mostRows = 1000; // of either version, in the order of the key
 
 /** Draws the tab. */
 export function compare(content, names, parameters) {
-  fill(content, describe(names), (latest) => {
+  fill(content, api.describe(names), (latest) => {
     const input = (name, value) => h("input", { name, type: "number", min: 1, value, required: true });
     const a = input("a", parameters.get("a") || Math.max(1, latest.version - 1)), b = input("b", parameters.get("b") || latest.version);
     const key = choice([["", "no rows"], ...plainColumns(latest.schema)], "", { name: "key" });
@@ -30,7 +29,7 @@ export function compare(content, names, parameters) {
 
 async function differences(names, a, b, key) {
   const at = (version) => Promise.all([
-    describe(names, { version }), api.call(api.path("table", names, "count_rows"), { version }), api.call(api.path("table", names, "index/list"), { version }),
+    api.describe(names, { version }), api.call(api.path("table", names, "count_rows"), { version }), api.call(api.path("table", names, "index/list"), { version }),
     key && api.rows(api.path("table", names, "query"), { version, k: mostRows, order_by: [{ column_name: key, ascending: true }] }),
   ]);
   const [[was, wasRows, wasIndices, wasAnswer], [is, isRows, isIndices, isAnswer]] = await Promise.all([at(a), at(b)]);

@@ -9,7 +9,7 @@ import { coverage } from "./indices.js";
 export function health(content, names) {
   const at = (operation) => api.path("table", names, operation);
   fill(content, Promise.all([
-    api.call(at("stats")), api.call(at("describe"), { load_detailed_metadata: true, vend_credentials: false }), api.call(at("index/list")),
+    api.call(at("stats")), api.describe(names), api.call(at("index/list")),
     api.call(at("maintain"), { dry_run: true }).catch((error) => error),
   ]), ([stats, found, { indexes }, due]) => {
     const job = h("div");

@@ -4,7 +4,6 @@ import * as api from "./api.js";
 import { numbers } from "./cells.js";
 import { choice, field, fill, h, number, svg } from "./dom.js";
 import { plainColumns, quoted, vectorColumns } from "./schema.js";
-import { describe } from "./table.js";
 import { link } from "./tree.js";
 
 const rounds = 30; // of the power iteration, which ends long before for vectors that have structure
@@ -13,7 +12,7 @@ const groups = 8; // that have a sign of their own; the rest share one
 
 /** Draws the tab. */
 export function plot(content, names) {
-  fill(content, describe(names).then(async ({ schema }) => [schema, await telling(names, schema)]), ([schema, by]) => {
+  fill(content, api.describe(names).then(async ({ schema }) => [schema, await telling(names, schema)]), ([schema, by]) => {
     const vectors = vectorColumns(schema);
     if (vectors.length === 0) return h("p", {}, "The table has no column of vectors.");
     const column = choice(vectors, vectors[0], { name: "column" });

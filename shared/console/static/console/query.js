@@ -6,14 +6,13 @@ import { choice, copy, field, fill, grid, h, number } from "./dom.js";
 import { draw } from "./plan.js";
 import { plainColumns, textColumns, vectorColumns } from "./schema.js";
 import { inLanguage } from "./snippets.js";
-import { describe } from "./table.js";
 
 const most = 1000; // rows that a page shows
 const fusion = 60; // the constant of reciprocal rank fusion, as LanceDB's clients have it
 
 /** Draws the tab. The parameters may hold an example row, from the plot of embeddings. */
 export function query(content, names, parameters) {
-  fill(content, describe(names), (found) => form(names, found.schema, parameters));
+  fill(content, api.describe(names), (found) => form(names, found.schema, parameters));
 }
 
 function form(names, schema, parameters) {

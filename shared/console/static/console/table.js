@@ -29,13 +29,9 @@ export function table(main, names, tab, parameters) {
   draw(content, names, parameters);
 }
 
-/** Asks what a table is, with its schema. */
-export const describe = (names, more = {}) =>
-  api.call(api.path("table", names, "describe"), { load_detailed_metadata: true, vend_credentials: false, check_declared: true, ...more });
-
 function overview(content, names) {
   const at = (operation) => api.path("table", names, operation);
-  fill(content, describe(names).then(async (found) => found.is_only_declared ? [found] :
+  fill(content, api.describe(names).then(async (found) => found.is_only_declared ? [found] :
     [found, ...await Promise.all([api.call(at("stats")), api.call(at("tags/list")), api.call(at("branches/list"))])]),
   ([found, stats, tags, branches]) => {
     if (!stats) return h("p", {}, "The table is declared: it has a name and a place, and no rows have been written yet.", location(found));

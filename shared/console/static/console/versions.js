@@ -2,7 +2,6 @@
 
 import * as api from "./api.js";
 import { bytes, fill, h, moment, number, problem } from "./dom.js";
-import { describe } from "./table.js";
 import { link } from "./tree.js";
 
 const step = 25; // versions that are shown at once
@@ -37,7 +36,7 @@ export function versions(content, names) {
 function line(names, version, tags) {
   const rows = h("td"), fragments = h("td"), deleted = h("td");
   Promise.all([
-    api.call(api.path("table", names, "count_rows"), { version: version.version }), describe(names, { version: version.version }),
+    api.call(api.path("table", names, "count_rows"), { version: version.version }), api.describe(names, { version: version.version }),
   ]).then(([count, found]) => {
     rows.textContent = number(count);
     fragments.textContent = number(found.stats.num_fragments);
