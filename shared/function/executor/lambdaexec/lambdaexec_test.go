@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -128,10 +129,16 @@ func TestInvocationsThatFail(t *testing.T) {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
 			_, _ = w.Write([]byte(`{"errorType":"Function.ResponseSizeTooLarge","errorMessage":"Response payload size exceeded maximum allowed payload size (6291556 bytes)."}`))
 		}, kind: executor.TooLarge},
-		"not stored":    {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"stored":true}`)) }, kind: executor.Malformed},
-		"no object":     {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`"hello"`)) }, kind: executor.Malformed},
-		"too large":     {handler: func(w http.ResponseWriter, _ *http.Request) { refuse(w, 413, "RequestTooLargeException") }, kind: executor.TooLarge},
-		"endless":       {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 32<<20)) }, kind: executor.TooLarge},
+		"not stored": {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"stored":true}`)) }, kind: executor.Malformed},
+		"no object":  {handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`"hello"`)) }, kind: executor.Malformed},
+		"too large":  {handler: func(w http.ResponseWriter, _ *http.Request) { refuse(w, 413, "RequestTooLargeException") }, kind: executor.TooLarge},
+		"endless": {handler: func(w http.ResponseWriter, r *http.Request) {
+			// No function answers before the client has ended its request. The client would take that for a
+			// broken connection, and call again.
+			_, _ = io.Copy(io.Discard, r.Body)
+			time.Sleep(100 * time.Millisecond)
+			_, _ = w.Write(make([]byte, 32<<20))
+		}, kind: executor.TooLarge},
 		"not permitted": {handler: func(w http.ResponseWriter, _ *http.Request) { refuse(w, 403, "AccessDeniedException") }, detail: "AccessDeniedException"},
 		"not found":     {handler: func(w http.ResponseWriter, _ *http.Request) { refuse(w, 404, "ResourceNotFoundException") }, detail: "ResourceNotFoundException"},
 		"redirect":      {handler: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusFound) }, detail: "does not call"},
