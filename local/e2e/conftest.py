@@ -268,9 +268,13 @@ def streams(server):
     client.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def browser():
-    """A real browser without a window. CHROMIUM names it; scripts/chromium.sh finds or installs one."""
+    """A real browser without a window. CHROMIUM names it; scripts/chromium.sh finds or installs one.
+
+    A test starts one of its own: playwright runs an event loop in this thread for as long as it is
+    in use, and no other test could run one.
+    """
     if REMOTE:
         pytest.skip("the pages are files, which are the same on the server and the functions, where they are tested")
     path = os.environ.get("CHROMIUM")
