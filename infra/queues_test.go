@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
@@ -68,4 +69,31 @@ func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
 		}
 	}
 	t.Errorf("no alarm rings for %v", names)
+}
+
+// The messages of the clock are those that workers know, and lost messages of jobs are missed within an hour.
+func TestTheClockSendsWhatWorkersKnow(t *testing.T) {
+	_, service := synthesize(t, nil)
+	var sources []byte
+	for _, path := range []string{"../shared/job/revive.go", "../shared/tables/tables.go", "../shared/tables/follow.go"} {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, source...)
+	}
+	rates := map[string]string{}
+	for id, p := range service.all("AWS::Scheduler::Schedule") {
+		var message struct{ Kind string }
+		if err := json.Unmarshal([]byte(p["Target"].(map[string]any)["Input"].(string)), &message); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		if !strings.Contains(string(sources), `Kind = "`+message.Kind+`"`) {
+			t.Errorf("%s sends %q, which no worker knows", id, message.Kind)
+		}
+		rates[message.Kind], _ = p["ScheduleExpression"].(string)
+	}
+	if rates["revive"] != "rate(15 minutes)" || rates["revive_all"] != "rate(1 day)" {
+		t.Errorf("lost messages are missed at %v", rates)
+	}
 }

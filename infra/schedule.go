@@ -13,8 +13,15 @@ const lookAtAll = `{"kind":"maintain"}`
 // lookAtViews is the message that makes a worker look at all views that are refreshed without requests.
 const lookAtViews = `{"kind":"refresh_materialized_view"}`
 
+// These messages make a worker send for the messages of jobs that the queue or a dead process has lost:
+// for those of young jobs, which is nearly all of them, and for those of all jobs.
+const (
+	reviveJobs    = `{"kind":"revive"}`
+	reviveAllJobs = `{"kind":"revive_all"}`
+)
+
 // look has all tables checked once a day, including those that are not written to, and all views once
-// an hour, whose sources may be written to past the service.
+// an hour, whose sources may be written to past the service. It has lost messages of jobs missed soon.
 func (s *Service) look() {
 	role := awsiam.NewRole(s.Stack, jsii.String("ClockRole"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), nil),
@@ -28,18 +35,20 @@ func (s *Service) look() {
 	if s.storage.Key != nil {
 		allow(s.storage.Key.KeyArn(), "kms:Decrypt", "kms:GenerateDataKey")
 	}
-	every := func(name, rate, message, description string) {
+	every := func(name, rate string, flexible int, message, description string) {
 		awsscheduler.NewCfnSchedule(s.Stack, jsii.String(name), &awsscheduler.CfnScheduleProps{
 			Description:        jsii.String(description),
 			ScheduleExpression: jsii.String(rate),
 			FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{
-				Mode: jsii.String("FLEXIBLE"), MaximumWindowInMinutes: jsii.Number(15),
+				Mode: jsii.String("FLEXIBLE"), MaximumWindowInMinutes: jsii.Number(flexible),
 			},
 			Target: &awsscheduler.CfnSchedule_TargetProperty{
 				Arn: s.storage.Jobs.QueueArn(), RoleArn: role.RoleArn(), Input: jsii.String(message),
 			},
 		})
 	}
-	every("Clock", "rate(1 day)", lookAtAll, "looks at all tables once a day")
-	every("ClockOfViews", "rate(1 hour)", lookAtViews, "looks at all views once an hour")
+	every("ClockOfLostMessages", "rate(15 minutes)", 5, reviveJobs, "sends for the lost messages of jobs of the last day")
+	every("ClockOfAllLostMessages", "rate(1 day)", 15, reviveAllJobs, "sends for the lost messages of all jobs")
+	every("Clock", "rate(1 day)", 15, lookAtAll, "looks at all tables once a day")
+	every("ClockOfViews", "rate(1 hour)", 15, lookAtViews, "looks at all views once an hour")
 }

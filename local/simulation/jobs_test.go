@@ -401,8 +401,7 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 		return err
 	})
 	serve(revivePath, func(ctx context.Context, _ *http.Request) error {
-		_, err := worker.ReviveAll(ctx)
-		return err
+		return worker.Do(ctx, job.Message{Kind: job.ReviveAllKind}) // as the clock of a deployment asks for
 	})
 	return mux
 }

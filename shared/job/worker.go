@@ -126,7 +126,9 @@ func (w *Worker) Do(ctx context.Context, m Message) error {
 	known := false
 	if r.kind, known = w.Kinds[r.taken.Kind]; !known {
 		err := fmt.Errorf("job %s is of kind %q, which this worker does not run", m.Job, r.taken.Kind)
-		return errors.Join(err, settled(r.leave(ctx, 0, func(*transaction.Transaction) {})))
+		return errors.Join(err, settled(r.leave(ctx, 0, func(t *transaction.Transaction) {
+			t.Work.Trouble = fmt.Sprintf("the worker does not run jobs of kind %q", t.Kind)
+		})))
 	}
 	return w.run(ctx, r)
 }
@@ -140,13 +142,16 @@ func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Durati
 	return held.Work.Until.Sub(w.Now()) + time.Second
 }
 
-// look processes a message that asks for a look, and begins a job if there is something to do. A
-// message of the clock has no object; it also revives jobs.
+// look processes a message without a job: one that asks for a look, after which it begins a job if there
+// is something to do, or one of the clock that asks for lost messages.
 func (w *Worker) look(ctx context.Context, m Message) error {
-	if len(m.Object) == 0 {
-		if _, err := w.ReviveAll(ctx); err != nil {
-			return err
-		}
+	switch m.Kind {
+	case ReviveKind:
+		_, err := w.revive(ctx, w.Now().Add(-reviveRecent))
+		return err
+	case ReviveAllKind:
+		_, err := w.ReviveAll(ctx)
+		return err
 	}
 	want, err := w.wanted(ctx, m)
 	if want == nil || err != nil {

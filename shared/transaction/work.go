@@ -302,8 +302,9 @@ func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error
 	return followed, nil
 }
 
-// GiveUp sets aside a unit for a reason outside of it, until a user resumes its job. The error is
-// ErrHeld when a worker holds the unit, and ErrEnded when it has ended.
+// GiveUp sets aside a unit for a reason outside of it, until a user resumes its job. The failure that users
+// see adds why the last run failed, if any has. The error is ErrHeld when a worker holds the unit, and
+// ErrEnded when it has ended.
 func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction, error) {
 	var fresh *Transaction
 	if p.Part != 0 {
@@ -318,6 +319,9 @@ func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction
 			return err
 		case t.Work.Held(s.now()):
 			return ErrHeld
+		}
+		if t.Work.Trouble != "" {
+			reason += "; the last run that failed did so because: " + t.Work.Trouble
 		}
 		t.giveUp(reason)
 		return nil
