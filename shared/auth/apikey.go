@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // APIKeys verifies keys whose SHA-256 hashes are on file. Whoever reads the file learns
@@ -70,6 +72,33 @@ func (v *APIKeys) Verify(_ context.Context, token string) (*Principal, error) {
 	return &Principal{Subject: "key:" + name, Scopes: []string{ScopeRead, ScopeWrite}}, nil
 }
 
+// FetchedAPIKeys verifies keys whose file is elsewhere and may change: a key that the file no longer
+// has is refused a minute later.
+type FetchedAPIKeys struct{ fetched[APIKeys] }
+
+// OpenAPIKeys returns the verifier of the keys in the text that fetch returns, which has the form that
+// [ParseAPIKeys] reads. It fetches the text when it is first needed, and again after a minute. While
+// fetch fails, the keys count for a quarter of an hour; then Verify returns ServiceUnavailable.
+func OpenAPIKeys(fetch func(context.Context) ([]byte, error), now func() time.Time) *FetchedAPIKeys {
+	parse := func(text []byte) (*APIKeys, error) { return ParseAPIKeys(bytes.NewReader(text)) }
+	return &FetchedAPIKeys{fetched[APIKeys]{name: "API keys", fetch: fetch, parse: parse, now: now}}
+}
+
+// Verify compares the hash of the token with every hash on file.
+func (v *FetchedAPIKeys) Verify(ctx context.Context, token string) (*Principal, error) {
+	keys, err := v.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return keys.Verify(ctx, token)
+}
+
+// Ready fetches the keys, unless there are some that still count.
+func (v *FetchedAPIKeys) Ready(ctx context.Context) error {
+	_, err := v.current(ctx)
+	return err
+}
+
 // Static verifies the one token of a local server, whose holder may do everything.
 type Static struct {
 	subject string
@@ -98,5 +127,6 @@ func (v *Static) Verify(_ context.Context, token string) (*Principal, error) {
 
 var (
 	_ Verifier = (*APIKeys)(nil)
+	_ Verifier = (*FetchedAPIKeys)(nil)
 	_ Verifier = (*Static)(nil)
 )

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -113,5 +114,37 @@ func TestATokenIsKnownIfAnyVerifierKnowsIt(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A key that its file no longer has is refused a minute later, and a file that is out of reach counts
+// for a while.
+func TestFetchedAPIKeysCanBeTakenBack(t *testing.T) {
+	text, failure := "ada "+hashOf("secret-a"), error(nil)
+	c := &clock{now: testNow}
+	keys := OpenAPIKeys(func(context.Context) ([]byte, error) { return []byte(text), failure }, c.Now)
+	steps := []struct {
+		name    string
+		after   time.Duration
+		text    string
+		failure error
+		want    protocol.Code // 0: the key is known
+	}{
+		{"at first", 0, text, nil, 0},
+		{"taken back a moment ago", fetchedAge - time.Second, "", nil, 0},
+		{"taken back a minute ago", time.Second, "", nil, protocol.Unauthenticated},
+		{"given again", fetchedAge, text, nil, 0},
+		{"out of reach", fetchedAge, "", errors.New("down"), 0},
+		{"malformed for long", fetchedLast, "ada", nil, protocol.ServiceUnavailable},
+	}
+	for _, s := range steps {
+		c.now, text, failure = c.now.Add(s.after), s.text, s.failure
+		_, err := keys.Verify(t.Context(), "secret-a")
+		if got := protocol.CodeOf(err); err != nil && got != s.want || err == nil && s.want != 0 {
+			t.Errorf("%s: got %v, want %v", s.name, err, s.want)
+		}
+		if err := Ready(t.Context(), keys); (err != nil) != (s.want == protocol.ServiceUnavailable) {
+			t.Errorf("%s: Ready returned %v", s.name, err)
+		}
 	}
 }

@@ -100,14 +100,14 @@ func TestPoliciesAreReadAgainAndFailClosed(t *testing.T) {
 		fetches int
 	}{
 		{"at first", 0, text, nil, true, 0, 1},
-		{"changed a moment ago", policiesAge - time.Second, ``, nil, true, 0, 1},
+		{"changed a moment ago", fetchedAge - time.Second, ``, nil, true, 0, 1},
 		{"changed a minute ago", time.Second, ``, nil, false, 0, 2},
-		{"changed back", policiesAge, text, nil, true, 0, 3},
-		{"out of reach", policiesAge, text, errors.New("down"), true, 0, 4},
+		{"changed back", fetchedAge, text, nil, true, 0, 3},
+		{"out of reach", fetchedAge, text, errors.New("down"), true, 0, 4},
 		{"a moment later", time.Second, text, errors.New("down"), true, 0, 4},
 		{"broken", refreshPause, `permit (`, nil, true, 0, 5},
-		{"too long", refreshPause, strings.Repeat(" ", maxPolicyBytes+1), nil, true, 0, 6},
-		{"broken for long", policiesLast, `permit (`, nil, false, protocol.ServiceUnavailable, 7},
+		{"too long", refreshPause, strings.Repeat(" ", maxFetchedBytes+1), nil, true, 0, 6},
+		{"broken for long", fetchedLast, `permit (`, nil, false, protocol.ServiceUnavailable, 7},
 		{"mended", refreshPause, text, nil, true, 0, 8},
 	}
 	for _, s := range steps {

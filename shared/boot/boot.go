@@ -49,7 +49,7 @@ type Config struct {
 	Listen         string // for the local server only
 
 	Token                     string // a secret
-	APIKeys                   string // a file
+	APIKeys                   string // a file or s3:// URL
 	JWKS                      string // a file or URL
 	Issuer, Audience, JWTType string
 	Policies                  string // a file or s3:// URL; empty: scopes decide
@@ -146,8 +146,8 @@ func openFromEnv(log io.Writer) (*Env, error) {
 // Open opens what the configuration names. Log lines are written to log.
 func Open(c Config, log io.Writer) (*Env, error) {
 	log = &lockedWriter{w: log}
-	verifier, verifierErr := openVerifier(c)
 	logger := newLogger(c, log, c.LogLevel)
+	verifier, verifierErr := openVerifier(c, logger)
 	objects, objectsErr := openStores(c, logger)
 	policies, policiesErr := openPolicies(c, logger, time.Now)
 	vendor, vendorErr := openVendor(c, time.Now)

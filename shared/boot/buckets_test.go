@@ -2,6 +2,8 @@ package boot
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -79,5 +81,32 @@ func TestBucketsNeedARegion(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-central-1")
 	if _, err := Open(Config{Root: "s3://lake/tables"}, &bytes.Buffer{}); err != nil {
 		t.Errorf("with a region: got %v, want nil", err)
+	}
+}
+
+func TestAPIKeysInABucket(t *testing.T) {
+	isolateAWS(t)
+	asked := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked += r.Method + " " + r.URL.Path + "\n"
+		hash := sha256.Sum256([]byte("key-of-ann"))
+		w.Header().Set("ETag", `"e"`)
+		_, _ = w.Write([]byte("ann " + hex.EncodeToString(hash[:]) + "\n"))
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
+	env, err := Open(Config{Root: t.TempDir(), APIKeys: "s3://lake/keys/of api.txt"}, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked != "" {
+		t.Errorf("opening asked for %q, want nothing", asked)
+	}
+	principal, err := env.Verifier.Verify(t.Context(), "key-of-ann")
+	if err != nil || principal.Subject != "key:ann" || asked != "GET /lake/keys/of api.txt\n" {
+		t.Errorf("got %v, %v after %q, want key:ann after one request", principal, err, asked)
+	}
+	if _, err := Open(Config{Root: t.TempDir(), APIKeys: "s3://lake"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "api-keys: must be s3://bucket/key") {
+		t.Errorf("a bucket without a key: got %v", err)
 	}
 }

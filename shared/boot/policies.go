@@ -20,7 +20,11 @@ func openPolicies(c Config, log *slog.Logger, now func() time.Time) (*auth.Polic
 	case c.Policies == "":
 		return nil, nil
 	case isBucket(c.Policies):
-		return policiesInBucket(c.Policies, log, now)
+		fetch, err := objectIn(c.Policies, log)
+		if err != nil {
+			return nil, fmt.Errorf("policies: %w", err)
+		}
+		return auth.OpenPolicies(fetch, now), nil
 	}
 	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) { return os.ReadFile(c.Policies) }, now)
 	if err := policies.Check(context.Background()); err != nil {
@@ -29,22 +33,23 @@ func openPolicies(c Config, log *slog.Logger, now func() time.Time) (*auth.Polic
 	return policies, nil
 }
 
-func policiesInBucket(place string, log *slog.Logger, now func() time.Time) (*auth.Policies, error) {
+// objectIn returns a function that reads the object at s3://bucket/key.
+func objectIn(place string, log *slog.Logger) (func(context.Context) ([]byte, error), error) {
 	u, err := url.Parse(place)
 	if err != nil {
-		return nil, fmt.Errorf("policies: %w", err)
+		return nil, err
 	}
 	folder, name := path.Split(u.Path)
 	if name == "" {
-		return nil, errors.New("policies: must be s3://bucket/key")
+		return nil, errors.New("must be s3://bucket/key")
 	}
 	parent := url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Clean(folder)}
 	root, err := (&bucketOpener{log: log}).open(parent.String())
 	if err != nil {
-		return nil, fmt.Errorf("policies: %w", err)
+		return nil, err
 	}
-	return auth.OpenPolicies(func(ctx context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
 		text, _, err := root.Store.Get(ctx, name)
 		return text, err
-	}, now), nil
+	}, nil
 }

@@ -26,6 +26,14 @@ func (s Setting) Variable() string {
 	return "TILTYARD_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
+// Check returns an error if the setting cannot have the text as its value. It contains no part of the text.
+func (s Setting) Check(text string) error {
+	if text == "" {
+		return errors.New("is empty")
+	}
+	return s.set(new(Config), text)
+}
+
 // Settings are all settings, in the order of the help text. The table must not be changed.
 var Settings = []Setting{
 	{
@@ -86,9 +94,9 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) error { c.Token = text; return nil },
 	},
 	{
-		Name: "api-keys", Value: "FILE",
-		Help: "file of API keys, one per line: a name, a space, the SHA-256 of the key in hexadecimal",
-		set:  func(c *Config, text string) error { c.APIKeys = text; return nil },
+		Name: "api-keys", Value: "PLACE",
+		Help: "file or s3://bucket/key of API keys, one per line: a name, a space, the SHA-256 of the key in hexadecimal",
+		set:  func(c *Config, text string) (err error) { c.APIKeys, err = parsePlace(text); return err },
 	},
 	{
 		Name: "jwks", Value: "URL",
@@ -278,7 +286,7 @@ func Read(sources ...Source) (Config, error) {
 		case !ok && s.required:
 			wrong = append(wrong, fmt.Errorf("%s is not set (%s)", s.Name, s.Variable()))
 		case ok && text == "":
-			wrong = append(wrong, fmt.Errorf("%s (%s): is empty", s.Name, s.Variable()))
+			wrong = append(wrong, fmt.Errorf("%s (%s): %w", s.Name, s.Variable(), s.Check(text)))
 		case ok:
 			if err := s.set(&c, text); err != nil {
 				wrong = append(wrong, fmt.Errorf("%s (%s): %w", s.Name, s.Variable(), err))

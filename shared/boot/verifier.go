@@ -3,6 +3,7 @@ package boot
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // openVerifier joins the configured verifiers, cheap ones first.
-func openVerifier(c Config) (auth.Verifier, error) {
+func openVerifier(c Config, log *slog.Logger) (auth.Verifier, error) {
 	var chain auth.Chain
 	var wrong []error
 	if c.Token != "" {
@@ -21,7 +22,7 @@ func openVerifier(c Config) (auth.Verifier, error) {
 		chain = append(chain, static)
 	}
 	if c.APIKeys != "" {
-		keys, err := readAPIKeys(c.APIKeys)
+		keys, err := openAPIKeys(c.APIKeys, log)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("api-keys: %w", err))
 		}
@@ -37,8 +38,17 @@ func openVerifier(c Config) (auth.Verifier, error) {
 	return chain, errors.Join(wrong...)
 }
 
-func readAPIKeys(file string) (*auth.APIKeys, error) {
-	f, err := os.Open(file)
+// openAPIKeys reads a file, so that mistakes are reported at once. It does not read a bucket before the
+// first request.
+func openAPIKeys(place string, log *slog.Logger) (auth.Verifier, error) {
+	if isBucket(place) {
+		fetch, err := objectIn(place, log)
+		if err != nil {
+			return nil, err
+		}
+		return auth.OpenAPIKeys(fetch, time.Now), nil
+	}
+	f, err := os.Open(place)
 	if err != nil {
 		return nil, err
 	}

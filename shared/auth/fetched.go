@@ -1,0 +1,70 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	maxFetchedBytes = 1 << 20
+	// fetchedAge is how long a fetched value counts before it is fetched again, and fetchedLast how
+	// long it counts while it cannot be fetched.
+	fetchedAge  = time.Minute
+	fetchedLast = 15 * time.Minute
+)
+
+// fetched is a value that is parsed from a text at some place, which may change. It is fetched when
+// it is first needed, and again after a minute. It is safe for concurrent use.
+type fetched[T any] struct {
+	name  string // of the value, plural, for errors
+	fetch func(context.Context) ([]byte, error)
+	parse func([]byte) (*T, error)
+	now   func() time.Time
+
+	mu      sync.Mutex
+	value   *T
+	came    time.Time // when value was fetched
+	asked   time.Time // when the last attempt began
+	failure error     // of the last attempt
+}
+
+// current returns the value, or ServiceUnavailable when there is none that still counts.
+func (f *fetched[T]) current(ctx context.Context) (*T, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	if f.value != nil && now.Sub(f.came) < fetchedAge {
+		return f.value, nil
+	}
+	if f.asked.IsZero() || now.Sub(f.asked).Abs() >= refreshPause {
+		f.asked = now
+		value, err := f.read(context.WithoutCancel(ctx)) // the value is for all requests
+		if f.failure = err; err == nil {
+			f.value, f.came = value, now
+		}
+	}
+	if f.value == nil || now.Sub(f.came) >= fetchedLast {
+		return nil, unavailable("the "+f.name+" cannot be had at present", f.failure)
+	}
+	return f.value, nil
+}
+
+// read fetches and parses the value now.
+func (f *fetched[T]) read(ctx context.Context) (*T, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	text, err := f.fetch(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the %s: %w", f.name, err)
+	}
+	if len(text) > maxFetchedBytes {
+		return nil, fmt.Errorf("the %s are larger than 1 MiB", f.name)
+	}
+	value, err := f.parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("parse the %s: %w", f.name, err)
+	}
+	return value, nil
+}
