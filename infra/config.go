@@ -16,51 +16,67 @@ type Config struct {
 	Stage string // stage: part of the names of the stacks; dev, prod, …
 
 	// Clients sign in with JSON Web Tokens of this issuer.
-	Issuer   string // issuer: the iss that tokens must have, https://
+	Issuer   string // issuer: the iss that tokens must have
 	Audience string // audience: the aud that tokens must have
-	JWKS     string // jwks: https:// URL of the issuer's keys
+	JWKS     string // jwks: where the keys of the issuer are
 	JWTType  string // jwt-type: the typ that tokens must have; any when empty
 
-	Gateway    string // gateway: http (the default) or rest, which WAF can stand in front of
-	Authorizer string // authorizer: function (the default), or gateway to refuse bad tokens there, too; see api.go
+	APIKeys  string // api-keys: names and hashes of API keys, beside JSON Web Tokens or in their place; functions read a changed object within a minute
+	Policies string // policies: Cedar policies, which then decide what everybody may do; functions read a changed object within a minute
 
-	Stream         bool     // stream: answers beyond 6 MB, as they are made: by a REST API, or beside an HTTP API by the URL of a function; false
-	Vending        bool     // vending: describing a table gives temporary credentials for its data to those who may read it; false
-	Secrets        bool     // secrets: a key of KMS that seals secrets, the values for functions; false
-	Executors      string   // executors: where functions of Python run, as the setting executor has it: NAME=lambda:arn… and NAME=https://…
+	Gateway    string // gateway: the kind of the gateway; WAF can stand in front of a REST API
+	Authorizer string // authorizer: what refuses bad tokens; functions always do, and the gateway can do so in front of them
+
+	Stream         bool     // stream: answers beyond 6 MB, as they are made: by a REST API, or beside an HTTP API by the URL of a function
+	Vending        bool     // vending: describing a table gives temporary credentials for its data to those who may read it
+	Secrets        bool     // secrets: a key of KMS that seals secrets, the values for functions
+	Executors      string   // executors: where functions of Python run, as the setting executor has it, without commands
 	AllowLocations []string // allow-locations: more s3://bucket/prefix whose tables may be registered, separated by commas
 
-	Architecture string // architecture: arm64 (the default) or amd64; what the functions were built for
-	Memory       int    // memory: MiB of functions that handle names; 512
-	DataMemory   int    // data-memory: MiB of functions that read and write rows; 2048
-	Provisioned  int    // provisioned-concurrency: instances of each function of the gateway that are kept warm; 0
-	Workers      int    // workers: jobs that run at once; 10
+	Architecture string // architecture: the processors that the functions were built for
+	Memory       int    // memory: MiB of functions that handle names
+	DataMemory   int    // data-memory: MiB of functions that read and write rows
+	Temporary    int    // tmp: MiB of /tmp of functions that read and write rows, where large merges and sorts keep what does not fit into memory
+	Provisioned  int    // provisioned-concurrency: instances of each function of the gateway that are kept warm
+	Workers      int    // workers: jobs that run at once
 
-	LogDays    int    // log-days: how long logs are kept; 30
-	Tracing    bool   // tracing: X-Ray; false
-	AlarmTopic string // alarm-topic: ARN of the SNS topic that hears of alarms; nobody when empty
-	Throw      bool   // throw-away: destroying the stack destroys what it keeps, a bucket only when it is empty; false
-	KMS        bool   // kms: encrypt with a key of its own in place of those that S3 and DynamoDB manage; false
+	LogDays    int    // log-days: how long logs are kept
+	Tracing    bool   // tracing: traces in X-Ray
+	AlarmTopic string // alarm-topic: topic of SNS that hears of alarms; nobody when empty
+	Throw      bool   // throw-away: destroying the stack destroys what it keeps, a bucket only when it is empty
+	KMS        bool   // kms: encrypt with a key of its own in place of those that S3 and DynamoDB manage
 
-	Domain      string // domain: of the API, api.example.com; needs certificate
-	Certificate string // certificate: ARN in the region of the stack
-	WebACL      string // web-acl: ARN of a regional WAF web ACL; needs gateway=rest
+	VPC     string   // vpc: network that functions run in: new for one without a way to the internet, or the id of one that is there; none when empty
+	Subnets []string // subnets: subnets of an existing network
 
-	Image string // image: of the server, repository:tag; makes a Fargate service for bodies that functions cannot take; needs certificate
+	Domain      string // domain: of the API; needs certificate
+	Certificate string // certificate: certificate of the domain or the load balancer, in the region of the stack
+	WebACL      string // web-acl: web ACL of WAF in the region of the stack; needs gateway=rest
 
-	Functions string // functions: folder of the built functions; ../bin/functions
+	Image string // image: of the server; makes a Fargate service for bodies that functions cannot take; needs certificate
+
+	Functions string // functions: folder of the built functions
+
+	// Settings of the server, by their names; those that are not set have the defaults of the server.
+	Settings map[string]string
 }
 
-// ReadConfig reads the values that context returns by name; nil means that a value is not
-// set. The error lists everything that is missing or wrong.
-func ReadConfig(context func(name string) any) (Config, error) {
-	r := reader{context: context}
+// ReadConfig reads the values of the context. The error lists everything that is missing or wrong.
+func ReadConfig(context map[string]any) (Config, error) {
+	c, r := readConfig(context)
+	return c, errors.Join(r.wrong...)
+}
+
+func readConfig(context map[string]any) (Config, *reader) {
+	r := &reader{context: context}
 	c := Config{
-		Stage:          r.match("stage", "dev", regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)),
+		Stage:          r.match("stage", "name", "dev", regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)),
 		Issuer:         r.https("issuer"),
-		Audience:       r.text("audience", ""),
+		Audience:       r.text("audience", "text", ""),
 		JWKS:           r.https("jwks"),
-		JWTType:        r.text("jwt-type", ""),
+		JWTType:        r.text("jwt-type", "text", ""),
+		APIKeys:        r.apiKeys("api-keys"),
+		Policies:       r.policies("policies"),
 		Gateway:        r.oneOf("gateway", "http", "rest"),
 		Authorizer:     r.oneOf("authorizer", "function", "gateway"),
 		Stream:         r.flag("stream"),
@@ -71,6 +87,7 @@ func ReadConfig(context func(name string) any) (Config, error) {
 		Architecture:   r.oneOf("architecture", "arm64", "amd64"),
 		Memory:         r.number("memory", 512, 128, 10240),
 		DataMemory:     r.number("data-memory", 2048, 256, 10240),
+		Temporary:      r.number("tmp", 512, 512, 10240),
 		Provisioned:    r.number("provisioned-concurrency", 0, 0, 1000),
 		Workers:        r.number("workers", 10, 2, 1000),
 		LogDays:        r.days("log-days", 30),
@@ -78,26 +95,45 @@ func ReadConfig(context func(name string) any) (Config, error) {
 		AlarmTopic:     r.arn("alarm-topic"),
 		Throw:          r.flag("throw-away"),
 		KMS:            r.flag("kms"),
-		Domain:         r.match("domain", "", regexp.MustCompile(`^([a-z0-9-]+\.)+[a-z]{2,}$`)),
+		VPC:            r.match("vpc", "new or vpc-…", "", vpcForm),
+		Subnets:        r.subnets("subnets"),
+		Domain:         r.match("domain", "name of a host", "", regexp.MustCompile(`^([a-z0-9-]+\.)+[a-z]{2,}$`)),
 		Certificate:    r.arn("certificate"),
 		WebACL:         r.arn("web-acl"),
-		Image:          r.text("image", ""),
-		Functions:      r.text("functions", "../bin/functions"),
+		Image:          r.text("image", "repository:tag", ""),
+		Functions:      r.text("functions", "folder", "../bin/functions"),
+		Settings:       r.settings(),
 	}
-	r.require("issuer", c.Issuer)
-	r.require("audience", c.Audience)
-	r.require("jwks", c.JWKS)
+	if c.APIKeys == "" || c.Issuer+c.Audience+c.JWKS+c.JWTType != "" {
+		r.require("issuer", c.Issuer)
+		r.require("audience", c.Audience)
+		r.require("jwks", c.JWKS)
+	}
 	r.forbid(c.Authorizer == "gateway" && c.Gateway == "rest", "authorizer: only gateway=http verifies tokens itself")
+	r.forbid(c.Authorizer == "gateway" && c.APIKeys != "", "authorizer: the gateway knows no API keys")
 	r.forbid(c.WebACL != "" && c.Gateway != "rest", "web-acl: needs gateway=rest")
 	r.forbid(c.Domain != "" && c.Certificate == "", "domain: needs a certificate")
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")
-	return c, errors.Join(r.wrong...)
+	r.forbid(r.rows > uint64(goMemory(c.DataMemory))<<20, "cache-bytes, memory-bytes: together more than data-memory leaves to the program")
+	r.checkNetwork(c)
+	r.checkNames(context)
+	return c, r
 }
 
-// A reader reads values of the context and collects their errors.
+// goMemory returns how many MiB the Go runtime may use in a function. The remainder is for the runtime of
+// Lambda, stacks, and other memory outside of the heap.
+func goMemory(memoryMiB int) int { return memoryMiB * 85 / 100 }
+
+// A reader reads values of the context, and collects their errors and their descriptions.
 type reader struct {
-	context func(name string) any
+	context map[string]any
+	options []option
 	wrong   []error
+	rows    uint64 // bytes that the settings take from the memory for rows
+}
+
+func (r *reader) describe(name, kind, fallback string) {
+	r.options = append(r.options, option{name, kind, fallback})
 }
 
 func (r *reader) fail(name, format string, args ...any) {
@@ -116,12 +152,21 @@ func (r *reader) forbid(wrong bool, message string) {
 	}
 }
 
-// text reads a value. Values of the command line are texts, those of cdk.json can have any
-// type.
-func (r *reader) text(name, fallback string) string {
-	switch value := r.context(name).(type) {
+// text reads a value of a kind.
+func (r *reader) text(name, kind, fallback string) string {
+	r.describe(name, kind, fallback)
+	if text := r.value(name); text != "" {
+		return text
+	}
+	return fallback
+}
+
+// value returns the text of a value, empty when it is not set. Values of the command line are texts,
+// those of cdk.json can have any type.
+func (r *reader) value(name string) string {
+	switch value := r.context[name].(type) {
 	case nil:
-		return fallback
+		return ""
 	case string:
 		return strings.TrimSpace(value)
 	case bool, float64:
@@ -129,12 +174,12 @@ func (r *reader) text(name, fallback string) string {
 		return string(text)
 	default:
 		r.fail(name, "must be a text")
-		return fallback
+		return ""
 	}
 }
 
-func (r *reader) match(name, fallback string, form *regexp.Regexp) string {
-	text := r.text(name, fallback)
+func (r *reader) match(name, kind, fallback string, form *regexp.Regexp) string {
+	text := r.text(name, kind, fallback)
 	if text != "" && !form.MatchString(text) {
 		r.fail(name, "must match %s", form)
 	}
@@ -142,7 +187,7 @@ func (r *reader) match(name, fallback string, form *regexp.Regexp) string {
 }
 
 func (r *reader) https(name string) string {
-	text := r.text(name, "")
+	text := r.text(name, "https:// URL", "")
 	u, err := url.Parse(text)
 	local := err == nil && u.Scheme == "http" && u.Hostname() == "127.0.0.1" // a stand-in on this machine
 	if text != "" && (err != nil || u.Host == "" || u.Scheme != "https" && !local) {
@@ -153,7 +198,7 @@ func (r *reader) https(name string) string {
 
 // oneOf reads one of the choices. The first is the default.
 func (r *reader) oneOf(name string, choices ...string) string {
-	text := r.text(name, choices[0])
+	text := r.text(name, strings.Join(choices, " or "), choices[0])
 	for _, choice := range choices {
 		if text == choice {
 			return text
@@ -164,7 +209,7 @@ func (r *reader) oneOf(name string, choices ...string) string {
 }
 
 func (r *reader) number(name string, fallback, least, most int) int {
-	n, err := strconv.Atoi(r.text(name, strconv.Itoa(fallback)))
+	n, err := strconv.Atoi(r.text(name, fmt.Sprintf("%d to %d", least, most), strconv.Itoa(fallback)))
 	if err != nil || n < least || n > most {
 		r.fail(name, "must be a number from %d to %d", least, most)
 		return fallback
@@ -184,13 +229,13 @@ func (r *reader) days(name string, fallback int) int {
 func (r *reader) flag(name string) bool { return r.oneOf(name, "false", "true") == "true" }
 
 func (r *reader) arn(name string) string {
-	return r.match(name, "", regexp.MustCompile(`^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:.+$`))
+	return r.match(name, "ARN", "", regexp.MustCompile(`^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:.+$`))
 }
 
 // executors reads a setting that the worker parses. Only its form is checked here, and that there are no
 // commands, which functions do not start.
 func (r *reader) executors(name string) string {
-	text := r.text(name, "")
+	text := r.text(name, "NAME=lambda:arn… or NAME=https://…, with commas", "")
 	if text == "" {
 		return ""
 	}
@@ -216,7 +261,7 @@ func (c Config) executorARNs() []*string {
 }
 
 func (r *reader) locations(name string) []string {
-	text := r.text(name, "")
+	text := r.text(name, "s3://bucket/prefix, with commas", "")
 	if text == "" {
 		return nil
 	}

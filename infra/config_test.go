@@ -2,6 +2,8 @@ package main
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -34,13 +36,29 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 		{"executors", map[string]any{"executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run python=3.12, b=https://x.example key=secret:k"}, nil},
 		{"executor that is a command", map[string]any{"executors": "a=exec:/bin/run"}, []string{"executors:"}},
 		{"executor with a pattern", map[string]any{"executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:*"}, []string{"executors:"}},
+		{"API keys and no issuer", map[string]any{"issuer": nil, "audience": nil, "jwks": nil, "api-keys": "s3://b/keys"}, nil},
+		{"API keys and half an issuer", map[string]any{"issuer": nil, "api-keys": "s3://b/keys"}, []string{"issuer: is not set"}},
+		{"API keys that are not there", map[string]any{"api-keys": "missing.txt"}, []string{"api-keys: open missing.txt"}},
+		{"API keys in clear", map[string]any{"api-keys": file(t, "ada secret")}, []string{"api-keys: API keys, line 1"}},
+		{"a bucket without a key", map[string]any{"api-keys": "s3://b", "policies": "s3://b/*"}, []string{"api-keys: must be", "policies: must be"}},
+		{"policies", map[string]any{"policies": file(t, "permit (principal, action, resource);")}, nil},
+		{"policies with a mistake", map[string]any{"policies": file(t, "permit (")}, []string{"policies: parser error"}},
+		{"settings of the server", map[string]any{"log-level": "debug", "maintenance": "off", "max-top-k": 10.0, "cache-bytes": "1GiB"}, nil},
+		{"mistakes in several settings", map[string]any{"log-level": "loud", "maintenance": true, "max-top-k": "0"},
+			[]string{"log-level (TILTYARD_LOG_LEVEL)", "maintenance (TILTYARD_MAINTENANCE)", "max-top-k (TILTYARD_MAX_TOP_K)"}},
+		{"more cache than memory", map[string]any{"cache-bytes": "1GiB", "memory-bytes": "1GiB"}, []string{"cache-bytes, memory-bytes:"}},
+		{"a setting for the server alone", map[string]any{"token": "t", "listen": ":1"}, []string{"token: is not for functions", "listen: is not for functions"}},
+		{"misspelled", map[string]any{"memroy": "512", "@aws-cdk/core:x": true, "aws:cdk:y": "z"}, []string{"memroy: there is no such option"}},
+		{"network without subnets", map[string]any{"vpc": "vpc-1"}, []string{"vpc, subnets:"}},
+		{"network", map[string]any{"vpc": "vpc-1", "subnets": "subnet-1, subnet-2"}, nil},
+		{"network without a way to the issuer", map[string]any{"vpc": "new", "executors": "a=https://x.example"}, []string{"vpc: functions in a new network reach no issuer", "reach no executor"}},
 		{"a list", map[string]any{"audience": []any{"a"}}, []string{"audience: must be a text"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			values := maps.Clone(good)
 			maps.Copy(values, c.change)
-			_, err := ReadConfig(func(name string) any { return values[name] })
+			_, err := ReadConfig(values)
 			if err == nil {
 				if len(c.want) > 0 {
 					t.Errorf("accepted, want %q", c.want)
@@ -57,6 +75,16 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// file is one with a text.
+func file(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func TestLocationsOfTables(t *testing.T) {

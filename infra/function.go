@@ -82,11 +82,15 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	if n.worker {
 		timeout = jobMinutes * 60
 	}
+	var temporary awscdk.Size
+	if n.rows {
+		temporary = awscdk.Size_Mebibytes(jsii.Number(s.config.Temporary))
+	}
 	tracing := awslambda.Tracing_DISABLED
 	if s.config.Tracing {
 		tracing = awslambda.Tracing_ACTIVE
 	}
-	f := awslambda.NewFunction(s.Stack, jsii.String(id+"Function"), &awslambda.FunctionProps{
+	props := &awslambda.FunctionProps{
 		Description:  jsii.String("tiltyard functions/" + name),
 		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture: architectures[s.config.Architecture](),
@@ -98,7 +102,11 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 		Role:         s.newRole(id, n, log, "lambda.amazonaws.com"),
 		LogGroup:     log,
 		Tracing:      tracing,
-	})
+
+		EphemeralStorageSize: temporary,
+	}
+	s.network.place(props)
+	f := awslambda.NewFunction(s.Stack, jsii.String(id+"Function"), props)
 	if s.config.Provisioned == 0 || n.worker {
 		return f
 	}
@@ -118,14 +126,21 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 		"TILTYARD_ROOT":            s3URL(s.storage.Bucket.BucketName()),
 		"TILTYARD_RECORDS":         join("dynamodb://", s.storage.Records.TableName()),
 		"TILTYARD_REQUEST_TIMEOUT": jsii.String(strconv.Itoa(timeoutSeconds-1) + "s"),
-		"TILTYARD_ISSUER":          &s.config.Issuer,
-		"TILTYARD_AUDIENCE":        &s.config.Audience,
-		"TILTYARD_JWKS":            &s.config.JWKS,
-		// The remainder is for the runtime, stacks, and other memory outside of the heap.
-		"GOMEMLIMIT": jsii.String(strconv.Itoa(memoryMiB*85/100) + "MiB"),
+		"GOMEMLIMIT":               jsii.String(strconv.Itoa(goMemory(memoryMiB)) + "MiB"),
 	}
-	if s.config.JWTType != "" {
-		env["TILTYARD_JWT_TYPE"] = &s.config.JWTType
+	for variable, value := range map[string]string{
+		"TILTYARD_ISSUER": s.config.Issuer, "TILTYARD_AUDIENCE": s.config.Audience, "TILTYARD_JWKS": s.config.JWKS, "TILTYARD_JWT_TYPE": s.config.JWTType,
+	} {
+		if value != "" {
+			env[variable] = &value
+		}
+	}
+	s.passSettings(n, env)
+	if s.apiKeys != nil {
+		env["TILTYARD_API_KEYS"] = s.apiKeys.url
+	}
+	if s.policies != nil && n.objects > none {
+		env["TILTYARD_POLICIES"] = s.policies.url
 	}
 	if len(s.config.AllowLocations) > 0 {
 		env["TILTYARD_ALLOW_LOCATION"] = jsii.String(commaSeparated(s.config.AllowLocations))
@@ -160,6 +175,12 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 		}))
 	}
 	allow([]*string{log.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")
+	if s.apiKeys != nil {
+		allow([]*string{s.apiKeys.arn}, "s3:GetObject")
+	}
+	if s.policies != nil && n.objects > none {
+		allow([]*string{s.policies.arn}, "s3:GetObject")
+	}
 	s.allowObjects(allow, n.objects)
 	records := []*string{s.storage.Records.TableArn()}
 	if n.records >= read {

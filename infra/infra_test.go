@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,16 +35,18 @@ func (t template) all(kind string) map[string]map[string]any {
 	return found
 }
 
-// newStacks makes both stacks. The context is that of a small configuration and what the
-// case changes in it.
+// newStacks makes both stacks of an app of their own. The context is that of a small configuration and
+// what the case changes in it.
 func newStacks(t *testing.T, context map[string]any) (*Storage, *Service) {
 	t.Helper()
-	values := map[string]any{
-		"issuer": "https://id.example.com", "audience": "tiltyard", "jwks": "https://id.example.com/keys",
-		"functions": builtFunctions(t),
+	values := map[string]any{"functions": builtFunctions}
+	if context["api-keys"] == nil {
+		maps.Copy(values, map[string]any{
+			"issuer": "https://id.example.com", "audience": "tiltyard", "jwks": "https://id.example.com/keys",
+		})
 	}
 	maps.Copy(values, context)
-	config, err := ReadConfig(func(name string) any { return values[name] })
+	config, err := ReadConfig(values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +55,20 @@ func newStacks(t *testing.T, context map[string]any) (*Storage, *Service) {
 	return storage, NewService(app, config, storage)
 }
 
-// synthesize makes the templates of both stacks.
+// synthesized are the templates that were made, by their contexts. To make one takes a second.
+var synthesized = map[string][2]template{}
+
+// synthesize makes the templates of both stacks. Tests must not change them.
 func synthesize(t *testing.T, context map[string]any) (storage, service template) {
 	t.Helper()
-	first, second := newStacks(t, context)
-	return readTemplate(first.Stack), readTemplate(second.Stack)
+	key := fmt.Sprint(context) // sorts the names
+	made, ok := synthesized[key]
+	if !ok {
+		first, second := newStacks(t, context)
+		made = [2]template{readTemplate(first.Stack), readTemplate(second.Stack)}
+		synthesized[key] = made
+	}
+	return made[0], made[1]
 }
 
 func readTemplate(stack awscdk.Stack) template {
@@ -66,25 +79,34 @@ func readTemplate(stack awscdk.Stack) template {
 }
 
 // builtFunctions is a folder with a file for each function.
-func builtFunctions(t *testing.T) string {
-	t.Helper()
-	folder := t.TempDir()
+var builtFunctions string
+
+func buildFunctions() (folder string, err error) {
+	if folder, err = os.MkdirTemp("", "functions"); err != nil {
+		return "", err
+	}
 	for name := range functions {
 		path := filepath.Join(folder, name, "bootstrap")
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 		if err := os.WriteFile(path, []byte(name), 0o755); err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 	}
-	return folder
+	return folder, nil
 }
 
 // TestMain ends the process that the CDK runs in.
 func TestMain(m *testing.M) {
+	folder, err := buildFunctions()
+	if err != nil {
+		log.Fatal(err)
+	}
+	builtFunctions = folder
 	code := m.Run()
 	jsii.Close()
+	_ = os.RemoveAll(folder)
 	os.Exit(code)
 }
 
@@ -258,6 +280,7 @@ var variants = map[string]map[string]any{
 		"certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c", "provisioned-concurrency": "2",
 		"alarm-topic": "arn:aws:sns:eu-central-1:123456789012:alarms", "image": "example.com/tiltyard:1",
 		"allow-locations": "s3://lake/tables", "architecture": "amd64", "jwt-type": "at+jwt",
+		"policies": "s3://rules/tiltyard.cedar", "tmp": "2048",
 		"vending": "true", "stream": "true", "secrets": "true", "executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run",
 	},
 	"rest": {

@@ -27,7 +27,8 @@ func main() {
 func run() error {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)
-	config, err := ReadConfig(func(name string) any { return app.Node().TryGetContext(&name) })
+	context, _ := app.Node().GetAllContext(nil).(map[string]any)
+	config, err := ReadConfig(context)
 	if err != nil {
 		return fmt.Errorf("configuration (cdk.json, or -c name=value):\n%w", err)
 	}

@@ -23,6 +23,9 @@ type Service struct {
 	config  Config
 	storage *Storage
 	vend    *vendRole // nil when clients get no credentials
+
+	apiKeys, policies *document // nil when not configured
+	network           *network  // of the functions; nil when they need none
 }
 
 // NewService makes the stack.
@@ -36,6 +39,8 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	if c.Vending {
 		s.vend = s.newVendRole()
 	}
+	s.apiKeys, s.policies = s.newDocument("ApiKeys", c.APIKeys), s.newDocument("Policies", c.Policies)
+	s.network = s.newNetwork()
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		if n := functions[name]; !n.url || c.streamURL() {
 			s.Functions[name] = s.newFunction(name, n)

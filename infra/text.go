@@ -16,6 +16,9 @@ func join(prefix string, value *string) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{&prefix, value})
 }
 
+// joined returns one text of several that are known only after deployment.
+func joined(values ...*string) *string { return awscdk.Fn_Join(jsii.String(""), &values) }
+
 func s3URL(bucket *string) *string { return join("s3://", bucket) }
 
 func commaSeparated(values []string) string { return strings.Join(values, ",") }

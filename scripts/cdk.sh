@@ -3,7 +3,7 @@
 #
 #	scripts/cdk.sh synth -c issuer=https://id.example.com -c audience=tiltyard -c jwks=https://id.example.com/keys
 #
-# What can be chosen with -c is in infra/config.go. Once it has run it needs no network but
+# What can be chosen with -c is in docs/aws-options.md. Once it has run it needs no network but
 # that to the AWS account, and synth not even an account.
 set -eu
 cd "$(dirname "$0")/.."

@@ -32,8 +32,17 @@ type Policies struct{ fetched[cedar.PolicySet] }
 // OpenPolicies returns the policies of a text that fetch gets. It is asked for when first
 // needed, and again after a minute, so that it can change.
 func OpenPolicies(fetch func(context.Context) ([]byte, error), now func() time.Time) *Policies {
-	parse := func(text []byte) (*cedar.PolicySet, error) { return cedar.NewPolicySetFromBytes("policies", text) }
-	return &Policies{fetched[cedar.PolicySet]{name: "policies", fetch: fetch, parse: parse, now: now}}
+	return &Policies{fetched[cedar.PolicySet]{name: "policies", fetch: fetch, parse: parsePolicies, now: now}}
+}
+
+func parsePolicies(text []byte) (*cedar.PolicySet, error) {
+	return cedar.NewPolicySetFromBytes("policies", text)
+}
+
+// CheckPolicies returns an error if the text is no text of policies.
+func CheckPolicies(text []byte) error {
+	_, err := parsePolicies(text)
+	return err
 }
 
 // Check reads the policies now, and says what is wrong with them.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// A network is the VPC that functions run in.
+type network struct {
+	vpc     awsec2.IVpc
+	subnets *awsec2.SubnetSelection
+	group   awsec2.SecurityGroup
+}
+
+// newVPC is the option of a VPC that the stack makes.
+const newVPC = "new"
+
+// newNetwork returns the configured network, nil when there is none. A new one has no way to the
+// internet: its endpoints lead to the services of AWS that the functions call.
+func (s *Service) newNetwork() *network {
+	if s.config.VPC == "" {
+		return nil
+	}
+	n := &network{}
+	if s.config.VPC == newVPC {
+		n.vpc = awsec2.NewVpc(s.Stack, jsii.String("Private"), &awsec2.VpcProps{
+			MaxAzs: jsii.Number(2), NatGateways: jsii.Number(0),
+			SubnetConfiguration: &[]*awsec2.SubnetConfiguration{{Name: jsii.String("functions"), SubnetType: awsec2.SubnetType_PRIVATE_ISOLATED}},
+			GatewayEndpoints: &map[string]*awsec2.GatewayVpcEndpointOptions{
+				"s3":       {Service: awsec2.GatewayVpcEndpointAwsService_S3()},
+				"dynamodb": {Service: awsec2.GatewayVpcEndpointAwsService_DYNAMODB()},
+			},
+		})
+		n.subnets = &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_ISOLATED}
+	} else {
+		var zones, subnets []*string
+		for i, id := range s.config.Subnets {
+			// No resource here depends on which zone it is.
+			zones = append(zones, awscdk.Fn_Select(jsii.Number(i), awscdk.Fn_GetAzs(nil)))
+			subnets = append(subnets, &id)
+		}
+		n.vpc = awsec2.Vpc_FromVpcAttributes(s.Stack, jsii.String("Private"), &awsec2.VpcAttributes{
+			VpcId: &s.config.VPC, AvailabilityZones: &zones, PrivateSubnetIds: &subnets,
+		})
+		n.subnets = &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS}
+	}
+	n.group = awsec2.NewSecurityGroup(s.Stack, jsii.String("FunctionsGroup"), &awsec2.SecurityGroupProps{
+		Vpc: n.vpc, Description: jsii.String("Tiltyard: functions, which only call others"), AllowAllOutbound: jsii.Bool(false),
+	})
+	n.group.AddEgressRule(awsec2.Peer_AnyIpv4(), awsec2.Port_HTTPS(), jsii.String("services of AWS, and the issuer of tokens"), nil)
+	if s.config.VPC == newVPC {
+		s.addEndpoints(n)
+	}
+	return n
+}
+
+// addEndpoints adds the endpoints that are billed by the hour, each only if a function calls its service.
+func (s *Service) addEndpoints(n *network) {
+	add := func(id string, service awsec2.IInterfaceVpcEndpointService) {
+		group := awsec2.NewSecurityGroup(s.Stack, jsii.String(id+"Group"), &awsec2.SecurityGroupProps{
+			Vpc: n.vpc, Description: jsii.String("Tiltyard: takes calls of functions"), AllowAllOutbound: jsii.Bool(false),
+		})
+		group.AddIngressRule(n.group, awsec2.Port_HTTPS(), jsii.String("functions"), nil)
+		awsec2.NewInterfaceVpcEndpoint(s.Stack, jsii.String(id), &awsec2.InterfaceVpcEndpointProps{
+			Vpc: n.vpc, Service: service, Subnets: n.subnets, SecurityGroups: &[]awsec2.ISecurityGroup{group}, Open: jsii.Bool(false),
+		})
+	}
+	add("QueueEndpoint", awsec2.InterfaceVpcEndpointAwsService_SQS())
+	if s.config.Vending {
+		add("TokenEndpoint", awsec2.InterfaceVpcEndpointAwsService_STS())
+	}
+	if s.config.Secrets {
+		add("KeyEndpoint", awsec2.InterfaceVpcEndpointAwsService_KMS())
+	}
+	if s.config.Executors != "" {
+		add("FunctionEndpoint", awsec2.InterfaceVpcEndpointAwsService_LAMBDA())
+	}
+}
+
+// place puts a function into the network. It does nothing without one.
+func (n *network) place(props *awslambda.FunctionProps) {
+	if n != nil {
+		props.Vpc, props.VpcSubnets, props.SecurityGroups = n.vpc, n.subnets, &[]awsec2.ISecurityGroup{n.group}
+	}
+}
+
+var (
+	vpcForm    = regexp.MustCompile(`^(new|vpc-[0-9a-f]+)$`)
+	subnetForm = regexp.MustCompile(`^subnet-[0-9a-f]+$`)
+)
+
+func (r *reader) subnets(name string) []string {
+	text := r.text(name, "subnet-…, with commas", "")
+	if text == "" {
+		return nil
+	}
+	ids := strings.Split(text, ",")
+	for i, id := range ids {
+		if ids[i] = strings.TrimSpace(id); !subnetForm.MatchString(ids[i]) {
+			r.fail(name, "%q is not the id of a subnet", id)
+		}
+	}
+	return ids
+}
+
+// checkNetwork finds what functions in the network could not do.
+func (r *reader) checkNetwork(c Config) {
+	r.forbid((c.VPC != "" && c.VPC != newVPC) != (len(c.Subnets) > 0), "vpc, subnets: an existing network needs both, and a new one has its own subnets")
+	r.forbid(len(c.Subnets) > 6, "subnets: at most 6")
+	isolated := c.VPC == newVPC
+	r.forbid(isolated && c.JWKS != "", "vpc: functions in a new network reach no issuer; take api-keys, or an existing network with a way to it")
+	r.forbid(isolated && strings.Contains(c.Executors, "=https://"), "vpc: functions in a new network reach no executor at https://")
+}

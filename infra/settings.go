@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
+	"github.com/aws/jsii-runtime-go"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/boot"
+)
+
+// made lists the settings of the server that the stacks give to their functions themselves, with the
+// options or the resources that they come from.
+var made = map[string]string{
+	"root":            "the bucket of the storage stack",
+	"allow-location":  "allow-locations, which also become rights",
+	"records":         "the table of the storage stack",
+	"jobs":            "the queue of the storage stack",
+	"jwks":            "jwks",
+	"issuer":          "issuer",
+	"audience":        "audience",
+	"jwt-type":        "jwt-type",
+	"api-keys":        "api-keys, which also becomes a right",
+	"policies":        "policies, which also becomes a right",
+	"vend-role":       "vending, which makes the role",
+	"secrets":         "secrets, which makes the key",
+	"executor":        "executors, which also become rights",
+	"request-timeout": "the time limit of each function",
+	"stream":          "stream, which also changes the gateway",
+}
+
+// meaningless lists the settings of the server that functions have no use for, with the reasons.
+var meaningless = map[string]string{
+	"listen":     "functions listen on no port, and the container on the port of its load balancer",
+	"token":      "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
+	"vend-keys":  "its file holds keys that never expire; vending gives credentials for an hour and one table",
+	"base-path":  "the routes of the gateway begin with /v1",
+	"log-format": "the alarms and the dashboard look into lines of JSON",
+}
+
+// passed are the settings that the context gives to functions under the names that they have as flags
+// of the server. A new setting is one of them until it is listed above.
+func passed() []boot.Setting {
+	var settings []boot.Setting
+	for _, s := range boot.Settings {
+		if made[s.Name] == "" && meaningless[s.Name] == "" {
+			settings = append(settings, s)
+		}
+	}
+	return settings
+}
+
+// ofRows are the passed settings that only functions with memory for rows get. The sizes would not fit
+// into the others.
+var ofRows = map[string]bool{"cache-bytes": true, "memory-bytes": true}
+
+// kinds are what the placeholders of settings stand for.
+var kinds = map[string]string{
+	"SWITCH": "on or off", "DURATION": "duration, such as 90s", "ROWS": "number", "BYTES": "bytes, such as 64MiB", "LEVEL": "level", "FORMAT": "word",
+}
+
+// settings reads the passed settings, by the parsers of the server.
+func (r *reader) settings() map[string]string {
+	values := map[string]string{}
+	for _, s := range passed() {
+		r.describe(s.Name, kinds[s.Value], s.Default)
+		if text := r.value(s.Name); text != "" {
+			values[s.Name] = text
+		}
+	}
+	for name, reason := range meaningless {
+		if r.value(name) != "" {
+			r.fail(name, "is not for functions: %s", reason)
+		}
+	}
+	parsed, err := boot.Read(func(s boot.Setting) (string, bool) {
+		if s.Name == "root" {
+			return "s3://bucket", true // it is required
+		}
+		text, ok := values[s.Name]
+		return text, ok
+	})
+	if err != nil {
+		r.wrong = append(r.wrong, err)
+	}
+	r.rows = parsed.CacheBytes + uint64(parsed.MemoryBytes)
+	return values
+}
+
+// passSettings adds the variables of the passed settings to those of a function.
+func (s *Service) passSettings(n needs, env map[string]*string) {
+	for _, setting := range passed() {
+		if text, ok := s.config.Settings[setting.Name]; ok && (n.rows || !ofRows[setting.Name]) {
+			env[setting.Variable()] = &text
+		}
+	}
+}
+
+// A document is a text in S3 that functions read by themselves, and read again when it may have changed.
+type document struct{ url, arn *string }
+
+// newDocument returns the document at a place: s3://bucket/key, or a file on this machine, which the
+// deployment puts into the bucket of the CDK. It returns nil for no place.
+func (s *Service) newDocument(id, place string) *document {
+	if place == "" {
+		return nil
+	}
+	if object, ok := strings.CutPrefix(place, "s3://"); ok {
+		return &document{url: &place, arn: s.objectsARN(object)}
+	}
+	asset := awss3assets.NewAsset(s.Stack, &id, &awss3assets.AssetProps{Path: &place})
+	return &document{
+		url: asset.S3ObjectUrl(),
+		arn: joined(jsii.String("arn:"), s.Partition(), jsii.String(":s3:::"), asset.S3BucketName(), jsii.String("/"), asset.S3ObjectKey()),
+	}
+}
+
+// apiKeys reads where the file of API keys is. A file on this machine is checked.
+func (r *reader) apiKeys(name string) string {
+	return r.document(name, func(text []byte) error {
+		_, err := auth.ParseAPIKeys(strings.NewReader(string(text)))
+		return err
+	})
+}
+
+// policies reads where the policies are. A file on this machine is checked.
+func (r *reader) policies(name string) string {
+	return r.document(name, auth.CheckPolicies)
+}
+
+func (r *reader) document(name string, check func(text []byte) error) string {
+	place := r.text(name, "file, s3://bucket/key", "")
+	if place == "" {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(place, "s3://"); ok {
+		if bucket, key, _ := strings.Cut(rest, "/"); bucket == "" || key == "" || strings.ContainsAny(rest, "*?${}") {
+			r.fail(name, "must be a file or s3://bucket/key")
+		}
+		return place
+	}
+	text, err := os.ReadFile(place)
+	if err == nil {
+		err = check(text)
+	}
+	if err != nil {
+		r.fail(name, "%v", err)
+	}
+	return place
+}
+
+// checkNames finds names that no option has, such as misspelled ones. Names with @ or a colon belong to
+// the CDK.
+func (r *reader) checkNames(context map[string]any) {
+	known := map[string]bool{}
+	for _, o := range r.options {
+		known[o.name] = true
+	}
+	for name := range maps.Keys(context) {
+		if !known[name] && meaningless[name] == "" && !strings.ContainsAny(name, "@:") {
+			r.fail(name, "there is no such option; docs/aws-options.md lists them")
+		}
+	}
+}
+
+// An option is a value of the context.
+type option struct{ name, kind, fallback string }
+
+func (o option) String() string {
+	return fmt.Sprintf("| `%s` | %s | %s |", o.name, o.kind, code(o.fallback))
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
