@@ -75,7 +75,7 @@ func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
 func TestTheClockSendsWhatWorkersKnow(t *testing.T) {
 	_, service := synthesize(t, nil)
 	var sources []byte
-	for _, path := range []string{"../shared/job/revive.go", "../shared/tables/tables.go", "../shared/tables/follow.go"} {
+	for _, path := range []string{"../shared/job/revive.go", "../shared/work/looking/looking.go"} {
 		source, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestTheClockSendsWhatWorkersKnow(t *testing.T) {
 		if err := json.Unmarshal([]byte(p["Target"].(map[string]any)["Input"].(string)), &message); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
-		if !strings.Contains(string(sources), `Kind = "`+message.Kind+`"`) {
+		if !strings.Contains(string(sources), `= "`+message.Kind+`"`) {
 			t.Errorf("%s sends %q, which no worker knows", id, message.Kind)
 		}
 		rates[message.Kind], _ = p["ScheduleExpression"].(string)

@@ -6,12 +6,12 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// lookAtAll is the message that makes a worker check all tables for maintenance: a message
-// of package job with a kind and no table.
-const lookAtAll = `{"kind":"maintain"}`
-
-// lookAtViews is the message that makes a worker look at all views that are refreshed without requests.
-const lookAtViews = `{"kind":"refresh_materialized_view"}`
+// These messages of package job have a kind and no table: they begin the jobs of package looking, which check all
+// tables for maintenance, and all views that are refreshed without requests.
+const (
+	lookAtAll   = `{"kind":"look_at_tables"}`
+	lookAtViews = `{"kind":"look_at_views"}`
+)
 
 // These messages make a worker send for the messages of jobs that the queue or a dead process has lost:
 // for those of young jobs, which is nearly all of them, and for those of all jobs.

@@ -281,43 +281,61 @@ func (c *Catalog) asListed(ctx context.Context, object objectstore.Info) (*store
 // AllTables returns the ids of all tables that the caller may see, in all namespaces, in no
 // particular order.
 func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
-	return c.all(ctx, kindOfTables.has)
-}
-
-// AllViews is AllTables for materialized views.
-func (c *Catalog) AllViews(ctx context.Context) ([][]string, error) {
-	return c.all(ctx, func(v *stored.View) bool { return v != nil && v.Kind == stored.Materialized })
-}
-
-// all returns the ids of all tables of a kind.
-func (c *Catalog) all(ctx context.Context, has func(v *stored.View) bool) ([][]string, error) {
 	var ids [][]string
-	paths := map[string][]string{} // by folder
-	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
-	for {
-		records, more, err := c.listRecords(ctx, &opts)
+	paths := map[string][]string{}
+	for after := ""; ; {
+		page, next, err := c.pageOf(ctx, after, kindOfTables.has, paths)
 		if err != nil {
-			return nil, fmt.Errorf("list all tables: %w", err)
-		}
-		if err := takeListed(ctx, records); err != nil {
 			return nil, err
 		}
-		for _, object := range records {
-			if !keys.Tables.Has(object.Key) || !has(object.view) {
-				continue
-			}
-			id, err := c.idOf(ctx, object.Key, paths)
-			if err != nil {
-				return nil, err
-			}
-			if id != nil && auth.Sees(ctx, auth.Table(id)) {
-				ids = append(ids, id)
-			}
-		}
-		if !more {
+		ids = append(ids, page...)
+		if after = next; next == "" {
 			return ids, nil
 		}
 	}
+}
+
+// TablesAfter is AllTables for one page of the catalog, which may have none. The page begins behind another one:
+// after is what that one returned as next, "" for the first. next is "" at the end. The size of a page is that
+// of the store's lists.
+func (c *Catalog) TablesAfter(ctx context.Context, after string) (ids [][]string, next string, err error) {
+	return c.pageOf(ctx, after, kindOfTables.has, map[string][]string{})
+}
+
+// ViewsAfter is TablesAfter for materialized views.
+func (c *Catalog) ViewsAfter(ctx context.Context, after string) (ids [][]string, next string, err error) {
+	return c.pageOf(ctx, after, isMaterialized, map[string][]string{})
+}
+
+func isMaterialized(v *stored.View) bool { return v != nil && v.Kind == stored.Materialized }
+
+// pageOf returns the ids of the tables of a kind on the page of records after a key, and the last key of that
+// page, "" at the end. paths are those of folders that are known.
+func (c *Catalog) pageOf(ctx context.Context, after string, has func(v *stored.View) bool, paths map[string][]string) (ids [][]string, last string, err error) {
+	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize, StartAfter: after}
+	records, more, err := c.listRecords(ctx, &opts)
+	if err != nil {
+		return nil, "", fmt.Errorf("list all tables: %w", err)
+	}
+	if err := takeListed(ctx, records); err != nil {
+		return nil, "", err
+	}
+	for _, object := range records {
+		if !keys.Tables.Has(object.Key) || !has(object.view) {
+			continue
+		}
+		id, err := c.idOf(ctx, object.Key, paths)
+		if err != nil {
+			return nil, "", err
+		}
+		if id != nil && auth.Sees(ctx, auth.Table(id)) {
+			ids = append(ids, id)
+		}
+	}
+	if !more {
+		return ids, "", nil
+	}
+	return ids, opts.StartAfter, nil
 }
 
 // idOf returns the id that belongs to the key of a record, nil for other keys. The path of a hashed

@@ -138,6 +138,15 @@ func (s Starter) Suggest(ctx context.Context, kind string, object []string, afte
 	return s.send(ctx, after, Message{Kind: kind, Object: object})
 }
 
+// SuggestEach is Suggest for several objects, whose messages are sent together and at once.
+func (s Starter) SuggestEach(ctx context.Context, kind string, objects [][]string) error {
+	messages := make([]Message, len(objects))
+	for i, object := range objects {
+		messages[i] = Message{Kind: kind, Object: object}
+	}
+	return s.send(ctx, 0, messages...)
+}
+
 // Pause stops the work on a job at its next checkpoint; see [transaction.Store.Pause].
 func (s Starter) Pause(ctx context.Context, id string) (before bool, err error) {
 	return s.Transactions.Pause(ctx, id)

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/work/dropping"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/jobtable"
+	"tiltyard/shared/work/looking"
 	"tiltyard/shared/work/maintain"
 	"tiltyard/shared/work/refresh"
 	"tiltyard/shared/work/registering"
@@ -32,6 +33,8 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),
 		jobtable.Kind:       jobtable.Keep(on),
 		registering.Kind:    registering.Create(functions),
+		looking.TablesKind:  looking.Tables(keeper),
+		looking.ViewsKind:   looking.Views(on),
 	}
 }
 

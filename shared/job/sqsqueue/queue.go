@@ -15,8 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/job"
+	"tiltyard/shared/pause"
 )
 
 // A Queue is a standard SQS queue.
@@ -30,35 +32,70 @@ var _ job.Queue = (*Queue)(nil)
 // Open returns the queue with a URL. It sends no request.
 func Open(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
 
-// maxBatch is how many messages SQS takes in one request.
-const maxBatch = 10
+const (
+	// maxBatch is how many messages SQS takes in one request.
+	maxBatch = 10
+	// sendFanOut is how many such requests run at a time. A stage may have a thousand parts, and a page of the
+	// catalog as many tables.
+	sendFanOut = 8
+	// sendAttempts is how often a message is sent that SQS refuses among others that it takes. The client
+	// repeats requests that fail as a whole.
+	sendAttempts = 3
+)
 
 // Send implements job.Queue.
 func (q *Queue) Send(ctx context.Context, after time.Duration, messages ...job.Message) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sendFanOut)
 	for batch := range slices.Chunk(messages, maxBatch) {
-		if err := q.sendBatch(ctx, after, batch); err != nil {
-			return fmt.Errorf("send messages of jobs: %w", err)
-		}
+		group.Go(func() error { return q.sendBatch(ctx, after, batch) })
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("send messages of jobs: %w", err)
 	}
 	return nil
 }
 
 func (q *Queue) sendBatch(ctx context.Context, after time.Duration, messages []job.Message) error {
+	for attempt := 0; ; attempt++ {
+		refused, err := q.sendOnce(ctx, after, messages)
+		if err != nil {
+			return err
+		}
+		if len(refused) == 0 {
+			return nil
+		}
+		var left []job.Message
+		for _, r := range refused {
+			n, err := strconv.Atoi(aws.ToString(r.Id))
+			if err != nil || n < 0 || n >= len(messages) || r.SenderFault || attempt+1 == sendAttempts {
+				return fmt.Errorf("%d of %d were refused: %s: %s", len(refused), len(messages), aws.ToString(r.Code), aws.ToString(r.Message))
+			}
+			left = append(left, messages[n])
+		}
+		if messages = left; pause.Backoff(ctx, 50*time.Millisecond, time.Second, attempt) != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// sendOnce returns the messages that SQS has refused.
+func (q *Queue) sendOnce(ctx context.Context, after time.Duration, messages []job.Message) ([]types.BatchResultErrorEntry, error) {
 	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url}
 	for i, m := range messages {
 		body, err := json.Marshal(m)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{
 			Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body)), DelaySeconds: seconds(min(after, job.MaxDelay)),
 		})
 	}
 	out, err := q.client.SendMessageBatch(ctx, in)
-	if err == nil && len(out.Failed) > 0 {
-		err = fmt.Errorf("%d of %d were refused: %s", len(out.Failed), len(messages), aws.ToString(out.Failed[0].Code))
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return out.Failed, nil
 }
 
 // waitSeconds is how long one request waits for a message. SQS allows no more.

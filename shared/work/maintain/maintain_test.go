@@ -369,7 +369,7 @@ func TestTablesAreCleanedUpOnceADay(t *testing.T) {
 		}
 		for day, want := range []int{0, 1, 2, 3} {
 			for range 3 {
-				if err := h.tables.Jobs.Suggest(t.Context(), tables.MaintainKind, nil, 0); err != nil { // all of them
+				if err := h.keeper.SuggestAll(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				h.work(t, time.Second)

@@ -26,11 +26,9 @@ type cleaned struct {
 }
 
 // wanted returns the maintenance that a table needs and its policy allows, nil if there is none.
-// For the root it suggests a check of each table; the clock of a deployment without a long-running
-// process asks for that.
 func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if len(id) == 0 {
-		return nil, k.SuggestAll(ctx)
+		return nil, nil
 	}
 	found, err := k.Tables.Names.Table(ctx, id)
 	if gone(err) {
@@ -127,16 +125,31 @@ func cleanedKey(found *catalog.Table) string {
 }
 
 // SuggestAll suggests a check of every table, which includes tables that are no longer written to.
-// It also deletes what crashed writers have left in the catalog.
+// It also deletes what crashed writers have left in the catalog. Package looking does the same in a job.
 func (k *Keeper) SuggestAll(ctx context.Context) error {
-	if _, err := k.Tables.Names.Sweep(ctx, k.fileAge()); err != nil {
+	if err := k.Sweep(ctx); err != nil {
 		return err
 	}
-	ids, err := k.Tables.Names.AllTables(ctx)
-	for _, id := range ids {
-		if err == nil {
-			err = k.Tables.Jobs.Suggest(ctx, tables.MaintainKind, id, 0)
+	for after := ""; ; {
+		_, next, err := k.SuggestPage(ctx, after)
+		if after = next; err != nil || next == "" {
+			return err
 		}
 	}
+}
+
+// Sweep deletes what crashed writers have left in the catalog.
+func (k *Keeper) Sweep(ctx context.Context) error {
+	_, err := k.Tables.Names.Sweep(ctx, k.fileAge())
 	return err
+}
+
+// SuggestPage suggests a check of each table of the page after another one; see
+// [catalog.Catalog.TablesAfter].
+func (k *Keeper) SuggestPage(ctx context.Context, after string) (looks int, next string, err error) {
+	ids, next, err := k.Tables.Names.TablesAfter(ctx, after)
+	if err != nil {
+		return 0, "", err
+	}
+	return len(ids), next, k.Tables.Jobs.SuggestEach(ctx, tables.MaintainKind, ids)
 }

@@ -22,14 +22,10 @@ import (
 // its record names: it was written when the rights of its creator were checked.
 type follower struct{ on tables.Tables }
 
-// wanted returns the refresh that a view needs, nil if there is none. Without a view it suggests a look
-// at all views.
+// wanted returns the refresh that a view needs, nil if there is none.
 func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
-	if f.on.Auto.After == 0 {
+	if f.on.Auto.After == 0 || len(id) == 0 {
 		return nil, nil
-	}
-	if len(id) == 0 {
-		return nil, SuggestAll(ctx, f.on)
 	}
 	found, err := f.on.Names.Table(ctx, id)
 	if err != nil || !follows(found.View) {
@@ -115,23 +111,35 @@ func dueAt(policy tables.AutoRefresh, lag *materialize.Lag, began time.Time) tim
 }
 
 // SuggestAll suggests a look at each view that follows its source. Writers that go past this service
-// suggest none, and messages get lost.
+// suggest none, and messages get lost. Package looking does the same in a job.
 func SuggestAll(ctx context.Context, on tables.Tables) error {
-	if on.Auto.After == 0 || on.Jobs == nil {
-		return nil
-	}
-	ids, err := on.Names.AllViews(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		found, err := on.Names.Table(ctx, id)
-		if err == nil && follows(found.View) {
-			err = on.Jobs.Suggest(ctx, Kind, id, 0)
-		}
-		if err := unlessGone(err); err != nil {
+	for after := ""; ; {
+		_, next, err := SuggestPage(ctx, on, after)
+		if after = next; err != nil || next == "" {
 			return err
 		}
 	}
-	return nil
+}
+
+// SuggestPage is SuggestAll for the views of the page after another one; see
+// [tiltyard/shared/catalog.Catalog.ViewsAfter].
+func SuggestPage(ctx context.Context, on tables.Tables, after string) (looks int, next string, err error) {
+	if on.Auto.After == 0 || on.Jobs == nil {
+		return 0, "", nil
+	}
+	ids, next, err := on.Names.ViewsAfter(ctx, after)
+	if err != nil {
+		return 0, "", err
+	}
+	var following [][]string
+	for _, id := range ids {
+		found, err := on.Names.Table(ctx, id)
+		if err := unlessGone(err); err != nil {
+			return 0, "", err
+		}
+		if err == nil && follows(found.View) {
+			following = append(following, id)
+		}
+	}
+	return len(following), next, on.Jobs.SuggestEach(ctx, Kind, following)
 }
