@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-test-all: lint test-go test-arm64 test-infra test-e2e test-stack test-localstack ## all checks: also lint, races, the functions and the stacks; half an hour
+test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stack test-localstack ## all checks: also lint, races, the functions and the stacks; half an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
@@ -55,6 +55,9 @@ memory-indices: tiltyard .venv/ready ## build and search indices of 10 GB in lit
 
 memory-views: tiltyard .venv/ready ## refresh a view and fill a column of 10,000,000 rows in 1 GiB (takes 5 minutes and 10 GB of disk)
 	.venv/bin/python local/e2e/view_memory_proof.py $(ARGS)
+
+test-clients: build ## run the clients of docs/clients against the server and the functions
+	E2E_BINARY=$(CURDIR)/bin/tiltyard E2E_FUNCTIONS=$(CURDIR)/bin scripts/test-clients.sh $(ARGS)
 
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh

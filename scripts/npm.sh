@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.."
 folder=$1
 shift
 node=24.21.0
-packages=$PWD/.tools/npm-$(cksum <"$folder/package-lock.json" | cut -d ' ' -f 1)
+mkdir -p .tools
+tools=$(cd .tools && pwd -P) # npm ci refuses a folder behind a symbolic link
+packages=$tools/npm-$(cksum <"$folder/package-lock.json" | cut -d ' ' -f 1)
 
 if ! command -v npm >/dev/null; then
 	echo "npm, which comes with Node, is needed for the packages of $folder" >&2
@@ -23,7 +25,7 @@ if [ ! -e "$packages/ready" ]; then
 	touch "$packages/ready"
 fi
 if [ "$(node -p 'parseInt(process.versions.node)')" -lt 22 ]; then
-	own=$PWD/.tools/node-$node
+	own=$tools/node-$node
 	if [ ! -e "$own/ready" ]; then
 		echo "installing Node $node (once)" >&2
 		npm install --prefix "$own" --no-save --no-audit --no-fund --loglevel=error \

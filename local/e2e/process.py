@@ -8,6 +8,7 @@ them tests the program that users start and not a part of it.
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -148,8 +149,9 @@ class Functions:
     GREETING = re.compile(rb"^the functions of \S+ answer at (http://\S+), over (s3://\S+) at (http://\S+)$", re.MULTILINE)
     URL = re.compile(rb"^the URL of the function \S+ is (http://\S+)$", re.MULTILINE)
 
-    def __init__(self, log_path: pathlib.Path, *, token: str = "e2e-token"):
+    def __init__(self, log_path: pathlib.Path, *, token: str = "e2e-token", vends: bool = False):
         self.log_path, self.token = log_path, token
+        self._keys = log_path.with_suffix(".keys") if vends else None  # what descriptions of tables have
         self.url = self.bucket = ""
         self.streams_at = ""  # the function that serves everything, without a gateway
         self.storage: dict[str, str] = {}  # options with which Lance opens tables there
@@ -161,6 +163,8 @@ class Functions:
         command = [str(REPOSITORY / "scripts" / "run-lambda.sh"), "-functions", f"{folder}/functions", "-listen", "127.0.0.1:0"]
         command += ["-url", "127.0.0.1:0"]
         environment = {**os.environ, "TILTYARD_TOKEN": self.token, "LAMBDA": f"{folder}/lambda"}
+        if self._keys:
+            environment["TILTYARD_VEND_KEYS"] = str(self._keys)
         with open(self.log_path, "wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
         deadline = time.monotonic() + FUNCTIONS_START_SECONDS
@@ -181,6 +185,8 @@ class Functions:
             "aws_secret_access_key": "test",
             "aws_allow_http": "true",
         }
+        if self._keys:  # no function has started yet
+            self._keys.write_text(json.dumps(self.storage))
         return self
 
     @staticmethod

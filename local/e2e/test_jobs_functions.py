@@ -19,8 +19,8 @@ import uuid
 
 import pytest
 
-from conftest import TARGET
 from process import Functions
+from target import TARGET
 from wire import Wire
 
 TABLES = 300

@@ -16,8 +16,9 @@ import lancedb
 import pyarrow as pa
 import pytest
 from lancedb import col
-from conftest import TARGET, Target
+
 from process import REPOSITORY, Server
+from target import TARGET, Target
 
 # The example of the page, and what a function should not do.
 SOURCE = """

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Run other people's clients, and the code of docs/clients, against the local server and against
+# the built functions, as scripts/test-e2e.sh does with those in .venv.
+# Arguments are those of pytest; E2E_TARGET selects the server or the functions.
+#
+# The script installs the clients once, at pinned versions: those in Python into .tools/clients-…,
+# with pytest, those of npm as scripts/npm.sh does. Nothing else needs them. A client that cannot
+# be installed is left out, which the script prints.
+set -eu
+cd "$(dirname "$0")/.."
+requirements=local/clients/requirements.txt
+clients=$PWD/.tools/clients-$(cksum <"$requirements" | cut -d ' ' -f 1)
+if [ ! -e "$clients/ready" ]; then
+	if scripts/venv.sh "$clients" "$requirements" >&2; then
+		touch "$clients/ready"
+	else
+		echo '*** the clients in Python cannot be installed: no client is tested ***' >&2
+		exit
+	fi
+fi
+
+# missing NAME: the client NAME could not be installed.
+E2E_WITHOUT=
+missing() {
+	echo "*** $1 cannot be installed: it is NOT tested ***" >&2
+	E2E_WITHOUT="$E2E_WITHOUT $1"
+}
+scripts/npm.sh local/clients/node true || missing node
+export E2E_WITHOUT
+
+failed=0
+case " $*" in
+*" local/clients/"*) ;; # these files only
+*) set -- local/clients "$@" ;;
+esac
+for target in ${E2E_TARGET:-embedded lambda}; do
+	echo "other people's clients against: $target"
+	case "$target ${WITHOUT:-} " in lambda*" ministack "*)
+		echo '*** WITHOUT=ministack: the clients do not meet the functions ***'
+		continue
+		;;
+	esac
+	[ "$target" != lambda ] || scripts/ministack.sh true # installs it once
+	E2E_TARGET=$target "$clients/bin/python" -m pytest -q -p no:cacheprovider -n 2 --dist loadfile "$@" || failed=1
+done
+exit $failed
