@@ -125,12 +125,12 @@ var Settings = []Setting{
 	},
 	{
 		Name: "vend-role", Value: "ARN",
-		Help: "role of AWS that describe gives clients temporary credentials of, for one table each",
+		Help: "role of AWS that describe and declare give clients temporary credentials of, for one table each",
 		set:  func(c *Config, text string) error { c.VendRole = text; return nil },
 	},
 	{
 		Name: "vend-keys", Value: "FILE",
-		Help: "JSON object of storage options that describe gives clients in its place, the same for all tables",
+		Help: "JSON object of storage options that describe and declare give clients in its place, the same for all tables",
 		set:  func(c *Config, text string) error { c.VendKeys = text; return nil },
 	},
 	{

@@ -61,6 +61,9 @@ func (s *service) routes() []Route {
 		JSON("TableExists", serve[protocol.TableExistsRequest](s, protocol.Empty{})),
 		JSON("DropTable", serve[protocol.DropTableRequest](s, protocol.DropTableResponse{})),
 		JSON("RegisterTable", serve[protocol.RegisterTableRequest](s, protocol.RegisterTableResponse{})),
+		JSON("DeclareTable", serve[protocol.DeclareTableRequest](s, protocol.DeclareTableResponse{
+			Location: "s3://b/t", StorageOptions: map[string]string{"aws_secret_access_key": "secret"},
+		})),
 		JSON("UpdateTable", serve[protocol.UpdateTableRequest](s, protocol.UpdateTableResponse{})),
 		JSON("DeleteFromTable", serve[protocol.DeleteFromTableRequest](s, protocol.DeleteFromTableResponse{})),
 		JSON("RestoreTable", serve[protocol.RestoreTableRequest](s, protocol.RestoreTableResponse{})),

@@ -129,22 +129,38 @@ func (c *call) serveAndNote(note *idempotency.Note, serve func() (any, error)) (
 			return reply{}, failure
 		}
 	}
-	var r reply
+	var r, noted reply
 	var err error
 	if failure == nil {
-		r, err = c.encode(value)
+		r, noted, err = c.encodeForLedger(value)
 	} else {
 		r = c.problemReply(failure)
+		noted = r
 	}
 	if err != nil {
 		return reply{}, err
 	}
-	header, err := json.Marshal(r.header)
+	header, err := json.Marshal(noted.header)
 	if err != nil {
 		return reply{}, err
 	}
-	c.warn(note.Finish(ctx, idempotency.Answer{Status: r.status, Header: header, Body: r.body}))
+	c.warn(note.Finish(ctx, idempotency.Answer{Status: noted.status, Header: header, Body: noted.body}))
 	return r, failure
+}
+
+// encodeForLedger encodes a response for the client and for the ledger. A response with credentials
+// has the method WithoutCredentials: the ledger is a part of the storage, which must not hold them,
+// and they would be old when the request is repeated.
+func (c *call) encodeForLedger(value any) (sent, noted reply, err error) {
+	if sent, err = c.encode(value); err != nil {
+		return reply{}, reply{}, err
+	}
+	v, ok := value.(interface{ WithoutCredentials() any })
+	if !ok {
+		return sent, sent, nil
+	}
+	noted, err = c.encode(v.WithoutCredentials())
+	return sent, noted, err
 }
 
 // unsettled reports whether a change may have been made although the request failed.

@@ -93,6 +93,19 @@ func TestRepeatsAreAnsweredAlike(t *testing.T) {
 	}
 }
 
+// The ledger has no credentials, so the answer to a repeated request has none.
+func TestCredentialsAreNotNoted(t *testing.T) {
+	h := withLedger(new(service))
+	rq := request{path: "/v1/table/t/declare", body: "{}", header: keyed("k")}
+	first, second := rq.do(t, h).Body.String(), rq.do(t, h).Body.String()
+	if !strings.Contains(first, `"aws_secret_access_key":"secret"`) {
+		t.Errorf("the first answer has no credentials: %s", first)
+	}
+	if strings.Contains(second, "secret") || !strings.Contains(second, `"location":"s3://b/t"`) {
+		t.Errorf("got %s to the repeated request, want the location without credentials", second)
+	}
+}
+
 func sameHeader(a, b *httptest.ResponseRecorder) bool {
 	if len(a.Header()) != len(b.Header()) {
 		return false

@@ -150,6 +150,13 @@ type DeclareTableResponse struct {
 	ManagedVersioning bool              `json:"managed_versioning,omitempty"`
 }
 
+// WithoutCredentials returns the response without storage options.
+func (r *DeclareTableResponse) WithoutCredentials() any {
+	without := *r
+	without.StorageOptions = nil
+	return &without
+}
+
 // RenameTableRequest asks to give a table another name, and perhaps another namespace.
 type RenameTableRequest struct {
 	Common

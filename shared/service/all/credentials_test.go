@@ -9,7 +9,7 @@ import (
 )
 
 // Credentials open what the service would let their holder read and write, and no more.
-func TestDescribeVendsWhatTheHolderMayDo(t *testing.T) {
+func TestCredentialsAllowWhatTheHolderMayDo(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	cases := []struct {
@@ -23,6 +23,10 @@ func TestDescribeVendsWhatTheHolderMayDo(t *testing.T) {
 		{"who may describe and no more", "viewers", "/v1/table/oak$t/describe", `{"vend_credentials":true}`, ""},
 		{"who does not ask", "readers", "/v1/table/oak$t/describe", `{}`, "false"},
 		{"who wants none", "readers", "/v1/table/oak$t/describe", `{"vend_credentials":false}`, ""},
+		{"who declares", "writers", "/v1/table/oak$new/declare", `{"vend_credentials":true}`, "true"},
+		{"who declares and does not ask", "writers", "/v1/table/oak$other/declare", `{}`, "true"},
+		{"who declares and wants none", "writers", "/v1/table/oak$third/declare", `{"vend_credentials":false}`, ""},
+		{"who may declare and no more", "makers", "/v1/table/oak$fourth/declare", `{"vend_credentials":true}`, ""},
 	}
 	s.must("admins", "/v1/table/t2/declare", "{}")
 	for _, c := range cases {
@@ -32,17 +36,18 @@ func TestDescribeVendsWhatTheHolderMayDo(t *testing.T) {
 				Location string            `json:"location"`
 				Options  map[string]string `json:"storage_options"`
 			}
-			if status == http.StatusOK {
-				if err := json.Unmarshal([]byte(text), &answer); err != nil {
-					t.Fatal(err)
-				}
+			if status != http.StatusOK {
+				t.Fatalf("%d %s", status, text)
+			}
+			if err := json.Unmarshal([]byte(text), &answer); err != nil {
+				t.Fatal(err)
 			}
 			var want map[string]string
 			if c.write != "" {
 				want = map[string]string{"location": answer.Location, "write": c.write, "holder": "iss#sub-" + c.group}
 			}
 			if diff := cmp.Diff(want, answer.Options); diff != "" {
-				t.Errorf("%d, storage options (-want +got):\n%s", status, diff)
+				t.Errorf("storage options (-want +got):\n%s", diff)
 			}
 		})
 	}

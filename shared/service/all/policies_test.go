@@ -44,6 +44,7 @@ forbid (principal, action, resource == Function::"oak$secret") unless { principa
 permit (principal == User::"iss#sub-askers", action == Action::"QueryTable", resource == Table::"elm$x");
 permit (principal in Group::"listers", action in [Action::"ListTables", Action::"ListNamespaces"], resource == Namespace::"$");
 permit (principal in Group::"viewers", action == Action::"DescribeTable", resource in Namespace::"oak");
+permit (principal in Group::"makers", action in [Action::"DeclareTable", Action::"DescribeNamespace"], resource in Namespace::"oak");
 permit (principal in Group::"listers", action in Action::"read", resource) when { resource has name && resource.name like "*2" };
 `
 

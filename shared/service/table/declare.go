@@ -7,7 +7,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Declare reserves a name and a location for a table that a client will write.
+// Declare reserves a name and a location for a table that a client will write. It answers with
+// credentials for the location if the deployment has them. Those are made first, so that nothing is
+// declared without the credentials that a request asks for.
 func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest) (*protocol.DeclareTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
@@ -16,6 +18,10 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 		return nil, err
 	}
 	location, err := s.tables.Names.PlannedLocation(ctx, req.ID, req.Location)
+	if err != nil {
+		return nil, err
+	}
+	options, err := s.credentials(ctx, req.Common, req.VendCredentials, location.URI)
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +36,6 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	}
 	return &protocol.DeclareTableResponse{
 		TransactionID: s.changed(ctx, "declare-table", declared.ID, nil),
-		Location:      declared.Location.URI, Properties: declared.Properties, ManagedVersioning: declared.Managed,
+		Location:      declared.Location.URI, StorageOptions: options, Properties: declared.Properties, ManagedVersioning: declared.Managed,
 	}, nil
 }

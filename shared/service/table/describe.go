@@ -21,7 +21,8 @@ func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableReque
 	if err != nil {
 		return nil, err
 	}
-	return answer, s.addCredentials(ctx, req, answer)
+	answer.StorageOptions, err = s.credentials(ctx, req.Common, req.VendCredentials, answer.Location)
+	return answer, err
 }
 
 func (s *Service) describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
