@@ -100,7 +100,7 @@ type Env struct {
 	Vendor   vending.Vendor    // makes credentials for clients; nil: clients get none
 	Runtimes function.Runtimes // of functions, by kind: those that need a configuration
 	Logger   *slog.Logger
-	Audit    *slog.Logger // gets lines that no log level drops
+	Audit    *slog.Logger // gets lines that no log level drops; they are a chain of package audit
 	Now      func() time.Time
 
 	// Observers are called with each request that the handler has answered, and Metrics writes the
@@ -169,7 +169,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	budget := divideMemory(&c)
 	env := &Env{
 		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
-		Logger: logger, Audit: newLogger(c, log, slog.LevelDebug), Now: time.Now,
+		Logger: logger, Audit: newAudit(c, log), Now: time.Now,
 		Runtimes: runtimes,
 	}
 	if c.EMF {

@@ -9,17 +9,28 @@ import (
 	"os"
 	"sync"
 
+	"tiltyard/shared/audit"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/origin"
 )
 
 func newLogger(c Config, w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(origin.Logging(newForm(c, w, level)))
+}
+
+func newAudit(c Config, w io.Writer) *slog.Logger {
+	return slog.New(origin.Logging(audit.NewHandler(w, func(w io.Writer) slog.Handler { return newForm(c, w, slog.LevelDebug) })))
+}
+
+// newForm returns a handler that writes lines in the configured form.
+func newForm(c Config, w io.Writer, level slog.Level) slog.Handler {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: httpapi.Redact}
 	if c.LogText {
-		return slog.New(slog.NewTextHandler(w, options))
+		return slog.NewTextHandler(w, options)
 	}
-	return slog.New(slog.NewJSONHandler(w, options))
+	return slog.NewJSONHandler(w, options)
 }
 
 // lockedWriter lets the loggers and the metrics write whole lines to the same destination.

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/origin"
 	"tiltyard/shared/protocol"
 )
 
@@ -142,6 +143,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.Now()
 	c := h.newCall(w, r)
 	c.w.Header().Set("X-Request-Id", c.requestID)
+	setOrigin(c.w.Header(), origin.From(r.Context()))
 	c.w.Header().Set("Phalanx-Version", phalanxVersion)
 	defer c.memory.Close()
 	defer func() { h.report(c.ctx(), c.served(h.Now().Sub(start))) }()
@@ -149,6 +151,16 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.err = c.run(); c.err != nil {
 		c.hurryBody()
 		c.writeProblem(c.err)
+	}
+}
+
+// setOrigin names in an answer what its client can quote to find the lines of the gateway and of Lambda.
+func setOrigin(header http.Header, o origin.Origin) {
+	if o.Gateway != "" {
+		header.Set("X-Gateway-Request-Id", o.Gateway)
+	}
+	if o.Lambda != "" {
+		header.Set("X-Lambda-Request-Id", o.Lambda)
 	}
 }
 

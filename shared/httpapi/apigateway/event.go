@@ -13,13 +13,17 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+
+	"tiltyard/shared/origin"
 )
 
 // event is a request and the functions that answer it in the form of its gateway.
 type event struct {
 	request *http.Request
 	encode  func(*recorder) any
+	gateway string                      // id of the request at the gateway; empty when it gives none
 	limit   int                         // largest answer in bytes, as JSON
 	stream  func(*stream) io.ReadCloser // nil: the gateway takes complete answers only
 	// ambiguous means that several original paths lead to this one, and the event does not show
@@ -67,7 +71,7 @@ func parseV2(ctx context.Context, payload []byte) (event, error) {
 	if err != nil {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
-	answer := event{request: r, encode: encodeV2, limit: maxPayloadBytes}
+	answer := event{request: r, encode: encodeV2, gateway: in.RequestContext.RequestID, limit: maxPayloadBytes}
 	if strings.Contains(in.RequestContext.DomainName, functionURLDomain) {
 		answer.stream = streamV2
 	} else if path, answer.ambiguous, err = undecode(r, path, query); err != nil {
@@ -79,6 +83,15 @@ func parseV2(ctx context.Context, payload []byte) (event, error) {
 		r.Header.Set(name, value)
 	}
 	return answer, nil
+}
+
+// origin returns the context with the names that AWS gave to the event.
+func (e event) origin(ctx context.Context) context.Context {
+	o := origin.Origin{Gateway: e.gateway}
+	if call, ok := lambdacontext.FromContext(ctx); ok {
+		o.Lambda = call.AwsRequestID
+	}
+	return origin.With(ctx, o)
 }
 
 // functionURLDomain occurs in the domain names of function URLs only.
@@ -109,7 +122,7 @@ func parseV1(ctx context.Context, payload []byte) (event, error) {
 	if strings.HasPrefix(r.UserAgent(), "AmazonAPIGateway_") {
 		r.Header.Del("User-Agent")
 	}
-	return event{request: r, encode: encodeV1, limit: maxPayloadBytes, stream: streamV1}, nil
+	return event{request: r, encode: encodeV1, gateway: in.RequestContext.RequestID, limit: maxPayloadBytes, stream: streamV1}, nil
 }
 
 // setURL gives the request the path of the event. Some gateways decode paths: a path that could not

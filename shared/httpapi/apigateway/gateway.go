@@ -63,7 +63,7 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 
 // answer makes the complete answer.
 func (f *Function) answer(ctx context.Context, event event) ([]byte, error) {
-	ctx, cancel := withMargin(ctx)
+	ctx, cancel := withMargin(event.origin(ctx))
 	defer cancel()
 	var response *recorder
 	if event.ambiguous {

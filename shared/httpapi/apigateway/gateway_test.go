@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"tiltyard/shared/origin"
 )
 
 // seen is what a handler saw of a request.
@@ -300,4 +303,21 @@ func TestPanicsOfTheProgramAreNotHidden(t *testing.T) {
 	}()
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(cause) })
 	_, _ = New(handler).Invoke(t.Context(), []byte(httpAPIEvent))
+}
+
+func TestRequestsCarryTheNamesThatAWSGaveThem(t *testing.T) {
+	for name, payload := range map[string]string{
+		"HTTP API": `{"version": "2.0", "requestContext": {"requestId": "g1", "http": {"method": "GET", "path": "/x"}}}`,
+		"REST API": `{"httpMethod": "GET", "path": "/x", "requestContext": {"requestId": "g1"}}`,
+	} {
+		var got origin.Origin
+		handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = origin.From(r.Context()) })
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "l1"})
+		if _, err := New(handler).Invoke(ctx, []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+		if want := (origin.Origin{Gateway: "g1", Lambda: "l1"}); got != want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
 }

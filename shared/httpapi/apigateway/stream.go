@@ -30,7 +30,7 @@ func (f *Function) Stream(ctx context.Context, payload json.RawMessage) (io.Read
 		}
 		return bytes.NewReader(answer), nil
 	}
-	return event.stream(f.start(ctx, event.request)), nil
+	return event.stream(f.start(event.origin(ctx), event.request)), nil
 }
 
 // start starts the handler. It returns when status and headers are known.

@@ -1,0 +1,81 @@
+// Package audit makes lines of the audit that show whether one of them was changed or left out later.
+//
+// The lines of a process are a chain. Each line ends with the name of its chain, its number in the
+// chain, from 1 on, and the SHA-256 of the line before, as it was written and without its line feed:
+//
+//	{…,"chain":"5f0c…","line":2,"before":"9b74…"}
+//
+// [Verify] reads lines again and reports what does not fit. A chain cannot show that lines are missing
+// at its end: only a place where nothing is deleted, such as a locked bucket, protects these.
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"sync"
+)
+
+// Message is the message of a line of the audit, which distinguishes it from other lines of the log.
+const Message = "audit"
+
+// NewHandler returns a handler of a new chain, which writes each line to w with one call of Write. form
+// makes the handler that gives lines their form: JSON, or the text of package slog.
+func NewHandler(w io.Writer, form func(io.Writer) slog.Handler) slog.Handler {
+	var name [8]byte
+	_, _ = rand.Read(name[:]) // never returns an error: a failure ends the program
+	c := &chain{name: hex.EncodeToString(name[:]), w: w}
+	return handler{chain: c, form: form(&c.line)}
+}
+
+// A chain is the lines of a process.
+type chain struct {
+	name string
+	w    io.Writer
+
+	mu     sync.Mutex
+	lines  uint64 // that were written
+	before string // hash of the last one
+	line   bytes.Buffer
+}
+
+type handler struct {
+	*chain
+	form slog.Handler // writes to the line of the chain
+}
+
+// Enabled returns true: no level drops a line of the audit.
+func (h handler) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle writes a line. A line that w does not take counts: its absence shows.
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r = r.Clone()
+	r.AddAttrs(slog.String("chain", h.name), slog.Uint64("line", h.lines+1), slog.String("before", h.before))
+	h.line.Reset()
+	if err := h.form.Handle(ctx, r); err != nil {
+		return err
+	}
+	h.lines++
+	h.before = hashOf(bytes.TrimSuffix(h.line.Bytes(), []byte("\n")))
+	_, err := h.w.Write(h.line.Bytes())
+	return err
+}
+
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return handler{h.chain, h.form.WithAttrs(attrs)}
+}
+
+func (h handler) WithGroup(name string) slog.Handler {
+	return handler{h.chain, h.form.WithGroup(name)}
+}
+
+func hashOf(line []byte) string {
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,46 @@
+// Package origin carries the names that AWS gave to a request, so that its lines in our log, the
+// lines of the gateway and those of Lambda can be found by each other.
+package origin
+
+import (
+	"context"
+	"log/slog"
+)
+
+// An Origin is what brought a request to this process. Fields are empty when there was no such thing.
+type Origin struct {
+	Gateway string // id of the request at the gateway
+	Lambda  string // id of the call of the function
+}
+
+type key struct{}
+
+// With returns a context that carries the origin.
+func With(ctx context.Context, o Origin) context.Context { return context.WithValue(ctx, key{}, o) }
+
+// From returns the origin that the context carries, or an empty one.
+func From(ctx context.Context) Origin {
+	o, _ := ctx.Value(key{}).(Origin)
+	return o
+}
+
+// Logging returns a handler that adds the origin of the context to each line.
+func Logging(h slog.Handler) slog.Handler { return handler{h} }
+
+type handler struct{ slog.Handler }
+
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	o := From(ctx)
+	for _, a := range [...]slog.Attr{slog.String("gateway_request_id", o.Gateway), slog.String("lambda_request_id", o.Lambda)} {
+		if a.Value.String() != "" {
+			r.AddAttrs(a)
+		}
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return handler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h handler) WithGroup(name string) slog.Handler { return handler{h.Handler.WithGroup(name)} }
