@@ -1,6 +1,7 @@
 #!/bin/sh
 # Run the Go tests, with the race detector for packages whose goroutines share data. It
-# makes tests several times slower, and decoders share nothing. It needs a C compiler; with
+# makes tests six times slower, and decoders share nothing: where tests of very many cases can be
+# short, it sees the short ones, and all cases run without it. It needs a C compiler; with
 # WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
 # Arguments are those of go test: -short shortens the tests of many random cases.
 set -eu
@@ -22,7 +23,9 @@ case " ${WITHOUT:-} " in
 		echo 'the race detector needs a C compiler; WITHOUT=race goes without it'
 		exit 1
 	}
-	CGO_ENABLED=1 go test -race -timeout 20m "$@" $concurrent || failed=1
+	long=$(grep -rlE --include='*_test.go' 'testing\.Short\(\)|rapid\.Check' local shared | xargs -n1 dirname | sort -u | sed 's,^,tiltyard/,' | grep -xF "$concurrent")
+	CGO_ENABLED=1 go test -race -short -timeout 20m "$@" $concurrent || failed=1
+	go test -timeout 20m "$@" $long || failed=1
 	CGO_ENABLED=1 go test -race "$@" -run SideBySide ./shared/lance/datafile || failed=1
 	;;
 esac

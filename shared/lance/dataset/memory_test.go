@@ -96,8 +96,12 @@ func texts(t testing.TB, store objectstore.Store, rows, bytes int, same bool) *D
 }
 
 func TestScanOfAnySizeFitsIntoASmallShare(t *testing.T) {
+	shares := []int64{64 << 20, 4 << 20, 512 << 10}
+	if testing.Short() {
+		shares = shares[1:2]
+	}
 	d := texts(t, memstore.New(), 3000, 100<<10, true) // 300 MB of one value
-	for _, share := range []int64{64 << 20, 4 << 20, 512 << 10} {
+	for _, share := range shares {
 		ctx := inShare(t, share)
 		_, batches, err := cold(t, d).Scan(ctx, snapshot.ScanOptions{})
 		if err != nil {
@@ -294,7 +298,11 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 	d := texts(t, store, 4000, 4<<10, false)
 	budget := memory.NewBudget(24<<20, 16<<20)
 	random := rand.New(rand.NewPCG(7, 7))
-	for i := range 60 {
+	reads := 60
+	if testing.Short() {
+		reads = 12
+	}
+	for i := range reads {
 		share := budget.Open()
 		ctx, cancel := context.WithCancel(memory.WithShare(t.Context(), share))
 		faulty := faultstore.New(store, nil)

@@ -259,6 +259,9 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 	} {
 		for _, fault := range faults {
 			step := 1
+			if testing.Short() {
+				step = 7
+			}
 			if c.sizes == few && testing.Short() {
 				step = 17
 			}
