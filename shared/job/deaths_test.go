@@ -88,6 +88,46 @@ func TestAJobThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
 	})
 }
 
+// cancel ends a job as a user does who alters its transaction.
+func cancel(t *testing.T, h *house, id string) {
+	t.Helper()
+	ref, err := transaction.ParseID([]string{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	canceled := []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: protocol.TransactionCanceled}}}
+	if _, err := h.Transactions.Alter(t.Context(), ref, canceled); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAJobThatIsCancelledAfterItWasSetAsideStaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { t.Error("the job goes on") }))
+		m := job.Message{Job: h.begin(t, 1)}
+		_, _ = die(t, h, m), die(t, h, m)
+		if got := h.serve(t, m.Job); !got.Work.Aside {
+			t.Fatalf("the job is %v, want it set aside", got.Status)
+		}
+		cancel(t, h, m.Job)
+		if resumed, _, err := h.Resume(t.Context(), m.Job, time.Now()); resumed || !errors.Is(err, transaction.ErrEnded) {
+			t.Errorf("resumed: %v, %v; want ErrEnded", resumed, err)
+		}
+		got := h.serve(t, m.Job)
+		if shown := got.Describe(); got.Status != protocol.TransactionCanceled || shown["error"] != "" {
+			t.Errorf("the job is %v, with the properties %v", got.Status, shown)
+		}
+		events := told(h.events(t, m.Job), "", 0)
+		if last := events[len(events)-1]; last != "cancelled" {
+			t.Errorf("the events are %q, want cancelled at the end", events)
+		}
+		time.Sleep(transaction.Retention)
+		if _, err := h.Transactions.Job(t.Context(), m.Job); protocol.CodeOf(err) != protocol.TransactionNotFound {
+			t.Errorf("long after its end: %v, want TransactionNotFound", err)
+		}
+	})
+}
+
 func TestAChangedObjectIsNotSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := 1

@@ -122,6 +122,36 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 	}
 }
 
+// A user ends the job that stands for a look instead of resuming it. The look stays set aside, and when the
+// record of the job has expired, another job tells users so.
+func TestTheJobOfALookIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLooking()
+		l.die(t)
+		l.die(t)
+		l.do(t)
+		first := l.jobs(t)[0].ID
+		cancel(t, l.house, first)
+		for range 2 {
+			l.do(t)
+			if jobs := l.jobs(t); l.looks != 0 || len(jobs) != 1 || jobs[0].ID != first {
+				t.Fatalf("%d looks and %d jobs, want none and the one that was cancelled", l.looks, len(jobs))
+			}
+			time.Sleep(transaction.Retention / 3)
+		}
+		time.Sleep(transaction.Retention)
+		l.do(t)
+		jobs := l.jobs(t)
+		if l.looks != 0 || len(jobs) != 1 || jobs[0].ID == first {
+			t.Fatalf("%d looks and %d jobs, want none and another one", l.looks, len(jobs))
+		}
+		if resumed, _, err := l.Resume(t.Context(), jobs[0].ID, time.Now()); err != nil || !resumed {
+			t.Fatalf("resumed: %v, %v", resumed, err)
+		}
+		wantEnd(t, l.serve(t, jobs[0].ID), protocol.TransactionSucceeded, "3")
+	})
+}
+
 // Looks that end are not deaths: looks that find nothing, fail, take long, run in parallel, or end
 // with a program that stops normally.
 func TestLooksThatEndAreNoDeaths(t *testing.T) {

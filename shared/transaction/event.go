@@ -166,7 +166,7 @@ func (o *observer) requests() {
 // end records the end of a run that gives its unit back, and that of the unit.
 func (o *observer) end() {
 	was, is := o.was.Work, o.is.Work
-	ended := o.is.Status.Ended() && !o.was.Status.Ended()
+	ended := o.is.Status.Ended() && o.is.Status != o.was.Status
 	if was.Holder != "" && is.Holder == "" && is.Deaths == was.Deaths && !is.Aside {
 		e := Event{State: EventClaimComplete, At: o.at, By: was.Holder, Stage: is.Stage, Rows: o.is.Rows}
 		if claim := is.lastClaim(); claim != nil {
@@ -185,7 +185,7 @@ func (o *observer) end() {
 		by = "worker" // one that did not hold the unit, as when a part of the job has failed
 	}
 	switch {
-	case is.Aside:
+	case o.is.isAside():
 		o.add(EventSetAside, by, o.is.Failure)
 	case o.is.Status == protocol.TransactionSucceeded:
 		if is.Stage != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
@@ -44,11 +45,21 @@ func (s *Store) deleteLook(ctx context.Context, look Unit, as func(*Transaction)
 
 // JobOfLook makes and returns the job that stands for a look that was set aside, nil when it exists
 // already. Users see that it failed and is set aside. When it is resumed, it begins with the look.
+// A job that a user has ended instead stands for the look until its record expires.
 func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*Transaction, error) {
 	key := LookAt(kind, object).key()
 	look, err := s.getIfAny(ctx, key)
-	if err != nil || look == nil || !look.Work.Aside || look.Result != nil {
+	if err != nil || look == nil || !look.Work.Aside {
 		return nil, err
+	}
+	if look.Result != nil {
+		var id string
+		if err := json.Unmarshal(look.Result, &id); err != nil {
+			return nil, fmt.Errorf("decode record %s: %w", key, err)
+		}
+		if job, err := s.getIfAny(ctx, jobFolder+id); job != nil || err != nil {
+			return nil, err
+		}
 	}
 	job, err := s.begin(ctx, &Transaction{
 		Kind: kind, Object: object, Status: protocol.TransactionFailed, Failure: look.Failure, Work: &Work{Look: true, Aside: true},

@@ -182,8 +182,7 @@ func (t *Transaction) clone() *Transaction {
 // expires returns the time at which the record may be deleted. The records of jobs that run or were
 // set aside, and of commits that a client has altered, stay.
 func (t *Transaction) expires() time.Time {
-	aside := t.Work != nil && t.Work.Aside
-	if t.Commit == nil && t.Change == nil && t.Status.Ended() && !aside {
+	if t.Commit == nil && t.Change == nil && t.Status.Ended() && !t.isAside() {
 		return t.Updated.Add(Retention)
 	}
 	return time.Time{}

@@ -66,7 +66,7 @@ func OfCommit(table []string, commit Commit) *Transaction {
 // Describe returns the properties that clients see: those that users have set, and derived ones.
 func (t *Transaction) Describe() map[string]string {
 	shown := map[string]string{}
-	if t.Failure != "" {
+	if t.Failure != "" && t.Status == protocol.TransactionFailed {
 		shown["error"] = t.Failure
 	}
 	of := func(name string, done, total int64) {

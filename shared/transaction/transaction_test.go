@@ -105,8 +105,9 @@ func TestTransactionsAreDescribedByKind(t *testing.T) {
 		{"commit", commit, map[string]string{"uuid": "u", "version": "7", "read_version": "6", "operation": "Append", "by": "me"}},
 		{"queued", &Transaction{}, map[string]string{}},
 		{"running", &Transaction{Done: 3, Total: 10, Properties: map[string]string{"a": "1"}}, map[string]string{"a": "1", "progress": "3/10"}},
-		{"failed", &Transaction{Failure: "no space"}, map[string]string{"error": "no space"}},
-		{"users win", &Transaction{Failure: "no space", Properties: map[string]string{"error": "mine"}}, map[string]string{"error": "mine"}},
+		{"failed", &Transaction{Status: protocol.TransactionFailed, Failure: "no space"}, map[string]string{"error": "no space"}},
+		{"ended by a user after it failed", &Transaction{Status: protocol.TransactionCanceled, Failure: "no space"}, map[string]string{}},
+		{"users win", &Transaction{Status: protocol.TransactionFailed, Failure: "no space", Properties: map[string]string{"error": "mine"}}, map[string]string{"error": "mine"}},
 	} {
 		if diff := cmp.Diff(test.want, test.of.Describe()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)

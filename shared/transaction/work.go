@@ -168,6 +168,11 @@ func (p Unit) String() string {
 	return fmt.Sprintf("part %d of stage %s", p.Part, p.Stage)
 }
 
+// isAside reports whether a job or a part is set aside. One that a user has ended since then is not.
+func (t *Transaction) isAside() bool {
+	return t.Status == protocol.TransactionFailed && t.Work != nil && t.Work.Aside
+}
+
 // giveUp ends a job or a part until a user resumes it.
 func (t *Transaction) giveUp(reason string) {
 	t.Status, t.Failure = protocol.TransactionFailed, reason+"; it is set aside until the job is resumed"
@@ -342,13 +347,13 @@ func (s *Store) Pause(ctx context.Context, job string) (before bool, err error) 
 }
 
 // Resume continues a job that was paused or set aside, and returns its earlier record. The error is
-// ErrEnded when it has ended in another way.
+// ErrEnded when it has ended in another way, also when it was set aside before that.
 func (s *Store) Resume(ctx context.Context, job string) (was *Transaction, err error) {
 	if err := s.resumeParts(ctx, job); err != nil {
 		return nil, err
 	}
 	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
-		if t.Work == nil || t.Status.Ended() && !t.Work.Aside {
+		if t.Work == nil || t.Status.Ended() && !t.isAside() {
 			return ErrEnded
 		}
 		was = t.clone()
