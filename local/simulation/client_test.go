@@ -43,7 +43,7 @@ func (c *client) do(o *op) outcome {
 		}
 	}
 	end, _ := c.world.now()
-	e := event{c.number, o, step, end, got}
+	e := event{client: c.number, op: o, call: step, end: end, outcome: got, by: fmt.Sprintf("%d-%d", c.number, c.sent)}
 	c.world.note("client %d: %s  ->  %s", c.number, o.text, got)
 	c.record(e)
 	if o.learn != nil {

@@ -14,7 +14,7 @@
 //   - a write is carried out long after everybody has given it up
 //   - S3 answers 500, 503 or 409 ConditionalRequestConflict
 //   - an instance freezes and goes on when its leases have run out
-//   - clocks differ between instances
+//   - clocks differ between instances, by less than a minute
 //   - clients send a request again, or twice at once
 //
 // Time is that of a testing/synctest bubble and passes only when the scheduler advances it,

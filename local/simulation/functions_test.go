@@ -96,7 +96,7 @@ func (c *client) tellFunctions() {
 			},
 			parts: []func(facts) []facts{perhaps, perhaps},
 		}
-		c.record(event{c.number, o, 0, step, outcome{status: http.StatusOK}})
+		c.record(event{client: c.number, op: o, end: step, outcome: outcome{status: http.StatusOK}})
 		c.world.witness.counts["functions told"]++
 	}
 }
@@ -327,7 +327,7 @@ func (r simulated) read(ctx context.Context, value string, isValue bool) {
 		}
 		return []facts{f}
 	}}
-	r.world.record(event{0, o, began, now, outcome{status: http.StatusOK}})
+	r.world.record(event{op: o, call: began, end: now, outcome: outcome{status: http.StatusOK}})
 	r.world.mu.Lock()
 	defer r.world.mu.Unlock()
 	r.world.witness.counts["secrets read"]++

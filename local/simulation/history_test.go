@@ -117,6 +117,12 @@ type op struct {
 	deadly bool
 	// refused is one more part of an operation that was refused; may be nil.
 	refused func(f facts) []facts
+	// late is what a put of the operation does that is carried out after everybody has given it up,
+	// although a later attempt was answered; may be nil.
+	late func(f facts) []facts
+	// objects are the readings of an operation that reads several objects, one after the other; nil of
+	// others.
+	objects []*op
 }
 
 // usual is the meaning of an operation that does something or is refused. done returns the
@@ -154,9 +160,11 @@ func reading(right func(f facts, o outcome) bool) func(facts, outcome) []facts {
 // An event is an operation that was done.
 type event struct {
 	client    int
+	by        string // as the requests of the operation are marked: see [whoKey]
 	op        *op
 	call, end int64
 	outcome   outcome
+	late      int // puts that were carried out after everybody had given them up: see [world.lateBy]
 }
 
 func (e event) String() string {
@@ -237,17 +245,27 @@ func check(events []event, settled int64) string {
 		if e.outcome.unknown {
 			end = max(end, settled)
 		}
-		add := func(input, output any) {
-			domains[e.op.domain] = append(domains[e.op.domain], porcupine.Operation{
+		add := func(domain string, input, output any, end int64) {
+			domains[domain] = append(domains[domain], porcupine.Operation{
 				ClientId: e.client, Input: input, Call: e.call, Output: output, Return: end,
 			})
 		}
-		add(e.op, e.outcome)
+		for _, reading := range e.op.objects {
+			add(reading.domain, reading, e.outcome, end)
+		}
+		if e.op.objects == nil {
+			add(e.op.domain, e.op, e.outcome, end)
+		}
 		for _, p := range e.op.parts {
-			add(part(p), nil)
+			add(e.op.domain, part(p), nil, end)
+		}
+		if e.op.late != nil {
+			for range e.late {
+				add(e.op.domain, part(e.op.late), nil, max(end, settled))
+			}
 		}
 		if e.op.refused != nil && !e.outcome.unknown && !e.outcome.ok() {
-			add(part(e.op.refused), nil)
+			add(e.op.domain, part(e.op.refused), nil, end)
 		}
 	}
 	for domain, operations := range domains {

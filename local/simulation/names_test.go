@@ -150,12 +150,17 @@ func (c *client) sentAgain(name, by string) []func(f facts) []facts {
 	if !c.world.wired {
 		return nil
 	}
-	return []func(f facts) []facts{func(f facts) []facts {
+	return []func(f facts) []facts{madeAgain(name, by)}
+}
+
+// madeAgain is a put that makes something once more if it is not there.
+func madeAgain(name, by string) func(f facts) []facts {
+	return func(f facts) []facts {
 		if f.has(name) {
 			return []facts{f}
 		}
 		return []facts{f, f.with(name, by)}
-	}}
+	}
 }
 
 // takenBack is an operation that makes something by one put and takes it back when its
@@ -215,7 +220,7 @@ func (c *client) createNamespace(id, mode string) *op {
 		}, func(f facts, o outcome) bool {
 			return o.refusedWith(2) && f.has("n "+id) && mode == "Create" || o.refusedWith(1) && !there(f, parentOf(id))
 		}),
-		parts: c.sentAgain("n "+id, by),
+		parts: c.sentAgain("n "+id, by), late: madeAgain("n "+id, by),
 	}, "n "+id, by)
 }
 
@@ -309,7 +314,7 @@ func (c *client) declare(id string) *op {
 		}, func(f facts, o outcome) bool {
 			return o.refusedWith(5) && f.has("t "+id) || o.refusedWith(1) && !there(f, parentOf(id))
 		}),
-		parts: c.sentAgain("t "+id, by),
+		parts: c.sentAgain("t "+id, by), late: madeAgain("t "+id, by),
 	}, "t "+id, by)
 }
 
@@ -328,7 +333,7 @@ func (c *client) register(id, mode string) *op {
 		}, func(f facts, o outcome) bool {
 			return o.refusedWith(5) && f.has("t "+id) && mode == "Create" || o.refusedWith(1) && !there(f, parentOf(id))
 		}),
-		parts: c.sentAgain("t "+id, by),
+		parts: c.sentAgain("t "+id, by), late: madeAgain("t "+id, by),
 	}, "t "+id, by)
 }
 

@@ -1,14 +1,17 @@
 package simulation_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
+	"slices"
 	"strconv"
 )
 
 // refs are tags and branches of a table of three versions. The facts are "tag <name>", a
-// version, and "branch <name>", the version that it was made from.
+// version, and "branch <name>", the version that it was made from. Each is checked by itself.
+//
+// A creation is one put, which the storage may carry out late: after it was given up, an attempt that
+// followed it was answered, and what that has made was deleted. Then the tag or branch is there again.
+// No service over such a storage can prevent that without a trace of each name that was deleted.
 var refs = domain{name: "refs", setup: setupRefs, draw: drawRefs, finale: finishRefs}
 
 const refsTable = "/v1/table/refs/"
@@ -23,7 +26,7 @@ func setupRefs(c *client) {
 }
 
 func drawRefs(c *client) *op {
-	tag, branch := []string{"a", "b"}[c.rng.IntN(2)], []string{"x", "y"}[c.rng.IntN(2)]
+	tag, branch := refNames["tag"][c.rng.IntN(2)], refNames["branch"][c.rng.IntN(2)]
 	version := 1 + c.rng.IntN(3)
 	switch c.rng.IntN(10) {
 	case 0, 1:
@@ -48,14 +51,14 @@ func drawRefs(c *client) *op {
 func finishRefs(c *client) {
 	c.do(listRefs("tag"))
 	c.do(listRefs("branch"))
-	for _, name := range []string{"a", "b"} {
+	for _, name := range refNames["tag"] {
 		c.do(tagVersion(name))
 		c.do(c.createRef("tag", name, 2))
 		c.do(updateTag(name, 3))
 		c.do(tagVersion(name))
 		c.do(c.deleteRef("tag", name))
 	}
-	for _, name := range []string{"x", "y"} {
+	for _, name := range refNames["branch"] {
 		c.do(c.createRef("branch", name, 1))
 		c.do(c.deleteRef("branch", name))
 		c.do(c.createRef("branch", name, 2))
@@ -70,7 +73,7 @@ var refCodes = map[string][2]int{"tag": {8, 9}, "branch": {22, 23}}
 func (c *client) createRef(kind, name string, version int) *op {
 	paths := map[string]string{"tag": "tags/create", "branch": "branches/create"}
 	return &op{
-		domain: "refs", text: fmt.Sprintf("create %s %s of version %d", kind, name, version),
+		domain: kind + " " + name, text: fmt.Sprintf("create %s %s of version %d", kind, name, version),
 		request: post(refsTable+paths[kind], map[string]any{
 			map[string]string{"tag": "tag", "branch": "name"}[kind]:             name,
 			map[string]string{"tag": "version", "branch": "from_version"}[kind]: version,
@@ -78,13 +81,13 @@ func (c *client) createRef(kind, name string, version int) *op {
 		apply: usual(func(f facts, _ outcome) (facts, bool) {
 			return f.with(kind+" "+name, strconv.Itoa(version)), !f.has(kind + " " + name)
 		}, func(f facts, o outcome) bool { return o.refusedWith(refCodes[kind][1]) && f.has(kind+" "+name) }),
-		parts: c.sentAgain(kind+" "+name, strconv.Itoa(version)),
+		parts: c.sentAgain(kind+" "+name, strconv.Itoa(version)), late: madeAgain(kind+" "+name, strconv.Itoa(version)),
 	}
 }
 
 func updateTag(name string, version int) *op {
 	return &op{
-		domain: "refs", text: fmt.Sprintf("update tag %s to version %d", name, version),
+		domain: "tag " + name, text: fmt.Sprintf("update tag %s to version %d", name, version),
 		request: post(refsTable+"tags/update", map[string]any{"tag": name, "version": version}),
 		apply: usual(func(f facts, _ outcome) (facts, bool) {
 			return f.with("tag "+name, strconv.Itoa(version)), f.has("tag " + name)
@@ -102,7 +105,7 @@ func (c *client) deleteRef(kind, name string) *op {
 		request = post(refsTable+"branches/delete", map[string]any{"name": name})
 	}
 	return &op{
-		domain: "refs", text: fmt.Sprintf("delete %s %s", kind, name), request: request,
+		domain: ref, text: fmt.Sprintf("delete %s %s", kind, name), request: request,
 		apply: usual(func(f facts, _ outcome) (facts, bool) {
 			return f.without(ref).without(seen), f.has(ref) || f.has(seen)
 		}, func(f facts, o outcome) bool { return o.refusedWith(refCodes[kind][0]) && !f.has(ref) }),
@@ -117,7 +120,7 @@ func (c *client) deleteRef(kind, name string) *op {
 
 func tagVersion(name string) *op {
 	return &op{
-		domain: "refs", text: "version of tag " + name, request: post(refsTable+"tags/version", map[string]any{"tag": name}),
+		domain: "tag " + name, text: "version of tag " + name, request: post(refsTable+"tags/version", map[string]any{"tag": name}),
 		apply: reading(func(f facts, o outcome) bool {
 			version, exists := f.get("tag " + name)
 			if !exists {
@@ -132,6 +135,9 @@ func tagVersion(name string) *op {
 	}
 }
 
+// refNames are the names of all tags and branches.
+var refNames = map[string][]string{"tag": {"a", "b"}, "branch": {"x", "y"}}
+
 // listRefs lists all tags or branches. What it tells of each it reads one after the other,
 // so each name is a reading of its own.
 func listRefs(kind string) *op {
@@ -139,32 +145,34 @@ func listRefs(kind string) *op {
 	if kind == "branch" {
 		path, field = "branches/list", "branches"
 	}
-	return &op{
-		domain: "refs", text: "list " + field, request: post(refsTable+path, map[string]any{}),
-		apply: reading(func(f facts, o outcome) bool {
-			if !o.ok() {
-				return false
-			}
-			var told map[string]json.RawMessage
-			o.decode(&told)
-			var found map[string]struct {
-				Version       int
-				ParentVersion int
-			}
-			if told[field] == nil {
-				found = nil
-				_ = json.Unmarshal(o.body, &found)
-			} else if err := json.Unmarshal(told[field], &found); err != nil {
-				return false
-			}
-			got, want := map[string]string{}, map[string]string{}
-			for name, ref := range found {
-				got[name] = strconv.Itoa(ref.Version + ref.ParentVersion)
-			}
-			for _, name := range f.names(kind + " ") {
-				want[name], _ = f.get(kind + " " + name)
-			}
-			return maps.Equal(got, want)
-		}),
+	list := &op{domain: "refs", text: "list " + field, request: post(refsTable+path, map[string]any{})}
+	for _, name := range refNames[kind] {
+		list.objects = append(list.objects, &op{domain: kind + " " + name, apply: reading(func(f facts, o outcome) bool {
+			found, right := refsIn(o, kind, field)
+			version, exists := f.get(kind + " " + name)
+			got, shown := found[name]
+			return right && exists == shown && version == got
+		})})
 	}
+	return list
+}
+
+// refsIn returns the versions that a list tells, by name. It is not right if it has names that were never made.
+func refsIn(o outcome, kind, field string) (found map[string]string, right bool) {
+	if !o.ok() {
+		return nil, false
+	}
+	var told map[string]map[string]struct {
+		Version       int
+		ParentVersion int
+	}
+	o.decode(&told)
+	found = map[string]string{}
+	for name, ref := range told[field] {
+		if !slices.Contains(refNames[kind], name) {
+			return nil, false
+		}
+		found[name] = strconv.Itoa(ref.Version + ref.ParentVersion)
+	}
+	return found, true
 }

@@ -108,6 +108,9 @@ func simulate(t *testing.T, seed uint64, about []domain, planted bug) (r result)
 		w.record = h.record
 		r.failure = h.play(seed, about)
 		w.end()
+		for i := range h.events {
+			h.events[i].late = w.lateBy[h.events[i].by]
+		}
 		r.events, r.trace, r.steps, r.settled, r.counts = h.events, w.trace, w.step, h.settled, w.witness.counts
 	})
 	if r.failure == "" {
@@ -261,6 +264,18 @@ func TestRandomHistoriesAreLinearizable(t *testing.T) {
 	processes(t, func(share, of int) {
 		tally{about: domainsOf, counts: map[string]int{}}.all(t, uint64(share), uint64(of), uint64(seeds))
 	})
+}
+
+// Clocks an hour apart end leases early, so that jobs are set aside and resumed more often than at any other
+// time. Each of them is still linearizable.
+func TestJobsAreLinearizableWhateverClocksTell(t *testing.T) {
+	settleDown(t)
+	hour := bug{odds: func(o *odds) { o.skew = time.Hour }}
+	for seed := uint64(1); seed <= 60; seed++ {
+		if r := simulate(t, seed, []domain{jobs}, hour); r.failure != "" {
+			t.Errorf("seed %d: %s", seed, r.failure)
+		}
+	}
 }
 
 // A tally counts what histories come to.

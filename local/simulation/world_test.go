@@ -34,11 +34,12 @@ type world struct {
 
 	mu     sync.Mutex
 	parked []*parked
-	step   int64     // decisions so far: the time of histories
-	clock  time.Time // of the servers; instances have their own
-	calm   bool      // no more faults
-	over   bool      // nothing is served any more
-	ghosts []*sent   // writes that may be carried out although nobody waits for them
+	step   int64          // decisions so far: the time of histories
+	clock  time.Time      // of the servers; instances have their own
+	calm   bool           // no more faults
+	over   bool           // nothing is served any more
+	ghosts []*sent        // writes that may be carried out although nobody waits for them
+	lateBy map[string]int // how many of these have made an object of the catalog, a tag or a branch, by operation
 	trace  []string
 
 	instances []*instance
@@ -85,6 +86,7 @@ type sent struct {
 	header http.Header
 	body   []byte
 	text   string // see String
+	by     string // the operation that it belongs to: see [whoKey]
 }
 
 // isRecord reports whether it is one to DynamoDB.
@@ -167,7 +169,7 @@ var (
 func newWorld(seed uint64) *world {
 	w := &world{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), bucket: newBucket(), table: newTable(),
-		clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		lateBy: map[string]int{}, clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	w.odds = newOdds(w.rng)
 	w.queue, w.witness = newQueue(seed), newWitness(w)
@@ -243,7 +245,7 @@ func (w *world) run(done func() bool) error {
 		switch {
 		case ghost != nil:
 			w.note("late: %s", ghost)
-			w.carryOut(ghost)
+			w.carryOutLate(ghost)
 		case p != nil:
 			idle = 0
 			if leap {
@@ -386,6 +388,15 @@ func (w *world) carryOut(r *sent) answer {
 	return a
 }
 
+// carryOutLate does what a request asks that everybody has given up.
+func (w *world) carryOutLate(r *sent) {
+	a := w.carryOut(r)
+	names := strings.Contains(r.url.Path, "/_catalog/") || strings.Contains(r.url.Path, "/_refs/")
+	if names && r.header.Get("If-None-Match") != "" && a.status == http.StatusOK {
+		w.lateBy[r.by]++
+	}
+}
+
 // kill ends an instance. All that it has asked and all that it will ask fails.
 func (w *world) kill(p *parked) {
 	p.grant <- verdict{err: errDied}
@@ -438,15 +449,17 @@ func (w *world) calmDown() {
 	}
 }
 
-// end lets all that still runs come to its end.
+// end lets all that still runs come to its end, also what pauses between two attempts.
 func (w *world) end() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.over = true
 	for _, p := range w.parked {
 		p.grant <- verdict{err: errOver}
 	}
 	w.parked = nil
+	w.mu.Unlock()
+	time.Sleep(time.Hour)
+	synctest.Wait()
 }
 
 // A wire is the HTTP client of one instance's SDK.
@@ -483,6 +496,7 @@ func (h *wire) Do(r *http.Request) (*http.Response, error) {
 func (w *world) ask(ctx context.Context, i *instance, s *sent) verdict {
 	w.bugs.send(s)
 	who, _ := ctx.Value(whoKey{}).(string)
+	s.by, _, _ = strings.Cut(who, "/")
 	return w.bugs.receive(w.park(ctx, &parked{who: i.name + " " + who + " " + s.String(), instance: i, sent: s}))
 }
 
