@@ -46,6 +46,9 @@ func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint
 		return err
 	}
 	tag, err := t.newTag(ctx, branch, version)
+	if err == nil {
+		err = t.confirmed()
+	}
 	if err != nil {
 		return err
 	}
@@ -66,6 +69,9 @@ func (t *Table) UpdateTag(ctx context.Context, name, branch string, version uint
 	for {
 		tag, info, err := t.refs().Tag(ctx, name)
 		if err != nil {
+			return err
+		}
+		if err := t.confirmed(); err != nil {
 			return err
 		}
 		to.Created, to.Metadata = tag.Created, tag.Metadata

@@ -36,3 +36,27 @@ func TestATagIsMadeInTheTableThatTheNameStandsFor(t *testing.T) {
 		other.ok("/v1/table/t/drop", "{}")
 	}
 }
+
+// Another process renames a table that this one remembers, and makes one of the old name. A tag of that name
+// never reaches the renamed table, which is there and has the version.
+func TestATagIsNotMadeInARenamedTable(t *testing.T) {
+	store := memstore.New()
+	in, other := serve(t, "memory://test", store), serve(t, "memory://test", store)
+	tagsOf := func(table string) map[string]any {
+		return other.ok("/v1/table/"+table+"/tags/list", "{}")["tags"].(map[string]any)
+	}
+	in.ok("/v1/table/t/create", stream(t, 0, 3))
+	in.ok("/v1/table/t/insert", stream(t, 3, 3))
+	in.ok("/v1/table/t/tags/create", `{"tag":"kept","version":1}`)
+	other.ok("/v1/table/t/rename", `{"new_table_name":"u"}`)
+	in.fails("/v1/table/t/tags/create", `{"tag":"new","version":1}`, http.StatusNotFound, 4, "does not exist")
+
+	in.ok("/v1/table/u/tags/list", "{}") // so that this process remembers u
+	other.ok("/v1/table/u/rename", `{"new_table_name":"v"}`)
+	other.ok("/v1/table/u/create", stream(t, 0, 3))
+	in.ok("/v1/table/u/tags/create", `{"tag":"new","version":1}`)
+	in.fails("/v1/table/u/tags/update", `{"tag":"kept","version":1}`, http.StatusNotFound, 8, "has no tag")
+	if renamed, made := tagsOf("v"), tagsOf("u"); len(renamed) != 1 || renamed["kept"] == nil || len(made) != 1 || made["new"] == nil {
+		t.Errorf("the renamed table has the tags %v, want kept; the other has %v, want new", renamed, made)
+	}
+}

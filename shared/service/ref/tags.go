@@ -59,16 +59,28 @@ func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersi
 
 // CreateTag makes a tag.
 func (s *Service) CreateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return s.onTag(ctx, "create-tag", req.ID, req.Tag, func(t *engine.Table) error {
+	return s.putTag(ctx, "create-tag", req, func(t *engine.Table) error {
 		return t.CreateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
 // UpdateTag moves a tag to another version.
 func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return s.onTag(ctx, "update-tag", req.ID, req.Tag, func(t *engine.Table) error {
+	return s.putTag(ctx, "update-tag", req, func(t *engine.Table) error {
 		return t.UpdateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
+}
+
+// putTag writes a tag. The version is looked up while the record of the table is read. The tag is written
+// after both, as the table asks for the record right before it writes.
+func (s *Service) putTag(ctx context.Context, operation string, req *protocol.SetTableTagRequest, put func(*engine.Table) error) (*protocol.SetTableTagResponse, error) {
+	_, err := catalog.Write(ctx, s.tables.Names, req.ID, func(_ context.Context, found *catalog.Lookup) (struct{}, error) {
+		return struct{}{}, put(s.tables.At(found.Table).ConfirmWith(found.Confirm))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.SetTableTagResponse{TransactionID: s.changed(ctx, operation, req.ID, map[string]string{"tag": req.Tag})}, nil
 }
 
 // DeleteTag removes a tag.
