@@ -14,6 +14,7 @@ import (
 func main() {
 	env := boot.FromEnv()
 	names := catalog.Open(env.Objects, env.Now)
+	names.Retention = env.DropRetention
 	jobs := job.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)
 	apigateway.Serve(env.Handler(namespace.New(names, jobs).Routes()...), env.Stream)
 }

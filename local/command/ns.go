@@ -43,6 +43,9 @@ func newNamespaceCommand(s *session) *cobra.Command {
 		if err == nil && dropped != nil && len(dropped.TransactionID) > 0 {
 			say(r.cmd, "what is in it goes in the background; tiltyard job list shows how far it is")
 		}
+		if err == nil && dropped != nil && dropped.DropID != "" {
+			say(r.cmd, "tiltyard undrop --namespace %s restores it until %s", r.args[0], at(dropped.RestorableUntilMillis))
+		}
 		return err
 	})
 	drop.Flags().BoolVar(&cascade, "cascade", false, "drop what is in it, too")

@@ -97,15 +97,19 @@ func newTableCount(s *session) *cobra.Command {
 
 func newTableDrop(s *session) *cobra.Command {
 	var ifExists, keep bool
-	cmd := s.on("drop TABLE", "Remove a table and its data", exactly(1), func(r *run, id protocol.Common) error {
+	cmd := s.on("drop TABLE", "Remove a table, and its data if it cannot be restored", exactly(1), func(r *run, id protocol.Common) error {
+		var dropped *protocol.DropTableResponse
 		var err error
 		if keep {
 			_, err = r.client.DeregisterTable(r.ctx, &protocol.DeregisterTableRequest{Common: id})
 		} else {
-			_, err = r.client.DropTable(r.ctx, &protocol.DropTableRequest{Common: id})
+			dropped, err = r.client.DropTable(r.ctx, &protocol.DropTableRequest{Common: id})
 		}
 		if ifExists && errors.Is(err, protocol.TableNotFound) {
 			return nil
+		}
+		if err == nil && dropped != nil && dropped.DropID != "" {
+			say(r.cmd, "tiltyard undrop %s restores it until %s", r.args[0], at(dropped.RestorableUntilMillis))
 		}
 		return err
 	})

@@ -82,6 +82,8 @@ var examples = map[string][]example{
 	"RegisterTable":     {{"plain", "a table of a bucket", body(`{"location":"s3://bucket/orders.lance"}`)}},
 	"DescribeTable":     {{"detailed", "with version, schema and statistics", body(`{"load_detailed_metadata":true}`)}},
 	"RenameTable":       {{"plain", "into another namespace", body(`{"new_table_name":"orders_2024","new_namespace_id":["archive"]}`)}},
+	"UndropTable":       {{"plain", "under another name", body(`{"new_table_name":"orders_again"}`)}},
+	"UndropNamespace":   {{"plain", "under another name", body(`{"new_id":["shop_again"]}`)}},
 	"CloneTable":        {{"shallow", "which refers to the files of its source", body(`{"source_location":"s3://bucket/orders.lance","source_version":3}`)}},
 	"ListTableVersions": {{"latest", "the latest ones", body(`{"descending":true,"limit":20}`)}},
 

@@ -156,6 +156,22 @@ func TestAServerAnswersAsTheDocumentSays(t *testing.T) {
 	s.call("CloneTable", "shop$clone", 200, `{"source_location":"`+created["location"].(string)+`"}`)
 	s.call("RenameTable", "shop$clone", 200)
 	s.call("DropTable", "archive$orders_2024", 200)
+	s.call("CreateNamespace", "attic", 200, `{"properties":{"drop.retention":"7d"}}`)
+	s.call("CreateNamespace", "cellar", 400, `{"properties":{"drop.retention":"long"}}`)
+	for range 2 {
+		s.call("CreateTable", "attic$orders", 200, rows)
+		if s.call("DropTable", "attic$orders", 200)["drop_id"] == nil {
+			t.Error("the answer to a drop has no drop_id")
+		}
+	}
+	s.call("UndropTable", "attic$orders", 200)
+	s.call("UndropTable", "attic$orders_again", 404)
+	s.call("PurgeTable", "attic$orders", 200)
+	s.call("DropNamespace", "attic", 200, `{"behavior":"Cascade"}`)
+	if found := s.call("ListDropped", "$", 200)["dropped"].([]any); len(found) != 2 {
+		t.Errorf("dropped are %v, want the namespace and its table", found)
+	}
+	s.call("UndropNamespace", "attic", 200)
 
 	s.call("AlterTableAddColumns", "shop$orders", 200, `{"new_columns":[{"name":"total","expression":"price * 2"}]}`)
 	s.call("AlterTableAddColumns", "shop$orders", 200, `{"new_columns":[{"name":"half","computed":"price / 2"}]}`)

@@ -124,7 +124,8 @@ func serve(cmd *cobra.Command, _ []string) error {
 	services := all.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
-		Vendor: env.Vendor, Runs: env.Runs,
+		DropRetention: env.DropRetention,
+		Vendor:        env.Vendor, Runs: env.Runs,
 	}, all.Options{
 		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
 	})

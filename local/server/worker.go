@@ -40,15 +40,17 @@ func startWorker(ctx context.Context, services all.Services, env *boot.Env) (wai
 			find = services.Worker.ReviveAll
 		})
 	})
+	look := services.Keeper.Sweep
 	if env.Maintain {
-		group.Go(func() {
-			every(ctx, lookEvery, func() {
-				if err := services.Keeper.SuggestAll(ctx); err != nil && ctx.Err() == nil {
-					env.Logger.Warn("could not check all tables", "error", err)
-				}
-			})
-		})
+		look = services.Keeper.SuggestAll
 	}
+	group.Go(func() {
+		every(ctx, lookEvery, func() {
+			if err := look(ctx); err != nil && ctx.Err() == nil {
+				env.Logger.Warn("could not check all tables", "error", err)
+			}
+		})
+	})
 	group.Go(func() {
 		every(ctx, followEvery, func() {
 			if err := services.Follow(ctx); err != nil && ctx.Err() == nil {

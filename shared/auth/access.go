@@ -60,7 +60,8 @@ func (a *Access) AdmitTargets(targets []protocol.Target) error {
 		if !known {
 			return fmt.Errorf("no operation is called %s", target.Operation)
 		}
-		if err := a.admit(work, Table(target.ID)); err != nil {
+		object, _ := objectOf(work, target.ID)
+		if err := a.admit(work, object); err != nil {
 			return err
 		}
 	}

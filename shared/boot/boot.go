@@ -46,7 +46,8 @@ type Config struct {
 	Jobs           string   // URL of a queue of SQS; empty: none
 	Maintain       bool     // maintenance of tables that are written to, by jobs
 	Auto           AutoRefresh
-	Listen         string // for the local server only
+	DropRetention  time.Duration // how long dropped tables can be restored where no property says so
+	Listen         string        // for the local server only
 
 	Token                     string // a secret
 	APIKeys                   string // a file or s3:// URL

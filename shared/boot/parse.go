@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tiltyard/shared/protocol"
 )
 
 // parsePlace accepts a path, a file URL with a percent-encoded path, or the URL of a bucket. It
@@ -119,6 +121,15 @@ func parseDurationOr(word, text string) (time.Duration, error) {
 	d, err := parseTimeout(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w, or %s", err, word)
+	}
+	return d, nil
+}
+
+// parseRetention accepts how long dropped tables are kept.
+func parseRetention(text string) (time.Duration, error) {
+	d, err := protocol.ParseDropRetention(text)
+	if err != nil {
+		return 0, errors.New("must be a duration from 0 to 36500d, such as 7d or 36h")
 	}
 	return d, nil
 }

@@ -84,6 +84,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Auto.Cooldown, err = parseTimeout(text); return err },
 	},
 	{
+		Name: "drop-retention", Value: "DURATION", Default: "0",
+		Help: "how long dropped tables and namespaces can be restored, such as 7d, where no property drop.retention is set; 0 deletes them at once",
+		set:  func(c *Config, text string) (err error) { c.DropRetention, err = parseRetention(text); return err },
+	},
+	{
 		Name: "listen", Value: "HOST:PORT", Local: "127.0.0.1:10024",
 		Help: "host:port that the local server listens on; port 0 takes a free one",
 		set:  func(c *Config, text string) (err error) { c.Listen, err = parseAddress(text); return err },

@@ -63,7 +63,7 @@ func TestReadTakesTheFirstSourceThatKnows(t *testing.T) {
 
 func TestReadTakesEverySetting(t *testing.T) {
 	got, err := Read(texts(map[string]string{
-		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "listen": "[::1]:0",
+		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "drop-retention": "7d", "listen": "[::1]:0",
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r", "secrets": "file:/srv/keys",
 		"executor":  "py=exec:/bin/py python=3.12",
@@ -77,7 +77,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 	}
 	want := Config{
 		Root: "/srv/a b", AllowLocations: []string{"/x", "/with,comma"}, Listen: "[::1]:0",
-		Auto:  AutoRefresh{Rows: 7, Cooldown: time.Second},
+		Auto: AutoRefresh{Rows: 7, Cooldown: time.Second}, DropRetention: 7 * 24 * time.Hour,
 		Jobs:  "https://sqs.eu-central-1.amazonaws.com/1/jobs",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r", Secrets: "/srv/keys",
@@ -101,6 +101,7 @@ func TestReadRefuses(t *testing.T) {
 		{"maintenance", "perhaps", "must be on or off"},
 		{"auto-refresh", "sometimes", "must be a positive duration, such as 90s or 5m, or off"},
 		{"auto-refresh-rows", "0", "must be a positive number"},
+		{"drop-retention", "-1h", "must be a duration from 0 to 36500d, such as 7d or 36h"},
 		{"root", "s3://", "must be s3://bucket/prefix"},
 		{"root", "s3:///prefix", "must be s3://bucket/prefix"},
 		{"root", "s3://bucket:80/prefix", "must be s3://bucket/prefix"},

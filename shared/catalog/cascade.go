@@ -176,7 +176,7 @@ func (d *Cascade) next(ctx context.Context) error {
 		}
 		if len(found.names) > 0 {
 			d.dropped += len(found.names)
-			return d.catalog.removeLeaves(ctx, id, found.names, leaf.drop)
+			return d.catalog.removeLeaves(ctx, id, found.names, droppedWith(d.marked[0].record.UID)(leaf))
 		}
 	}
 	namespaces, err := d.catalog.children(ctx, id, kindOfNamespaces, "", 1)
@@ -200,7 +200,10 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	if err := c.checkEmpty(ctx, id); err != nil {
 		return protocol.Ignore(err, protocol.NamespaceNotEmpty)
 	}
-	err := c.store.Remove(ctx, keys.Namespace(id), here.record.UID, here.etag)
+	_, err := c.keepNamespace(ctx, here.record, d.marked[0].record.UID)
+	if err == nil {
+		err = c.store.Remove(ctx, keys.Namespace(id), here.record.UID, here.etag)
+	}
 	if objects.Changed(err) {
 		// The mark has expired and another process has removed it: enter the namespace again.
 		d.marked = d.marked[:len(d.marked)-1]

@@ -40,6 +40,7 @@
 //   - A mark has a lease. The next caller that finds an expired mark removes it.
 //   - A rename changes two records, one after the other. A caller that finds one of them in
 //     between completes the rename or undoes it (naming).
+//   - A drop that can be undone is a rename to an id that no request can name (setaside.go).
 //   - A version of a managed table is entered in the table's record before it is made (ledger).
 //   - The operations of a batch are in the records of its tables, without effect, until one put
 //     of one object decides about all of them (batch).
@@ -64,6 +65,10 @@ import (
 // A Catalog holds the names of one deployment. It is safe for concurrent use. It only remembers
 // records as it last saw them, and checks them at each use (see Lookup).
 type Catalog struct {
+	// Retention is how long dropped tables and namespaces can be restored if no property says so: see
+	// [protocol.PropertyDropRetention]. It must not be changed once the catalog is used.
+	Retention time.Duration
+
 	roots   *objectstore.Roots
 	store   objects.Store // store of the home root, which holds the records
 	names   *naming.Registry

@@ -18,28 +18,44 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// DropTable removes the name of a table and then its data. The table is gone when its name is; data
+// DropTable removes the name of a table. If the table has a retention, it can be restored then:
+// see setaside.go. Otherwise DropTable deletes its data, too. The table is gone when its name is; data
 // that a crash leaves behind is garbage. Data that another table shares stays.
 func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
-	return c.drop(ctx, id, notPlain)
+	return c.drop(ctx, id, "", notPlain)
 }
 
-// dropAny is DropTable for tables and views.
-func (c *Catalog) dropAny(ctx context.Context, id []string) error {
-	_, err := c.drop(ctx, id, func(*stored.Table) error { return nil })
+// dropAny is DropTable for tables and views that are dropped with a namespace.
+func (c *Catalog) dropAny(ctx context.Context, id []string, with string) error {
+	_, err := c.drop(ctx, id, with, func(*stored.Table) error { return nil })
 	return err
 }
 
 // drop removes a table or a view, which check may refuse, and returns the table. A plain view has
-// none.
-func (c *Catalog) drop(ctx context.Context, id []string, check func(record *stored.Table) error) (*Table, error) {
-	record, err := c.takeAway(ctx, id, check)
+// none. with is that of [stored.Drop].
+func (c *Catalog) drop(ctx context.Context, id []string, with string, check func(record *stored.Table) error) (*Table, error) {
+	var aside *stored.Table
+	record, err := c.takeAway(ctx, id, check, func(ctx context.Context, record *stored.Table, etag string) error {
+		keep, err := c.retention(ctx, id, record.Properties)
+		if err != nil {
+			return err
+		}
+		if keep == 0 {
+			return c.removeRecord(ctx, record, etag)
+		}
+		aside, err = c.setAside(ctx, record, etag, c.newDrop(ctx, id, keep, with))
+		return err
+	})
 	if err != nil || notPlain(record) != nil {
 		return nil, err
 	}
 	table, err := c.table(record)
 	if err != nil {
 		return nil, err
+	}
+	if aside != nil {
+		table.Dropped = c.droppedTable(aside)
+		return table, nil
 	}
 	if err = c.deleteOf(ctx, record, table.Location); err != nil {
 		return nil, &protocol.Error{

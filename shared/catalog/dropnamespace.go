@@ -23,24 +23,20 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	if keys.IsRoot(id) {
 		return nil, errRootDrop
 	}
-	if cascade {
-		return c.dropNamed(ctx, id, leaf.dropped)
-	}
-	return c.dropNamed(ctx, id, nil)
-}
-
-// dropNamed drops the namespace that an id names, after what it holds; a nil removal lets a namespace
-// that holds something stand.
-func (c *Catalog) dropNamed(ctx context.Context, id []string, how removalOf) (*Namespace, error) {
 	record, etag, err := c.names.Namespace(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return c.dropNamespace(ctx, record, etag, how)
+	if cascade {
+		return c.dropNamespace(ctx, record, etag, record.UID, droppedWith(record.UID))
+	}
+	return c.dropNamespace(ctx, record, etag, record.UID, nil)
 }
 
-// dropNamespace drops the namespace of a record, if the record has not changed.
-func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, etag string, how removalOf) (*Namespace, error) {
+// dropNamespace drops the namespace of a record, if the record has not changed, after what it holds; a
+// nil removal lets a namespace that holds something stand. with is that of [stored.Drop], and empty for
+// a namespace that cannot be restored.
+func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, etag, with string, how removalOf) (*Namespace, error) {
 	id := record.ID
 	if record.Dropping != nil && c.names.Now().Before(record.Dropping.Until) {
 		return nil, naming.Dropping(id)
@@ -50,10 +46,14 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 		return nil, err
 	}
 	if how != nil {
-		err = c.dropChildren(ctx, id, how)
+		err = c.dropChildren(ctx, id, with, how)
 	}
 	if err == nil {
 		err = c.checkEmpty(ctx, id)
+	}
+	var kept *Dropped
+	if err == nil && with != "" {
+		kept, err = c.keepNamespace(ctx, record, with)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.unmark(ctx, record, etag))
@@ -65,7 +65,9 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 	if err != nil {
 		return nil, fmt.Errorf("drop namespace %s: %w", keys.Display(id), err)
 	}
-	return namespaceOf(record), c.forgetLate(ctx, id)
+	gone := namespaceOf(record)
+	gone.Dropped = kept
+	return gone, c.forgetLate(ctx, id)
 }
 
 // forgetLate removes the records in a namespace that has just been dropped. A creator that put its
@@ -77,7 +79,7 @@ func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 	for attempt := 0; ; attempt++ {
 		late, err := c.anyChild(ctx, id)
 		if err == nil && late != "" {
-			err = c.dropChildren(ctx, id, leaf.forgotten)
+			err = c.dropChildren(ctx, id, "", leaf.forgotten)
 		}
 		if !protocol.HasCode(err, protocol.ConcurrentModification) || attempt == objects.Tries {
 			return err
@@ -90,7 +92,7 @@ func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 
 // forget removes the name of a table or a view. Data stays.
 func (c *Catalog) forget(ctx context.Context, id []string) error {
-	record, err := c.takeAway(ctx, id, func(*stored.Table) error { return nil })
+	record, err := c.takeAway(ctx, id, func(*stored.Table) error { return nil }, c.removeRecord)
 	if err == nil {
 		c.places.ReleaseOf(ctx, record)
 	}
@@ -166,7 +168,7 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 
 // dropChildren drops all that a namespace holds, leaves first. It includes objects that the caller
 // cannot see: see CheckCascade.
-func (c *Catalog) dropChildren(ctx context.Context, id []string, how removalOf) error {
+func (c *Catalog) dropChildren(ctx context.Context, id []string, with string, how removalOf) error {
 	ctx = auth.Unlimited(ctx)
 	for _, leaf := range leaves {
 		found, err := c.children(ctx, id, leaf.childKind, "", All)
@@ -185,7 +187,10 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string, how removalOf) 
 	group.SetLimit(dropFanOut)
 	for _, name := range namespaces.names {
 		group.Go(func() error {
-			_, err := c.dropNamed(ctx, keys.Child(id, name), how)
+			record, etag, err := c.names.Namespace(ctx, keys.Child(id, name))
+			if err == nil {
+				_, err = c.dropNamespace(ctx, record, etag, with, how)
+			}
 			return protocol.Ignore(err, protocol.NamespaceNotFound)
 		})
 	}

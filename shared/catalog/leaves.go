@@ -12,25 +12,37 @@ import (
 // A leaf is a kind of objects that a namespace holds and that hold no objects themselves.
 type leaf struct {
 	childKind
-	operation string  // drops one object, and policies may forbid it
-	drop      removal // removes an object with its data
-	forget    removal // removes the name of an object; data stays
+	operation string // drops one object, and policies may forbid it
+	// drop removes an object with its data, or sets it aside: with is that of [stored.Drop].
+	drop   func(c *Catalog, ctx context.Context, id []string, with string) error
+	forget removal // removes the name of an object; data stays
 }
 
 // A removal removes the object of an id.
 type removal func(c *Catalog, ctx context.Context, id []string) error
 
-// A removalOf chooses one of the removals of a leaf: leaf.dropped or leaf.forgotten.
+// A removalOf chooses one of the removals of a leaf: leaf.forgotten or that of droppedWith.
 type removalOf func(leaf) removal
 
-func (l leaf) dropped() removal   { return l.drop }
 func (l leaf) forgotten() removal { return l.forget }
+
+// droppedWith returns the choice of dropping leaves with the namespace of a UID.
+func droppedWith(uid string) removalOf {
+	return func(l leaf) removal {
+		return func(c *Catalog, ctx context.Context, id []string) error { return l.drop(c, ctx, id, uid) }
+	}
+}
+
+// atOnce returns the drop of a leaf that is never set aside.
+func atOnce(drop removal) func(c *Catalog, ctx context.Context, id []string, with string) error {
+	return func(c *Catalog, ctx context.Context, id []string, _ string) error { return drop(c, ctx, id) }
+}
 
 // leaves are all kinds of leaves.
 var leaves = []leaf{
 	{kindOfNamed, "DropTable", (*Catalog).dropAny, (*Catalog).forget},
-	{kindOfSecrets, "DropSecret", (*Catalog).DropSecret, (*Catalog).DropSecret},
-	{kindOfFunctions, "DropFunction", (*Catalog).DropFunction, (*Catalog).DropFunction},
+	{kindOfSecrets, "DropSecret", atOnce((*Catalog).DropSecret), (*Catalog).DropSecret},
+	{kindOfFunctions, "DropFunction", atOnce((*Catalog).DropFunction), (*Catalog).DropFunction},
 }
 
 // removeLeaves removes objects of a namespace by their names. Some of them may be gone.

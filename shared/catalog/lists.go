@@ -328,7 +328,7 @@ func (c *Catalog) pageOf(ctx context.Context, after string, has func(v *stored.V
 		if err != nil {
 			return nil, "", err
 		}
-		if id != nil && auth.Sees(ctx, auth.Table(id)) {
+		if id != nil && !keys.IsDropped(id) && auth.Sees(ctx, auth.Table(id)) {
 			ids = append(ids, id)
 		}
 	}

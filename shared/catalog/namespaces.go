@@ -20,6 +20,9 @@ type Namespace struct {
 	ID         []string          // empty for the root
 	Properties map[string]string // never nil
 	Created    time.Time
+	// Dropped is how a namespace that was dropped can be restored, nil when it cannot or was not
+	// dropped.
+	Dropped *Dropped
 }
 
 // dropLease is the longest time between the mark of a drop and the deletion of the record.
@@ -66,6 +69,9 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 	}
 	if builtin.IsReserved(id) {
 		return nil, Reserved()
+	}
+	if err := checkProperties(properties); err != nil {
+		return nil, err
 	}
 	record := &stored.Namespace{ID: id, UID: objects.NewUID(), Properties: maps.Clone(properties), Created: c.names.Now().UTC()}
 	for range objects.Tries {

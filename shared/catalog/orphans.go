@@ -47,7 +47,7 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 
 // missingParents returns the ids of namespaces that have no record but children, by folder.
 func (c *Catalog) missingParents(ctx context.Context) (map[string][]string, error) {
-	there, paths := map[string]bool{keys.Folder(nil): true}, map[string][]string{}
+	there, paths := map[string]bool{keys.Folder(nil): true, keys.Folder([]string{keys.Dropped}): true}, map[string][]string{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
 	for object, err := range objectstore.Objects(ctx, c.store, opts) {
 		if err != nil {
@@ -75,7 +75,7 @@ func (c *Catalog) sweepOrphan(ctx context.Context, orphan objectstore.Info) (don
 		if err != nil || etag != orphan.ETag {
 			return false, objects.IgnoreMissing(err)
 		}
-		_, err = c.dropNamespace(ctx, record, etag, nil)
+		_, err = c.dropNamespace(ctx, record, etag, "", nil)
 		return err == nil, protocol.Ignore(err, protocol.NamespaceNotEmpty, protocol.ConcurrentModification)
 	}
 	if stored.InDoubt(orphan) { // a rename or a batch must be settled first; the next sweep finds the record

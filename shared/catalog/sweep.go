@@ -19,9 +19,9 @@ const CallsFolder = "_functions/calls/"
 // MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
 const MinSweepAge = time.Hour
 
-// Sweep deletes what crashed writers have left behind: objects of batches, copies of manifests,
-// records in namespaces that do not exist, artifacts of no function, and what calls of functions have referred
-// to. It deletes objects older than age, and never younger than [MinSweepAge], and returns how many. Committed
+// Sweep deletes dropped tables whose time is over, and what crashed writers have left behind: objects of
+// batches, copies of manifests, records in namespaces that do not exist, artifacts of no function, and what
+// calls of functions have referred to. Of the latter it deletes objects older than age, and never younger than [MinSweepAge], and returns how many. Committed
 // batches are carried out first, so that no record needs their decision any more. The copies of manifests are
 // then unused.
 func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
@@ -48,7 +48,11 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 		return decisions + copies + orphans + calls, err
 	}
 	unnamed, err := c.sweepArtifacts(ctx, oldest)
-	return decisions + copies + orphans + calls + unnamed, err
+	if err != nil {
+		return decisions + copies + orphans + calls + unnamed, err
+	}
+	dropped, err := c.sweepDropped(ctx)
+	return decisions + copies + orphans + calls + unnamed + dropped, err
 }
 
 // sweep calls one for each object older than a time, and counts those that one deleted.

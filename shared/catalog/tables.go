@@ -42,6 +42,8 @@ type Table struct {
 	View *stored.View
 	// Dependents are the views that read the table. Those that are gone may be among them.
 	Dependents []stored.Dependent
+	// Dropped is how a table that was dropped can be restored, nil when it cannot or was not dropped.
+	Dropped *Dropped
 }
 
 // table returns the table of a record. A plain view is InvalidInput.
@@ -103,6 +105,9 @@ func (c *Catalog) CreateClone(ctx context.Context, id []string, location objects
 }
 
 func (c *Catalog) createReading(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string, reads []string) (*Table, error) {
+	if err := checkProperties(properties); err != nil {
+		return nil, err
+	}
 	record := c.names.NewTable(id, location, hint, properties)
 	record.Reads = reads
 	if _, err := c.putRecord(ctx, record, false); err != nil {
@@ -134,6 +139,9 @@ type Registration struct {
 func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration) (*Table, error) {
 	if keys.IsRoot(id) {
 		return nil, errNameless
+	}
+	if err := checkProperties(r.Properties); err != nil {
+		return nil, err
 	}
 	claimed, err := c.places.Take(ctx, id, r.Location, r.Joins, r.Replace)
 	if err != nil {
@@ -226,7 +234,7 @@ func (c *Catalog) replaceTable(ctx context.Context, record *stored.Table) (etag 
 // lost and the record is gone, the outcome is unknown: another process may have renamed the table,
 // which then lives on under another name.
 func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
-	record, err := c.takeAway(ctx, id, notPlain)
+	record, err := c.takeAway(ctx, id, notPlain, c.removeRecord)
 	if err != nil {
 		return nil, err
 	}
@@ -238,8 +246,8 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 	return table, nil
 }
 
-// takeAway removes a name and returns its record. check may refuse that for a record.
-func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *stored.Table) error) (*stored.Table, error) {
+// takeAway removes a name by remove and returns its record. check may refuse that for a record.
+func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *stored.Table) error, remove func(ctx context.Context, record *stored.Table, etag string) error) (*stored.Table, error) {
 	defer c.lookups.Invalidate(keys.Table(id))
 	uid := ""
 	for range objects.Tries {
@@ -257,7 +265,7 @@ func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *
 			break // other processes dropped it and created another
 		}
 		uid = record.UID
-		_, err = c.store.TryRemove(ctx, keys.Table(id), record.UID, etag)
+		err = remove(ctx, record, etag)
 		if err == nil {
 			if record.View != nil {
 				c.dropDependent(ctx, record.View)
@@ -270,4 +278,10 @@ func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *
 		// Most likely a writer has updated the version hint: see Hint.
 	}
 	return nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// removeRecord deletes the record of a table.
+func (c *Catalog) removeRecord(ctx context.Context, record *stored.Table, etag string) error {
+	_, err := c.store.TryRemove(ctx, keys.Table(record.ID), record.UID, etag)
+	return err
 }

@@ -92,7 +92,7 @@ func wantView(record *stored.Table, kind stored.ViewKind) error {
 // DropView removes a view of a kind, as [Catalog.DropTable] does a table, and returns its table. Another
 // table of the name is InvalidInput.
 func (c *Catalog) DropView(ctx context.Context, id []string, kind stored.ViewKind) (*Table, error) {
-	return c.drop(ctx, id, func(record *stored.Table) error { return wantView(record, kind) })
+	return c.drop(ctx, id, "", func(record *stored.Table) error { return wantView(record, kind) })
 }
 
 // DependentsWarning returns a text for the caller who drops the table, about the views that read it and

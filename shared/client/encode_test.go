@@ -57,6 +57,10 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.DescribeNamespaceRequest](s, "DescribeNamespace"),
 		asked[protocol.DropNamespaceRequest](s, "DropNamespace"),
 		asked[protocol.NamespaceExistsRequest](s, "NamespaceExists"),
+		asked[protocol.ListDroppedRequest](s, "ListDropped"),
+		asked[protocol.UndropNamespaceRequest](s, "UndropNamespace"),
+		asked[protocol.UndropTableRequest](s, "UndropTable"),
+		asked[protocol.PurgeTableRequest](s, "PurgeTable"),
 		asked[protocol.ListTablesRequest](s, "ListTables"),
 		asked[protocol.ListAllTablesRequest](s, "ListAllTables"),
 		asked[protocol.RegisterTableRequest](s, "RegisterTable"),
@@ -212,6 +216,14 @@ func settle(req any) {
 		req.Tag = ""
 	case *protocol.RenameTableRequest:
 		req.NewNamespace = nil
+	case *protocol.ListDroppedRequest:
+		req.PageToken = "t/20260102t150405zab"
+	case *protocol.UndropNamespaceRequest:
+		req.DropID = "ab12"
+	case *protocol.UndropTableRequest:
+		req.DropID = "ab12"
+	case *protocol.PurgeTableRequest:
+		req.DropID = "ab12"
 	case *protocol.CloneTableRequest:
 		req.SourceTag = ""
 	case *protocol.AlterTableAddColumnsRequest:

@@ -32,3 +32,15 @@ func (c *Client) NamespaceExists(ctx context.Context, req *protocol.NamespaceExi
 	_, err := ask[protocol.Empty](ctx, c, "NamespaceExists", req)
 	return err
 }
+
+// ListDropped returns one page of what was dropped in a namespace and can be restored; see [Client.Dropped].
+// Only Tiltyard has this operation.
+func (c *Client) ListDropped(ctx context.Context, req *protocol.ListDroppedRequest) (*protocol.ListDroppedResponse, error) {
+	return ask[protocol.ListDroppedResponse](ctx, c, "ListDropped", req)
+}
+
+// UndropNamespace restores a dropped namespace with all that was dropped with it. Only Tiltyard has this
+// operation.
+func (c *Client) UndropNamespace(ctx context.Context, req *protocol.UndropNamespaceRequest) (*protocol.UndropNamespaceResponse, error) {
+	return ask[protocol.UndropNamespaceResponse](ctx, c, "UndropNamespace", req)
+}

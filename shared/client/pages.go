@@ -55,6 +55,19 @@ func (c *Client) AllTables(ctx context.Context, req *protocol.ListAllTablesReque
 	})
 }
 
+// Dropped yields what was dropped in a namespace, at any depth, and can be restored.
+func (c *Client) Dropped(ctx context.Context, req *protocol.ListDroppedRequest) iter.Seq2[protocol.DroppedObject, error] {
+	next := *req
+	return pages(next.Page, func(page protocol.Page) ([]protocol.DroppedObject, string, error) {
+		next.Page = page
+		resp, err := c.ListDropped(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		return resp.Dropped, resp.PageToken, nil
+	})
+}
+
 // Indices yields the indices of a table.
 func (c *Client) Indices(ctx context.Context, req *protocol.ListTableIndicesRequest) iter.Seq2[protocol.IndexContent, error] {
 	next := *req

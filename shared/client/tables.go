@@ -32,7 +32,7 @@ func (c *Client) TableExists(ctx context.Context, req *protocol.TableExistsReque
 	return err
 }
 
-// DropTable removes a table and its data.
+// DropTable removes a table and its data. If the answer has a DropID, [Client.UndropTable] can restore it.
 func (c *Client) DropTable(ctx context.Context, req *protocol.DropTableRequest) (*protocol.DropTableResponse, error) {
 	return ask[protocol.DropTableResponse](ctx, c, "DropTable", req)
 }
@@ -55,6 +55,16 @@ func (c *Client) RenameTable(ctx context.Context, req *protocol.RenameTableReque
 // CloneTable makes a table that begins as a version of another one.
 func (c *Client) CloneTable(ctx context.Context, req *protocol.CloneTableRequest) (*protocol.CloneTableResponse, error) {
 	return ask[protocol.CloneTableResponse](ctx, c, "CloneTable", req)
+}
+
+// UndropTable restores a dropped table or view. Only Tiltyard has this operation.
+func (c *Client) UndropTable(ctx context.Context, req *protocol.UndropTableRequest) (*protocol.UndropTableResponse, error) {
+	return ask[protocol.UndropTableResponse](ctx, c, "UndropTable", req)
+}
+
+// PurgeTable deletes the files of a dropped table before its time. Only Tiltyard has this operation.
+func (c *Client) PurgeTable(ctx context.Context, req *protocol.PurgeTableRequest) (*protocol.PurgeTableResponse, error) {
+	return ask[protocol.PurgeTableResponse](ctx, c, "PurgeTable", req)
 }
 
 // GetTableStats returns the sizes of a table.

@@ -49,6 +49,10 @@ type DropNamespaceResponse struct {
 	// TransactionID is the id of a drop that goes on after the answer. It is an array
 	// here, and only here.
 	TransactionID []string `json:"transaction_id,omitempty"`
+	// DropID and RestorableUntilMillis are there if the namespace was dropped with the answer, and can be
+	// restored.
+	DropID                string `json:"drop_id,omitempty"`
+	RestorableUntilMillis int64  `json:"restorable_until_millis,omitempty"`
 }
 
 // NamespaceExistsRequest asks whether a namespace exists. The answer is [Empty].

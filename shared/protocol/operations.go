@@ -88,6 +88,8 @@ var Operations = []Operation{
 	{"DescribeNamespace", post, "/v1/namespace/{id}/describe", GroupNamespace, Read, Spec},
 	{"DropNamespace", post, "/v1/namespace/{id}/drop", GroupNamespace, Write, Spec},
 	{"NamespaceExists", post, "/v1/namespace/{id}/exists", GroupNamespace, Read, Spec},
+	{"ListDropped", list, "/v1/namespace/{id}/dropped/list", GroupNamespace, Read, Own},
+	{"UndropNamespace", post, "/v1/namespace/{id}/undrop", GroupNamespace, Write, Own},
 
 	{"ListTables", list, "/v1/namespace/{id}/table/list", GroupTable, Read, Spec},
 	{"ListAllTables", list, "/v1/table", GroupTable, Read, Spec},
@@ -100,6 +102,8 @@ var Operations = []Operation{
 	{"RenameTable", post, "/v1/table/{id}/rename", GroupTable, Write, Spec},
 	{"GetTableStats", post, "/v1/table/{id}/stats", GroupTable, Read, Spec},
 	{"CloneTable", post, "/v1/table/{id}/clone", GroupTable, Write, LanceDB},
+	{"UndropTable", post, "/v1/table/{id}/undrop", GroupTable, Write, Own},
+	{"PurgeTable", post, "/v1/table/{id}/purge", GroupTable, Write, Own},
 
 	{"AlterTableAddColumns", post, "/v1/table/{id}/add_columns", GroupSchema, Write, Spec},
 	{"AlterTableAlterColumns", post, "/v1/table/{id}/alter_columns", GroupSchema, Write, Spec},

@@ -106,7 +106,8 @@ type TableExistsRequest struct {
 // Validate refuses negative versions.
 func (r *TableExistsRequest) Validate() error { return notNegative("version", r.Version) }
 
-// DropTableRequest asks to remove a table and its data.
+// DropTableRequest asks to remove a table and its data. The data goes at once, or after the time for which the
+// table can be restored: see [PropertyDropRetention].
 type DropTableRequest struct {
 	Common
 }
@@ -118,6 +119,9 @@ type DropTableResponse struct {
 	Location      string       `json:"location,omitempty"`
 	Properties    Properties   `json:"properties"`
 	Warning       string       `json:"warning,omitempty"` // about views that read the table
+	// DropID and RestorableUntilMillis are there if the table can be restored.
+	DropID                string `json:"drop_id,omitempty"`
+	RestorableUntilMillis int64  `json:"restorable_until_millis,omitempty"`
 }
 
 // DeregisterTableRequest asks to forget the name of a table and to keep its data.

@@ -2,10 +2,10 @@ package protocol
 
 import "strings"
 
-// A Target is a table that a request works on beside the object in its path: whoever sends
+// A Target is a table or a namespace that a request works on beside the object in its path: whoever sends
 // the request must be allowed the operation there, too.
 type Target struct {
-	Operation string // name of what is done to the table
+	Operation string // name of what is done to it
 	ID        []string
 }
 

@@ -35,10 +35,12 @@ type Stores struct {
 	Logger     *slog.Logger // of what is read in another way than it should; may be nil
 	CacheBytes uint64       // bounds the cache of what was read from tables
 	Rows       engine.Limits
-	Queue      job.Queue      // nil: there are no jobs, and requests do long work themselves
-	Maintain   bool           // has jobs look after tables that are written to; see package maintain
-	Auto       AutoRefresh    // has jobs refresh views whose sources are written to
-	Vendor     vending.Vendor // makes credentials for clients; nil: clients get none
+	Queue      job.Queue   // nil: there are no jobs, and requests do long work themselves
+	Maintain   bool        // has jobs look after tables that are written to; see package maintain
+	Auto       AutoRefresh // has jobs refresh views whose sources are written to
+	// DropRetention is how long dropped tables can be restored where no property says so.
+	DropRetention time.Duration
+	Vendor        vending.Vendor // makes credentials for clients; nil: clients get none
 	// Runs returns an error for functions that this deployment does not run; nil: jobs find that out.
 	Runs function.Check
 }
@@ -67,8 +69,10 @@ func Open(s Stores) Tables {
 	transactions := transaction.Open(s.Records, s.Now)
 	rows := engine.New(session, s.Rows)
 	rows.Logger = s.Logger
+	names := catalog.Open(s.Objects, s.Now)
+	names.Retention = s.DropRetention
 	return Tables{
-		Names:        catalog.Open(s.Objects, s.Now),
+		Names:        names,
 		Rows:         rows,
 		Transactions: transactions,
 		Uploads:      multipart.OpenUploads(s.Records, s.Now),

@@ -11,7 +11,8 @@
 // The folder of the root is "$" and that of ["a","b"] is "$a$b". A path that is too long for a file
 // name becomes "$$" and a hash, so that one GET reaches any record at any depth. Names are escaped
 // reversibly and in bytewise order: a LIST is in the order of names, and a page can continue after
-// any name, even one that was deleted.
+// any name, even one that was deleted. What is dropped and can be restored lies in a folder that no
+// namespace has (dropped.go).
 //
 // Records of one kind compete for a name, those of different kinds do not. An object that shares
 // its names with tables is therefore a table with a further field in its record (package stored).

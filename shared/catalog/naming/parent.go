@@ -60,7 +60,7 @@ type childRecord interface{ Identity() string }
 // put back.
 func (r *Registry) CreateChild(ctx context.Context, id []string, key string, record childRecord) (etag string, err error) {
 	parent := keys.Parent(id)
-	if keys.IsRoot(parent) {
+	if keys.IsRoot(parent) || keys.IsDropped(id) { // these always exist
 		return r.Store.Write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 	}
 	plain, _ := record.(*stored.Table)

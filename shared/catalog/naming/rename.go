@@ -42,7 +42,14 @@ const RenameLease = 30 * time.Second
 // Rename does the four writes. The error is ErrTaken when the new name has a record, and
 // objects.Changed(err) is true when the old record has changed.
 func (r *Registry) Rename(ctx context.Context, old *stored.Table, etag string, to []string) (*stored.Table, error) {
+	return r.Move(ctx, old, etag, to, old.Dropped)
+}
+
+// Move is Rename that also changes what the record says about the drop of the table: a drop gives the
+// table one of the ids that no request can name, and a restoration gives it a name again.
+func (r *Registry) Move(ctx context.Context, old *stored.Table, etag string, to []string, dropped *stored.Drop) (*stored.Table, error) {
 	arriving := *old
+	arriving.Dropped = dropped
 	arriving.ID, arriving.UID, arriving.Turn, arriving.RenamedFrom = to, objects.NewUID(), 0, old.ID
 	arriving.Arriving = &stored.Arrival{UID: old.UID, Until: r.Now().Add(RenameLease).UTC()}
 	arrivingETag, err := r.CreateChild(ctx, to, keys.Table(to), &arriving)

@@ -9,6 +9,10 @@ type Namespace struct {
 	Properties map[string]string `json:"properties,omitempty"`
 	Created    time.Time         `json:"created_at"`
 	Dropping   *DropMark         `json:"dropping,omitempty"`
+	// Restored is when the namespace was restored after a drop.
+	Restored time.Time `json:"restored_at,omitzero"`
+	// Dropped is nil in the record of a namespace that stands.
+	Dropped *Drop `json:"dropped,omitempty"`
 }
 
 // A DropMark means that a caller is dropping the namespace, until the given time.

@@ -43,6 +43,9 @@ type Table struct {
 	Dependents []Dependent `json:"dependents,omitempty"` // the views that read the table
 	Fills      []string    `json:"fills,omitempty"`      // as in catalog.Table
 
+	// Dropped is nil in the record of a table that has a name. See package catalog, setaside.go.
+	Dropped *Drop `json:"dropped,omitempty"`
+
 	Ledger  *ledger.Ledger `json:"ledger,omitempty"`  // of versions that the catalog makes: see package ledger
 	Pending *Pending       `json:"pending,omitempty"` // operations of an unfinished batch: see pending.go
 	// MadeBy is the request of the batch that made the record. A repeated request recognizes its

@@ -46,7 +46,11 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DropNamespaceResponse{Properties: dropped.Properties}, nil
+	answer := &protocol.DropNamespaceResponse{Properties: dropped.Properties}
+	if dropped.Dropped != nil {
+		answer.DropID, answer.RestorableUntilMillis = dropped.Dropped.Drop, dropped.Dropped.Until.UnixMilli()
+	}
+	return answer, nil
 }
 
 // dropLater begins a job that drops a namespace. It marks the namespace before it answers, so that

@@ -27,5 +27,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DescribeNamespace", s.Describe),
 		httpapi.JSON("DropNamespace", s.Drop),
 		httpapi.JSON("NamespaceExists", s.Exists),
+		httpapi.JSON("ListDropped", s.ListDropped),
+		httpapi.JSON("UndropNamespace", s.Undrop),
 	}
 }

@@ -6,15 +6,19 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Drop removes a table: first its name, then its data.
+// Drop removes a table: first its name, then its data, unless the table can be restored for a time.
 func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*protocol.DropTableResponse, error) {
 	gone, err := s.tables.Names.DropTable(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DropTableResponse{
+	answer := &protocol.DropTableResponse{
 		TransactionID: s.changed(ctx, "drop-table", gone.ID, nil),
 		ID:            gone.ID, Location: gone.Location.URI, Properties: gone.Properties,
 		Warning: gone.DependentsWarning(ctx),
-	}, nil
+	}
+	if gone.Dropped != nil {
+		answer.DropID, answer.RestorableUntilMillis = gone.Dropped.Drop, gone.Dropped.Until.UnixMilli()
+	}
+	return answer, nil
 }

@@ -33,6 +33,8 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DeclareTable", s.Declare),
 		httpapi.JSON("RenameTable", s.Rename),
 		httpapi.JSON("CloneTable", s.Clone),
+		httpapi.JSON("UndropTable", s.Undrop),
+		httpapi.JSON("PurgeTable", s.Purge),
 		httpapi.JSON("GetTableStats", s.Stats),
 	}
 }

@@ -138,7 +138,7 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 	}
 }
 
-// Sweep deletes what crashed writers have left in the catalog.
+// Sweep deletes dropped tables whose time is over, and what crashed writers have left in the catalog.
 func (k *Keeper) Sweep(ctx context.Context) error {
 	_, err := k.Tables.Names.Sweep(ctx, k.fileAge())
 	return err

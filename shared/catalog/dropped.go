@@ -1,0 +1,221 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A Dropped is a table, a view or a namespace that was dropped and can be restored.
+type Dropped struct {
+	Drop  string // the name of the drop, which distinguishes it from other drops of the same id
+	Kind  protocol.DroppedKind
+	ID    []string // that it had
+	By    string   // the principal that dropped it; empty when it is not known
+	At    time.Time
+	Until time.Time // it can be restored at least until then
+	// Location is the URI of the data of a table, empty for others.
+	Location string
+	// With is the name of the drop of the namespace with which it was dropped; empty if it was dropped by
+	// itself.
+	With string
+
+	begun bool // a restoration of the namespace has begun, and may not have been completed
+}
+
+// object returns the object as policies name it.
+func (d *Dropped) object() auth.Object {
+	if d.Kind == protocol.DroppedNamespace {
+		return auth.Namespace(d.ID)
+	}
+	return auth.Table(d.ID)
+}
+
+func (c *Catalog) droppedTable(record *stored.Table) *Dropped {
+	d := record.Dropped
+	found := &Dropped{Drop: record.ID[1], Kind: protocol.DroppedTable, ID: d.ID, By: d.By, At: d.At, Until: d.Until, With: d.With}
+	if record.View != nil {
+		found.Kind = protocol.DroppedView
+	}
+	if at, err := c.names.Locate(record); err == nil && record.Location != "" {
+		found.Location = at.URI
+	}
+	return found
+}
+
+func droppedNamespace(record *stored.Namespace) *Dropped {
+	d := record.Dropped
+	found := &Dropped{Drop: record.ID[1], Kind: protocol.DroppedNamespace, ID: d.ID, By: d.By, At: d.At, Until: d.Until, With: d.With}
+	if found.With == found.Drop {
+		found.With = ""
+	}
+	return found
+}
+
+// ListDropped returns the dropped tables, views and namespaces that had their names inside a
+// namespace, at any depth, and that the caller may see: at most limit (All: no bound), after the token of
+// the page before. next is the token of the following page, empty at the end. They are in the order of the
+// times until which they can be restored, behind the namespaces.
+func (c *Catalog) ListDropped(ctx context.Context, inside []string, after string, limit int) (found []*Dropped, next string, err error) {
+	return c.listDropped(ctx, inside, after, limit, false)
+}
+
+// listDropped is ListDropped. With begun it also returns namespaces whose restoration may not have been
+// completed.
+func (c *Catalog) listDropped(ctx context.Context, inside []string, after string, limit int, begun bool) (found []*Dropped, next string, err error) {
+	prefix := keys.Records + keys.Folder([]string{keys.Dropped}) + "/"
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: droppedPage}
+	if after != "" {
+		opts.StartAfter = prefix + after
+	}
+	for limit != 0 {
+		page, err := c.store.List(ctx, opts)
+		if err != nil {
+			return nil, "", fmt.Errorf("list what is dropped: %w", err)
+		}
+		all, err := c.readDropped(ctx, page.Objects)
+		if err != nil {
+			return nil, "", err
+		}
+		for i, one := range all {
+			if one == nil || one.begun && !begun || !isInside(one.ID, inside) || !auth.Sees(ctx, one.object()) {
+				continue
+			}
+			found = append(found, one)
+			if limit != All && len(found) == limit && (page.More || i+1 < len(all)) {
+				return found, strings.TrimPrefix(page.Objects[i].Key, prefix), nil
+			}
+		}
+		if !page.More || len(page.Objects) == 0 {
+			break
+		}
+		opts.StartAfter = page.Objects[len(page.Objects)-1].Key
+	}
+	return found, "", nil
+}
+
+// droppedPage is how many records of dropped objects are read at a time.
+const droppedPage = 100
+
+// isInside reports whether an id is that of a namespace or lies in it.
+func isInside(id, namespace []string) bool {
+	return len(id) >= len(namespace) && slices.Equal(id[:len(namespace)], namespace)
+}
+
+// readDropped reads listed records of dropped objects. It leaves nil where there is nothing that can be
+// restored.
+func (c *Catalog) readDropped(ctx context.Context, listed []objectstore.Info) ([]*Dropped, error) {
+	all := make([]*Dropped, len(listed))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readFanOut)
+	for i, object := range listed {
+		group.Go(func() (err error) {
+			if keys.Namespaces.Has(object.Key) {
+				all[i], err = c.readDroppedNamespace(ctx, object.Key)
+				return err
+			}
+			name := object.Key[strings.LastIndexByte(object.Key, '/')+1:]
+			settled, err := c.names.Settled(ctx, keys.DroppedID(name))
+			if record := settled.Record; err == nil && record != nil && record.Dropped != nil && !record.Dropped.Purging {
+				all[i] = c.droppedTable(record)
+			}
+			return err
+		})
+	}
+	return all, group.Wait()
+}
+
+func (c *Catalog) readDroppedNamespace(ctx context.Context, key string) (*Dropped, error) {
+	var kept stored.Namespace
+	_, found, err := c.store.Find(ctx, key, &kept)
+	if err != nil || !found || kept.Dropped == nil {
+		return nil, err
+	}
+	stands, err := c.standsAgain(ctx, &kept)
+	if err != nil || stands && len(kept.Dropped.To) == 0 {
+		return nil, err
+	}
+	one := droppedNamespace(&kept)
+	one.begun = stands
+	return one, nil
+}
+
+// newestDrop returns the name of the newest drop of an id.
+func (c *Catalog) newestDrop(ctx context.Context, id []string, of auth.Object) (string, error) {
+	var newest *Dropped
+	all, _, err := c.listDropped(ctx, id, "", All, true)
+	if err != nil {
+		return "", err
+	}
+	for _, one := range all {
+		if slices.Equal(one.ID, id) && one.object() == of && (newest == nil || one.At.After(newest.At)) {
+			newest = one
+		}
+	}
+	if newest == nil {
+		return "", nothingDropped(id)
+	}
+	return newest.Drop, nil
+}
+
+// nothingDropped is the error for an id of which no drop can be undone.
+func nothingDropped(id []string) *protocol.Error {
+	return &protocol.Error{
+		Code: protocol.TableNotFound, Message: fmt.Sprintf("nothing that was dropped as %s can be restored", keys.Display(id)),
+		Detail: fmt.Sprintf("the list of what is dropped shows what can be; drops without the property %s delete at once", protocol.PropertyDropRetention),
+	}
+}
+
+// findDroppedTable returns the record of a dropped table: of the newest drop of the id if drop is empty. The
+// error is TableNotFound when there is none that the caller may see.
+func (c *Catalog) findDroppedTable(ctx context.Context, id []string, drop string) (*stored.Table, string, error) {
+	if drop == "" {
+		var err error
+		if drop, err = c.newestDrop(ctx, id, auth.Table(id)); err != nil {
+			return nil, "", err
+		}
+	}
+	found, err := c.names.Settled(ctx, keys.DroppedID(drop))
+	if err != nil {
+		return nil, "", err
+	}
+	record := found.Record
+	if record == nil || record.Dropped == nil || record.Dropped.Purging || !slices.Equal(record.Dropped.ID, id) || !auth.Sees(ctx, auth.Table(id)) {
+		return nil, "", nothingDropped(id)
+	}
+	return record, found.ETag, nil
+}
+
+// findDroppedNamespace is findDroppedTable for a namespace. It also returns one that stands again, whose
+// restoration was not completed. The error is NamespaceNotFound.
+func (c *Catalog) findDroppedNamespace(ctx context.Context, id []string, drop string) (*stored.Namespace, string, error) {
+	none := nothingDropped(id)
+	none.Code = protocol.NamespaceNotFound
+	if drop == "" {
+		var err error
+		if drop, err = c.newestDrop(ctx, id, auth.Namespace(id)); protocol.HasCode(err, protocol.TableNotFound) {
+			return nil, "", none
+		} else if err != nil {
+			return nil, "", err
+		}
+	}
+	record := new(stored.Namespace)
+	etag, found, err := c.store.Find(ctx, keys.Namespace(keys.DroppedID(drop)), record)
+	if err != nil {
+		return nil, "", err
+	}
+	if !found || record.Dropped == nil || !slices.Equal(record.Dropped.ID, id) || !auth.Sees(ctx, auth.Namespace(id)) {
+		return nil, "", none
+	}
+	return record, etag, nil
+}

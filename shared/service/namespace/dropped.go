@@ -1,0 +1,29 @@
+package namespace
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/protocol"
+)
+
+// ListDropped returns what was dropped inside a namespace and can be restored. The namespace need not
+// exist any more.
+func (s *Service) ListDropped(ctx context.Context, req *protocol.ListDroppedRequest) (*protocol.ListDroppedResponse, error) {
+	limit := catalog.All
+	if most, bounded := req.Bound(); bounded {
+		limit = int(min(most, 1<<31-1))
+	}
+	found, next, err := s.names.ListDropped(ctx, req.ID, req.PageToken, limit)
+	if err != nil {
+		return nil, err
+	}
+	answer := &protocol.ListDroppedResponse{PageToken: next}
+	for _, one := range found {
+		answer.Dropped = append(answer.Dropped, protocol.DroppedObject{
+			DropID: one.Drop, Kind: one.Kind, ID: one.ID, DroppedBy: one.By, Location: one.Location, WithDropID: one.With,
+			DroppedAtMillis: one.At.UnixMilli(), RestorableUntilMillis: one.Until.UnixMilli(),
+		})
+	}
+	return answer, nil
+}

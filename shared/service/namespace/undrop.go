@@ -1,0 +1,21 @@
+package namespace
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+)
+
+// Undrop restores a dropped namespace with all that was dropped with it. After an error a repetition
+// continues with what is left.
+func (s *Service) Undrop(ctx context.Context, req *protocol.UndropNamespaceRequest) (*protocol.UndropNamespaceResponse, error) {
+	to := req.NewID
+	if len(to) == 0 {
+		to = req.ID
+	}
+	restored, err := s.names.UndropNamespace(ctx, req.ID, req.DropID, to)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.UndropNamespaceResponse{ID: to, Restored: int64(restored)}, nil
+}
