@@ -55,6 +55,9 @@ type Config struct {
 
 	Image string // image: of the server; makes a Fargate service for bodies that functions cannot take; needs certificate
 
+	JobImage string // job-image: of the server; makes a queue of its own for heavy work, and a Fargate service for it that has no tasks when there is none
+	JobTasks int    // job-tasks: most tasks that do heavy work
+
 	Functions string // functions: folder of the built functions
 
 	// Settings of the server, by their names; those that are not set have the defaults of the server.
@@ -101,6 +104,8 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Certificate:    r.arn("certificate"),
 		WebACL:         r.arn("web-acl"),
 		Image:          r.text("image", "repository:tag", ""),
+		JobImage:       r.text("job-image", "repository:tag", ""),
+		JobTasks:       r.number("job-tasks", 2, 1, 100),
 		Functions:      r.text("functions", "folder", "../bin/functions"),
 		Settings:       r.settings(),
 	}
@@ -115,6 +120,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(c.Domain != "" && c.Certificate == "", "domain: needs a certificate")
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")
 	r.forbid(r.rows > uint64(goMemory(c.DataMemory))<<20, "cache-bytes, memory-bytes: together more than data-memory leaves to the program")
+	r.forbid(c.JobImage != "" && c.VPC == newVPC, "job-image: no image can be fetched in a new network; take an existing one with a way to it")
 	r.checkNetwork(c)
 	r.checkNames(context)
 	return c, r

@@ -51,6 +51,7 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 		{"misspelled", map[string]any{"memroy": "512", "@aws-cdk/core:x": true, "aws:cdk:y": "z"}, []string{"memroy: there is no such option"}},
 		{"network without subnets", map[string]any{"vpc": "vpc-1"}, []string{"vpc, subnets:"}},
 		{"network", map[string]any{"vpc": "vpc-1", "subnets": "subnet-1, subnet-2"}, nil},
+		{"heavy work without a way to its image", map[string]any{"vpc": "new", "job-image": "x:1"}, []string{"job-image: no image can be fetched"}},
 		{"network without a way to the issuer", map[string]any{"vpc": "new", "executors": "a=https://x.example"}, []string{"vpc: functions in a new network reach no issuer", "reach no executor"}},
 		{"a list", map[string]any{"audience": []any{"a"}}, []string{"audience: must be a text"}},
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecspatterns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
@@ -17,22 +16,16 @@ const serverPort = 10024
 // size limits of functions: one task behind a load balancer, for uploads and responses of
 // any length. It uses the same bucket and records.
 func (s *Service) newContainers() {
-	vpc := awsec2.NewVpc(s.Stack, jsii.String("Network"), &awsec2.VpcProps{
-		MaxAzs: jsii.Number(2), NatGateways: jsii.Number(0),
-		SubnetConfiguration: &[]*awsec2.SubnetConfiguration{{Name: jsii.String("public"), SubnetType: awsec2.SubnetType_PUBLIC}},
-		GatewayEndpoints: &map[string]*awsec2.GatewayVpcEndpointOptions{
-			"s3":       {Service: awsec2.GatewayVpcEndpointAwsService_S3()},
-			"dynamodb": {Service: awsec2.GatewayVpcEndpointAwsService_DYNAMODB()},
-		},
-	})
 	n := functions["stream"] // all operations, too
 	n.executes = true        // the server works on jobs
 	log := s.newLog("ContainersLog", jsii.String("/tiltyard/"+s.config.Stage+"/containers"))
-	s.workers = append(s.workers, log) // the server works on jobs, too
+	s.workers = append(s.workers, log)
+	role := s.newRole("Containers", n, log, "ecs-tasks.amazonaws.com")
+	s.storage.Jobs.GrantConsumeMessages(role)
 	environment := s.environment(n, 4096, 3600)
 	(*environment)["TILTYARD_LISTEN"] = jsii.String("0.0.0.0:10024")
 	service := awsecspatterns.NewApplicationLoadBalancedFargateService(s.Stack, jsii.String("Containers"), &awsecspatterns.ApplicationLoadBalancedFargateServiceProps{
-		Vpc: vpc, AssignPublicIp: jsii.Bool(true), DesiredCount: jsii.Number(1),
+		Vpc: s.publicNetwork(), AssignPublicIp: jsii.Bool(true), DesiredCount: jsii.Number(1),
 		Cpu: jsii.Number(2048), MemoryLimitMiB: jsii.Number(4096),
 		RuntimePlatform: &awsecs.RuntimePlatform{CpuArchitecture: s.cpu(), OperatingSystemFamily: awsecs.OperatingSystemFamily_LINUX()},
 		Certificate:     awscertificatemanager.Certificate_FromCertificateArn(s.Stack, jsii.String("ContainersCertificate"), &s.config.Certificate),
@@ -43,7 +36,7 @@ func (s *Service) newContainers() {
 			Image:         awsecs.ContainerImage_FromRegistry(&s.config.Image, nil),
 			ContainerPort: jsii.Number(serverPort),
 			Environment:   environment,
-			TaskRole:      s.newRole("Containers", n, log, "ecs-tasks.amazonaws.com"),
+			TaskRole:      role,
 			LogDriver:     awsecs.LogDrivers_AwsLogs(&awsecs.AwsLogDriverProps{LogGroup: log, StreamPrefix: jsii.String("server")}),
 		},
 	})

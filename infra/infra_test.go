@@ -278,7 +278,7 @@ var variants = map[string]map[string]any{
 	"everything": {
 		"authorizer": "gateway", "tracing": true, "kms": "true", "domain": "api.example.com",
 		"certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c", "provisioned-concurrency": "2",
-		"alarm-topic": "arn:aws:sns:eu-central-1:123456789012:alarms", "image": "example.com/tiltyard:1",
+		"alarm-topic": "arn:aws:sns:eu-central-1:123456789012:alarms", "image": "example.com/tiltyard:1", "job-image": "example.com/tiltyard:1",
 		"allow-locations": "s3://lake/tables", "architecture": "amd64", "jwt-type": "at+jwt",
 		"policies": "s3://rules/tiltyard.cedar", "tmp": "2048",
 		"vending": "true", "stream": "true", "secrets": "true", "executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run",
@@ -397,8 +397,8 @@ func TestStoresAreEncryptedAndKept(t *testing.T) {
 					}
 				}
 			}
-			if insecure != 3 {
-				t.Errorf("%d policies refuse plain HTTP, want those of the bucket and both queues", insecure)
+			if want := 1 + len(storage.all("AWS::SQS::Queue")); insecure != want {
+				t.Errorf("%d policies refuse plain HTTP, want those of the bucket and of all queues, %d", insecure, want)
 			}
 			for id, resource := range storage.resources {
 				r := resource.(map[string]any)

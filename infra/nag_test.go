@@ -70,17 +70,17 @@ var exceptions = []exception{
 		reason: "The containers log each request themselves, with who made it. Logs of the load balancer would need another bucket.",
 	},
 	{
-		rule: "AwsSolutions-ECS2", resource: `Containers/TaskDef/Resource`,
+		rule: "AwsSolutions-ECS2", resource: `(Containers/TaskDef|HeavyTask)/Resource`,
 		reason: "The variables are names of resources and who issues tokens. None is secret: the service holds no secrets.",
 	},
 	{
-		rule: "AwsSolutions-ECS4", resource: `EcsDefaultCluster\w+/Resource`,
-		reason: "Container Insights is billed by metric. There is one task, whose use of processor and memory ECS measures anyway.",
+		rule: "AwsSolutions-ECS4", resource: `(EcsDefaultCluster\w+|HeavyCluster)/Resource`,
+		reason: "Container Insights is billed by metric. There is one task, or one for each heavy job, whose use of processor and memory ECS measures anyway.",
 	},
 	{
 		rule: "AwsSolutions-VPC7", resource: `Network/Resource`,
-		reason: "There is nothing in the network but the load balancer and one task, which takes connections from that alone " +
-			"and logs each request. Logs of flows are billed by volume, most of it that of strangers who try ports.",
+		reason: "There is nothing in the network but the load balancer and its task, which takes connections from that alone and " +
+			"logs each request, and tasks that nobody connects to. Logs of flows are billed by volume, most of it that of strangers who try ports.",
 	},
 }
 

@@ -60,8 +60,8 @@ func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
 		logs = append(logs, reference(t, p["LogGroupName"]))
 		names[p["MetricTransformations"].([]any)[0].(map[string]any)["MetricName"]] = true
 	}
-	if slices.Sort(logs); len(logs) != 2 || !strings.HasPrefix(logs[0], "ContainersLog") || !strings.HasPrefix(logs[1], "WorkerLog") {
-		t.Errorf("it waits in the logs %v, want those of the containers and of the worker", logs)
+	if slices.Sort(logs); len(logs) != 3 || !strings.HasPrefix(logs[0], "ContainersLog") || !strings.HasPrefix(logs[1], "HeavyLog") || !strings.HasPrefix(logs[2], "WorkerLog") {
+		t.Errorf("it waits in the logs %v, want those of the containers, of heavy work and of the worker", logs)
 	}
 	for _, p := range service.all("AWS::CloudWatch::Alarm") {
 		if names[p["MetricName"]] && p["Threshold"] == 0.0 && p["ComparisonOperator"] == "GreaterThanThreshold" && p["Statistic"] == "Sum" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -24,8 +25,9 @@ type Service struct {
 	storage *Storage
 	vend    *vendRole // nil when clients get no credentials
 
-	apiKeys, policies *document // nil when not configured
-	network           *network  // of the functions; nil when they need none
+	apiKeys, policies *document   // nil when not configured
+	network           *network    // of the functions; nil when they need none
+	public            awsec2.IVpc // of containers; nil before there is one
 }
 
 // NewService makes the stack.
@@ -60,6 +62,9 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	}
 	if c.Image != "" {
 		s.newContainers()
+	}
+	if c.JobImage != "" {
+		s.newHeavyWorkers()
 	}
 	s.watch(requests)
 	return s

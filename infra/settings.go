@@ -20,6 +20,7 @@ var made = map[string]string{
 	"allow-location":  "allow-locations, which also become rights",
 	"records":         "the table of the storage stack",
 	"jobs":            "the queue of the storage stack",
+	"heavy-jobs":      "job-image, which makes the queue",
 	"jwks":            "jwks",
 	"issuer":          "issuer",
 	"audience":        "audience",

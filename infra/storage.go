@@ -17,6 +17,7 @@ type Storage struct {
 	Bucket      awss3.Bucket      // of the catalog and its tables
 	Records     awsdynamodb.Table // of transactions and of answers
 	Jobs        awssqs.Queue      // of work that outlasts a request
+	HeavyJobs   awssqs.Queue      // of work that no function has the time or the memory for; nil when functions do all
 	DeadLetters awssqs.Queue      // of messages that no worker could make anything of; it ends their jobs
 	Key         awskms.Key        // nil when the services' own keys encrypt
 	SecretsKey  awskms.Key        // seals the values of secrets; nil when there are none
@@ -62,6 +63,13 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 		// than this.
 		DeadLetterQueue: &awssqs.DeadLetterQueue{Queue: s.DeadLetters, MaxReceiveCount: jsii.Number(10)},
 	})
+	if c.JobImage != "" {
+		s.HeavyJobs = s.newQueue("HeavyJobs", &awssqs.QueueProps{
+			VisibilityTimeout: awscdk.Duration_Minutes(jsii.Number(heavyHoldMinutes)),
+			RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
+			DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: s.DeadLetters, MaxReceiveCount: jsii.Number(10)},
+		})
+	}
 	output(stack, "Bucket", "the catalog and its tables", s.Bucket.BucketName())
 	return s
 }

@@ -31,8 +31,8 @@ func main() {
 	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), tables.Names.SecretsByName(keys)))
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
 	worker := &job.Worker{
-		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
-		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
+		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue, Heavy: env.Heavy}, Light: true,
+		Name: rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
 		Kinds: work.Kinds(tables, keeper, work.Functions(tables, keys, env.Runtimes)),
 	}
 	sqsqueue.Serve(worker, env.Jobs)

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/console"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/function/executor/lambdaexec"
+	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
@@ -106,29 +107,18 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	secretKeys, err := boot.OpenKeys(env)
-	if err != nil {
-		return err
+	queue := env.Queue
+	if queue == nil {
+		queue = new(memqueue.Queue)
 	}
-	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), catalog.Open(env.Objects, env.Now).SecretsByName(secretKeys)); err != nil {
+	services, err := openServices(env, queue)
+	if err != nil {
 		return err
 	}
 	listener, err := listen(cmd.Context(), config.Listen)
 	if err != nil {
 		return err
 	}
-	queue := env.Queue
-	if queue == nil {
-		queue = new(memqueue.Queue)
-	}
-	services := all.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
-		DropRetention: env.DropRetention,
-		Vendor:        env.Vendor, Runs: env.Runs,
-	}, all.Options{
-		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
-	})
 	numbers := prometheus.New(boot.Release(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := console.Handler(env.Handler(services.Routes...), env.BasePath)
@@ -139,6 +129,25 @@ func serve(cmd *cobra.Command, _ []string) error {
 	defer stop()
 	greet(cmd.ErrOrStderr(), env, listener.Addr(), made)
 	return answer(cmd.Context(), listener, handler, env.Logger)
+}
+
+// openServices opens all services over the stores of the environment, with executors and secrets.
+func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
+	secretKeys, err := boot.OpenKeys(env)
+	if err != nil {
+		return all.Services{}, err
+	}
+	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), catalog.Open(env.Objects, env.Now).SecretsByName(secretKeys)); err != nil {
+		return all.Services{}, err
+	}
+	return all.Open(tables.Stores{
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
+		DropRetention: env.DropRetention,
+		Vendor:        env.Vendor, Runs: env.Runs,
+	}, all.Options{
+		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
+	}), nil
 }
 
 // greet prints the address of the server and how to connect, in lines that can be copied. It does

@@ -89,6 +89,9 @@ func (w *world) start(name string, skew time.Duration) *instance {
 		Starter: *job.NewStarter(transaction.Open(w.bugs.records(items), now), outbox{i}), Kinds: map[string]job.Kind{countKind: counting(i)},
 		Name: cryptorand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}
+	if w.seed%2 == 0 { // heavy work has a queue of its own
+		worker.Heavy, worker.Light = outbox{i}, true
+	}
 	if w.works {
 		stores.Queue = outbox{i}
 		services := workers(w, stores)

@@ -22,7 +22,7 @@ import (
 // to. The facts are "job <id>", its status. Workers are
 // clients, too: they ask an instance to go on with the job of a message that they have, and
 // give the message back when it does not say that it is done with it. A message that came back
-// too often is a dead letter. Some jobs are poison: they end the process of their worker, once,
+// too often is a dead letter. In every second history heavy work, which some parts are, has a queue of its own. Some jobs are poison: they end the process of their worker, once,
 // twice or always, until users resume them. Some messages are lost. Each job is checked by itself.
 var jobs = domain{name: "jobs", setup: func(*client) {}, draw: drawJobs, finale: finishJobs}
 
@@ -381,7 +381,9 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 	serve(workPath, func(ctx context.Context, r *http.Request) error {
 		var m job.Message
 		decodeBody(r, &m)
-		return worker.Do(ctx, m)
+		by := *worker
+		by.Light = by.Light && !m.Heavy // messages of the queue of heavy work have workers of their own
+		return by.Do(ctx, m)
 	})
 	serve(buryPath, func(ctx context.Context, r *http.Request) error {
 		var m job.Message
@@ -417,7 +419,7 @@ func counting(i *instance) job.Kind {
 	return job.Kind{Stages: []job.Stage{
 		{Name: "count", Do: i.poisoned(count)},
 		{Name: "left", Parts: parts(2), Do: i.poisoned(number)},
-		{Name: "right", Parts: parts(3), Do: i.poisoned(after)},
+		{Name: "right", Parts: parts(3), Estimate: hours, Do: i.poisoned(after)},
 		{Name: "commit", Do: i.poisoned(commit)},
 	}}
 }
@@ -438,6 +440,9 @@ func (i *instance) poisoned(do func(context.Context, *job.Run) (any, error)) fun
 		return do(ctx, r)
 	}
 }
+
+// hours estimates work that is heavy.
+func hours(context.Context, *job.Run) (job.Effort, error) { return job.Effort{Time: time.Hour}, nil }
 
 func parts(n int) func(context.Context, *job.Run) (int, error) {
 	return func(context.Context, *job.Run) (int, error) { return n, nil }

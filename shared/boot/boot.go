@@ -44,6 +44,7 @@ type Config struct {
 	AllowLocations []string // directories, which must exist, or s3:// URLs
 	Records        string   // dynamodb://TABLE; empty: in the root
 	Jobs           string   // URL of a queue of SQS; empty: none
+	HeavyJobs      string   // URL of another one, for heavy work; empty: none
 	Maintain       bool     // maintenance of tables that are written to, by jobs
 	Auto           AutoRefresh
 	DropRetention  time.Duration // how long dropped tables can be restored where no property says so
@@ -95,6 +96,7 @@ type Env struct {
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
 	Records  record.Store       // hold transactions and answers
 	Queue    job.Queue          // carries jobs; nil when none is configured
+	Heavy    job.Queue          // carries heavy work; nil when none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
 	Policies *auth.Policies    // nil: the scopes of tokens decide
@@ -159,7 +161,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue, err := openJobs(c)
+	queue, heavy, err := openJobs(c)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +171,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	}
 	budget := divideMemory(&c)
 	env := &Env{
-		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
+		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Vendor: vendor,
 		Logger: logger, Audit: newAudit(c, log), Now: time.Now,
 		Runtimes: runtimes,
 	}

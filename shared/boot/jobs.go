@@ -13,20 +13,27 @@ import (
 	"tiltyard/shared/job/sqsqueue"
 )
 
-// openJobs opens the queue of jobs, nil when none is configured. It sends no request. Region,
-// endpoint and credentials are those of the environment.
-func openJobs(c Config) (job.Queue, error) {
+// openJobs opens the queue of jobs and that of heavy work, each nil when none is configured. It sends no request.
+// Region, endpoint and credentials are those of the environment.
+func openJobs(c Config) (queue, heavy job.Queue, err error) {
 	if c.Jobs == "" {
-		return nil, nil
+		if c.HeavyJobs != "" {
+			return nil, nil, errors.New("heavy-jobs: needs jobs, the queue of all other work")
+		}
+		return nil, nil, nil
 	}
 	aws, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
+		return nil, nil, fmt.Errorf("jobs: %w", err)
 	}
 	if aws.Region == "" {
-		return nil, errors.New("jobs: no region of AWS is configured (AWS_REGION)")
+		return nil, nil, errors.New("jobs: no region of AWS is configured (AWS_REGION)")
 	}
-	return sqsqueue.Open(sqs.NewFromConfig(aws), c.Jobs), nil
+	client := sqs.NewFromConfig(aws)
+	if c.HeavyJobs != "" {
+		heavy = sqsqueue.Open(client, c.HeavyJobs)
+	}
+	return sqsqueue.Open(client, c.Jobs), heavy, nil
 }
 
 // parseJobs accepts the URL of an SQS queue.

@@ -57,6 +57,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Jobs, err = parseJobs(text); return err },
 	},
 	{
+		Name: "heavy-jobs", Value: "URL",
+		Help: "another queue of SQS, for work beyond 10 minutes or 3 GiB, which the program tiltyard work takes from it",
+		set:  func(c *Config, text string) (err error) { c.HeavyJobs, err = parseJobs(text); return err },
+	},
+	{
 		Name: "maintenance", Value: "SWITCH", Default: "on",
 		Help: "on or off: compact and clean up tables that are written to, by jobs, as their properties allow",
 		set:  func(c *Config, text string) (err error) { c.Maintain, err = parseSwitch(text); return err },

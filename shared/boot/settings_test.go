@@ -63,7 +63,7 @@ func TestReadTakesTheFirstSourceThatKnows(t *testing.T) {
 
 func TestReadTakesEverySetting(t *testing.T) {
 	got, err := Read(texts(map[string]string{
-		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "drop-retention": "7d", "listen": "[::1]:0",
+		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "heavy-jobs": "https://sqs.eu-central-1.amazonaws.com/1/heavy", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "drop-retention": "7d", "listen": "[::1]:0",
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r", "secrets": "file:/srv/keys",
 		"executor":  "py=exec:/bin/py python=3.12",
@@ -78,7 +78,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 	want := Config{
 		Root: "/srv/a b", AllowLocations: []string{"/x", "/with,comma"}, Listen: "[::1]:0",
 		Auto: AutoRefresh{Rows: 7, Cooldown: time.Second}, DropRetention: 7 * 24 * time.Hour,
-		Jobs:  "https://sqs.eu-central-1.amazonaws.com/1/jobs",
+		Jobs: "https://sqs.eu-central-1.amazonaws.com/1/jobs", HeavyJobs: "https://sqs.eu-central-1.amazonaws.com/1/heavy",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r", Secrets: "/srv/keys",
 		Executors: []executor.Config{{Name: "py", Address: "exec:/bin/py", Python: "3.12", Concurrency: 4, Timeout: time.Minute, PayloadBytes: 16 << 20}},
@@ -98,6 +98,7 @@ func TestReadRefuses(t *testing.T) {
 		{"root", "", "is empty"},
 		{"jobs", "queue", "must be the URL of an SQS queue"},
 		{"jobs", "https://key:secret@host/1/q", "must be the URL of an SQS queue"},
+		{"heavy-jobs", "queue", "must be the URL of an SQS queue"},
 		{"maintenance", "perhaps", "must be on or off"},
 		{"auto-refresh", "sometimes", "must be a positive duration, such as 90s or 5m, or off"},
 		{"auto-refresh-rows", "0", "must be a positive number"},

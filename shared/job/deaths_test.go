@@ -287,7 +287,7 @@ func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		done := make(chan error)
-		go func() { done <- h.DoHeld(ctx, got) }()
+		go func() { done <- h.DoHeld(ctx, queue, got) }()
 		time.Sleep(10 * time.Minute)
 		if d.runs.Load() != 1 {
 			t.Fatalf("%d runs while its worker lived", d.runs.Load())

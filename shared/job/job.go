@@ -62,6 +62,7 @@ type Message struct {
 	Part   int      `json:"part,omitempty"`  // from 1; 0 is the job itself
 	Kind   string   `json:"kind,omitempty"`
 	Object []string `json:"object,omitempty"`
+	Heavy  bool     `json:"heavy,omitempty"` // is for workers of heavy work, see heavy.go
 }
 
 // Parse reads a message in JSON, as a queue carries it.
@@ -104,6 +105,9 @@ type Delivery struct {
 type Starter struct {
 	Transactions *transaction.Store
 	Queue        Queue
+	// Heavy carries the messages of heavy work. When it is nil, Queue carries all: a program that begins jobs
+	// needs no other, because a worker that leaves heavy work to others passes such a message on.
+	Heavy Queue
 }
 
 // NewStarter returns a Starter, nil when there is no queue.
@@ -176,16 +180,17 @@ func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now tim
 	if err != nil || !lost {
 		return err
 	}
-	return s.send(ctx, 0, Message{Job: t.ID}) // the job then sends messages for its lost parts
+	// The job then sends messages for its lost parts.
+	return s.send(ctx, 0, Message{Job: t.ID, Heavy: t.Work.Heavy && t.Work.Parts == 0})
 }
 
 // sendFor sends messages for a job and all parts of its stage. It includes parts that have ended,
 // because their workers may have died before they reported that.
 func (s Starter) sendFor(ctx context.Context, t *transaction.Transaction) error {
-	messages := []Message{{Job: t.ID}}
+	messages := []Message{{Job: t.ID, Heavy: t.Work.Heavy && t.Work.Parts == 0}}
 	if t.Work.Parts > 0 { // also when it is unknown whether the messages were sent before
 		for part := range t.Work.Parts {
-			messages = append(messages, Message{Job: t.ID, Stage: t.Work.Stage, Part: part + 1})
+			messages = append(messages, Message{Job: t.ID, Stage: t.Work.Stage, Part: part + 1, Heavy: t.Work.Heavy})
 		}
 	}
 	return s.send(ctx, 0, messages...)
@@ -195,7 +200,22 @@ func (s Starter) send(ctx context.Context, after time.Duration, messages ...Mess
 	if len(messages) == 0 {
 		return nil
 	}
-	err := s.Queue.Send(ctx, min(max(after, 0), MaxDelay), messages...)
+	var light, heavy []Message
+	for _, m := range messages {
+		if m.Heavy && s.Heavy != nil {
+			heavy = append(heavy, m)
+		} else {
+			light = append(light, m)
+		}
+	}
+	var err error
+	after = min(max(after, 0), MaxDelay)
+	if len(light) > 0 {
+		err = s.Queue.Send(ctx, after, light...)
+	}
+	if err == nil && len(heavy) > 0 {
+		err = s.Heavy.Send(ctx, after, heavy...)
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ type Stage struct {
 	// called at the start of the stage, and not again once its result is recorded. When it is nil,
 	// the stage has no parts: the worker of the job runs it, with fewer requests.
 	Parts func(ctx context.Context, r *Run) (int, error)
+	// Estimate returns what a run of the stage will take, or of each of its parts, after Parts has returned their
+	// number. It is called where there are workers of heavy work. When it is nil, the stage counts as light.
+	Estimate func(ctx context.Context, r *Run) (Effort, error)
 	// Do runs the stage, or one of its parts ([Run.Part]), or what is left of it. Its result is
 	// encoded as JSON and must be small; large results belong into files that it names. A protocol
 	// error ends the job, except for [protocol.ServiceUnavailable] and

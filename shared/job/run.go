@@ -222,7 +222,7 @@ func (r *Run) stage() Stage {
 
 // message returns the message that continues the unit.
 func (r *Run) message() Message {
-	return Message{Job: r.unit.Job, Stage: r.unit.Stage, Part: r.unit.Part}
+	return Message{Job: r.unit.Job, Stage: r.unit.Stage, Part: r.unit.Part, Heavy: r.isHeavy()}
 }
 
 // beat extends the lease at regular intervals. It cancels the context of the work when the run must

@@ -17,6 +17,9 @@ var errParts = errors.New("the job continues in parts")
 
 // do runs a part, or a job from its current stage on.
 func (r *Run) do(ctx context.Context) (result any, err error) {
+	if err := r.passOn(ctx); err != nil {
+		return nil, err
+	}
 	stage, number, ok := r.kind.find(r.job.Work.Stage)
 	switch {
 	case !ok:
@@ -32,6 +35,9 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 		stage = r.kind.Stages[number]
 		var kept any // later stages read it
 		if stage.Parts == nil {
+			if err := r.keepLight(ctx, stage); err != nil {
+				return nil, err
+			}
 			result, err = stage.Do(ctx, r)
 			if end, ended := result.(End); ended {
 				return end.Result, err
@@ -107,7 +113,7 @@ func (r *Run) move(ctx context.Context, next, before string, result any, change 
 		}
 		w.Results[before], w.Stage = encoded, next
 		change(w)
-		w.Checkpoint, w.Failures = nil, 0
+		w.Checkpoint, w.Failures, w.Deaths, w.Heavy = nil, 0, 0, false
 		w.Parts, w.PartsDone, w.Groups, w.Sent = 0, 0, 0, time.Time{}
 	})
 }
@@ -124,7 +130,11 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 		if parts < 0 || parts > transaction.MaxParts {
 			return nil, protocol.Errorf(protocol.Unsupported, "stage %s has %d parts; the limit is %d", stage.Name, parts, transaction.MaxParts)
 		}
-		if err := r.keep(ctx, func(t *transaction.Transaction) { t.Work.Parts, t.Rows = parts, 0 }); err != nil {
+		heavy, err := r.weigh(ctx, stage)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.keep(ctx, func(t *transaction.Transaction) { t.Work.Parts, t.Work.Heavy, t.Rows = parts, heavy, 0 }); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +156,8 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 		left = true
 		// A part without a record has been waiting since its message was sent, if it was.
 		if part == nil && !now.Before(r.taken.Work.Sent.Add(transaction.Slack)) || part != nil && part.Work.Lost(now) {
-			missing = append(missing, Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part})
+			heavy := r.taken.Work.Heavy || part != nil && part.Work.Heavy
+			missing = append(missing, Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part, Heavy: heavy})
 		}
 	}
 	if !left {

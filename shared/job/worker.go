@@ -23,6 +23,7 @@ type Worker struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 	Memory *memory.Budget // bounds the memory of all runs; nil: no bound
+	Light  bool           // leaves heavy work to others if there is a queue for it
 }
 
 const (
@@ -44,12 +45,15 @@ const (
 
 // Serve receives messages and processes them, as many at a time as there are workers, until the
 // context ends.
-func (w *Worker) Serve(ctx context.Context, workers int) {
+func (w *Worker) Serve(ctx context.Context, workers int) { w.ServeFrom(ctx, w.Queue, workers) }
+
+// ServeFrom is Serve for messages of one of the worker's queues.
+func (w *Worker) ServeFrom(ctx context.Context, from Queue, workers int) {
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
 			for ctx.Err() == nil {
-				w.serveOne(ctx)
+				w.serveOne(ctx, from)
 			}
 		})
 	}
@@ -59,8 +63,8 @@ func (w *Worker) Serve(ctx context.Context, workers int) {
 // receivePause is the wait after an error of the queue.
 const receivePause = time.Second
 
-func (w *Worker) serveOne(ctx context.Context) {
-	d, err := w.Queue.Receive(ctx, holdTime)
+func (w *Worker) serveOne(ctx context.Context, from Queue) {
+	d, err := from.Receive(ctx, holdTime)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.Logger.Warn("could not receive a message of a job", "error", err)
@@ -68,23 +72,23 @@ func (w *Worker) serveOne(ctx context.Context) {
 		}
 		return
 	}
-	if err = w.DoHeld(ctx, d); err == nil {
-		err = w.Queue.Done(ctx, d)
+	if err = w.DoHeld(ctx, from, d); err == nil {
+		err = from.Done(ctx, d)
 	}
 	if err != nil && ctx.Err() == nil {
 		w.Logger.Warn("a message of a job will be delivered again", "job", d.Job, "kind", d.Kind, "error", err)
 	}
 }
 
-// DoHeld is [Worker.Do] for a received message. It holds the message for two minutes, and longer
+// DoHeld is [Worker.Do] for a message that was received from a queue. It holds the message for two minutes, and longer
 // while the work continues, so that the message is delivered again soon after the worker has died.
-func (w *Worker) DoHeld(ctx context.Context, d Delivery) error {
+func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 	held, release := context.WithCancel(ctx)
 	extending := make(chan struct{})
 	go func() {
 		defer close(extending)
 		for {
-			if err := w.Queue.Extend(held, d, holdTime); err != nil && held.Err() == nil {
+			if err := from.Extend(held, d, holdTime); err != nil && held.Err() == nil {
 				w.Logger.Warn("a message of a job may be delivered twice", "error", err)
 			}
 			if pause.For(held, heartbeat) != nil {
@@ -314,7 +318,7 @@ func (w *Worker) conclude(ctx context.Context, r *Run, result any, err error) er
 		return w.failJob(ctx, failed)
 	case settled(err) == nil:
 		return nil
-	case errors.Is(err, errYield), errors.As(err, &wait):
+	case errors.Is(err, errYield), errors.Is(err, errHeavy), errors.As(err, &wait):
 		if err := r.leave(ctx, wait.after, func(*transaction.Transaction) {}); err != nil {
 			return settled(err)
 		}
@@ -350,6 +354,9 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 // fail records that a run has failed. It ends the job when a repetition would not help.
 func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	w.Logger.Warn("a job has failed", "job", r.unit.Job, "stage", r.unit.Stage, "part", r.unit.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
+	if w.passesOn() && outgrew(cause) {
+		return w.pass(ctx, r, cause)
+	}
 	over, failures := false, 0
 	end := func(t *transaction.Transaction) {
 		t.Work.Failures++
@@ -368,6 +375,18 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 		return w.send(ctx, firstRetry<<(failures-1), r.message())
 	}
 	return nil
+}
+
+// pass has a worker of heavy work repeat a run that failed because this worker has too little time or memory. The
+// failure does not count.
+func (w *Worker) pass(ctx context.Context, r *Run, cause error) error {
+	err := r.leave(ctx, 0, func(t *transaction.Transaction) { t.Work.Heavy, t.Work.Trouble = true, describe(cause) })
+	if err != nil {
+		return settled(err)
+	}
+	m := r.message()
+	m.Heavy = true
+	return w.send(ctx, 0, m)
 }
 
 // isFinal reports whether the next run would get the same error. A Busy memory error is not final,

@@ -25,9 +25,10 @@ type Work struct {
 	Due        time.Time       `json:"due,omitzero"`         // from then on its message counts as lost
 	Paused     bool            `json:"paused,omitempty"`     // no run may take it until a user resumes it
 	Failures   int             `json:"failures,omitempty"`   // runs that failed since the last checkpoint
-	Deaths     int             `json:"deaths,omitempty"`     // runs that ended with their process
+	Deaths     int             `json:"deaths,omitempty"`     // runs of the stage or part that ended with their process
 	Aside      bool            `json:"aside,omitempty"`      // set aside: it continues only when a user resumes it
 	Trouble    string          `json:"trouble,omitempty"`    // reason why the last run that failed did so
+	Heavy      bool            `json:"heavy,omitempty"`      // workers of heavy work run it; in a job with parts: run these
 	Events     []Event         `json:"events,omitempty"`     // the changes of the state, in order; see [maxEvents]
 	// EventsOmitted is how many events were left out after the first ones.
 	EventsOmitted int `json:"events_omitted,omitempty"`
@@ -69,7 +70,7 @@ var (
 const (
 	// MaxParts bounds the parts of a stage.
 	MaxParts = 1000
-	// MaxDeaths is how many runs of a unit may end together with their process.
+	// MaxDeaths is how many runs of a unit may end together with their process, in each stage of a job.
 	MaxDeaths = 2
 	// Slack is how long after its due time a message counts as lost. Messages wait in the queue
 	// while all workers are busy; a second message that is sent for that reason does no harm.

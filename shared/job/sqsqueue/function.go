@@ -36,7 +36,7 @@ func Handler(w *job.Worker, url string) func(context.Context, events.SQSEvent) (
 		}
 		var answer events.SQSEventResponse
 		for i, record := range event.Records {
-			do := w.DoHeld
+			do := func(ctx context.Context, d job.Delivery) error { return w.DoHeld(ctx, w.Queue, d) }
 			if source := record.EventSourceARN; source[strings.LastIndexByte(source, ':')+1:] != ours {
 				do = func(ctx context.Context, d job.Delivery) error { return w.Bury(ctx, d.Message) }
 			}

@@ -85,8 +85,13 @@ func (o Order) claim(place string) string {
 	return strings.Join(what, "\x00")
 }
 
-// PartSizes are the sizes of parts for functions of 2 GiB with a limit of 10 minutes. A row of an expression is
-// taken to need 10 µs at most, and one of a function 5 ms.
+// rowTime and callTime are what a row of an expression and one of a function are taken to need at most.
+const (
+	rowTime  = 10 * time.Microsecond
+	callTime = 5 * time.Millisecond
+)
+
+// PartSizes are the sizes of parts for functions of 2 GiB with a limit of 10 minutes.
 var PartSizes = engine.BackfillSizes{Whole: 1 << 20, Rows: 2 << 20, Calls: 12_000, Parts: transaction.MaxParts, CallParts: 32}
 
 // Names of stages.
@@ -102,7 +107,7 @@ func Fill(on tables.Tables, functions calling.Directory, sizes engine.BackfillSi
 	b := filler{on: on, functions: functions, sizes: sizes}
 	return job.Kind{Stages: []job.Stage{
 		{Name: wholeStage, Do: b.whole},
-		{Name: fillStage, Parts: b.parts, Do: b.part},
+		{Name: fillStage, Parts: b.parts, Estimate: b.effort, Do: b.part},
 		{Name: joinStage, Parts: b.joins, Do: b.join},
 		{Name: commitStage, Do: b.commit},
 	}}

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"time"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
@@ -62,6 +63,24 @@ func (b filler) parts(ctx context.Context, r *job.Run) (parts int, err error) {
 		return err
 	})
 	return parts, err
+}
+
+// effort estimates a part. A function has few parts, as it may be slow to start, so those of a large table are heavy.
+func (b filler) effort(ctx context.Context, r *job.Run) (effort job.Effort, err error) {
+	var order Order
+	if err := r.Input(&order); err != nil {
+		return effort, err
+	}
+	each := rowTime
+	if order.Function != nil {
+		each = callTime
+	}
+	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ engine.Backfill, this *round) error {
+		rows, err := t.BackfillRows(ctx, &this.BackfillRound)
+		effort.Time = time.Duration(rows/int64(max(this.Parts, 1))) * each
+		return err
+	})
+	return effort, err
 }
 
 // part computes the rows of a part.

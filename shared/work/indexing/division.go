@@ -134,9 +134,7 @@ type group struct{ from, to int }
 // groups divides shards among joins: as many to each as it has time and memory for. Segments are of whole
 // fragments.
 func (v *division) groups(s *stretch, parts build.Parts, shards []build.Shard) []group {
-	nanos := func(shard build.Shard) float64 {
-		return float64(shard.Keys)*parts.Effort().KeyNanos + 2*readNanos*float64(shard.Bytes)
-	}
+	nanos := func(shard build.Shard) float64 { return joinNanos(parts, shard) }
 	var groups []group
 	from, sum, held := 0, 0.0, int64(0)
 	for i, shard := range shards {

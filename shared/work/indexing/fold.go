@@ -34,8 +34,8 @@ func Fold(on tables.Tables, sizes Sizes) job.Kind {
 	r := round{builder: b, division: buildStage, fold: true}
 	return job.Kind{Stages: []job.Stage{
 		{Name: buildStage, Do: b.divideFold},
-		{Name: shardsStage, Parts: r.shards, Do: r.shard},
-		{Name: joinStage, Parts: r.joins, Do: r.join},
+		{Name: shardsStage, Parts: r.shards, Estimate: r.effort, Do: r.shard},
+		{Name: joinStage, Parts: r.joins, Estimate: r.effortOfJoin, Do: r.join},
 		{Name: commitStage, Do: r.commitFold},
 	}}
 }

@@ -62,8 +62,8 @@ func Create(on tables.Tables, sizes Sizes) job.Kind {
 			stages = append(stages, job.Stage{Name: trainStage, Do: r.train})
 		}
 		stages = append(stages,
-			job.Stage{Name: stageOf(shardsStage, n), Parts: r.shards, Do: r.shard},
-			job.Stage{Name: stageOf(joinStage, n), Parts: r.joins, Do: r.join},
+			job.Stage{Name: stageOf(shardsStage, n), Parts: r.shards, Estimate: r.effort, Do: r.shard},
+			job.Stage{Name: stageOf(joinStage, n), Parts: r.joins, Estimate: r.effortOfJoin, Do: r.join},
 			job.Stage{Name: stageOf(commitStage, n), Do: r.commit},
 		)
 		before = stageOf(commitStage, n)

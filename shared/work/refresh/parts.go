@@ -46,6 +46,19 @@ func (b builder) parts(ctx context.Context, r *job.Run) (int, error) {
 	return found[0].Parts, nil
 }
 
+// rowTime is what a row of an expression is taken to need at most.
+const rowTime = 10 * time.Microsecond
+
+// effort estimates a part. Those of a refresh that its sender lets few workers share may be heavy.
+func (b builder) effort(ctx context.Context, r *job.Run) (job.Effort, error) {
+	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
+	if err != nil {
+		return job.Effort{}, err
+	}
+	rows := found[0].Rows / int64(max(found[0].Parts, 1))
+	return job.Effort{Time: time.Duration(rows) * rowTime}, nil
+}
+
 // part computes some rows of the view.
 func (b builder) part(ctx context.Context, r *job.Run) (any, error) {
 	f, err := b.run(r)

@@ -71,7 +71,7 @@ func Refresh(on tables.Tables, functions calling.Directory, sizes materialize.Si
 	b := builder{on, functions, sizes}
 	return job.Kind{Wanted: follower{on}.wanted, Stages: []job.Stage{
 		{Name: wholeStage, Do: b.whole},
-		{Name: rowsStage, Parts: b.parts, Do: b.part},
+		{Name: rowsStage, Parts: b.parts, Estimate: b.effort, Do: b.part},
 		{Name: commitStage, Do: b.commit},
 	}}
 }

@@ -1,0 +1,42 @@
+package indexing
+
+import (
+	"context"
+	"time"
+
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/job"
+)
+
+// effort estimates a shard. There are as many shards as it takes to make each of them light, but no more than parts of
+// a stage: those of very large tables are heavy.
+func (w round) effort(ctx context.Context, r *job.Run) (job.Effort, error) {
+	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (job.Effort, error) {
+		e, rows := k.parts.Effort(), float64(k.stretch.rows())/float64(k.stretch.shards)
+		return job.Effort{Time: time.Duration(rows * (e.RowNanos + readNanos*e.RowBytes)), Memory: int64(rows * e.Held)}, nil
+	}))
+}
+
+// effortOfJoin estimates the largest join. A single large shard, or one fragment of many of them, is not divided.
+func (w round) effortOfJoin(ctx context.Context, r *job.Run) (job.Effort, error) {
+	shards, err := w.made(ctx, r)
+	if err != nil || len(shards) == 0 {
+		return job.Effort{}, err
+	}
+	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (most job.Effort, err error) {
+		for _, g := range k.groups(k.stretch, k.parts, shards) {
+			var e job.Effort
+			for _, shard := range shards[g.from:g.to] {
+				e.Time += time.Duration(joinNanos(k.parts, shard))
+				e.Memory += shard.Held
+			}
+			most = job.Effort{Time: max(most.Time, e.Time), Memory: max(most.Memory, e.Memory)}
+		}
+		return most, nil
+	}))
+}
+
+// joinNanos is about how long a join takes for a shard, in nanoseconds.
+func joinNanos(parts build.Parts, shard build.Shard) float64 {
+	return float64(shard.Keys)*parts.Effort().KeyNanos + 2*readNanos*float64(shard.Bytes)
+}
