@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,6 +205,45 @@ func TestABatchDeletesTheVersionsThatWereChosen(t *testing.T) {
 	}
 	if got, want := w.state(t, "a"), "a:2"; got != want {
 		t.Errorf("got tables %s, want %s: a version that is another object by then stays", got, want)
+	}
+}
+
+// When the deletion of recent versions breaks off, the oldest are gone.
+func TestABatchDeletesRecentVersionsFromTheOldestOn(t *testing.T) {
+	const versions = 6
+	for nth := 1; nth < versions; nth++ {
+		inner := memstore.New()
+		w := open(t, inner, time.Now())
+		w.managed(t, "a")
+		var chosen []objectstore.Info
+		for version := uint64(1); version <= versions; version++ {
+			made, err := w.Commit(t.Context(), request("make", create("a", version)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			chosen = append(chosen, made[0].Version)
+		}
+		slices.Reverse(chosen)
+		deletes := new(atomic.Int64)
+		faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+			if call.Kind == faultstore.Delete && strings.Contains(call.Key, "/_versions/") && deletes.Add(1) >= int64(nth) {
+				return faultstore.Fault{Err: errors.New("refused")}
+			}
+			return faultstore.Fault{}
+		})
+		_, _ = open(t, faulty, time.Now()).Commit(t.Context(), request("delete", batch.Operation{ID: []string{"a"}, Delete: chosen[1:]}))
+		var left []uint64
+		for info, err := range objectstore.Objects(t.Context(), inner, objectstore.ListOptions{Prefix: "a-0123456789abcdef01234567.lance/_versions/"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			version, _, _ := manifest.ParseName(info.Key[strings.LastIndexByte(info.Key, '/')+1:])
+			left = append(left, version)
+		}
+		slices.Sort(left)
+		if len(left) != versions-nth+1 || left[0] != uint64(nth) {
+			t.Errorf("after %d deletions the versions %v are left, want those from %d on", nth-1, left, nth)
+		}
 	}
 }
 

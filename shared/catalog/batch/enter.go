@@ -3,12 +3,14 @@ package batch
 import (
 	"context"
 	"path"
+	"time"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 )
 
@@ -132,7 +134,7 @@ func (c *Committer) pendingOf(ctx context.Context, b *running, s *batchTable, re
 		if err := c.checkVersions(ctx, b, s, stays); err != nil || s.before {
 			return nil, err
 		}
-		p.Next, p.Old = s.next, doomed(s.old)
+		p.Next, p.Old = s.next, doomed(s.old, c.names.Now())
 	}
 	if !p.New && !p.Gone && len(p.Next)+len(p.Old) == 0 {
 		return nil, nil
@@ -142,11 +144,11 @@ func (c *Committer) pendingOf(ctx context.Context, b *running, s *batchTable, re
 	return &after, nil
 }
 
-// doomed turns listed manifests into versions to delete.
-func doomed(infos []objectstore.Info) []stored.OldVersion {
+// doomed turns listed manifests, newest first, into versions to delete.
+func doomed(infos []objectstore.Info, now time.Time) []stored.OldVersion {
 	old := make([]stored.OldVersion, len(infos))
 	for i, info := range infos {
-		old[i] = stored.OldVersion{Name: path.Base(info.Key), ETag: info.ETag}
+		old[i] = stored.OldVersion{Name: path.Base(info.Key), ETag: info.ETag, Recent: manifest.Recent(info.Modified, now)}
 	}
 	return old
 }

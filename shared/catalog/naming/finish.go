@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -158,12 +159,21 @@ func (r *Registry) deleteVersions(ctx context.Context, record *stored.Table, old
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	remove := func(ctx context.Context, v stored.OldVersion) error {
+		return objects.IgnoreChanged(at.Store.Delete(ctx, ledger.Key(at, v.Name), objectstore.Condition{IfMatch: v.ETag}))
+	}
+	group, together := errgroup.WithContext(ctx)
 	group.SetLimit(deleteFanOut)
 	for _, v := range old {
-		group.Go(func() error {
-			return objects.IgnoreChanged(at.Store.Delete(ctx, ledger.Key(at, v.Name), objectstore.Condition{IfMatch: v.ETag}))
-		})
+		if !v.Recent {
+			group.Go(func() error { return remove(together, v) })
+		}
 	}
-	return group.Wait()
+	err = group.Wait()
+	for _, v := range slices.Backward(old) {
+		if err == nil && v.Recent {
+			err = remove(ctx, v)
+		}
+	}
+	return err
 }

@@ -19,13 +19,15 @@ type Pending struct {
 	Gone  bool           `json:"gone,omitempty"`   // after the commit the name stands for no table, or for Then
 	Then  *Table         `json:"then,omitempty"`   // the table of the name after the commit
 	Next  []ledger.Entry `json:"next,omitempty"`   // versions to make of that table
-	Old   []OldVersion   `json:"delete,omitempty"` // versions to delete
+	Old   []OldVersion   `json:"delete,omitempty"` // versions to delete, newest first
 }
 
 // An OldVersion is a version to delete, if its manifest is still the same object.
 type OldVersion struct {
 	Name string `json:"name"` // file name below _versions
 	ETag string `json:"e_tag"`
+	// Recent versions are deleted one after the other, the oldest first: see [manifest.Recent].
+	Recent bool `json:"recent,omitempty"`
 }
 
 // Aborted returns the record after its batch was aborted, nil for none.

@@ -5,39 +5,56 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
-	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 )
 
 // DeleteVersions deletes the manifests of the versions that doomed chooses, and returns how
 // many. Files that only they named stay, for a cleanup to find. What is needed stays
 // too: versions that have tags, those that branches were made from, and the newest one,
-// unless all is set and nothing needs it: then the table is without data, as if declared.
+// unless all is set and nothing needs it: then the table is without data, as if declared. When the deletion
+// breaks off, the deleted versions are the oldest of those that were made in the last two minutes.
 func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) bool, all bool) (deleted int, err error) {
 	chosen, err := t.ChooseVersions(ctx, doomed, all)
 	if err != nil {
 		return 0, err
 	}
 	var count atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(snapshot.MaxConcurrentReads)
-	for _, info := range chosen {
-		group.Go(func() error {
-			if err := t.remove(ctx, info); err != nil {
-				return err
-			}
-			t.session.Cache.Drop(t.at.Cached, datasetPart(info.Key))
-			count.Add(1)
-			return nil
-		})
+	gone := func(info objectstore.Info) {
+		t.session.Cache.Drop(t.at.Cached, datasetPart(info.Key))
+		count.Add(1)
 	}
-	err = group.Wait()
+	old, recent := t.byAge(chosen)
+	err = t.removeAll(ctx, old, gone)
+	for _, info := range slices.Backward(recent) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = t.remove(ctx, info)
+		}
+		if err != nil {
+			break
+		}
+		gone(info)
+	}
 	if all {
 		t.session.Cache.Drop(t.at.Cached, latestPart)
 	}
 	return int(count.Load()), err
+}
+
+// byAge divides versions, newest first, into those that are deleted side by side and those that are deleted
+// one after the other: see [manifest.Recent].
+func (t *Table) byAge(versions []objectstore.Info) (old, recent []objectstore.Info) {
+	now := t.session.now()
+	n := 0
+	for i, info := range versions {
+		if manifest.Recent(info.Modified, now) {
+			n = i + 1
+		}
+	}
+	return versions[n:], versions[:n]
 }
 
 // ChooseVersions returns the manifests that DeleteVersions would delete, when they may be.

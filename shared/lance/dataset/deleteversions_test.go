@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -11,6 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -96,5 +99,47 @@ func TestVersionsAreMadeByAPublisher(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{1, 2, 3}, datasettest.IDsOf(t, made, snapshot.ScanOptions{})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// A process knows an old version as the newest. Another one makes further versions and deletes all but the
+// newest, and breaks off half way. The first one finds the newest version nevertheless.
+func TestADeletionThatBreaksOffHidesNoVersion(t *testing.T) {
+	const versions = 6
+	for known := 1; known < versions; known++ {
+		for nth := 1; nth < versions; nth++ {
+			synctest.Test(t, func(t *testing.T) {
+				store := memstore.New()
+				reader, writer := tableIn(store), tableIn(store)
+				mustCreate(t, writer, 1)
+				for v := 2; v <= versions; v++ {
+					if v == known+1 {
+						if d, err := reader.Latest(t.Context()); err != nil || d.Version() != uint64(known) {
+							t.Fatalf("the reader knows %v, %v; want version %d", d, err, known)
+						}
+					}
+					mustAppend(t, writer, "", int64(v))
+				}
+				deletes := 0
+				var mu sync.Mutex
+				breaking := faultstore.New(store, func(c faultstore.Call) faultstore.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					if c.Kind == faultstore.Delete {
+						deletes++
+					}
+					if c.Kind == faultstore.Delete && deletes >= nth {
+						return faultstore.Fault{Err: errors.New("refused")}
+					}
+					return faultstore.Fault{}
+				})
+				if _, err := tableIn(breaking).DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err == nil {
+					t.Fatal("the deletion does not break off")
+				}
+				if d, err := reader.Latest(t.Context()); err != nil || d.Version() != versions {
+					t.Errorf("after %d deletions a reader that knows version %d finds %d, %v", nth-1, known, d.Version(), err)
+				}
+			})
+		}
 	}
 }

@@ -132,7 +132,7 @@ type known struct {
 // what one that is forced can hide.
 const (
 	maxSeenAge  = time.Second
-	maxProbeAge = time.Minute
+	maxProbeAge = manifest.ReadFor
 )
 
 const latestPart = "latest"

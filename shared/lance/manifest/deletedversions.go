@@ -25,6 +25,19 @@ import (
 // contain. Native writers do not follow this rule, but by default they delete versions only
 // after days.
 
+// Readers use the answer of a listing for longer, and ask only for the version after the newest one that they
+// know, and whether that one is still the same. For their sake a process deletes versions that were made a
+// short time ago ([Recent]) one after the other, the oldest first. So when the version after the one that a
+// reader knows is gone, that one is gone, too, although the deletion may have broken off half way. What a tag
+// or a branch keeps is an exception: a reader may take it for the newest until its listing is too old.
+
+// ReadFor is the time for which a reader uses the answer of a listing.
+const ReadFor = time.Minute
+
+// Recent reports whether a reader may know the version before one that was modified at a time as the newest.
+// The clocks of processes may be a minute apart.
+func Recent(modified, now time.Time) bool { return now.Sub(modified) < ReadFor+time.Minute }
+
 // FreshFor is the time for which a listing's answer about the newest version may be used.
 const FreshFor = 4 * time.Second
 
