@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 
 import pytest
@@ -27,3 +28,8 @@ def node(installed, server, tmp_path):
 
 def test_recipe(node, server):
     recipes.check("node", node(recipes.program("node", "js", server)))
+
+
+def test_page_installs_what_is_tested():
+    packages = json.loads((ROOT / "local" / "clients" / "node" / "package.json").read_text())["dependencies"]
+    assert "npm install " + " ".join(f"{name}@{version}" for name, version in packages.items()) in recipes.page("node")

@@ -186,7 +186,8 @@ class Functions:
             "aws_allow_http": "true",
         }
         if self._keys:  # no function has started yet
-            self._keys.write_text(json.dumps(self.storage))
+            # The name without aws_ is that of credentials for a role, too; daft has another value for it.
+            self._keys.write_text(json.dumps(self.storage | {"allow_http": "true"}))
         return self
 
     @staticmethod
