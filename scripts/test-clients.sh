@@ -4,8 +4,8 @@
 # Arguments are those of pytest; E2E_TARGET selects the server or the functions.
 #
 # The script installs the clients once, at pinned versions: those in Python into .tools/clients-…,
-# with pytest, those of npm as scripts/npm.sh does. Nothing else needs them. A client that cannot
-# be installed is left out, which the script prints.
+# with pytest, those of npm, Maven and Cargo as scripts/npm.sh, jars.sh and crate.sh do.
+# Nothing else needs them. A client that cannot be installed is left out, which the script prints.
 set -eu
 cd "$(dirname "$0")/.."
 requirements=local/clients/requirements.txt
@@ -26,6 +26,8 @@ missing() {
 	E2E_WITHOUT="$E2E_WITHOUT $1"
 }
 scripts/npm.sh local/clients/node true || missing node
+scripts/jars.sh local/clients/java >/dev/null || missing java
+scripts/crate.sh local/clients/rust || missing rust
 export E2E_WITHOUT
 
 failed=0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pathlib
 import sys
+import uuid
 
 import pytest
 
@@ -34,3 +35,20 @@ def installed():
             pytest.skip(f"{client} could not be installed")
 
     return check
+
+
+@pytest.fixture
+def managed_space(server) -> str:
+    """A namespace in which the catalog decides which versions of new tables exist."""
+    name = "m" + uuid.uuid4().hex[:12]
+    properties = {"managed_versioning": "true", "maintenance": "off"}
+    assert server.wire().post(f"/v1/namespace/{name}/create", {"properties": properties}).status == 200
+    return name
+
+
+@pytest.fixture
+def wire(server):
+    """Plain HTTP to the server."""
+    client = server.wire()
+    yield client
+    client.close()

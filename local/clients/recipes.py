@@ -46,3 +46,9 @@ def run(command: list[str], **options) -> str:
 def check(client: str, printed: str) -> None:
     """The program printed what its page says."""
     assert printed.strip() == "".join(blocks(client, "text")).strip()
+
+
+def same_dependency(client: str, pom: pathlib.Path) -> None:
+    """The page has the dependency that the tests use."""
+    (dependency,) = blocks(client, "xml")
+    assert "".join(dependency.split()) in "".join(pom.read_text().split())
