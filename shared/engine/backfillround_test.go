@@ -164,13 +164,14 @@ func TestPartsGiveTheSameValues(t *testing.T) {
 		var tables [2]*Table
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 6).Draw(rt, "fragments")
 		gone := rapid.IntRange(2, 9).Draw(rt, "deleted")
+		opts := dataset.CreateOptions{StableRowIDs: rapid.Bool().Draw(rt, "stable row ids")}
 		for i := range tables {
 			table := tableIn(memstore.New(), Limits{})
 			first := 0
 			for j, n := range sizes {
 				write := table.Insert
 				if j == 0 {
-					write = table.Create
+					write = func(ctx context.Context, rows dataset.Rows) (Written, error) { return table.CreateAs(ctx, rows, opts) }
 				}
 				if _, err := write(t.Context(), count(first, n)); err != nil {
 					rt.Fatal(err)

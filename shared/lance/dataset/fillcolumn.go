@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowid"
 	"tiltyard/shared/lance/schema"
 )
 
@@ -140,6 +141,9 @@ func (d *Dataset) copyPiece(ctx context.Context, file *stage.File, f *fragment.F
 	if piece.File != nil {
 		var err error
 		part := &pb.Fragment{ID: f.Meta.ID, PhysicalRows: uint64(piece.To - piece.From), Files: []pb.DataFile{*piece.File}}
+		if d.Manifest().StableRowIDs() { // each fragment of such a table has ids; nobody asks for these
+			part.RowIDs = rowid.Range(0, part.PhysicalRows).Encode()
+		}
 		if from, err = d.Part([]*pb.Fragment{part}); err != nil {
 			return err
 		}
