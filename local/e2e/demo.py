@@ -9,9 +9,10 @@ The rows are the airports that the package vega_datasets carries. Their vectors 
 of their own numbers: latitude and longitude as a point on the unit sphere, so that the
 nearest vector is the nearest airport, which a sailor's formula can check.
 
-    python demo.py [--url URL --token TOKEN]
+    python demo.py [--keep] [--url URL --token TOKEN]
 
-Without a URL it starts bin/tiltyard over a directory that it removes again.
+Without a URL it starts bin/tiltyard over a directory that it removes again, with --keep not before the user ends it: until
+then one can look at the tables, in the console for example.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import contextlib
 import io
 import pathlib
 import tempfile
+import threading
 
 import lance
 import lance_namespace
@@ -28,6 +30,7 @@ import lancedb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from lancedb.index import FTS
 from vega_datasets import local_data
 
 from process import Server
@@ -193,6 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url", help="of a running server; without it one is started")
     parser.add_argument("--token", default="", help="for that server")
+    parser.add_argument("--keep", action="store_true", help="leave the server running, to look at its tables, until Ctrl-C")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         if not options.url:
@@ -200,6 +204,21 @@ def main() -> None:
             server = stack.enter_context(Server(pathlib.Path(directory) / "root"))
             options.url, options.token = server.url, server.token
         run(options.url, options.token)
+        if options.keep:
+            show(options.url, options.token)
+
+
+def show(url: str, token: str) -> None:
+    """Says where the tables are, and waits for the user."""
+    lancedb.connect("db://demo", api_key=token, host_override=url).open_table(
+        "airports", namespace_path=["travel"]
+    ).create_index("name", config=FTS())
+    print(f"""
+The server goes on. Look at the table: {url}/console/#/table/travel/airports
+Sign in with the token: {token}
+Search its names for 'island', or for the neighbours of a row. Ctrl-C ends the server and removes its tables.""")
+    with contextlib.suppress(KeyboardInterrupt):
+        threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -159,10 +159,14 @@ func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
 	if made {
 		token, source = env.Token, "made for this run; set TILTYARD_TOKEN to choose one"
 	}
-	fmt.Fprintf(w, "tiltyard serves %s at %s (token: %s)\n"+
-		"console: %s/console/\n"+
-		"python: import lancedb; db = lancedb.connect(\"db://local\", api_key=%q, host_override=%q)\n",
-		env.Objects.Home().URI, url, source, url, token, url)
+	fmt.Fprintf(w, "tiltyard serves %[1]s at %[2]s (token: %[3]s)\n"+
+		"console: %[2]s/console/\n"+
+		"python: import lancedb; db = lancedb.connect(\"db://local\", api_key=%[4]q, host_override=%[2]q)\n"+
+		"python: import lance_namespace; ns = lance_namespace.connect(\"rest\", {\"uri\": %[2]q, \"header.x-api-key\": %[4]q})\n"+
+		"node: const db = await lancedb.connect(\"db://local\", { apiKey: %[4]q, hostOverride: %[2]q })\n"+
+		"shell: curl -H 'x-api-key: %[4]s' %[2]s/v1/table/\n"+
+		"shell: TILTYARD_URL=%[2]s TILTYARD_TOKEN=%[4]s tiltyard table list\n",
+		env.Objects.Home().URI, url, source, token)
 }
 
 // reachable returns the address that a client on this machine connects to.
