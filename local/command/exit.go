@@ -19,8 +19,12 @@ const (
 	ExitRefused     = 6   // the server refuses the input, or does not have the operation
 	ExitUnavailable = 7   // the server cannot be reached, or is too busy
 	ExitJob         = 8   // the job failed or was cancelled
+	ExitFaults      = 9   // doctor has found faults, and has not mended them
 	ExitInterrupted = 130 // by the user
 )
+
+// ErrFaults is the error of doctor when there are faults that it has not mended.
+var ErrFaults = errors.New("there are faults; each line has a way out")
 
 // ExitCode returns the exit code for the error of a command. It is 0 for nil.
 func ExitCode(err error) int {
@@ -34,6 +38,8 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &usage):
 		return ExitUsage
+	case errors.Is(err, ErrFaults):
+		return ExitFaults
 	case errors.As(err, &job):
 		return ExitJob
 	case errors.As(err, &refusal):

@@ -39,7 +39,7 @@ from the directory while the server runs.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newServeCommand(), newWorkCommand(), newImportCommand(), newInspectCommand(), newSecretsCommand(), newAuditCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newWorkCommand(), newImportCommand(), newInspectCommand(), newDoctorCommand(), newSecretsCommand(), newAuditCommand(), newVersionCommand())
 	command.Add(root)
 	return root
 }

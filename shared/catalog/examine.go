@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A Fault is something in the records or the folders of a root that is not as it should be.
+type Fault struct {
+	Kind   FaultKind
+	Object string // the key of a record, or the name of a folder of the root
+	Reason string // of a damaged record
+}
+
+// A FaultKind is a kind of faults.
+type FaultKind string
+
+// These are the kinds of faults.
+const (
+	DamagedRecord FaultKind = "damaged-record" // a record that cannot be read
+	OrphanRecord  FaultKind = "orphan-record"  // a record in a namespace that does not exist; Sweep removes it
+	OrphanFolder  FaultKind = "orphan-folder"  // the files of a table that is gone, or was never made; DeleteFolder removes them
+	UnknownFolder FaultKind = "unknown-folder" // a table of another program, without a name here
+	ExpiredDrop   FaultKind = "expired-drop"   // a dropped table whose time is over; Sweep removes it
+)
+
+// MinFolderAge is the least age of all files in a folder that counts as orphaned. Its writer may be about
+// to put the record otherwise.
+const MinFolderAge = 24 * time.Hour
+
+// Examine compares the records of the catalog with the folders of the home root, and returns the ids of the
+// tables that have a readable record. It reads all records and writes nothing.
+func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]string, err error) {
+	ctx = auth.Unlimited(ctx)
+	folders, err := c.tableFolders(ctx) // before the records: a table that is made meanwhile is in neither or in both
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := c.examineRecords(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	faults = found.faults
+	for _, folder := range folders {
+		if found.places[folder] {
+			continue
+		}
+		kind, err := c.examineFolder(ctx, folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		if kind != "" {
+			faults = append(faults, Fault{Kind: kind, Object: folder})
+		}
+	}
+	orphans, err := c.missingParents(ctx)
+	if err != nil && len(faults) == 0 {
+		return nil, nil, err // else a damaged record is the reason
+	}
+	for _, dir := range slices.Sorted(maps.Keys(orphans)) {
+		if _, _, err := c.names.Namespace(ctx, orphans[dir]); protocol.HasCode(err, protocol.NamespaceNotFound) {
+			faults = append(faults, Fault{Kind: OrphanRecord, Object: keys.Display(orphans[dir])})
+		}
+	}
+	return faults, found.tables, nil
+}
+
+// tableFolders returns the names of the folders of the home root that are those of tables by their names.
+func (c *Catalog) tableFolders(ctx context.Context) (folders []string, err error) {
+	opts := objectstore.ListOptions{Delimiter: "/", Limit: objects.PageSize}
+	for page, err := range objectstore.Pages(ctx, c.store, opts) {
+		if err != nil {
+			return nil, fmt.Errorf("list the folders of the root: %w", err)
+		}
+		for _, prefix := range page.Prefixes {
+			if name := strings.TrimSuffix(prefix, "/"); strings.HasSuffix(name, ".lance") && !reserved(name) {
+				folders = append(folders, name)
+			}
+		}
+	}
+	return folders, nil
+}
+
+// examined is what the records of the catalog say.
+type examined struct {
+	places map[string]bool // the folders of the home root that they name
+	tables [][]string      // their ids, without plain views and dropped tables
+	faults []Fault
+}
+
+// examineRecords reads all records.
+func (c *Catalog) examineRecords(ctx context.Context) (*examined, error) {
+	found := &examined{places: map[string]bool{}}
+	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {
+		if err != nil {
+			return nil, fmt.Errorf("list records: %w", err)
+		}
+		if keys.Tables.Has(object.Key) {
+			record := new(stored.Table)
+			if _, err := c.store.Read(ctx, object.Key, record); errors.Is(err, objectstore.ErrNotExist) {
+				continue
+			} else if err != nil {
+				found.faults = append(found.faults, Fault{Kind: DamagedRecord, Object: object.Key, Reason: err.Error()})
+				continue
+			}
+			if record.Dropped == nil && notPlain(record) == nil {
+				found.tables = append(found.tables, record.ID)
+			}
+			for _, one := range []*stored.Table{record, then(record)} {
+				if one != nil {
+					folder, _, _ := strings.Cut(one.Location, "/")
+					found.places[folder] = true
+				}
+			}
+			if record.Dropped != nil && c.names.Now().After(record.Dropped.Until) {
+				found.faults = append(found.faults, Fault{Kind: ExpiredDrop, Object: keys.Display(record.Dropped.ID)})
+			}
+			continue
+		}
+		if keys.Namespaces.Has(object.Key) {
+			if _, err := c.store.Read(ctx, object.Key, new(stored.Namespace)); objects.IgnoreMissing(err) != nil {
+				found.faults = append(found.faults, Fault{Kind: DamagedRecord, Object: object.Key, Reason: err.Error()})
+			}
+		}
+	}
+	return found, nil
+}
+
+// then returns the table that a batch would make of a record, nil for none.
+func then(record *stored.Table) *stored.Table {
+	if record.Pending == nil {
+		return nil
+	}
+	return record.Pending.Then
+}
+
+// examineFolder returns the fault of a folder that no record names, "" for none: files that a
+// deregistration has left stay on purpose, and those that are young may get a record soon.
+func (c *Catalog) examineFolder(ctx context.Context, folder string) (FaultKind, error) {
+	claims, err := c.places.About(ctx, folder)
+	if err != nil || len(claims) > 0 { // a registration is under way, or lies within the folder
+		return "", err
+	}
+	if !claim.IsOwn(folder) {
+		return UnknownFolder, nil
+	}
+	note, _, err := c.store.Get(ctx, claim.OwnerlessKey(folder))
+	if err == nil && len(note) == 0 {
+		return "", nil
+	}
+	if objects.IgnoreMissing(err) != nil {
+		return "", err
+	}
+	oldest := c.names.Now().Add(-MinFolderAge)
+	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: folder + "/", Limit: objects.PageSize}) {
+		if err != nil {
+			return "", fmt.Errorf("list %s: %w", folder, err)
+		}
+		if object.Modified.After(oldest) {
+			return "", nil
+		}
+	}
+	return OrphanFolder, nil
+}
+
+// DeleteFolder deletes the files of a folder that Examine has called an orphan, in the way in which the files
+// of a dropped table are deleted: those that a registration has claimed meanwhile stay.
+func (c *Catalog) DeleteFolder(ctx context.Context, folder string) error {
+	nameless := &stored.Table{ID: keys.DroppedID(folder), UID: objects.NewUID(), Location: folder, Claim: stored.OwnPlace}
+	at, err := c.names.Locate(nameless)
+	if err != nil {
+		return err
+	}
+	return c.deleteOf(ctx, nameless, at)
+}
