@@ -4,7 +4,7 @@
 # Arguments are those of pytest; E2E_TARGET selects the server or the functions.
 #
 # The script installs the clients once, at pinned versions: those in Python into .tools/clients-…,
-# with pytest, those of npm, Maven and Cargo as scripts/npm.sh, jars.sh and crate.sh do.
+# with pytest, those of npm, Maven and Cargo as scripts/npm.sh, jars.sh, pyspark.sh and crate.sh do.
 # Nothing else needs them. A client that cannot be installed is left out, which the script prints.
 set -eu
 cd "$(dirname "$0")/.."
@@ -27,6 +27,7 @@ missing() {
 }
 scripts/npm.sh local/clients/node true || missing node
 scripts/jars.sh local/clients/java >/dev/null || missing java
+{ scripts/jars.sh local/clients/spark && scripts/pyspark.sh -c ''; } >/dev/null || missing spark
 scripts/crate.sh local/clients/rust || missing rust
 export E2E_WITHOUT
 
