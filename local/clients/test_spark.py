@@ -50,6 +50,8 @@ def test_suite(spark, server, wire, managed_space):
     # The service sees what Spark did to a table whose versions it manages.
     table = f"/v1/table/{managed_space}$points"
     assert wire.post(f"{table}/count_rows", {}).json == 101
+    indices = wire.post(f"{table}/index/list", {}).json["indexes"]
+    assert sorted((i["index_name"], i["index_type"]) for i in indices) == [("ids", "BTREE"), ("names", "FTS")]
     versions = wire.post(f"{table}/version/list?descending=true", {}).json["versions"]
     assert len(versions) > 5
     assert versions[0]["version"] == wire.post(f"{table}/describe?load_detailed_metadata=true", {}).json["version"]

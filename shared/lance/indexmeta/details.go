@@ -55,7 +55,7 @@ func Describe(details *pb.Any) (Description, error) {
 		}
 		kind.Type, kind.Metric = vectorType(&d), metricName(d.Metric)
 		return kind, kind.detail(vectorDetails(&d))
-	case of == Text:
+	case of == Text && len(details.Value) > 0:
 		var d pb.InvertedIndexDetails
 		if err := d.Unmarshal(details.Value); err != nil {
 			return kind, err

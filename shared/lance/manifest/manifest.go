@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
@@ -101,11 +102,15 @@ func (m *Manifest) MaxFieldID() int32 {
 // StableRowIDs reports whether rows keep their ids when they move.
 func (m *Manifest) StableRowIDs() bool { return m.ReaderFlags&FlagStableRowIDs != 0 }
 
-// Indices decodes the index section, anew at each call.
+// Indices decodes the index section, anew at each call. Entries without details get those that
+// [indexmeta.Infer] knows.
 func (m *Manifest) Indices() ([]*pb.IndexMetadata, error) {
 	var section pb.IndexSection
 	if err := section.Unmarshal(m.IndexSection); err != nil {
 		return nil, fmt.Errorf("%w: index section of version %d: %w", lance.ErrCorrupt, m.Version, err)
+	}
+	for _, x := range section.Indices {
+		indexmeta.Infer(x)
 	}
 	return section.Indices, nil
 }
