@@ -15,7 +15,8 @@ func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs,
+		Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 	})
 	apigateway.Serve(env.Handler(data.New(tables, env.Uploads).Routes()...), env.Stream)
 }

@@ -22,7 +22,7 @@ def printed(notebook: dict) -> list[list[str]]:
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_notebook(file, tmp_path, monkeypatch):
     stored = json.loads(file.read_text())
-    with Server(tmp_path / "root") as server:
+    with Server(tmp_path / "root", settings={"TILTYARD_STABLE_ROW_IDS": "on"}) as server:
         monkeypatch.setenv("TILTYARD", str(binary()))
         monkeypatch.setenv("TILTYARD_URL", server.url)
         monkeypatch.setenv("TILTYARD_TOKEN", server.token)
@@ -33,6 +33,7 @@ def test_notebook(file, tmp_path, monkeypatch):
     assert [bool(lines) for lines in got] == [bool(lines) for lines in want]
     if file.stem == "text-search":  # its texts are those of the running Python
         assert variables["found"][0]["topic"] == "context-managers" and variables["news"][0]["topic"] == "house rules"
+        assert (variables["done"].mode, variables["done"].rows_written) == ("incremental", 1)
     elif file.stem == "migration":
         assert got == want
     else:  # pictures change with the pages

@@ -8,14 +8,16 @@ import json
 import pathlib
 import random
 import time
+import urllib.parse
 
 import lance
+import lance_namespace
 import lancedb
 import pyarrow as pa
 import pytest
 
 from process import Server
-from wire import Wire
+from wire import Wire, stream
 
 pytestmark = pytest.mark.embedded("it opens the tables of the server's directory")
 
@@ -572,3 +574,33 @@ def test_views_follow_their_sources(tmp_path):
         assert "g, still" in post("/v1/table/t/drop", {}).json["warning"]
     finally:
         house.server.stop()
+
+
+def test_tables_of_the_service_have_stable_row_ids_on_request(tmp_path):
+    """A view of a table that the service made is refreshed by what has changed, when the server or the creator asks for it."""
+    first = rows_of(1, 2, 3)
+
+    def modes(settings: dict, options: dict) -> dict:
+        with Server(tmp_path / f"{len(settings)}{len(options)}", settings=settings) as server:
+            db = lancedb.connect("db://test", api_key=server.token, host_override=server.url)
+            names = lance_namespace.connect("rest", {"uri": server.url, "header.x-api-key": server.token})
+            db.create_table("asked", first)
+            names.create_table(lance_namespace.CreateTableRequest(id=["given"], storage_options=options), stream(first))
+            found = {}
+            for name in ("asked", "given"):
+                view = db.create_materialized_view(f"of_{name}", name)
+                db.open_table(name).update(where="id = 2", values={"name": "new"})
+                db.open_table(name).add(rows_of(4))
+                found[name] = view.refresh().mode
+                assert sorted(r["name"] for r in db.open_table(f"of_{name}").search().to_list()) == ["n1", "n3", "n4", "new"]
+            return found
+
+    assert modes({}, STABLE) == {"asked": "rebuild", "given": "incremental"}
+    assert modes({"TILTYARD_STABLE_ROW_IDS": "on"}, STABLE | {k: "false" for k in STABLE}) == {"asked": "incremental", "given": "rebuild"}
+
+
+def test_the_option_for_stable_row_ids_is_a_bool(house):
+    options = urllib.parse.quote(json.dumps({k: "maybe" for k in STABLE}))
+    answer = house.wire.upload(f"/v1/table/new/create?storage_options={options}", rows_of(1))
+    assert answer.status == 400 and "want true or false" in answer.body.decode()
+    assert house.wire.post("/v1/table/new/exists", {}).status == 404

@@ -142,7 +142,8 @@ func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
 	}
 	return all.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs,
+		Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 		DropRetention: env.DropRetention,
 		Vendor:        env.Vendor, Runs: env.Runs,
 	}, all.Options{

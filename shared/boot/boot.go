@@ -77,6 +77,7 @@ type Config struct {
 	MemoryBytes    int64           // of all requests and jobs; 0: Open chooses the size
 	MergeBytes     int64
 	TopK           int
+	StableRowIDs   bool // of new tables whose creator does not say
 }
 
 // AutoRefresh holds the settings of refreshes of views without requests: the fields of

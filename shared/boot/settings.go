@@ -261,6 +261,11 @@ var Settings = []Setting{
 		},
 	},
 	{
+		Name: "stable-row-ids", Value: "SWITCH", Default: "off",
+		Help: "on or off: rows of new tables keep their ids, so that views of them are refreshed by what has changed",
+		set:  func(c *Config, text string) (err error) { c.StableRowIDs, err = parseSwitch(text); return err },
+	},
+	{
 		Name: "max-merge-bytes", Value: "BYTES", Default: "16GiB",
 		Help: "most rows that one merge may bring; those beyond 64MiB wait in $TMPDIR",
 		set:  func(c *Config, text string) (err error) { c.MergeBytes, err = parseBytes(text); return err },

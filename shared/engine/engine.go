@@ -41,6 +41,8 @@ type Engine struct {
 	// Logger is told what went on in another way than it should; nil: nobody is. It is set
 	// before the engine is used.
 	Logger *slog.Logger
+	// NewTables says what tables are like whose creator does not say. It is set before the first use.
+	NewTables dataset.CreateOptions
 
 	session *dataset.Session
 	limits  Limits

@@ -21,24 +21,22 @@ type Written struct {
 	Deleted     int64
 }
 
-// Create writes rows as the first version of a table. The error is TableAlreadyExists when the
-// table has a version.
+// Create writes rows as the first version of a table, which is like the engine's new tables. The error is
+// TableAlreadyExists when the table has a version.
 func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) {
-	if err := checkColumns(rows); err != nil {
-		return Written{}, err
-	}
-	commit, err := t.data.Create(ctx, rows)
-	return written(commit), t.translate(exists(err, t.name))
+	return t.CreateAs(ctx, rows, t.engine.NewTables)
 }
 
-// CreateFrom is Create with the rows of another table.
+// CreateFrom is Create with the rows of another table, and with stable row ids if that one has them.
 func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) {
 	return Settled(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
 		schema, batches, err := d.ScanValues(ctx, snapshot.ScanOptions{})
 		if err != nil {
 			return Written{}, err
 		}
-		return t.Create(ctx, dataset.Rows{Schema: schema, Batches: batches, Trusted: true})
+		opts := t.engine.NewTables
+		opts.StableRowIDs = d.Manifest().StableRowIDs()
+		return t.CreateAs(ctx, dataset.Rows{Schema: schema, Batches: batches, Trusted: true}, opts)
 	})
 }
 

@@ -29,15 +29,16 @@ import (
 // Stores are the stores and settings that tables are opened over. A number that is zero means its
 // default.
 type Stores struct {
-	Objects    *objectstore.Roots
-	Records    record.Store // holds transactions and uploads
-	Now        func() time.Time
-	Logger     *slog.Logger // of what is read in another way than it should; may be nil
-	CacheBytes uint64       // bounds the cache of what was read from tables
-	Rows       engine.Limits
-	Queue      job.Queue   // nil: there are no jobs, and requests do long work themselves
-	Maintain   bool        // has jobs look after tables that are written to; see package maintain
-	Auto       AutoRefresh // has jobs refresh views whose sources are written to
+	Objects      *objectstore.Roots
+	Records      record.Store // holds transactions and uploads
+	Now          func() time.Time
+	Logger       *slog.Logger // of what is read in another way than it should; may be nil
+	CacheBytes   uint64       // bounds the cache of what was read from tables
+	Rows         engine.Limits
+	StableRowIDs bool        // of new tables whose creator does not say
+	Queue        job.Queue   // nil: there are no jobs, and requests do long work themselves
+	Maintain     bool        // has jobs look after tables that are written to; see package maintain
+	Auto         AutoRefresh // has jobs refresh views whose sources are written to
 	// DropRetention is how long dropped tables can be restored where no property says so.
 	DropRetention time.Duration
 	Vendor        vending.Vendor // makes credentials for clients; nil: clients get none
@@ -68,7 +69,7 @@ func Open(s Stores) Tables {
 	session.Roots = s.Objects
 	transactions := transaction.Open(s.Records, s.Now)
 	rows := engine.New(session, s.Rows)
-	rows.Logger = s.Logger
+	rows.Logger, rows.NewTables.StableRowIDs = s.Logger, s.StableRowIDs
 	names := catalog.Open(s.Objects, s.Now)
 	names.Retention = s.DropRetention
 	return Tables{

@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
@@ -38,13 +39,17 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 // createNew writes the rows to a new location and then gives the location its name, which is the
 // moment at which the table exists. While it writes, it looks up whether the name is free.
 func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
+	opts, err := s.optionsOf(req)
+	if err != nil {
+		return nil, err
+	}
 	name := s.probe(ctx, req.ID)
 	upload, err := s.open(ctx, req.Body)
 	if err != nil {
 		return nil, err
 	}
 	location := s.tables.Names.NewLocation(req.ID)
-	done, err := s.tables.Rows.Table(req.ID, location, 0).ConfirmWith(name.free).Create(ctx, name.guard(upload.rows()))
+	done, err := s.tables.Rows.Table(req.ID, location, 0).ConfirmWith(name.free).CreateAs(ctx, name.guard(upload.rows()), opts)
 	if err != nil {
 		return s.failed(ctx, req, location, err)
 	}
@@ -56,6 +61,24 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 		return s.failed(ctx, req, location, err)
 	}
 	return s.created(ctx, made, done), nil
+}
+
+// stableRowIDsOption is the storage option by which native LanceDB's clients ask for stable row ids.
+const stableRowIDsOption = "new_table_enable_stable_row_ids"
+
+// optionsOf returns what the table of a request is to be like.
+func (s *Service) optionsOf(req *protocol.CreateTableRequest) (dataset.CreateOptions, error) {
+	opts := s.tables.Rows.NewTables
+	text, given := req.StorageOptions[stableRowIDsOption]
+	if !given {
+		return opts, nil
+	}
+	stable, err := strconv.ParseBool(text)
+	if err != nil {
+		return opts, protocol.Errorf(protocol.InvalidInput, "storage option %s is %q, want true or false", stableRowIDsOption, text)
+	}
+	opts.StableRowIDs = stable
+	return opts, nil
 }
 
 // failed ends a create whose rows cannot be used. Most often the name was taken in the meantime;
@@ -91,6 +114,10 @@ func (s *Service) move(ctx context.Context, from objectstore.Location, to *catal
 
 // createOver creates a table whose name exists already.
 func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
+	opts, err := s.optionsOf(req)
+	if err != nil {
+		return nil, err
+	}
 	table := s.tables.At(t)
 	filled, err := table.HasData(ctx)
 	if err != nil {
@@ -107,7 +134,7 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	if filled {
 		done, err = table.Overwrite(ctx, upload.rows())
 	} else {
-		done, err = table.Create(ctx, upload.rows())
+		done, err = table.CreateAs(ctx, upload.rows(), opts)
 	}
 	if err != nil {
 		return nil, err
