@@ -116,7 +116,7 @@ test-arm64:
 
 # The CDK says at each start that it no longer supports Node 20; it works.
 test-infra:
-	cd infra && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 go test ./...
+	scripts/test-infra.sh
 
 test-e2e: build .venv/ready
 	E2E_BINARY=$(CURDIR)/bin/tiltyard E2E_FUNCTIONS=$(CURDIR)/bin scripts/test-e2e.sh $(ARGS)

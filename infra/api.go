@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 
 	"tiltyard/shared/protocol"
@@ -50,7 +49,7 @@ type traffic struct {
 func (s *Service) newHTTPAPI() traffic {
 	api := awsapigatewayv2.NewCfnApi(s.Stack, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
 		Name: s.StackName(), ProtocolType: jsii.String("HTTP"),
-		Description: jsii.String("Tiltyard"),
+		Description: jsii.String("Tiltyard"), CorsConfiguration: s.config.cors(),
 	})
 	integrations := map[string]*string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Functions)) {
@@ -66,6 +65,7 @@ func (s *Service) newHTTPAPI() traffic {
 		s.allowCalls(name, "apigateway.amazonaws.com", s.executeARN(api.Ref(), "/*/*"))
 	}
 	authorization, authorizer := s.newAuthorizer(api)
+	var all []awsapigatewayv2.CfnRoute
 	add := func(id, key, function string, open bool) {
 		props := &awsapigatewayv2.CfnRouteProps{
 			ApiId: api.Ref(), RouteKey: &key, Target: integrations[function],
@@ -74,7 +74,7 @@ func (s *Service) newHTTPAPI() traffic {
 		if open {
 			props.AuthorizationType, props.AuthorizerId = jsii.String("NONE"), nil
 		}
-		awsapigatewayv2.NewCfnRoute(s.Stack, &id, props)
+		all = append(all, awsapigatewayv2.NewCfnRoute(s.Stack, &id, props))
 	}
 	for _, r := range routes() {
 		add(routeID(r), r.Method+" "+r.Path, string(r.Group), false)
@@ -86,7 +86,7 @@ func (s *Service) newHTTPAPI() traffic {
 	for id, page := range pages {
 		add("RoutePage"+id, "GET "+page, "default", true)
 	}
-	s.newStage(api)
+	s.newStage(api, all)
 	output(s.Stack, "Url", "where clients connect to", s.newHTTPDomain(api))
 	return httpTraffic(api)
 }
@@ -127,17 +127,18 @@ const accessLog = `{"requestId":"$context.requestId","ip":"$context.identity.sou
 	`"path":"$context.path","status":"$context.status","bytes":"$context.responseLength",` +
 	`"latency":"$context.responseLatency","error":"$context.error.message","integration":"$context.integrationErrorMessage"}`
 
-func (s *Service) newStage(api awsapigatewayv2.CfnApi) {
-	awsapigatewayv2.NewCfnStage(s.Stack, jsii.String("Stage"), &awsapigatewayv2.CfnStageProps{
+func (s *Service) newStage(api awsapigatewayv2.CfnApi, routes []awsapigatewayv2.CfnRoute) {
+	props := &awsapigatewayv2.CfnStageProps{
 		ApiId: api.Ref(), StageName: jsii.String("$default"), AutoDeploy: jsii.Bool(true),
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
-			DestinationArn: s.newAccessLog().LogGroupArn(), Format: jsii.String(accessLog),
+			DestinationArn: s.storage.Logs["gateway"].LogGroupArn(), Format: jsii.String(accessLog),
 		},
-	})
-}
-
-func (s *Service) newAccessLog() awslogs.LogGroup {
-	return s.newLog("AccessLog", jsii.String("/tiltyard/"+s.config.Stage+"/gateway"))
+	}
+	s.throttleHTTP(props)
+	stage := awsapigatewayv2.NewCfnStage(s.Stack, jsii.String("Stage"), props)
+	for _, route := range routes {
+		stage.AddResourceDependency(route, nil)
+	}
 }
 
 // newHTTPDomain gives the API its own name, if one is configured, and returns the URL.

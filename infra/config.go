@@ -39,12 +39,26 @@ type Config struct {
 	Temporary    int    // tmp: MiB of /tmp of functions that read and write rows, where large merges and sorts keep what does not fit into memory
 	Provisioned  int    // provisioned-concurrency: instances of each function of the gateway that are kept warm
 	Workers      int    // workers: jobs that run at once
+	Reserve      bool   // reserve-workers: keep the concurrency of the workers free for them; an account with a small quota of concurrency may refuse that
 
-	LogDays    int    // log-days: how long logs are kept
+	ThrottleReads   int // throttle-reads: requests a second for each route that reads names, before the gateway answers 429; twice as many in a burst
+	ThrottleChanges int // throttle-changes: the same for each route that changes something
+	ThrottleRows    int // throttle-rows: the same for each route that reads or writes rows
+
+	CORSOrigins []string // cors-origins: origins whose pages in a browser may call the service; none when empty; needs gateway=http
+
+	LogDays    int    // log-days: days for which logs are kept
+	AuditDays  int    // audit-days: days for which lines of the audit are kept in a bucket of their own, in which nothing can be deleted earlier; 0 makes none
+	BackupDays int    // backup-days: days for which daily backups of the bucket and of the records are kept; 0 makes none
+	Replica    string // replica: bucket with versions, in any region, to which the bucket is copied continuously; not with kms
 	Tracing    bool   // tracing: traces in X-Ray
-	AlarmTopic string // alarm-topic: topic of SNS that hears of alarms; nobody when empty
-	Throw      bool   // throw-away: destroying the stack destroys what it keeps, a bucket only when it is empty
-	KMS        bool   // kms: encrypt with a key of its own in place of those that S3 and DynamoDB manage
+	AlarmTopic string // alarm-topic: topic of SNS that hears of alarms; without one the deployment warns that nobody does
+
+	AlarmLatency int // alarm-latency: milliseconds that nineteen in twenty requests have to stay below
+	AlarmJobAge  int // alarm-job-age: seconds that a job may wait
+
+	Throw bool // throw-away: for tests: destroying the stacks destroys what they keep, a bucket only when it is empty; nothing is protected, backed up, or kept for the audit
+	KMS   bool // kms: encrypt with a key of its own in place of those that S3 and DynamoDB manage
 
 	VPC     string   // vpc: network that functions run in: new for one without a way to the internet, or the id of one that is there; none when empty
 	Subnets []string // subnets: subnets of an existing network
@@ -93,21 +107,33 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Temporary:      r.number("tmp", 512, 512, 10240),
 		Provisioned:    r.number("provisioned-concurrency", 0, 0, 1000),
 		Workers:        r.number("workers", 10, 2, 1000),
+		Reserve:        r.oneOf("reserve-workers", "true", "false") == "true",
 		LogDays:        r.days("log-days", 30),
-		Tracing:        r.flag("tracing"),
-		AlarmTopic:     r.arn("alarm-topic"),
-		Throw:          r.flag("throw-away"),
-		KMS:            r.flag("kms"),
-		VPC:            r.match("vpc", "new or vpc-…", "", vpcForm),
-		Subnets:        r.subnets("subnets"),
-		Domain:         r.match("domain", "name of a host", "", regexp.MustCompile(`^([a-z0-9-]+\.)+[a-z]{2,}$`)),
-		Certificate:    r.arn("certificate"),
-		WebACL:         r.arn("web-acl"),
-		Image:          r.text("image", "repository:tag", ""),
-		JobImage:       r.text("job-image", "repository:tag", ""),
-		JobTasks:       r.number("job-tasks", 2, 1, 100),
-		Functions:      r.text("functions", "folder", "../bin/functions"),
-		Settings:       r.settings(),
+		AuditDays:      r.number("audit-days", 365, 0, 36500),
+		BackupDays:     r.number("backup-days", 35, 0, 36500),
+		Replica:        r.arn("replica"),
+
+		ThrottleReads:   r.number("throttle-reads", 1000, 1, 100000),
+		ThrottleChanges: r.number("throttle-changes", 250, 1, 100000),
+		ThrottleRows:    r.number("throttle-rows", 500, 1, 100000),
+		CORSOrigins:     r.origins("cors-origins"),
+
+		Tracing:      r.flag("tracing"),
+		AlarmTopic:   r.arn("alarm-topic"),
+		AlarmLatency: r.number("alarm-latency", 5000, 100, 30000),
+		AlarmJobAge:  r.number("alarm-job-age", 3600, 60, 86400),
+		Throw:        r.flag("throw-away"),
+		KMS:          r.flag("kms"),
+		VPC:          r.match("vpc", "new or vpc-…", "", vpcForm),
+		Subnets:      r.subnets("subnets"),
+		Domain:       r.match("domain", "name of a host", "", regexp.MustCompile(`^([a-z0-9-]+\.)+[a-z]{2,}$`)),
+		Certificate:  r.arn("certificate"),
+		WebACL:       r.arn("web-acl"),
+		Image:        r.text("image", "repository:tag", ""),
+		JobImage:     r.text("job-image", "repository:tag", ""),
+		JobTasks:     r.number("job-tasks", 2, 1, 100),
+		Functions:    r.text("functions", "folder", "../bin/functions"),
+		Settings:     r.settings(),
 	}
 	if c.APIKeys == "" || c.Issuer+c.Audience+c.JWKS+c.JWTType != "" {
 		r.require("issuer", c.Issuer)
@@ -121,6 +147,11 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")
 	r.forbid(r.rows > uint64(goMemory(c.DataMemory))<<20, "cache-bytes, memory-bytes: together more than data-memory leaves to the program")
 	r.forbid(c.JobImage != "" && c.VPC == newVPC, "job-image: no image can be fetched in a new network; take an existing one with a way to it")
+	r.forbid(len(c.CORSOrigins) > 0 && c.Gateway == "rest", "cors-origins: needs gateway=http")
+	r.forbid(c.Replica != "" && c.KMS, "replica: the other region cannot use the key of kms")
+	if c.Throw {
+		c.AuditDays, c.BackupDays = 0, 0
+	}
 	r.checkNetwork(c)
 	r.checkNames(context)
 	return c, r

@@ -18,8 +18,8 @@ const serverPort = 10024
 func (s *Service) newContainers() {
 	n := functions["stream"] // all operations, too
 	n.executes = true        // the server works on jobs
-	log := s.newLog("ContainersLog", jsii.String("/tiltyard/"+s.config.Stage+"/containers"))
-	s.workers = append(s.workers, log)
+	log := s.storage.Logs["containers"]
+	s.workers = append(s.workers, "containers")
 	role := s.newRole("Containers", n, log, "ecs-tasks.amazonaws.com")
 	s.storage.Jobs.GrantConsumeMessages(role)
 	environment := s.environment(n, 4096, 3600)
@@ -40,6 +40,7 @@ func (s *Service) newContainers() {
 			LogDriver:     awsecs.LogDrivers_AwsLogs(&awsecs.AwsLogDriverProps{LogGroup: log, StreamPrefix: jsii.String("server")}),
 		},
 	})
+	service.LoadBalancer().SetAttribute(jsii.String("routing.http.drop_invalid_header_fields.enabled"), jsii.String("true"))
 	service.TargetGroup().ConfigureHealthCheck(&awselasticloadbalancingv2.HealthCheck{Path: jsii.String("/readyz")})
 	output(s.Stack, "ContainersUrl", "the same service without limits of size; give its certificate's name to the load balancer",
 		join("https://", service.LoadBalancer().LoadBalancerDnsName()))

@@ -71,14 +71,15 @@ const gatewaySeconds = 29
 // newFunction makes the function of a folder, its role and its log.
 func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	id := title(name)
-	log := s.newLog(id+"Log", jsii.String("/tiltyard/"+s.config.Stage+"/"+name))
+	log := s.storage.Logs[name]
+	var reserved *float64
 	if n.worker {
-		s.workers = append(s.workers, log)
+		s.workers = append(s.workers, name)
+		if s.config.Reserve {
+			reserved = jsii.Number(s.config.Workers + fewestWorkers) // what its queues call it with
+		}
 	}
-	memory, timeout := s.config.Memory, gatewaySeconds
-	if n.rows {
-		memory = s.config.DataMemory
-	}
+	memory, timeout := s.memory(n), gatewaySeconds
 	if n.worker {
 		timeout = jobMinutes * 60
 	}
@@ -99,11 +100,12 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 		MemorySize:   jsii.Number(memory),
 		Timeout:      awscdk.Duration_Seconds(jsii.Number(timeout)),
 		Environment:  s.environment(n, memory, timeout),
-		Role:         s.newRole(id, n, log, "lambda.amazonaws.com"),
+		Role:         s.newRole(id, n, log, lambdaService),
 		LogGroup:     log,
 		Tracing:      tracing,
 
-		EphemeralStorageSize: temporary,
+		EphemeralStorageSize:         temporary,
+		ReservedConcurrentExecutions: reserved,
 	}
 	s.network.place(props)
 	f := awslambda.NewFunction(s.Stack, jsii.String(id+"Function"), props)
@@ -115,6 +117,16 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 		ProvisionedConcurrentExecutions: jsii.Number(s.config.Provisioned),
 	})
 }
+
+// memory returns the memory of a function in MiB.
+func (s *Service) memory(n needs) int {
+	if n.rows {
+		return s.config.DataMemory
+	}
+	return s.config.Memory
+}
+
+const lambdaService = "lambda.amazonaws.com"
 
 var architectures = map[string]func() awslambda.Architecture{
 	"arm64": awslambda.Architecture_ARM_64, "amd64": awslambda.Architecture_X86_64,
@@ -178,6 +190,11 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 		}))
 	}
 	allow([]*string{log.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")
+	if s.network != nil && service == lambdaService {
+		// Lambda makes the network interfaces, which have no names before that.
+		allow([]*string{jsii.String("*")}, "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces",
+			"ec2:DescribeSubnets", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses")
+	}
 	if s.apiKeys != nil {
 		allow([]*string{s.apiKeys.arn}, "s3:GetObject")
 	}

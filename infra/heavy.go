@@ -27,8 +27,8 @@ const (
 func (s *Service) newHeavyWorkers() {
 	queue := s.storage.HeavyJobs
 	n := functions["worker"]
-	log := s.newLog("HeavyLog", jsii.String("/tiltyard/"+s.config.Stage+"/heavy"))
-	s.workers = append(s.workers, log)
+	log := s.storage.Logs["heavy"]
+	s.workers = append(s.workers, "heavy")
 	role := s.newRole("Heavy", n, log, "ecs-tasks.amazonaws.com")
 	queue.GrantConsumeMessages(role)
 	environment := s.environment(n, heavyMemory, 3600)

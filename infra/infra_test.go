@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"flag"
 	"fmt"
 	"log"
 	"maps"
@@ -19,6 +21,7 @@ import (
 
 // A template is the JSON of a stack.
 type template struct {
+	whole     map[string]any
 	resources map[string]any
 	outputs   map[string]any
 }
@@ -58,6 +61,19 @@ func newStacks(t *testing.T, context map[string]any) (*Storage, *Service) {
 // synthesized are the templates that were made, by their contexts. To make one takes a second.
 var synthesized = map[string][2]template{}
 
+// found are the findings of cdk-nag in the variants, by their contexts.
+var found = map[string][]finding{}
+
+// isVariant reports whether a context is one of the variants, which cdk-nag looks at.
+func isVariant(key string) bool {
+	for _, context := range variants {
+		if fmt.Sprint(context) == key {
+			return true
+		}
+	}
+	return false
+}
+
 // synthesize makes the templates of both stacks. Tests must not change them.
 func synthesize(t *testing.T, context map[string]any) (storage, service template) {
 	t.Helper()
@@ -65,16 +81,44 @@ func synthesize(t *testing.T, context map[string]any) (storage, service template
 	made, ok := synthesized[key]
 	if !ok {
 		first, second := newStacks(t, context)
+		app := awscdk.Stage_Of(first.Stack)
+		if isVariant(key) {
+			addChecks(app)
+		}
 		made = [2]template{readTemplate(first.Stack), readTemplate(second.Stack)}
 		synthesized[key] = made
+		if isVariant(key) {
+			found[key] = findings(app)
+		}
 	}
 	return made[0], made[1]
 }
 
+// templates is where the templates of the variants are written for other programs to check.
+var templates = flag.String("templates", "", "write the templates of the variants to this folder")
+
+func TestTemplatesOfTheVariantsAreWritten(t *testing.T) {
+	if *templates == "" {
+		t.Skip("-templates is not given")
+	}
+	for name, context := range variants {
+		storage, service := synthesize(t, context)
+		for stack, made := range map[string]template{"storage": storage, "service": service} {
+			text, err := json.Marshal(made.whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(*templates, name+"-"+stack+".template.json"), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func readTemplate(stack awscdk.Stack) template {
-	json := *assertions.Template_FromStack(stack, nil).ToJSON()
-	t := template{resources: json["Resources"].(map[string]any)}
-	t.outputs, _ = json["Outputs"].(map[string]any)
+	whole := *assertions.Template_FromStack(stack, nil).ToJSON()
+	t := template{whole: whole, resources: whole["Resources"].(map[string]any)}
+	t.outputs, _ = whole["Outputs"].(map[string]any)
 	return t
 }
 
@@ -193,6 +237,7 @@ func TestOnlyTheGatewayAuthorizerAsksForTokens(t *testing.T) {
 func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
 	const objects, objectsToo = "s3:GetObject s3:ListBucket", "s3:AbortMultipartUpload s3:DeleteObject s3:PutObject"
 	const records, recordsToo = "dynamodb:GetItem dynamodb:Query", "dynamodb:DeleteItem dynamodb:PutItem"
+	const deliver = "firehose:PutRecord firehose:PutRecordBatch"
 	const log, send = "logs:CreateLogStream logs:PutLogEvents", "sqs:SendMessage"
 	const receive = "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage"
 	writes := strings.Join([]string{objects, objectsToo, records, recordsToo, log}, " ")
@@ -237,7 +282,7 @@ func TestDefaultReachesNoStore(t *testing.T) {
 			}
 			for _, s := range statements(p["PolicyDocument"]) {
 				for _, action := range texts(s["Action"]) {
-					if !strings.HasPrefix(action, "logs:") && !strings.HasPrefix(action, "xray:") {
+					if !strings.HasPrefix(action, "logs:") && !strings.HasPrefix(action, "xray:") && !strings.HasPrefix(action, "ec2:") && (action != "s3:GetObject" || context["api-keys"] == nil) {
 						t.Errorf("%s: default may %s", name, action)
 					}
 				}
@@ -287,6 +332,9 @@ var variants = map[string]map[string]any{
 		"gateway": "rest", "stream": "true", "web-acl": "arn:aws:wafv2:eu-central-1:123456789012:regional/webacl/w/1",
 		"domain": "api.example.com", "certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c",
 	},
+	"private": {
+		"gateway": "rest", "vpc": "new", "api-keys": "s3://rules/keys", "secrets": "true", "vending": "true", "kms": "true",
+	},
 }
 
 func TestNothingIsPublicOrWide(t *testing.T) {
@@ -322,8 +370,10 @@ func checkPolicies(t *testing.T, stack template) {
 					t.Errorf("%s allows %s", id, action)
 				}
 				tracing := strings.HasPrefix(action, "xray:")
+				interfaces := strings.HasPrefix(action, "ec2:") && (strings.HasSuffix(action, "NetworkInterface") ||
+					strings.HasSuffix(action, "PrivateIpAddresses") || strings.HasPrefix(action, "ec2:Describe"))
 				registry := action == "ecr:GetAuthorizationToken"
-				if slices.Contains(texts(s["Resource"]), "*") && !tracing && !registry {
+				if slices.Contains(texts(s["Resource"]), "*") && !tracing && !registry && !interfaces {
 					t.Errorf("%s allows %s everywhere", id, action)
 				}
 			}
@@ -377,7 +427,7 @@ func TestStoresAreEncryptedAndKept(t *testing.T) {
 			for id, p := range storage.all("AWS::DynamoDB::Table") {
 				if p["SSESpecification"].(map[string]any)["SSEEnabled"] != true || p["BillingMode"] != "PAY_PER_REQUEST" ||
 					p["PointInTimeRecoverySpecification"].(map[string]any)["PointInTimeRecoveryEnabled"] != true ||
-					p["TimeToLiveSpecification"].(map[string]any)["AttributeName"] != "expires" {
+					p["DeletionProtectionEnabled"] != true || p["TimeToLiveSpecification"].(map[string]any)["AttributeName"] != "expires" {
 					t.Errorf("%s: %v", id, p)
 				}
 			}
@@ -397,8 +447,8 @@ func TestStoresAreEncryptedAndKept(t *testing.T) {
 					}
 				}
 			}
-			if want := 1 + len(storage.all("AWS::SQS::Queue")); insecure != want {
-				t.Errorf("%d policies refuse plain HTTP, want those of the bucket and of all queues, %d", insecure, want)
+			if want := len(storage.all("AWS::S3::Bucket")) + len(storage.all("AWS::SQS::Queue")); insecure != want {
+				t.Errorf("%d policies refuse plain HTTP, want those of all %d buckets and queues", insecure, want)
 			}
 			for id, resource := range storage.resources {
 				r := resource.(map[string]any)
@@ -427,13 +477,33 @@ func TestFunctionsAreBounded(t *testing.T) {
 		if p["Timeout"] != want {
 			t.Errorf("%s has %v s, want %v", id, p["Timeout"], want)
 		}
+		if reserved, isWorker := p["ReservedConcurrentExecutions"], strings.HasPrefix(id, "Worker"); isWorker != (reserved == 12.0) {
+			t.Errorf("%s has the concurrency %v for itself", id, reserved)
+		}
 		if p["LoggingConfig"] == nil {
 			t.Errorf("%s logs where nobody bounds it", id)
 		}
 	}
-	for id, p := range service.all("AWS::Logs::LogGroup") {
-		if p["RetentionInDays"] != 30.0 {
-			t.Errorf("%s is kept for %v days", id, p["RetentionInDays"])
+}
+
+// Logs outlast the service, also those that the gateway makes.
+func TestLogsAreKept(t *testing.T) {
+	for name, context := range variants {
+		storage, service := synthesize(t, context)
+		for _, stack := range []template{storage, service} {
+			for id, resource := range stack.resources {
+				r := resource.(map[string]any)
+				if r["Type"] != "AWS::Logs::LogGroup" {
+					continue
+				}
+				p := r["Properties"].(map[string]any)
+				if r["DeletionPolicy"] != "Retain" || p["RetentionInDays"] != 30.0 || (p["KmsKeyId"] != nil) != (context["kms"] == "true") {
+					t.Errorf("%s: %s is kept as %v: %v", name, id, r["DeletionPolicy"], p)
+				}
+			}
+		}
+		if want := len(service.all("AWS::Lambda::Function")) + 1; len(storage.all("AWS::Logs::LogGroup")) < want {
+			t.Errorf("%s: %d logs, want %d of the functions and the gateway", name, len(storage.all("AWS::Logs::LogGroup")), want)
 		}
 	}
 }

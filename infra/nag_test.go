@@ -1,8 +1,9 @@
 package main
 
 import (
-	"maps"
+	"fmt"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -22,14 +23,14 @@ type exception struct {
 // exceptions are all there are. One that no configuration needs any more fails the test.
 var exceptions = []exception{
 	{
-		rule: "AwsSolutions-S1", resource: `Catalog/Resource`,
+		rule: "AwsSolutions-S1", resource: `(Catalog|AuditStore)/Resource`,
 		reason: "Logs of every request to S3 cost storage for ever, and requests are what the service has most of. Versions " +
 			"of objects are kept, and the service logs its own requests; who needs more adds data events of CloudTrail.",
 	},
 	{
-		rule: "AwsSolutions-IAM5", detail: `Resource::<Catalog\w+\.Arn>/\*`,
+		rule: "AwsSolutions-IAM5", detail: `Resource::<(Catalog|AuditStore)\w+\.Arn>/\*`,
 		resource: `\w+Role(/DefaultPolicy/Resource)?`,
-		reason: "The objects of one bucket, which holds nothing but the catalog and its tables. Their keys are made as tables " +
+		reason: "The objects of one bucket, which holds nothing but the catalog and its tables, or nothing but lines of the audit. Their keys are made as tables " +
 			"are, and the functions check who may use which table. Actions are single ones.",
 	},
 	{
@@ -39,7 +40,7 @@ var exceptions = []exception{
 	},
 	{
 		rule: "AwsSolutions-IAM5", detail: `Resource::\*`, resource: `\w+Role/DefaultPolicy/Resource`,
-		reason: "X-Ray, and the log-in to a registry of images, know no resources. TestNothingIsPublicOrWide sees to it that " +
+		reason: "X-Ray, the log-in to a registry of images, and the network interfaces that Lambda makes know no resources. TestNothingIsPublicOrWide sees to it that " +
 			"no other action is allowed everywhere.",
 	},
 	{
@@ -78,9 +79,99 @@ var exceptions = []exception{
 		reason: "Container Insights is billed by metric. There is one task, or one for each heavy job, whose use of processor and memory ECS measures anyway.",
 	},
 	{
-		rule: "AwsSolutions-VPC7", resource: `Network/Resource`,
+		rule: "AwsSolutions-IAM4", detail: `Policy::arn:<AWS::Partition>:iam::aws:policy/(service-role/)?AWSBackupServiceRolePolicyFor\w+`,
+		resource: `BackupRole/Resource`,
+		reason:   "AWS keeps these policies for its own service of backups; what it needs to read changes with the service.",
+	},
+	{
+		rule: "AwsSolutions-VPC7", resource: `(Network|Private)/Resource`,
 		reason: "There is nothing in the network but the load balancer and its task, which takes connections from that alone and " +
-			"logs each request, and tasks that nobody connects to. Logs of flows are billed by volume, most of it that of strangers who try ports.",
+			"logs each request, and tasks that nobody connects to. Logs of flows are billed by volume, most of it that of strangers who try ports. A private " +
+			"network has no way in or out but the endpoints of AWS.",
+	},
+}
+
+// exceptionsNIST are those of NIST 800-53, whose rules also ask for what AwsSolutions leaves open.
+var exceptionsNIST = []exception{
+	{
+		rule: "NIST.800.53.R5-IAMNoInlinePolicy", resource: `(\w+Role(/DefaultPolicy/Resource)?|(Containers/TaskDef|HeavyTask)/ExecutionRole/DefaultPolicy/Resource)`,
+		reason: "Each role has one policy for one function, and goes with it. Policies that several roles share would give each of them the rights of the others.",
+	},
+	{
+		rule: "NIST.800.53.R5-LambdaDLQ", resource: `\w+Function/Resource`,
+		reason: "A queue of dead letters is for calls that nobody waits for. The gateway waits for these, and the worker's queue has dead letters itself.",
+	},
+	{
+		rule: "NIST.800.53.R5-LambdaConcurrency", resource: `\w+Function/Resource`,
+		reason: "The gateway limits requests by the route. A limit for each function would take from the others what it does not use; the worker has one.",
+	},
+	{
+		rule: "NIST.800.53.R5-LambdaInsideVPC", resource: `\w+Function/Resource`,
+		reason: "Functions call services of AWS and the issuer, by TLS. Where they must not reach more, vpc puts them into a network.",
+	},
+	{
+		rule: "NIST.800.53.R5-LambdaFunctionPublicAccessProhibited", resource: `Stream(Function|Live)/invoke-function(-url)?`,
+		reason: "The URL for large answers is as public as the gateway. The function verifies tokens.",
+	},
+	{
+		rule: "NIST.800.53.R5-CloudWatchLogGroupEncrypted", resource: `\w+Log/Resource`,
+		reason: "CloudWatch encrypts logs by a key of its own; kms takes the key of the deployment.",
+	},
+	{
+		rule: "NIST.800.53.R5-S3DefaultEncryptionKMS", resource: `(Catalog|AuditStore)/Resource`,
+		reason: "S3 encrypts objects by a key of its own; kms takes the key of the deployment, which costs for each request without a bucket key.",
+	},
+	{
+		rule: "NIST.800.53.R5-S3BucketLoggingEnabled", resource: `(Catalog|AuditStore)/Resource`,
+		reason: "As for AwsSolutions-S1: the service logs its requests, and data events of CloudTrail record those of others.",
+	},
+	{
+		rule: "NIST.800.53.R5-S3BucketReplicationEnabled", resource: `(Catalog|AuditStore)/Resource`,
+		reason: "Which region may hold a copy is for who deploys to decide: replica names its bucket. Daily backups are made in any case.",
+	},
+	{
+		rule: "NIST.800.53.R5-CloudWatchAlarmAction", resource: `\w+Alarm/Resource`,
+		reason: "alarm-topic names who hears of alarms; a deployment without it warns that nobody does.",
+	},
+	{
+		rule: "NIST.800.53.R5-APIGWAssociatedWithWAF", resource: `RestApi/DeploymentStage\.dev/Resource`,
+		reason: "As for AwsSolutions-APIG3: web-acl puts a web ACL in front.",
+	},
+	{
+		rule: "NIST.800.53.R5-ALBWAFEnabled", resource: `Containers/LB/Resource`,
+		reason: "The load balancer is for uploads beyond what gateways take, of which a web ACL reads the first 8 KB.",
+	},
+	{
+		rule: "NIST.800.53.R5-APIGWCacheEnabledAndEncrypted", resource: `RestApi/DeploymentStage\.dev/Resource`,
+		reason: "Answers depend on who asks and on the latest version of a table. A cache would answer with those of others, or with old ones.",
+	},
+	{
+		rule: "NIST.800.53.R5-APIGWSSLEnabled", resource: `RestApi/DeploymentStage\.dev/Resource`,
+		reason: "The certificate is one that the gateway shows to a server behind it. Behind this one are functions, which it calls by their roles.",
+	},
+	{
+		rule: "NIST.800.53.R5-ELBLoggingEnabled", resource: `Containers/LB/Resource`,
+		reason: "As for AwsSolutions-ELB2: the containers log each request themselves.",
+	},
+	{
+		rule: "NIST.800.53.R5-ELBDeletionProtectionEnabled", resource: `Containers/LB/Resource`,
+		reason: "The load balancer keeps nothing, and the stack of the service is made to be replaced.",
+	},
+	{
+		rule: "NIST.800.53.R5-VPCFlowLogsEnabled", resource: `(Network|Private)/Resource`,
+		reason: "As for AwsSolutions-VPC7.",
+	},
+	{
+		rule: "NIST.800.53.R5-VPCDefaultSecurityGroupClosed", resource: `(Network|Private)/Resource`,
+		reason: "Nothing is in the default security group. CloudFormation cannot change it without a function that has the rights to change others.",
+	},
+	{
+		rule: "NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW", resource: `Network/publicSubnet[12]/DefaultRoute`,
+		reason: "Clients from anywhere reach the load balancer, and the task the issuer of tokens.",
+	},
+	{
+		rule: "NIST.800.53.R5-VPCSubnetAutoAssignPublicIpDisabled", resource: `Network/publicSubnet[12]/Subnet`,
+		reason: "The task takes connections from the load balancer alone. Its address lets it reach the issuer without a NAT gateway.",
 	},
 }
 
@@ -94,19 +185,14 @@ func (e exception) covers(f finding) bool {
 	return e.rule == f.rule && matches(e.detail, f.detail) && matches(e.resource, f.resource)
 }
 
-// The checks are those of cdk-nag for solutions on AWS. They are in the test and not in the
-// app, where they would come along with every deployment.
+// The checks are those of cdk-nag for solutions on AWS, and for NIST 800-53, revision 5. They are in the
+// test and not in the app, where they would come along with every deployment.
 func TestCDKNagFindsNothingUnexplained(t *testing.T) {
-	configurations := maps.Clone(variants)
-	configurations["rest without a web ACL"] = map[string]any{"gateway": "rest"}
+	exceptions := append(slices.Clone(exceptions), exceptionsNIST...)
 	used := make([]bool, len(exceptions))
-	for name, context := range configurations {
-		storage, _ := newStacks(t, context)
-		app := awscdk.Stage_Of(storage.Stack)
-		checks := cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Reports: jsii.Bool(false)})
-		awscdk.Aspects_Of(app).Add(checks, nil)
-		app.Synth(nil)
-		for _, f := range findings(app) {
+	for name, context := range variants {
+		synthesize(t, context)
+		for _, f := range found[fmt.Sprint(context)] {
 			explained := false
 			for i, e := range exceptions {
 				if e.covers(f) {
@@ -125,8 +211,15 @@ func TestCDKNagFindsNothingUnexplained(t *testing.T) {
 	}
 }
 
+// addChecks lets both packs look at an app when it is synthesized.
+func addChecks(app awscdk.Stage) {
+	props := &cdknag.NagPackProps{Reports: jsii.Bool(false)}
+	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(props), nil)
+	awscdk.Aspects_Of(app).Add(cdknag.NewNIST80053R5Checks(props), nil)
+}
+
 var (
-	findingForm = regexp.MustCompile(`(?s)^(AwsSolutions-\w+|CdkNagValidationFailure)(?:\[(.*?)\])?: `)
+	findingForm = regexp.MustCompile(`(?s)^(AwsSolutions-\w+|NIST\.800\.53\.R5-\w+|CdkNagValidationFailure)(?:\[(.*?)\])?: `)
 	stackOfPath = regexp.MustCompile(`^[^/]+/`)
 )
 

@@ -21,21 +21,23 @@ import (
 // a web ACL, and its own errors can have the form of ours. One OpenAPI document, made from
 // the operation table, defines its routes.
 func (s *Service) newRESTAPI() traffic {
+	stage := &awsapigateway.StageOptions{
+		StageName:            &s.config.Stage,
+		AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.storage.Logs["gateway"]),
+		AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
+		LoggingLevel:         awsapigateway.MethodLoggingLevel_ERROR,
+		TracingEnabled:       &s.config.Tracing,
+	}
+	s.throttleREST(stage)
 	api := awsapigateway.NewSpecRestApi(s.Stack, jsii.String("RestApi"), &awsapigateway.SpecRestApiProps{
 		RestApiName:   s.StackName(),
 		ApiDefinition: awsapigateway.ApiDefinition_FromInline(s.openAPI()),
 		EndpointTypes: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
-		DeployOptions: &awsapigateway.StageOptions{
-			StageName:            &s.config.Stage,
-			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.newAccessLog()),
-			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
-			LoggingLevel:         awsapigateway.MethodLoggingLevel_ERROR,
-			TracingEnabled:       &s.config.Tracing,
-		},
+		DeployOptions: stage,
 	})
 	// The gateway writes its errors to a log of this name. It would otherwise create one
 	// that is kept for ever.
-	errors := s.newLog("ErrorLog", awscdk.Fn_Join(jsii.String(""), &[]*string{
+	errors := s.storage.logs.newLog(s.Stack, "ErrorLog", awscdk.Fn_Join(jsii.String(""), &[]*string{
 		jsii.String("API-Gateway-Execution-Logs_"), api.RestApiId(), jsii.String("/" + s.config.Stage),
 	}))
 	api.DeploymentStage().Node().AddDependency(errors)
@@ -55,7 +57,7 @@ func (s *Service) newRESTAPI() traffic {
 		serverErrors: api.MetricServerError(nil),
 		errorRate:    api.MetricServerError(&awscloudwatch.MetricOptions{Statistic: jsii.String("Average")}),
 		clientErrors: api.MetricClientError(nil),
-		latency:      api.MetricLatency(nil),
+		latency:      api.MetricLatency(&awscloudwatch.MetricOptions{Statistic: jsii.String("p95")}),
 	}
 }
 

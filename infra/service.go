@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -20,7 +19,7 @@ type Service struct {
 	awscdk.Stack
 	Functions map[string]awslambda.IFunction // by folder of functions/
 
-	workers []awslogs.LogGroup // in which workers tell of their jobs
+	workers []string // the logs in which workers tell of their jobs
 	config  Config
 	storage *Storage
 	vend    *vendRole // nil when clients get no credentials
@@ -33,7 +32,7 @@ type Service struct {
 // NewService makes the stack.
 func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	s := &Service{
-		Stack:     newStack(app, c, "service", "Tiltyard: functions and gateway"),
+		Stack:     newStack(app, c, "service", "Tiltyard: functions and gateway", false),
 		Functions: map[string]awslambda.IFunction{},
 		config:    c,
 		storage:   storage,
@@ -67,16 +66,8 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 		s.newHeavyWorkers()
 	}
 	s.watch(requests)
+	s.warnOfSilentAlarms()
 	return s
-}
-
-// newLog makes a log that is kept as long as configured and is deleted with the stack.
-func (s *Service) newLog(id string, name *string) awslogs.LogGroup {
-	return awslogs.NewLogGroup(s.Stack, &id, &awslogs.LogGroupProps{
-		LogGroupName:  name,
-		Retention:     retentions[s.config.LogDays],
-		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
-	})
 }
 
 // fewestWorkers is the least concurrency that a queue can be configured with.

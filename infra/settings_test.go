@@ -200,7 +200,7 @@ func TestTheExamplesOfThePageSynthesize(t *testing.T) {
 
 func TestFunctionsRunInTheirNetwork(t *testing.T) {
 	for name, context := range map[string]map[string]any{
-		"new":      {"vpc": "new", "api-keys": "s3://b/keys", "secrets": "true", "vending": "true"},
+		"new":      variants["private"],
 		"existing": {"vpc": "vpc-0123456789abcdef0", "subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1"},
 	} {
 		_, service := synthesize(t, context)
@@ -208,6 +208,11 @@ func TestFunctionsRunInTheirNetwork(t *testing.T) {
 			config, _ := p["VpcConfig"].(map[string]any)
 			if subnets, _ := config["SubnetIds"].([]any); len(subnets) != 2 {
 				t.Errorf("%s: %s runs in %v", name, id, config)
+			}
+		}
+		for id, p := range service.all("AWS::IAM::Policy") {
+			if strings.Contains(fmt.Sprint(p), "ec2:CreateNetworkInterface") == strings.HasPrefix(id, "Clock") {
+				t.Errorf("%s: %s and network interfaces: %v", name, id, p)
 			}
 		}
 		endpoints := map[string]int{}

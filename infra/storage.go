@@ -4,6 +4,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -21,6 +22,9 @@ type Storage struct {
 	DeadLetters awssqs.Queue      // of messages that no worker could make anything of; it ends their jobs
 	Key         awskms.Key        // nil when the services' own keys encrypt
 	SecretsKey  awskms.Key        // seals the values of secrets; nil when there are none
+
+	Logs map[string]awslogs.LogGroup // by function, and of the gateway and the containers
+	logs logRoom
 }
 
 // jobMinutes is how long a worker may take for one message: the longest timeout of a
@@ -29,12 +33,9 @@ const jobMinutes = 15
 
 // NewStorage makes the stack.
 func NewStorage(app constructs.Construct, c Config) *Storage {
-	stack := newStack(app, c, "storage", "Tiltyard: catalog, tables and transactions")
-	s := &Storage{Stack: stack}
-	removal := awscdk.RemovalPolicy_RETAIN
-	if c.Throw {
-		removal = awscdk.RemovalPolicy_DESTROY
-	}
+	stack := newStack(app, c, "storage", "Tiltyard: catalog, tables and transactions", !c.Throw)
+	s := &Storage{Stack: stack, Logs: map[string]awslogs.LogGroup{}}
+	removal := c.removal()
 	if c.KMS {
 		s.Key = awskms.NewKey(stack, jsii.String("Key"), &awskms.KeyProps{
 			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: removal,
@@ -46,8 +47,11 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: removal,
 		})
 	}
-	s.Bucket = s.newBucket(removal)
-	s.Records = s.newRecords(removal)
+	s.Bucket = s.newBucket(c)
+	s.Records = s.newRecords(c)
+	s.newLogs(c)
+	s.keepAudit(c.AuditDays)
+	s.backUp(c.BackupDays)
 	// SQS requires a queue that calls a function to hide messages for as long as the
 	// function may run. The worker shortens that to two minutes and extends it while it
 	// works.
@@ -76,26 +80,40 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 
 // newBucket keeps overwritten and deleted objects for a month. Objects of a table are never
 // overwritten, so this costs storage for dropped and cleaned up data only.
-func (s *Storage) newBucket(removal awscdk.RemovalPolicy) awss3.Bucket {
-	encryption := awss3.BucketEncryption_S3_MANAGED
-	if s.Key != nil {
-		encryption = awss3.BucketEncryption_KMS
-	}
+func (s *Storage) newBucket(c Config) awss3.Bucket {
+	encryption, key := bucketEncryption(s.Key)
 	return awss3.NewBucket(s.Stack, jsii.String("Catalog"), &awss3.BucketProps{
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(),
 		ObjectOwnership:   awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
 		EnforceSSL:        jsii.Bool(true),
 		Encryption:        encryption,
-		EncryptionKey:     s.Key,
+		EncryptionKey:     key,
 		BucketKeyEnabled:  keyed(s.Key),
 		Versioned:         jsii.Bool(true),
+		ReplicationRules:  s.replication(c.Replica),
 		LifecycleRules: &[]*awss3.LifecycleRule{{
 			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(7)),
 			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(30)),
 			ExpiredObjectDeleteMarker:           jsii.Bool(true),
 		}},
-		RemovalPolicy: removal,
+		RemovalPolicy: c.removal(),
 	})
+}
+
+// removal is what becomes of the things that are kept when their stack is destroyed.
+func (c Config) removal() awscdk.RemovalPolicy {
+	if c.Throw {
+		return awscdk.RemovalPolicy_DESTROY
+	}
+	return awscdk.RemovalPolicy_RETAIN
+}
+
+// bucketEncryption is that of buckets, by the key when there is one.
+func bucketEncryption(key awskms.Key) (awss3.BucketEncryption, awskms.IKey) {
+	if key == nil {
+		return awss3.BucketEncryption_S3_MANAGED, nil
+	}
+	return awss3.BucketEncryption_KMS, key
 }
 
 func keyed(key awskms.Key) *bool {
@@ -108,7 +126,7 @@ func keyed(key awskms.Key) *bool {
 // newRecords makes the table that shared/record/dynamorecord requires. It uses the older
 // resource type, because emulators do not support the newer one, which is for several
 // regions.
-func (s *Storage) newRecords(removal awscdk.RemovalPolicy) awsdynamodb.Table {
+func (s *Storage) newRecords(c Config) awsdynamodb.Table {
 	encryption := awsdynamodb.TableEncryption_AWS_MANAGED
 	if s.Key != nil {
 		encryption = awsdynamodb.TableEncryption_CUSTOMER_MANAGED
@@ -123,7 +141,8 @@ func (s *Storage) newRecords(removal awscdk.RemovalPolicy) awsdynamodb.Table {
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
-		RemovalPolicy: removal,
+		DeletionProtection: jsii.Bool(!c.Throw),
+		RemovalPolicy:      c.removal(),
 	})
 }
 
@@ -136,9 +155,9 @@ func (s *Storage) newQueue(id string, props *awssqs.QueueProps) awssqs.Queue {
 	return awssqs.NewQueue(s.Stack, &id, props)
 }
 
-func newStack(app constructs.Construct, c Config, name, description string) awscdk.Stack {
+func newStack(app constructs.Construct, c Config, name, description string, protected bool) awscdk.Stack {
 	stack := awscdk.NewStack(app, jsii.String("tiltyard-"+c.Stage+"-"+name), &awscdk.StackProps{
-		Description: &description,
+		Description: &description, TerminationProtection: &protected,
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("application"), jsii.String("tiltyard"), nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), &c.Stage, nil)

@@ -31,36 +31,28 @@ func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
 
 // watch makes the alarms and the dashboard. An alarm needs the attention of an operator: a
 // function failed (an error response to a client is not a failure), the service responds
-// with its own errors, or a job was set aside.
+// with its own errors or late, or jobs wait too long, are cut off, or were set aside.
 func (s *Service) watch(t traffic) {
 	s.alarm("ServerErrors", "more than one in a hundred requests met an error of the service", t.errorRate, 0.01)
+	s.alarm("Latency", "one in twenty requests took longer than alarm-latency", t.latency, float64(s.config.AlarmLatency))
+	s.alarm("JobAge", "a job has waited for longer than alarm-job-age",
+		s.storage.Jobs.MetricApproximateAgeOfOldestMessage(nil), float64(s.config.AlarmJobAge))
 	s.alarm("JobsGivenUp", "a message was delivered too often, and the worker cannot set its job aside either",
 		s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil), 0)
 	setAside := s.jobsSetAside()
 	s.alarm("JobsSetAside", "a job ended the process of its worker again and again, or no worker could make anything of it; "+
 		"it waits, failed, until a user resumes it", setAside, 0)
-	var calls, errors, durations, throttles []awscloudwatch.IMetric
+	s.alarm("WorkerDuration", "a worker did not hand its job over in time, so Lambda cut it off",
+		s.Functions["worker"].MetricDuration(&awscloudwatch.MetricOptions{Statistic: jsii.String("Maximum")}), (jobMinutes*60-1)*1000)
+	reads, writes := s.recordsThrottled()
+	s.alarm("RecordsReadsThrottled", "the table of records refused reads because there were too many", reads, 0)
+	s.alarm("RecordsWritesThrottled", "the table of records refused writes because there were too many", writes, 0)
 	for _, name := range slices.Sorted(maps.Keys(s.Functions)) {
 		f := s.Functions[name]
 		s.alarm(title(name)+"Errors", "functions/"+name+" ended without an answer", f.MetricErrors(nil), 0)
 		s.alarm(title(name)+"Throttles", "functions/"+name+" was called more often than the account allows", f.MetricThrottles(nil), 0)
-		calls = append(calls, f.MetricInvocations(nil))
-		errors = append(errors, f.MetricErrors(nil))
-		durations = append(durations, f.MetricDuration(&awscloudwatch.MetricOptions{Statistic: jsii.String("p95")}))
-		throttles = append(throttles, f.MetricThrottles(nil))
 	}
-	dashboard := awscloudwatch.NewDashboard(s.Stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
-		DashboardName: s.StackName(),
-	})
-	dashboard.AddWidgets(
-		graph("Requests", t.requests, t.clientErrors, t.serverErrors), graph("Latency (p95)", t.latency))
-	dashboard.AddWidgets(graph("Calls", calls...), graph("Duration (p95)", durations...))
-	dashboard.AddWidgets(graph("Errors", errors...), graph("Throttles", throttles...))
-	dashboard.AddWidgets(
-		graph("Jobs waiting", s.storage.Jobs.MetricApproximateNumberOfMessagesVisible(nil),
-			s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil)),
-		graph("Age of the oldest job", s.storage.Jobs.MetricApproximateAgeOfOldestMessage(nil)))
-	dashboard.AddWidgets(graph("Jobs set aside", setAside))
+	s.newDashboard(t, setAside)
 }
 
 // setAsideMessage is the log message of workers for a job that they have set aside
@@ -71,21 +63,15 @@ const setAsideMessage = "a job is set aside"
 // queue cannot count them, because it has deleted their messages.
 func (s *Service) jobsSetAside() awscloudwatch.IMetric {
 	var metric awscloudwatch.IMetric
-	for _, log := range s.workers {
-		filter := log.AddMetricFilter(jsii.String("JobsSetAside"), &awslogs.MetricFilterOptions{
-			FilterPattern:   awslogs.FilterPattern_Literal(jsii.String(`"` + setAsideMessage + `"`)),
+	for _, name := range s.workers {
+		filter := awslogs.NewMetricFilter(s.Stack, jsii.String(title(name)+"JobsSetAside"), &awslogs.MetricFilterProps{
+			LogGroup: s.storage.Logs[name], FilterPattern: awslogs.FilterPattern_Literal(jsii.String(`"` + setAsideMessage + `"`)),
 			MetricNamespace: jsii.String("Tiltyard/" + s.config.Stage), MetricName: jsii.String("JobsSetAside"),
 			MetricValue: jsii.String("1"), DefaultValue: jsii.Number(0),
 		})
 		metric = filter.Metric(&awscloudwatch.MetricOptions{Statistic: jsii.String("Sum")})
 	}
 	return metric
-}
-
-func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
-	return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
-		Title: &title, Left: &metrics, Width: jsii.Number(12),
-	})
 }
 
 // alarm makes an alarm that fires if a metric stays above a number for five minutes.

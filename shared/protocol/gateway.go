@@ -6,7 +6,8 @@ type GatewayRoute struct {
 	Method string
 	Path   string // ends in "/{proxy+}" when Slash
 	Group  Group
-	Slash  bool // for paths that end in a slash
+	Access Access // of the operation
+	Slash  bool   // for paths that end in a slash
 }
 
 // GatewayRoutes returns the lines of all operations: two for each method, as clients of
@@ -20,8 +21,8 @@ func GatewayRoutes() []GatewayRoute {
 	for _, op := range Operations {
 		for _, method := range op.Methods {
 			all = append(all,
-				GatewayRoute{Method: method, Path: op.Path, Group: op.Group},
-				GatewayRoute{Method: method, Path: op.Path + "/{proxy+}", Group: op.Group, Slash: true})
+				GatewayRoute{Method: method, Path: op.Path, Group: op.Group, Access: op.Access},
+				GatewayRoute{Method: method, Path: op.Path + "/{proxy+}", Group: op.Group, Access: op.Access, Slash: true})
 		}
 	}
 	return all

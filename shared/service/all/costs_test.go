@@ -1,22 +1,27 @@
 package all_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
 )
 
-// List prices of AWS in us-east-1, in dollars.
+// The page of costs, the list of prices that it is computed from, and the table of functions, which
+// has what memory they get.
 const (
-	getPrice     = 0.40         // S3: a million of GET and HEAD; DELETE costs nothing
-	putPrice     = 5.00         // S3: a million of PUT, POST and LIST
-	invokePrice  = 0.20         // Lambda: a million of calls
-	computePrice = 0.0000133334 // Lambda: a second of a gigabyte, arm64
-	gatewayPrice = 1.00         // HTTP API: a million of requests
-	logPrice     = 0.50         // CloudWatch: a gigabyte of log
+	costsPage     = "../../../infra/COSTS.md"
+	pricesFile    = "../../../infra/prices.json"
+	functionsFile = "../../../infra/function.go"
 )
 
 // What else a request is taken to be.
@@ -24,18 +29,53 @@ const (
 	storageSeconds  = 0.020 // each request to storage that has to be waited for
 	computeSeconds  = 0.005
 	logBytes        = 1000 // its line in the log, and that of its metrics
-	memoryGigabytes = 0.5  // of functions that handle names; those of rows have 2
+	namesGigabytes  = 0.5  // memory of functions that handle names
+	rowsGigabytes   = 2.0  // memory of functions that handle rows
+	hours           = 730  // of a month
+	seconds         = hours * 3600
+	freeStreamBytes = 6e6 // of a streamed answer, which have no limit of speed either
+	streamBytes     = 2e6 // in a second, after those
 )
+
+// A priceList holds dollars by name.
+type priceList struct {
+	Date, Region string
+	Dollars      map[string]struct {
+		Price float64
+		Per   string
+	}
+}
+
+func readPrices(t *testing.T) *priceList {
+	t.Helper()
+	data, err := os.ReadFile(pricesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := new(priceList)
+	if err := json.Unmarshal(data, list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// of returns a price. A name that the list does not have is a mistake of the test.
+func (l *priceList) of(name string) float64 {
+	entry, ok := l.Dollars[name]
+	if !ok {
+		panic("no price is called " + name)
+	}
+	return entry.Price
+}
 
 // cost is what a million of one operation costs, in dollars.
 type cost struct {
 	name                string
 	reads, puts, others int // requests to S3 of one operation
 	depth               int
-	storage, rest       float64
 }
 
-// readCosts takes the costs of warm operations from the golden file of storage requests.
+// readCosts takes the requests of warm operations from the golden file of storage requests.
 func readCosts(t *testing.T) []cost {
 	t.Helper()
 	golden, err := os.ReadFile("testdata/requests.golden")
@@ -66,55 +106,195 @@ func readCosts(t *testing.T) []cost {
 			costs = append(costs, c)
 		}
 	}
-	for i := range costs {
-		costs[i].price()
-	}
 	return costs
 }
 
-func (c *cost) price() {
-	c.storage = float64(c.reads)*getPrice + float64(c.puts)*putPrice
-	seconds := float64(c.depth)*storageSeconds + computeSeconds
-	compute := 1e6 * seconds * c.memory() * computePrice
-	c.rest = gatewayPrice + invokePrice + compute + 1e6*logBytes/1e9*logPrice
+// storage returns the dollars for a million times the requests to storage.
+func (c cost) storage(prices *priceList) float64 {
+	return float64(c.reads)*prices.of("s3.read") + float64(c.puts)*prices.of("s3.write")
 }
 
-// memory is that of the function which serves the operation, in gigabytes.
-func (c *cost) memory() float64 {
-	for _, word := range []string{"scan", "filter", "search", "order", "plan", "count", "append", "merge", "lookup", "take", "update", "rows"} {
-		if strings.Contains(c.name, word) {
-			return 4 * memoryGigabytes
-		}
-	}
-	return memoryGigabytes
+// rest returns the dollars for a million times the gateway, the function and its log.
+func (c cost) rest(prices *priceList, gigabytes float64) float64 {
+	compute := 1e6 * (float64(c.depth)*storageSeconds + computeSeconds) * gigabytes * prices.of("lambda.compute")
+	return prices.of("gateway.http") + prices.of("lambda.call") + compute + 1e6*logBytes/1e9*prices.of("logs.written")
 }
 
-// The page of costs is made from the golden file, so that neither can change alone.
-func TestThePageOfCostsIsMadeFromTheGoldenFile(t *testing.T) {
-	const page = "../../../infra/COSTS.md"
-	data, err := os.ReadFile(page)
+// costGroups has the group of each measured operation, by the beginning of its name.
+var costGroups = []struct {
+	begins string
+	group  protocol.Group
+}{
+	{"namespace", protocol.GroupNamespace},
+	{"table create", protocol.GroupData}, {"table drop", protocol.GroupTable}, {"table", protocol.GroupTable}, {"describe", protocol.GroupTable},
+	{"version", protocol.GroupVersion}, {"tag", protocol.GroupRef},
+	{"branch append", protocol.GroupData}, {"branch count", protocol.GroupQuery}, {"branch", protocol.GroupRef},
+	{"append", protocol.GroupData}, {"merge_insert", protocol.GroupData}, {"update", protocol.GroupData}, {"delete", protocol.GroupData}, {"multipart", protocol.GroupData},
+	{"create index", protocol.GroupIndex}, {"index", protocol.GroupIndex},
+	{"open + count", protocol.GroupQuery}, {"count", protocol.GroupQuery}, {"full scan", protocol.GroupQuery}, {"filter", protocol.GroupQuery},
+	{"flat vector", protocol.GroupQuery}, {"order by", protocol.GroupQuery}, {"explain", protocol.GroupQuery}, {"analyze", protocol.GroupQuery},
+	{"text search", protocol.GroupQuery}, {"vector search", protocol.GroupQuery}, {"point lookup", protocol.GroupQuery}, {"take", protocol.GroupQuery},
+}
+
+// functionGigabytes returns the memory of the function that serves an operation, in gigabytes.
+func functionGigabytes(t *testing.T, name string) float64 {
+	t.Helper()
+	source, err := os.ReadFile(functionsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- costs -->\n", "<!-- end of costs -->\n"
-	before, rest, hasBegin := strings.Cut(string(data), begin)
-	got, after, hasEnd := strings.Cut(rest, end)
-	if !hasBegin || !hasEnd {
-		t.Fatalf("%s has no section between %q and %q", page, begin, end)
+	for _, g := range costGroups {
+		if !strings.HasPrefix(name, g.begins) {
+			continue
+		}
+		row := regexp.MustCompile(`"` + string(g.group) + `": +\{[^}]*\}`).FindString(string(source))
+		switch {
+		case row == "":
+			t.Fatalf("%s has no function %s", functionsFile, g.group)
+		case strings.Contains(row, "rows: true"):
+			return rowsGigabytes
+		}
+		return namesGigabytes
 	}
+	t.Fatalf("the group of %q is not known", name)
+	return 0
+}
+
+// The tables of the page are computed, so that no figure can change alone.
+func TestThePageOfCostsIsComputed(t *testing.T) {
+	prices := readPrices(t)
+	checkCosts(t, "costs", operationCosts(t, prices))
+	checkCosts(t, "answers", answerCosts(prices))
+	checkCosts(t, "idle", idleCosts(t, prices))
+	checkCosts(t, "prices", priceTable(prices))
+}
+
+func operationCosts(t *testing.T, prices *priceList) string {
 	var b strings.Builder
 	b.WriteString("| operation, warm | reads | writes, lists | deletes | storage $ | gateway, function, log $ | together $ |\n")
 	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	write := func(name string, c cost, gigabytes float64) {
+		storage, rest := c.storage(prices), c.rest(prices, gigabytes)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.2f | %.2f | %.2f |\n", name, c.reads, c.puts, c.others, storage, rest, storage+rest)
+	}
 	for _, c := range readCosts(t) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.2f | %.2f | %.2f |\n", c.name, c.reads, c.puts, c.others, c.storage, c.rest, c.storage+c.rest)
+		write(c.name, c, functionGigabytes(t, c.name))
+		if c.name == "table describe, latest version" { // LanceDB's clients ask for it whenever they open a table
+			write("LanceDB's describe, by a function of 2 GiB, such as that of the StreamUrl", c, rowsGigabytes)
+		}
+	}
+	return b.String()
+}
+
+// answerCosts are the dollars for a million large answers, each streamed by a function of 2 GiB.
+func answerCosts(prices *priceList) string {
+	var b strings.Builder
+	b.WriteString("| answer | function $ | streaming $ | to the internet $ | together $ |\n| --- | ---: | ---: | ---: | ---: |\n")
+	for _, megabytes := range []float64{1, 10, 100, 200} {
+		size := megabytes * 1e6
+		slow := max(0, size-freeStreamBytes)
+		function := prices.of("lambda.call") + 1e6*(computeSeconds+2*storageSeconds+slow/streamBytes)*rowsGigabytes*prices.of("lambda.compute")
+		stream, egress := 1e6*slow/1e9*prices.of("lambda.stream"), 1e6*size/1e9*prices.of("egress")
+		fmt.Fprintf(&b, "| %.0f MB | %.2f | %.2f | %.2f | %.2f |\n", megabytes, function, stream, egress, function+stream+egress)
+	}
+	return b.String()
+}
+
+// idleCosts are the dollars a month for what is there when nobody asks.
+func idleCosts(t *testing.T, prices *priceList) string {
+	warm := float64(rowFunctions(t))*rowsGigabytes + float64(nameFunctions(t))*namesGigabytes
+	rows := []struct {
+		name    string
+		dollars float64
+	}{
+		{"tables: a gigabyte in S3", prices.of("s3.storage")},
+		{"tables: its daily backups, without what changes", prices.of("backup.s3")},
+		{"records: a gigabyte in DynamoDB, with what point-in-time recovery keeps of it", prices.of("dynamodb.storage") + prices.of("dynamodb.recovery")},
+		{"records: its daily backups", prices.of("backup.dynamodb")},
+		{"queues at rest: Lambda asks each of two queues about 7 times a minute", 2 * 7 * 60 * hours / 1e6 * prices.of("sqs")},
+		{fmt.Sprintf("alarms: %d of a deployment without options", alarms), alarms * prices.of("alarm")},
+		{"dashboard", prices.of("dashboard")},
+		{"logs: a gigabyte that is kept", prices.of("logs.kept")},
+		{"audit: a gigabyte of lines that Firehose takes to its bucket", prices.of("firehose")},
+		{"metrics: 4 for each of 9 groups that was used, and 4 for all, by the hour of use; at most", 40 * prices.of("metric")},
+		{"metrics: jobs that were set aside, in months in which there were some", prices.of("metric")},
+		{"`kms=true`: a key", prices.of("kms.key")},
+		{"`provisioned-concurrency=1`: the functions of the gateway kept warm", warm * seconds * prices.of("lambda.provisioned")},
+		{"`vpc=new`: an endpoint in two zones; there is one for SQS, and up to three more", 2 * hours * prices.of("endpoint")},
+		{"the clock: about 3,700 messages, and as many short calls of the worker", 3700 * (prices.of("sqs")/1e6*3 + prices.of("lambda.call")/1e6 + 0.05*rowsGigabytes*prices.of("lambda.compute"))},
+		{"`job-image`: a queue and two alarms that scale, on three metrics, and no tasks", 3 * prices.of("alarm")},
+		{"`job-image`: an hour of a task of 4 vCPU, 16 GB and 80 GB of disk beyond the first 20, while there is heavy work",
+			4*prices.of("fargate.cpu") + 16*prices.of("fargate.memory") + 80*prices.of("fargate.disk")},
+		{"`image`: one task of 2 vCPU and 4 GB, its load balancer, and their three addresses",
+			hours * (2*prices.of("fargate.cpu") + 4*prices.of("fargate.memory") + prices.of("balancer") + 3*prices.of("address"))},
+	}
+	var b strings.Builder
+	b.WriteString("| | $ a month |\n| --- | ---: |\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %.3f |\n", r.name, r.dollars)
+	}
+	return b.String()
+}
+
+// alarms is the number of alarms of a deployment without options. The test of the templates compares the
+// page with it.
+const alarms = 32
+
+var functionRow = regexp.MustCompile(`(?m)^\t"\w+": +\{.*\},$`)
+
+func countFunctions(t *testing.T, counts func(row string) bool) int {
+	t.Helper()
+	source, err := os.ReadFile(functionsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, row := range functionRow.FindAllString(string(source), -1) {
+		if !strings.Contains(row, "worker: true") && !strings.Contains(row, "url: true") && counts(row) {
+			n++
+		}
+	}
+	return n
+}
+
+// rowFunctions and nameFunctions return the numbers of functions behind the gateway, by their memory.
+func rowFunctions(t *testing.T) int {
+	return countFunctions(t, func(row string) bool { return strings.Contains(row, "rows: true") })
+}
+
+func nameFunctions(t *testing.T) int {
+	return countFunctions(t, func(row string) bool { return !strings.Contains(row, "rows: true") })
+}
+
+func priceTable(prices *priceList) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "List prices of AWS in %s, written down on %s, without the free tier.\n\n| price | $ | for |\n| --- | ---: | --- |\n", prices.Region, prices.Date)
+	for _, name := range slices.Sorted(maps.Keys(prices.Dollars)) {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, strconv.FormatFloat(prices.of(name), 'f', -1, 64), prices.Dollars[name].Per)
+	}
+	return b.String()
+}
+
+// checkCosts compares a section of the page with what it should be.
+func checkCosts(t *testing.T, section, want string) {
+	t.Helper()
+	data, err := os.ReadFile(costsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+section+" -->\n", "<!-- end of "+section+" -->\n"
+	before, rest, hasBegin := strings.Cut(string(data), begin)
+	got, after, hasEnd := strings.Cut(rest, end)
+	if !hasBegin || !hasEnd {
+		t.Fatalf("%s has no section between %q and %q", costsPage, begin, end)
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o644); err != nil {
+		if err := os.WriteFile(costsPage, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(b.String(), got); diff != "" {
-		t.Errorf("costs differ from %s (-want +got), renew with go test ./shared/service/all -run Costs -update:\n%s", page, diff)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s differ from %s (-want +got), renew with go test ./shared/service/all -run Costs -update:\n%s", section, costsPage, diff)
 	}
 }

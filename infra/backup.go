@@ -1,0 +1,50 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsbackup"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// backUp makes a daily backup of the bucket and of the records. It protects from what versions of
+// objects and point-in-time recovery do not: that the bucket or the table is deleted.
+func (s *Storage) backUp(days int) {
+	if days == 0 {
+		return
+	}
+	vault := awsbackup.NewBackupVault(s.Stack, jsii.String("Vault"), &awsbackup.BackupVaultProps{
+		EncryptionKey: s.Key, RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+	})
+	plan := awsbackup.NewBackupPlan(s.Stack, jsii.String("Backups"), &awsbackup.BackupPlanProps{
+		BackupVault: vault,
+		BackupPlanRules: &[]awsbackup.BackupPlanRule{awsbackup.NewBackupPlanRule(&awsbackup.BackupPlanRuleProps{
+			RuleName:           jsii.String("daily"),
+			ScheduleExpression: awsevents.Schedule_Cron(&awsevents.CronOptions{Hour: jsii.String("3"), Minute: jsii.String("0")}),
+			DeleteAfter:        awscdk.Duration_Days(jsii.Number(days)),
+		})},
+	})
+	role := s.newRole("Backup", "backup.amazonaws.com")
+	for _, policy := range []string{"service-role/AWSBackupServiceRolePolicyForBackup", "AWSBackupServiceRolePolicyForS3Backup"} {
+		role.AddManagedPolicy(awsiam.ManagedPolicy_FromAwsManagedPolicyName(&policy))
+	}
+	plan.AddSelection(jsii.String("State"), &awsbackup.BackupSelectionOptions{
+		Role: role, DisableDefaultBackupPolicy: jsii.Bool(true),
+		Resources: &[]awsbackup.BackupResource{
+			awsbackup.BackupResource_FromDynamoDbTable(s.Records), awsbackup.BackupResource_FromArn(s.Bucket.BucketArn()),
+		},
+	})
+}
+
+// replication returns the rule that copies the bucket to the one with an ARN, none without.
+func (s *Storage) replication(replica string) *[]*awss3.ReplicationRule {
+	if replica == "" {
+		return nil
+	}
+	return &[]*awss3.ReplicationRule{{
+		Destination:             awss3.Bucket_FromBucketArn(s.Stack, jsii.String("Replica"), &replica),
+		DeleteMarkerReplication: jsii.Bool(true),
+	}}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/jsii-runtime-go"
+
+	"tiltyard/shared/protocol"
+)
+
+// rate returns how many requests a second the gateway lets through to a route. Twice as many may come
+// in a burst.
+func (c Config) rate(r protocol.GatewayRoute) int {
+	switch {
+	case functions[string(r.Group)].rows:
+		return c.ThrottleRows
+	case r.Access == protocol.Write:
+		return c.ThrottleChanges
+	}
+	return c.ThrottleReads
+}
+
+const burst = 2
+
+// throttleHTTP limits the requests to an HTTP API: all routes as those that read names, and the others
+// as their class. The settings of a route can be made only after the route.
+func (s *Service) throttleHTTP(props *awsapigatewayv2.CfnStageProps) {
+	limit := func(rate int) map[string]any {
+		return map[string]any{"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst * rate}
+	}
+	props.DefaultRouteSettings = &awsapigatewayv2.CfnStage_RouteSettingsProperty{
+		ThrottlingRateLimit: jsii.Number(s.config.ThrottleReads), ThrottlingBurstLimit: jsii.Number(burst * s.config.ThrottleReads),
+	}
+	settings := map[string]any{}
+	for _, r := range routes() {
+		if rate := s.config.rate(r); rate != s.config.ThrottleReads {
+			settings[r.Method+" "+r.Path] = limit(rate)
+		}
+	}
+	props.RouteSettings = settings
+}
+
+// throttleREST limits the requests to a REST API in the same way.
+func (s *Service) throttleREST(options *awsapigateway.StageOptions) {
+	options.ThrottlingRateLimit = jsii.Number(s.config.ThrottleReads)
+	options.ThrottlingBurstLimit = jsii.Number(burst * s.config.ThrottleReads)
+	methods := map[string]*awsapigateway.MethodDeploymentOptions{}
+	for _, r := range routes() {
+		rate := s.config.rate(r)
+		if r.Slash || rate == s.config.ThrottleReads {
+			continue
+		}
+		methods[r.Path+"/"+r.Method] = &awsapigateway.MethodDeploymentOptions{
+			ThrottlingRateLimit: jsii.Number(rate), ThrottlingBurstLimit: jsii.Number(burst * rate),
+			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, // settings of a method replace those of the stage
+		}
+	}
+	options.MethodOptions = &methods
+}
+
+// cors lets pages of the named origins call an HTTP API. It returns nil, which lets none, without any.
+func (c Config) cors() any {
+	if len(c.CORSOrigins) == 0 {
+		return nil
+	}
+	return &awsapigatewayv2.CfnApi_CorsProperty{
+		AllowOrigins:  jsii.Strings(c.CORSOrigins...),
+		AllowMethods:  jsii.Strings("GET", "POST", "PUT", "DELETE"),
+		AllowHeaders:  jsii.Strings("authorization", "content-type", "idempotency-key", "x-api-key", "x-request-id"),
+		ExposeHeaders: jsii.Strings("retry-after", "x-request-id", "x-gateway-request-id", "x-lambda-request-id"),
+		MaxAge:        jsii.Number(3600),
+	}
+}
+
+// origins reads the origins of web pages.
+func (r *reader) origins(name string) []string {
+	text := r.text(name, "https:// origins, with commas", "")
+	if text == "" {
+		return nil
+	}
+	var origins []string
+	for _, one := range strings.Split(text, ",") {
+		one = strings.TrimSpace(one)
+		u, err := url.Parse(one)
+		if err != nil || u.Scheme != "https" || u.Host == "" || one != fmt.Sprintf("https://%s", u.Host) || strings.Contains(one, "*") {
+			r.fail(name, "%q is not an origin, such as https://app.example.com", one)
+		}
+		origins = append(origins, one)
+	}
+	return origins
+}
+
+// warnOfSilentAlarms says when it is deployed, and each time that outputs are printed, that no alarm
+// reaches anybody.
+func (s *Service) warnOfSilentAlarms() {
+	if s.config.AlarmTopic != "" || s.config.Throw {
+		return
+	}
+	const message = "NO ALARM REACHES ANYBODY: name a topic of SNS by alarm-topic"
+	awscdk.Annotations_Of(s.Stack).AddWarningV2(jsii.String("tiltyard:alarms"), jsii.String(message))
+	output(s.Stack, "Alarms", "whom alarms reach", jsii.String(message))
+}
