@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,11 +18,12 @@ import (
 )
 
 // jobs are some that take three steps, then parts in two stages, and put together what those come
-// to. The facts are "job <id>", its status. Workers are
-// clients, too: they ask an instance to go on with the job of a message that they have, and
-// give the message back when it does not say that it is done with it. A message that came back
-// too often is a dead letter. In every second history heavy work, which some parts are, has a queue of its own. Some jobs are poison: they end the process of their worker, once,
-// twice or always, until users resume them. Some messages are lost. Each job is checked by itself.
+// to. The facts are "job <id>", its status. Workers are clients, too: they ask an instance to go on
+// with the job of a message that they have, and give the message back when it does not say that it
+// is done with it. A message that came back too often is a dead letter. In every second history
+// heavy work, which some parts are, has a queue of its own. Some jobs are poison: they end the
+// process of their worker, once, twice or always, until users resume them. Some messages are lost.
+// Each job is checked by itself.
 var jobs = domain{name: "jobs", setup: func(*client) {}, draw: drawJobs, finale: finishJobs}
 
 // The paths of requests that nobody but the simulation sends.
@@ -240,120 +240,6 @@ func describeJob(id string, want func(status protocol.TransactionStatus, failure
 		}),
 	}
 }
-
-// queue is that of all jobs. It belongs to the world.
-type queue struct {
-	rng     *rand.Rand // of its own, so that other domains draw as they would without it
-	unsent  int        // the chance that messages are lost when they are sent, in thousandths
-	waiting []*message
-	dead    []*message // that came too often
-	begun   []string   // the jobs that clients know of
-
-	runs    map[string]int // of poison, by job
-	resumes map[string]int // that were asked for
-	wrong   string         // what no model can say: "" or what should not have happened
-}
-
-func newQueue(seed uint64) *queue {
-	rng := rand.New(rand.NewPCG(seed, 1<<32))
-	return &queue{rng: rng, unsent: rng.IntN(2) * rng.IntN(300), runs: map[string]int{}, resumes: map[string]int{}}
-}
-
-type message struct {
-	job.Message
-	from     time.Time
-	receives int
-}
-
-// mostReceives is how often a message comes before it is a dead letter.
-const mostReceives = 5
-
-// take returns a message whose time has come. It says whether it is a dead letter.
-func (q *queue) take(w *world) (m *message, dead, ok bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(q.dead) > 0 {
-		m, q.dead = q.dead[0], q.dead[1:]
-		return m, true, true
-	}
-	i := slices.IndexFunc(q.waiting, func(m *message) bool { return !w.clock.Before(m.from) })
-	if i < 0 {
-		return nil, false, false
-	}
-	m = q.waiting[i]
-	q.waiting = slices.Delete(q.waiting, i, i+1)
-	m.receives++
-	return m, false, true
-}
-
-// waits reports whether there are messages, be it for later.
-func (q *queue) waits(w *world) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(q.waiting)+len(q.dead) > 0
-}
-
-// back is told whether what a message asks for was done. If not it comes again.
-func (q *queue) back(w *world, m *message, dead, done bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case done:
-	case dead:
-		q.dead = append(q.dead, m)
-	case m.receives >= mostReceives:
-		m.receives = 0
-		q.dead = append(q.dead, m)
-	default:
-		q.waiting = append(q.waiting, m)
-	}
-}
-
-// mayDie is told that a job of that poison is about to end its process, and says whether it
-// does. A job that ended its process twice is set aside, so it may do so no more often than twice
-// from its beginning on, and from each resume.
-func (q *queue) mayDie(w *world, id string, p poison) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if q.runs[id] >= p.Times {
-		return false
-	}
-	if q.runs[id]++; q.runs[id] > transaction.MaxDeaths*(1+q.resumes[id]) {
-		q.wrong = fmt.Sprintf("job %s ended its process %d times, and was resumed %d times", id, q.runs[id], q.resumes[id])
-	}
-	return true
-}
-
-// An outbox is how an instance sends messages.
-type outbox struct{ instance *instance }
-
-func (o outbox) Send(_ context.Context, after time.Duration, messages ...job.Message) error {
-	w := o.instance.world
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if o.instance.dead {
-		return errDied
-	}
-	if q := w.queue; !w.calm && q.rng.IntN(1000) < q.unsent {
-		if q.rng.IntN(2) == 0 {
-			return errReset
-		}
-		return nil // and nobody knows
-	}
-	for _, m := range messages {
-		w.queue.waiting = append(w.queue.waiting, &message{Message: m, from: w.clock.Add(after)})
-	}
-	return nil
-}
-
-func (outbox) Receive(ctx context.Context, _ time.Duration) (job.Delivery, error) {
-	<-ctx.Done()
-	return job.Delivery{}, ctx.Err()
-}
-
-func (outbox) Extend(context.Context, job.Delivery, time.Duration) error { return nil }
-
-func (outbox) Done(context.Context, job.Delivery) error { return nil }
 
 // jobHandler serves what workers ask for.
 func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Handler {
