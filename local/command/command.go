@@ -27,6 +27,7 @@ func Add(root *cobra.Command) {
 	s := new(session)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
 	makeGroup(root)
+	root.AddCommand(newManCommand())
 	root.AddGroup(&cobra.Group{ID: "client", Title: "Commands for a server that runs:"})
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "version" {
@@ -39,7 +40,7 @@ func Add(root *cobra.Command) {
 	}
 	for _, cmd := range []*cobra.Command{
 		newNamespaceCommand(s), newTableCommand(s), newQueryCommand(s), newInsertCommand(s), newExportCommand(s), newIndexCommand(s),
-		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newSecretCommand(s), newJobCommand(s),
+		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newFunctionCommand(s), newSecretCommand(s), newJobCommand(s),
 		newMaintainCommand(s), newDroppedCommand(s), newUndropCommand(s), newLoginCommand(s), newContextCommand(s),
 	} {
 		cmd.GroupID = "client"
