@@ -64,6 +64,14 @@ words. Rows come as a table, with --output json as JSON with one row in a line, 
   tiltyard query points --vector '[0.1, 0.2]' --limit 3
   tiltyard query docs --text 'a word' --text-columns body -o json
   tiltyard query docs -o arrow > docs.arrow`
+	q.flags(cmd)
+	cmd.Flags().BoolVar(&q.explain, "explain", false, "show how the query would be run instead")
+	cmd.Flags().BoolVar(&q.analyze, "analyze", false, "run the query, and show how that went instead")
+	return cmd
+}
+
+// flags adds the flags that say what to find.
+func (q *question) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&q.where, "where", "", "a filter in SQL")
@@ -78,10 +86,7 @@ words. Rows come as a table, with --output json as JSON with one row in a line, 
 	f.StringVar(&q.text, "text", "", "words, to find the rows that match them")
 	f.StringSliceVar(&q.textColumns, "text-columns", nil, "where to find the words; all columns with a text index when not given")
 	f.BoolVar(&q.rowID, "with-row-id", false, "return the ids of the rows")
-	f.BoolVar(&q.explain, "explain", false, "show how the query would be run instead")
-	f.BoolVar(&q.analyze, "analyze", false, "run the query, and show how that went instead")
 	q.at.flags(cmd)
-	return cmd
 }
 
 // request returns the query that the flags ask for.
