@@ -93,7 +93,6 @@ func TestOnlyTheGatewayAuthorizerAsksForTokens(t *testing.T) {
 func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
 	const objects, objectsToo = "s3:GetObject s3:ListBucket", "s3:AbortMultipartUpload s3:DeleteObject s3:PutObject"
 	const records, recordsToo = "dynamodb:GetItem dynamodb:Query", "dynamodb:DeleteItem dynamodb:PutItem"
-	const deliver = "firehose:PutRecord firehose:PutRecordBatch"
 	const log, send = "logs:CreateLogStream logs:PutLogEvents", "sqs:SendMessage"
 	const receive = "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage"
 	writes := strings.Join([]string{objects, objectsToo, records, recordsToo, log}, " ")
