@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -55,6 +56,30 @@ func (t *Table) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (
 		}
 	}
 	return fragments, err
+}
+
+// LastCommit returns the newest versions of the table and of its branches as a text, which each commit and each new
+// or deleted branch changes, and when the last of these versions was made.
+func (t *Table) LastCommit(ctx context.Context) (versions string, made time.Time, err error) {
+	tables, err := t.withBranches(ctx)
+	for _, one := range tables {
+		if err != nil {
+			break
+		}
+		var d *dataset.Dataset
+		d, err = Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
+		if err == nil {
+			m, branch := d.Manifest(), ""
+			if m.Branch != nil {
+				branch = *m.Branch
+			}
+			versions += fmt.Sprintf("%s@%d ", branch, m.Version)
+			if m.Time().After(made) {
+				made = m.Time()
+			}
+		}
+	}
+	return versions, made, err
 }
 
 // withBranches returns the table and all of its branches.

@@ -393,6 +393,60 @@ func TestTablesAreCleanedUpOnceADay(t *testing.T) {
 	})
 }
 
+// A table that nobody writes to is cleaned up at intervals that double, up to 30 days, once all that was replaced is
+// gone. A write, or another policy, makes it daily again.
+func TestIdleTablesAreLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New())
+		h.create(t, map[string]string{"maintenance.retention": "2d"}, nil)
+		h.insert(t, 1, 5)
+		newest := func() string {
+			found, _, err := h.tables.Transactions.Jobs(t.Context(), "", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found) == 0 {
+				return ""
+			}
+			return found[0].ID
+		}
+		day := 0
+		cleanups := func(days int) (on []int) {
+			for range days {
+				before := newest()
+				if err := h.keeper.SuggestAll(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				h.work(t, time.Hour)
+				if now := newest(); now != before && now != "" {
+					on = append(on, day)
+				}
+				time.Sleep(23 * time.Hour)
+				day++
+			}
+			return on
+		}
+		want := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 15, 23, 39, 69, 99}
+		if got := cleanups(110); !slices.Equal(got, want) {
+			t.Errorf("cleanups on the days %v, want %v", got, want)
+		}
+		h.insert(t, 6, 7)
+		if got, want := cleanups(3), []int{110, 111, 112}; !slices.Equal(got, want) {
+			t.Errorf("after a write: cleanups on the days %v, want %v", got, want)
+		}
+		cleanups(100)
+		if _, err := h.tables.Names.CreateNamespace(t.Context(), []string{"other"}, map[string]string{"maintenance.retention": "1d"}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.tables.Names.RenameTable(t.Context(), table, []string{"other", "t"}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := cleanups(2), []int{213, 214}; !slices.Equal(got, want) {
+			t.Errorf("with another policy: cleanups on the days %v, want %v", got, want)
+		}
+	})
+}
+
 func TestADryRunTellsWhatWouldBeDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New())

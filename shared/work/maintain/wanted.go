@@ -17,12 +17,33 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// cleanupEvery is the interval between two cleanups of a table that no client asked for.
-const cleanupEvery = 24 * time.Hour
+const (
+	// cleanupEvery is the interval between two cleanups of a table that no client asked for.
+	cleanupEvery = 24 * time.Hour
+	// idleEvery is what the interval grows to, by doubling, while nobody writes to the table.
+	idleEvery = 30 * 24 * time.Hour
+)
 
 // cleaned is the record of the last cleanup of a table.
 type cleaned struct {
 	At time.Time `json:"at"`
+	// Versions is a hash of the newest ones, of branches too, and Retention and Keep are the policy.
+	Versions  string        `json:"versions,omitempty"`
+	Retention time.Duration `json:"retention,omitempty"`
+	Keep      int           `json:"keep,omitempty"`
+	// Idle is how many cleanups in a row had nothing to delete but what crashed writers have left.
+	Idle int `json:"idle,omitempty"`
+}
+
+// next returns the record of a cleanup after this one, and when that is due. It is late when the earlier one has
+// deleted all that writers had replaced, and nobody has written since. A deleted tag, too, then frees its version late.
+func (c cleaned) next(now time.Time, versions string, made time.Time, policy Policy, fileAge time.Duration) (next cleaned, due time.Time) {
+	next = cleaned{At: now, Versions: versions, Retention: policy.Retention, Keep: policy.Keep}
+	if c.Versions != next.Versions || c.Retention != next.Retention || c.Keep != next.Keep || c.At.Sub(made) <= max(policy.Retention, fileAge) {
+		return next, c.At.Add(cleanupEvery)
+	}
+	next.Idle = c.Idle + 1
+	return next, c.At.Add(min(cleanupEvery<<min(c.Idle, 10), idleEvery))
 }
 
 // wanted returns the maintenance that a table needs and its policy allows, nil if there is none.
@@ -67,7 +88,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		order.Indices = indices > 0
 	}
 	if policy.Cleanup {
-		if order.Cleanup, err = k.claimCleanup(ctx, found); err != nil {
+		if order.Cleanup, err = k.claimCleanup(ctx, found, policy); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +111,7 @@ func gone(err error) bool {
 // claimCleanup reports whether a cleanup of the table is due, and records that it happens now. Of
 // several callers at the same time only one gets true. A table younger than the interval has
 // nothing to clean up.
-func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table) (bool, error) {
+func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, policy Policy) (bool, error) {
 	now := k.Now().UTC()
 	if now.Sub(found.Created) < cleanupEvery {
 		return false, nil
@@ -100,17 +121,29 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table) (bool, 
 	if err != nil && !errors.Is(err, record.ErrNotExist) {
 		return false, err
 	}
+	var before cleaned
 	if err == nil {
-		var before cleaned
 		if err := json.Unmarshal(last.Value, &before); err != nil || now.Sub(before.At) < cleanupEvery {
 			return false, err
 		}
 	}
-	value, err := json.Marshal(cleaned{At: now})
+	versions, made, err := k.Tables.At(found).LastCommit(ctx)
+	if engine.IsDeclared(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	_, err = k.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(2 * cleanupEvery)})
+	sum := sha256.Sum256([]byte(versions))
+	next, due := before.next(now, hex.EncodeToString(sum[:16]), made, policy, k.fileAge())
+	if now.Before(due) {
+		return false, nil
+	}
+	value, err := json.Marshal(next)
+	if err != nil {
+		return false, err
+	}
+	_, err = k.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(2 * idleEvery)})
 	if errors.Is(err, record.ErrConflict) {
 		return false, nil
 	}
