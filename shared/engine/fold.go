@@ -64,21 +64,19 @@ func isUnfoldable(err error) bool {
 
 // ToFold returns how many indices of the table and of its branches FoldIndex would bring up to date, if
 // all of them can be extended.
-func (t *Table) ToFold(ctx context.Context, worth func(dataset.Fold) bool) (indices int, err error) {
-	tables, err := t.withBranches(ctx)
-	for _, one := range tables {
-		if err != nil {
-			break
-		}
-		var folds []dataset.Fold
-		folds, err = Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]dataset.Fold, error) {
+func (f Family) ToFold(ctx context.Context, worth func(dataset.Fold) bool) (indices int, err error) {
+	for _, one := range f {
+		folds, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]dataset.Fold, error) {
 			return d.Folds(func(snapshot.Index) bool { return true })
 		})
-		for _, f := range folds {
-			if worth(f) {
+		if err != nil {
+			return 0, err
+		}
+		for _, fold := range folds {
+			if worth(fold) {
 				indices++
 			}
 		}
 	}
-	return indices, err
+	return indices, nil
 }

@@ -38,54 +38,51 @@ func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions) (Co
 	return Compacted{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than it can be compacted", t.name)
 }
 
+// A Family is a table and then its branches, as one listing of them has found them.
+type Family []*Table
+
 // ToCompact returns how many fragments a compaction of the table, and of the fragments that its
 // branches do not share with it, would rewrite.
-func (t *Table) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (fragments int, err error) {
-	tables, err := t.withBranches(ctx)
-	for _, one := range tables {
-		if err != nil {
-			break
-		}
+func (f Family) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (fragments int, err error) {
+	for _, one := range f {
 		opts.Own = opts.Own || one.onBranch
-		var groups [][]uint64
-		groups, err = Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([][]uint64, error) {
+		groups, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([][]uint64, error) {
 			return d.PlanCompaction(opts)
 		})
+		if err != nil {
+			return 0, err
+		}
 		for _, g := range groups {
 			fragments += len(g)
 		}
 	}
-	return fragments, err
+	return fragments, nil
 }
 
 // LastCommit returns the newest versions of the table and of its branches as a text, which each commit and each new
 // or deleted branch changes, and when the last of these versions was made.
-func (t *Table) LastCommit(ctx context.Context) (versions string, made time.Time, err error) {
-	tables, err := t.withBranches(ctx)
-	for _, one := range tables {
+func (f Family) LastCommit(ctx context.Context) (versions string, made time.Time, err error) {
+	for _, one := range f {
+		d, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
 		if err != nil {
-			break
+			return "", made, err
 		}
-		var d *dataset.Dataset
-		d, err = Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
-		if err == nil {
-			m, branch := d.Manifest(), ""
-			if m.Branch != nil {
-				branch = *m.Branch
-			}
-			versions += fmt.Sprintf("%s@%d ", branch, m.Version)
-			if m.Time().After(made) {
-				made = m.Time()
-			}
+		m, branch := d.Manifest(), ""
+		if m.Branch != nil {
+			branch = *m.Branch
+		}
+		versions += fmt.Sprintf("%s@%d ", branch, m.Version)
+		if m.Time().After(made) {
+			made = m.Time()
 		}
 	}
-	return versions, made, err
+	return versions, made, nil
 }
 
-// withBranches returns the table and all of its branches.
-func (t *Table) withBranches(ctx context.Context) ([]*Table, error) {
+// Family returns the table and all of its branches.
+func (t *Table) Family(ctx context.Context) (Family, error) {
 	branches, _, err := t.data.Branches(ctx, "", 0)
-	all := []*Table{t}
+	all := Family{t}
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		branch, err := t.On(ctx, name)
 		if protocol.CodeOf(err) == protocol.TableBranchNotFound {
@@ -103,7 +100,7 @@ func (t *Table) withBranches(ctx context.Context) ([]*Table, error) {
 // are those of the table.
 func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.CleanupReport, error) {
 	var report dataset.CleanupReport
-	tables, err := t.withBranches(ctx)
+	tables, err := t.Family(ctx)
 	for _, one := range tables {
 		if err != nil {
 			break
@@ -124,7 +121,7 @@ func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool
 	if err != nil {
 		return report, t.translate(err)
 	}
-	tables, err := t.withBranches(ctx)
+	tables, err := t.Family(ctx)
 	for _, one := range tables {
 		if err != nil {
 			break

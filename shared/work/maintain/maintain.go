@@ -344,13 +344,17 @@ func (k *Keeper) DryRun(ctx context.Context, id []string, order Order) (Report, 
 		return report, err
 	}
 	table := k.Tables.At(found)
+	family, err := table.Family(ctx)
+	if err != nil {
+		return report, err
+	}
 	if order.Compact {
-		if report.FragmentsRemoved, err = table.ToCompact(ctx, k.compaction(order)); err != nil {
+		if report.FragmentsRemoved, err = family.ToCompact(ctx, k.compaction(order)); err != nil {
 			return report, err
 		}
 	}
 	if order.Indices {
-		if report.IndicesFolded, err = table.ToFold(ctx, order.worth); err != nil {
+		if report.IndicesFolded, err = family.ToFold(ctx, order.worth); err != nil {
 			return report, err
 		}
 	}

@@ -67,8 +67,12 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		return nil, err
 	}
 	order := Order{Gradual: true, Retention: policy.Retention, Keep: policy.Keep}
+	family, err := k.Tables.At(found).Family(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if policy.Compact {
-		fragments, err := k.Tables.At(found).ToCompact(ctx, k.compaction(order))
+		fragments, err := family.ToCompact(ctx, k.compaction(order))
 		if engine.IsDeclared(err) {
 			return nil, nil
 		}
@@ -78,7 +82,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		order.Compact = fragments > 0
 	}
 	if policy.Indices {
-		indices, err := k.Tables.At(found).ToFold(ctx, order.worth)
+		indices, err := family.ToFold(ctx, order.worth)
 		if engine.IsDeclared(err) {
 			return nil, nil
 		}
@@ -88,7 +92,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		order.Indices = indices > 0
 	}
 	if policy.Cleanup {
-		if order.Cleanup, err = k.claimCleanup(ctx, found, policy); err != nil {
+		if order.Cleanup, err = k.claimCleanup(ctx, found, family, policy); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +115,7 @@ func gone(err error) bool {
 // claimCleanup reports whether a cleanup of the table is due, and records that it happens now. Of
 // several callers at the same time only one gets true. A table younger than the interval has
 // nothing to clean up.
-func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, policy Policy) (bool, error) {
+func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family engine.Family, policy Policy) (bool, error) {
 	now := k.Now().UTC()
 	if now.Sub(found.Created) < cleanupEvery {
 		return false, nil
@@ -127,7 +131,7 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, policy 
 			return false, err
 		}
 	}
-	versions, made, err := k.Tables.At(found).LastCommit(ctx)
+	versions, made, err := family.LastCommit(ctx)
 	if engine.IsDeclared(err) {
 		return false, nil
 	}
