@@ -209,6 +209,7 @@ func idleCosts(t *testing.T, prices *priceList) string {
 	}{
 		{"tables: a gigabyte in S3", prices.of("s3.storage")},
 		{"tables: its daily backups, without what changes", prices.of("backup.s3")},
+		{"tables: a daily look at each of a thousand that nobody writes to, by 6 reads and 2 lists of S3, and 5 requests to the records", 1000 * hours / 24 * lookCosts(prices)},
 		{"records: a gigabyte in DynamoDB, with what point-in-time recovery keeps of it", prices.of("dynamodb.storage") + prices.of("dynamodb.recovery")},
 		{"records: its daily backups", prices.of("backup.dynamodb")},
 		{"queues at rest: Lambda asks each of two queues about 7 times a minute", 2 * 7 * 60 * hours / 1e6 * prices.of("sqs")},
@@ -234,6 +235,14 @@ func idleCosts(t *testing.T, prices *priceList) string {
 		fmt.Fprintf(&b, "| %s | %.3f |\n", r.name, r.dollars)
 	}
 	return b.String()
+}
+
+// lookCosts are the dollars for the look of a worker at a table that nobody writes to. Package maintain counts its
+// requests in a test.
+func lookCosts(prices *priceList) float64 {
+	storage := 6*prices.of("s3.read") + 2*prices.of("s3.write") + 3*prices.of("dynamodb.read") + 2*prices.of("dynamodb.write")
+	compute := (computeSeconds + 8*storageSeconds) * rowsGigabytes * prices.of("lambda.compute")
+	return (storage+3*prices.of("sqs")+prices.of("lambda.call"))/1e6 + compute
 }
 
 // alarms is the number of alarms of a deployment without options. The test of the templates compares the

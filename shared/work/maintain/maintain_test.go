@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -443,6 +444,45 @@ func TestIdleTablesAreLeftAlone(t *testing.T) {
 		}
 		if got, want := cleanups(2), []int{213, 214}; !slices.Equal(got, want) {
 			t.Errorf("with another policy: cleanups on the days %v, want %v", got, want)
+		}
+	})
+}
+
+// A look at a table that nobody writes to makes few requests; the page of costs computes with their number.
+func TestALookAtAnIdleTableMakesFewRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := faultstore.New(memstore.New(), nil)
+		h := open(t, store)
+		h.create(t, nil, nil)
+		h.insert(t, 1, 5)
+		for range 27 {
+			if err := h.keeper.SuggestAll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h.work(t, time.Hour)
+			time.Sleep(23 * time.Hour)
+		}
+		if err := h.keeper.SuggestAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		var mu sync.Mutex
+		store.Inject(func(call faultstore.Call) faultstore.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			place := "S3"
+			if strings.HasPrefix(call.Key, "_records/") {
+				place = "records"
+			}
+			got[fmt.Sprint(place, " ", call.Kind)]++
+			return faultstore.Fault{}
+		})
+		h.work(t, time.Hour)
+		want := map[string]int{
+			"S3 get": 3, "S3 range": 3, "S3 list": 2, "records get": 3, "records put-if-absent": 1, "records delete": 1,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 	})
 }
