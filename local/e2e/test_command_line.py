@@ -1,0 +1,120 @@
+"""The command line beside the stock client: what one writes the other reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import lancedb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from lancedb import col
+from lancedb.index import BTree
+
+from process import Server, binary
+
+pytestmark = pytest.mark.embedded("runs the program beside a server of its own")
+
+ROWS = pa.table(
+    {
+        "id": pa.array(range(200), pa.int64()),
+        "word": [f"word {i % 7}" for i in range(200)],
+        "vector": pa.array([[i / 200, 1 - i / 200] for i in range(200)], pa.list_(pa.float32(), 2)),
+    }
+)
+
+
+class Line:
+    """A command line, and the stock client, of one server."""
+
+    def __init__(self, server: Server):
+        self.root = server.root
+        self.environment = {**os.environ, "TILTYARD_URL": server.url, "TILTYARD_TOKEN": server.token, "HOME": str(server.root.parent)}
+        self.db = lancedb.connect("db://local", api_key=server.token, host_override=server.url)
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        done = subprocess.run([str(binary()), *arguments], capture_output=True, text=True, timeout=60, env=self.environment)
+        assert done.returncode == code, f"{arguments} ended with {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def objects(self, *arguments: str) -> list[dict]:
+        return [json.loads(line) for line in self.run(*arguments, "--output", "json").splitlines()]
+
+
+@pytest.fixture
+def line(tmp_path):
+    with Server(tmp_path / "root") as server:
+        yield Line(server)
+
+
+def test_rows_go_in_and_out(line, tmp_path):
+    pq.write_table(ROWS, tmp_path / "rows.parquet")
+    line.run("insert", "files", str(tmp_path / "rows.parquet"), "--create")
+    assert line.db.open_table("files").search().limit(1000).to_arrow().sort_by("id").equals(ROWS)
+    for ending, read in {"parquet": pq.read_table, "arrow": lambda path: pa.ipc.open_stream(path).read_all()}.items():
+        path = tmp_path / f"out.{ending}"
+        line.run("export", "files", str(path))
+        assert read(path).cast(ROWS.schema).sort_by("id").equals(ROWS), ending
+    nearest = line.db.open_table("files").search([0.5, 0.5]).limit(3).to_list()
+    shown = line.objects("query", "files", "--vector", "[0.5,0.5]", "--limit", "3")
+    assert [(r["id"], r["_distance"]) for r in shown] == [(r["id"], pytest.approx(r["_distance"])) for r in nearest]
+
+
+def test_a_dropped_table_comes_back(line):
+    line.run("ns", "create", "kept", "--property", "drop.retention=1h")
+    table = line.db.create_table("t", ROWS, namespace_path=["kept"])
+    table.tags.create("first", 1)
+    table.create_index("id", config=BTree())
+    table.wait_for_index(["id_idx"])
+    table.delete("id >= 150")
+    version = table.version
+    line.db.drop_table("t", namespace_path=["kept"])
+    assert line.db.list_tables(namespace_path=["kept"]).tables == []
+    assert [(d["kind"], d["id"]) for d in line.objects("dropped", "list", "kept")] == [("table", ["kept", "t"])]
+    line.db.create_table("t", ROWS.slice(0, 1), namespace_path=["kept"])
+    line.run("undrop", "kept/t", code=4)
+    line.run("undrop", "kept/t", "--as", "kept/again")
+    again = line.db.open_table("again", namespace_path=["kept"])
+    assert again.version == version and again.search().limit(1000).to_arrow().sort_by("id").equals(ROWS.slice(0, 150))
+    assert list(again.tags.list()) == ["first"] and [i.name for i in again.list_indices()] == ["id_idx"]
+    assert line.db.open_table("t", namespace_path=["kept"]).count_rows() == 1
+    again.add(ROWS.slice(150))
+    assert again.count_rows("id = 199") == 1
+    line.run("undrop", "kept/t", code=3)
+
+
+def test_doctor_finds_and_mends(line):
+    line.db.create_table("healthy", ROWS)
+    assert line.run("doctor", "--root", str(line.root), "--json") == ""
+    orphan = line.root / "gone-0123456789abcdef01234567.lance"
+    location = next(line.root.glob("healthy-*.lance"))
+    shutil.copytree(location, orphan)
+    old = time.time() - 3 * 86400
+    for path in orphan.rglob("*"):
+        os.utime(path, (old, old))
+    faults = [json.loads(text) for text in line.run("doctor", "--root", str(line.root), "--json", code=9).splitlines()]
+    assert [f["kind"] for f in faults if orphan.name in json.dumps(f)] == ["orphan-folder"]
+    line.run("doctor", "--root", str(line.root), "--fix")
+    assert not list(orphan.rglob("*.lance")) and line.db.open_table("healthy").count_rows() == 200
+    assert line.run("doctor", "--root", str(line.root), "--json") == ""
+
+
+def test_functions_are_made(line, tmp_path):
+    (tmp_path / "loud.sql").write_text("upper(text)\n")
+    line.run("function", "create", "loud", str(tmp_path / "loud.sql"), "--input", "text:utf8?", "--output", "utf8", "--wait")
+    loud = line.db.get_function("loud", version="1")
+    table = line.db.create_table("texts", ROWS)
+    table.add_columns({"loud": loud(text=col("word"))})
+    table.refresh_column_async("loud").wait()
+    assert [r["loud"] for r in table.search().where("id < 3").limit(3).to_list()] == ["WORD 0", "WORD 1", "WORD 2"]
+    assert [f["name"] for f in line.objects("function", "list")] == ["loud"]
+
+
+def test_bench_measures(line):
+    line.db.create_table("measured", ROWS)
+    result = json.loads(line.run("bench", "measured", "--where", "id < 10", "--requests", "20", "--clients", "4", "-o", "json"))
+    assert result["requests"] == 20 and result["rows"] == 10 and 0 < result["p50_ms"] <= result["slowest_ms"]
