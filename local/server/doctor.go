@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -43,12 +42,9 @@ changes nothing. The exit code is 9 if faults are left.`,
 }
 
 func runDoctor(cmd *cobra.Command, fix, asJSON bool) error {
-	config, err := boot.Read(givenIfAny(cmd.Flags()), boot.Environment, boot.LocalDefaults)
+	config, err := withoutClients(cmd)
 	if err != nil {
 		return err
-	}
-	if !config.HasCredentials() {
-		config.Token = rand.Text() // no client is served, so the token is never used
 	}
 	env, err := boot.Open(config, cmd.ErrOrStderr())
 	if err != nil {

@@ -49,13 +49,19 @@ A second import adds the tables that are new since, and no table twice. A server
 	return cmd
 }
 
-func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
+// withoutClients reads the configuration of a command that works on a root itself.
+func withoutClients(cmd *cobra.Command) (boot.Config, error) {
 	config, err := boot.Read(givenIfAny(cmd.Flags()), boot.Environment, boot.LocalDefaults)
+	if err == nil && !config.HasCredentials() {
+		config.Token = rand.Text() // no client is served, so the token is never used
+	}
+	return config, err
+}
+
+func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
+	config, err := withoutClients(cmd)
 	if err != nil {
 		return err
-	}
-	if !config.HasCredentials() {
-		config.Token = rand.Text() // the import serves no clients, so the token is never used
 	}
 	place, outside := config.Root, false
 	if len(args) == 1 {

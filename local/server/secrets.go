@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,12 +54,9 @@ continued by the next. Keys that seal no secret any more are listed, and can be 
 // withKeys opens what the configuration names for run.
 func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile) error) func(cmd *cobra.Command, _ []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		config, err := boot.Read(givenIfAny(cmd.Flags()), boot.Environment, boot.LocalDefaults)
+		config, err := withoutClients(cmd)
 		if err != nil {
 			return err
-		}
-		if !config.HasCredentials() {
-			config.Token = rand.Text() // no client is served, so the token is never used
 		}
 		env, err := boot.Open(config, cmd.ErrOrStderr())
 		if err != nil {

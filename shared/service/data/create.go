@@ -23,26 +23,26 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
-	if req.Mode == protocol.CreateModeCreate {
-		return s.createNew(ctx, req)
-	}
-	there, err := s.tables.Names.Table(ctx, req.ID)
-	switch {
-	case err == nil:
-		return s.createOver(ctx, there, req)
-	case protocol.CodeOf(err) != protocol.TableNotFound:
-		return nil, err
-	}
-	return s.createNew(ctx, req)
-}
-
-// createNew writes the rows to a new location and then gives the location its name, which is the
-// moment at which the table exists. While it writes, it looks up whether the name is free.
-func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
 	opts, err := s.optionsOf(req)
 	if err != nil {
 		return nil, err
 	}
+	if req.Mode == protocol.CreateModeCreate {
+		return s.createNew(ctx, req, opts)
+	}
+	there, err := s.tables.Names.Table(ctx, req.ID)
+	switch {
+	case err == nil:
+		return s.createOver(ctx, there, req, opts)
+	case protocol.CodeOf(err) != protocol.TableNotFound:
+		return nil, err
+	}
+	return s.createNew(ctx, req, opts)
+}
+
+// createNew writes the rows to a new location and then gives the location its name, which is the
+// moment at which the table exists. While it writes, it looks up whether the name is free.
+func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest, opts dataset.CreateOptions) (*protocol.CreateTableResponse, error) {
 	name := s.probe(ctx, req.ID)
 	upload, err := s.open(ctx, req.Body)
 	if err != nil {
@@ -113,11 +113,7 @@ func (s *Service) move(ctx context.Context, from objectstore.Location, to *catal
 }
 
 // createOver creates a table whose name exists already.
-func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
-	opts, err := s.optionsOf(req)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest, opts dataset.CreateOptions) (*protocol.CreateTableResponse, error) {
 	table := s.tables.At(t)
 	filled, err := table.HasData(ctx)
 	if err != nil {
