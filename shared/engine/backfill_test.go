@@ -117,8 +117,9 @@ func TestABackfillThatFailsIsContinued(t *testing.T) {
 		for ; ; at++ {
 			objects, _ := computedTable(t)
 			var calls atomic.Int64
+			faultAt := at // a request may outlive the backfill that began it
 			faulty := tableIn(faultstore.New(objects, func(faultstore.Call) faultstore.Fault {
-				if calls.Add(1) == at {
+				if calls.Add(1) == faultAt {
 					return fault
 				}
 				return faultstore.Fault{}
