@@ -39,7 +39,7 @@ func Add(root *cobra.Command) {
 		}
 	}
 	for _, cmd := range []*cobra.Command{
-		newNamespaceCommand(s), newTableCommand(s), newQueryCommand(s), newInsertCommand(s), newExportCommand(s), newIndexCommand(s),
+		newNamespaceCommand(s), newTableCommand(s), newFindCommand(s), newQueryCommand(s), newInsertCommand(s), newExportCommand(s), newIndexCommand(s),
 		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newFunctionCommand(s), newSecretCommand(s), newJobCommand(s),
 		newMaintainCommand(s), newBenchCommand(s), newDroppedCommand(s), newUndropCommand(s), newLoginCommand(s), newContextCommand(s),
 	} {

@@ -74,11 +74,15 @@ func body(text string) json.RawMessage { return json.RawMessage(text) }
 
 // examples has bodies by operation. An operation without one needs no field of a body.
 var examples = map[string][]example{
-	"CreateNamespace":   {{"plain", "with a property", body(`{"properties":{"owner":"sales"}}`)}},
-	"ListNamespaces":    {{"page", "the first page", body(`{"limit":100}`)}},
-	"DropNamespace":     {{"cascade", "with all that is in it", body(`{"behavior":"Cascade"}`)}},
-	"ListTables":        {{"page", "the first page", body(`{"limit":100}`)}},
-	"ListAllTables":     {{"page", "the first page", body(`{"limit":100}`)}},
+	"CreateNamespace": {{"plain", "with a property", body(`{"properties":{"owner":"sales"}}`)}},
+	"ListNamespaces":  {{"page", "the first page", body(`{"limit":100}`)}},
+	"DropNamespace":   {{"cascade", "with all that is in it", body(`{"behavior":"Cascade"}`)}},
+	"ListTables":      {{"page", "the first page", body(`{"limit":100}`)}},
+	"ListAllTables":   {{"page", "the first page", body(`{"limit":100}`)}},
+	"FindTables": {
+		{"words", "words in names, columns and comments", body(`{"text":"orders eu","in":["name","column","comment"]}`)},
+		{"column", "vectors of 768 numbers in one namespace", body(`{"namespace_id":["shop"],"columns":[{"type":"fixed_size_list<float32>[768]"}]}`)},
+	},
 	"RegisterTable":     {{"plain", "a table of a bucket", body(`{"location":"s3://bucket/orders.lance"}`)}},
 	"DescribeTable":     {{"detailed", "with version, schema and statistics", body(`{"load_detailed_metadata":true}`)}},
 	"RenameTable":       {{"plain", "into another namespace", body(`{"new_table_name":"orders_2024","new_namespace_id":["archive"]}`)}},

@@ -47,6 +47,7 @@ var summaries = map[string]string{
 
 	"ListTables":      "List the tables in a namespace",
 	"ListAllTables":   "List the tables of all namespaces",
+	"FindTables":      "Find tables by name, column, property, tag or comment",
 	"RegisterTable":   "Give a name to a table that exists on storage",
 	"DescribeTable":   "Describe a table at a version",
 	"TableExists":     "Ask whether a table exists",

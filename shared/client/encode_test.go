@@ -63,6 +63,7 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.PurgeTableRequest](s, "PurgeTable"),
 		asked[protocol.ListTablesRequest](s, "ListTables"),
 		asked[protocol.ListAllTablesRequest](s, "ListAllTables"),
+		asked[protocol.FindTablesRequest](s, "FindTables"),
 		asked[protocol.RegisterTableRequest](s, "RegisterTable"),
 		asked[protocol.DescribeTableRequest](s, "DescribeTable"),
 		asked[protocol.TableExistsRequest](s, "TableExists"),
@@ -218,6 +219,8 @@ func settle(req any) {
 		req.NewNamespace = nil
 	case *protocol.ListDroppedRequest:
 		req.PageToken = "t/20260102t150405zab"
+	case *protocol.FindTablesRequest:
+		req.ID, req.In = nil, []protocol.FindPlace{protocol.FindTag}
 	case *protocol.UndropNamespaceRequest:
 		req.DropID = "ab12"
 	case *protocol.UndropTableRequest:

@@ -118,3 +118,11 @@ func foreignRefusal(answer *http.Response, body []byte) *protocol.Error {
 
 // ErrAnswer is wrapped by errors about an answer that is not what the protocol says.
 var ErrAnswer = errors.New("the answer of the server is malformed")
+
+// An UnreadableTable is the error about a table that a search could not look into.
+type UnreadableTable protocol.UnreadableTable
+
+// Error names the table and the reason.
+func (e UnreadableTable) Error() string {
+	return fmt.Sprintf("%s cannot be searched: %s", strings.Join(e.ID, "/"), e.Reason)
+}

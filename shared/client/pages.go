@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -66,6 +67,38 @@ func (c *Client) Dropped(ctx context.Context, req *protocol.ListDroppedRequest) 
 		}
 		return resp.Dropped, resp.PageToken, nil
 	})
+}
+
+// Found yields the tables that meet conditions. A table that cannot be read, so that it is not known whether it
+// meets them, comes as an [UnreadableTable], an error after which the loop may go on.
+func (c *Client) Found(ctx context.Context, req *protocol.FindTablesRequest) iter.Seq2[protocol.FoundTable, error] {
+	type result struct {
+		table      protocol.FoundTable
+		unreadable error
+	}
+	next := *req
+	results := pages(next.Page, func(page protocol.Page) ([]result, string, error) {
+		next.Page = page
+		resp, err := c.FindTables(ctx, &next)
+		if err != nil {
+			return nil, "", err
+		}
+		var all []result
+		for _, one := range resp.Tables {
+			all = append(all, result{table: one})
+		}
+		for _, one := range resp.Unreadable {
+			all = append(all, result{unreadable: UnreadableTable(one)})
+		}
+		return all, resp.PageToken, nil
+	})
+	return func(yield func(protocol.FoundTable, error) bool) {
+		for one, err := range results {
+			if !yield(one.table, cmp.Or(err, one.unreadable)) {
+				return
+			}
+		}
+	}
 }
 
 // Indices yields the indices of a table.

@@ -3,6 +3,8 @@ package client_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +32,29 @@ func TestAListThatFailsInBetween(t *testing.T) {
 	}
 	if got := s.seen[1].URL.Query(); got.Get("page_token") != "b" || got.Get("limit") != "1000" {
 		t.Errorf("the second page is asked for by %v", got)
+	}
+}
+
+// A search goes on over pages without a table, and over tables that cannot be read.
+func TestASearchThatEndsLate(t *testing.T) {
+	s := &script{answers: []answer{
+		{status: 200, body: `{"tables":[],"page_token":"p1"}`},
+		{status: 200, body: `{"tables":[{"id":["n","a"],"matches":[]}],"unreadable":[{"id":["n","b"],"reason":"it is damaged"}],"page_token":"p2"}`},
+		{status: 200, body: `{"tables":[{"id":["c"],"matches":[]}]}`},
+	}}
+	var names, unreadable []string
+	for one, err := range scripted(t, s).Found(t.Context(), &protocol.FindTablesRequest{Text: "x"}) {
+		if is := (client.UnreadableTable{}); errors.As(err, &is) {
+			unreadable = append(unreadable, err.Error())
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, strings.Join(one.ID, "/"))
+	}
+	if !slices.Equal(names, []string{"n/a", "c"}) || !slices.Equal(unreadable, []string{"n/b cannot be searched: it is damaged"}) {
+		t.Errorf("got %q and %q", names, unreadable)
 	}
 }
 

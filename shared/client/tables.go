@@ -57,6 +57,12 @@ func (c *Client) CloneTable(ctx context.Context, req *protocol.CloneTableRequest
 	return ask[protocol.CloneTableResponse](ctx, c, "CloneTable", req)
 }
 
+// FindTables returns one page of the tables that meet conditions; see [Client.Found]. Only Tiltyard has this
+// operation.
+func (c *Client) FindTables(ctx context.Context, req *protocol.FindTablesRequest) (*protocol.FindTablesResponse, error) {
+	return ask[protocol.FindTablesResponse](ctx, c, "FindTables", req)
+}
+
 // UndropTable restores a dropped table or view. Only Tiltyard has this operation.
 func (c *Client) UndropTable(ctx context.Context, req *protocol.UndropTableRequest) (*protocol.UndropTableResponse, error) {
 	return ask[protocol.UndropTableResponse](ctx, c, "UndropTable", req)

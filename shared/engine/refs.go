@@ -22,6 +22,12 @@ func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[str
 	return tags, next, t.translate(err)
 }
 
+// TagNames lists the names of tags as Tags does. Its only storage request is a LIST.
+func (t *Table) TagNames(ctx context.Context, after string, limit int) (names []string, next string, err error) {
+	names, next, err = t.data.TagNames(ctx, after, limit)
+	return names, next, t.translate(err)
+}
+
 // CreateTag makes a tag for a version of a branch; branch "" is the table itself.
 func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint64) error {
 	return t.tagError(name, t.data.CreateTag(ctx, name, branch, version))

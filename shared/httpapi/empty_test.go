@@ -50,6 +50,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.PurgeTableRequest]("PurgeTable", `{}`),
 	emptyOf[protocol.ListTablesRequest]("ListTables", `{}`),
 	emptyOf[protocol.ListAllTablesRequest]("ListAllTables", `{}`),
+	emptyOf[protocol.FindTablesRequest]("FindTables", `{}`),
 	emptyOf[protocol.RegisterTableRequest]("RegisterTable", `{"location":"x"}`),
 	emptyOf[protocol.AlterTableBackfillColumnsRequest]("AlterTableBackfillColumns", `{"column":"x"}`),
 	emptyOf[protocol.DescribeTableRequest]("DescribeTable", `{}`),

@@ -93,6 +93,7 @@ var Operations = []Operation{
 
 	{"ListTables", list, "/v1/namespace/{id}/table/list", GroupTable, Read, Spec},
 	{"ListAllTables", list, "/v1/table", GroupTable, Read, Spec},
+	{"FindTables", post, "/v1/table/find", GroupTable, Read, Own},
 	{"RegisterTable", post, "/v1/table/{id}/register", GroupTable, Write, Spec},
 	{"DescribeTable", post, "/v1/table/{id}/describe", GroupTable, Read, Spec},
 	{"TableExists", post, "/v1/table/{id}/exists", GroupTable, Read, Spec},

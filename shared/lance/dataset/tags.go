@@ -26,6 +26,11 @@ func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[str
 	return t.refs().Tags(ctx, after, limit)
 }
 
+// TagNames returns the names of tags as Tags does. Its only request is a LIST.
+func (t *Table) TagNames(ctx context.Context, after string, limit int) (names []string, next string, err error) {
+	return t.refs().TagNames(ctx, after, limit)
+}
+
 // Tagged opens the version that a tag names.
 func (t *Table) Tagged(ctx context.Context, name string) (*Dataset, error) {
 	tag, err := t.Tag(ctx, name)

@@ -10,10 +10,13 @@ import (
 )
 
 // A Service answers the operations on tables.
-type Service struct{ tables tables.Tables }
+type Service struct {
+	tables    tables.Tables
+	positions positionKey // of the tokens of searches
+}
 
 // New returns the service over tables.
-func New(tables tables.Tables) *Service { return &Service{tables: tables} }
+func New(tables tables.Tables) *Service { return &Service{tables, newPositionKey()} }
 
 // changed records a change of a table and returns the id of its transaction.
 func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {
@@ -25,6 +28,7 @@ func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("ListTables", s.List),
 		httpapi.JSON("ListAllTables", s.ListAll),
+		httpapi.JSON("FindTables", s.Find),
 		httpapi.JSON("RegisterTable", s.Register),
 		httpapi.JSON("DescribeTable", s.Describe),
 		httpapi.JSON("TableExists", s.Exists),

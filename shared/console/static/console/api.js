@@ -29,10 +29,8 @@ export const path = (kind, names, operation) => `v1/${kind}/${encodeURIComponent
 export const describe = (names, more = {}) =>
   call(path("table", names, "describe"), { load_detailed_metadata: true, vend_credentials: false, check_declared: true, ...more });
 
-/** Yields the names of all tables, page by page. */
-export async function* allTables() {
-  for await (const page of pages("v1/table", { limit: 1000 })) yield page.tables.map((id) => id.split("$"));
-}
+/** Yields the tables that meet conditions, page by page; a page may have none. */
+export const found = (conditions) => pages("v1/table/find", { limit: 100, ...conditions });
 
 async function send(where, body, accept) {
   let answer;

@@ -13,14 +13,13 @@ export function tree(side) {
   const found = h("div", { id: "found", role: "status" });
   const root = h("ul", { role: "tree", "aria-label": "Namespaces and tables" });
   let search;
-  const input = h("input", {
-    id: "search", type: "search", placeholder: "Search tables", "aria-label": "Search tables",
-    oninput() {
-      clearTimeout(search);
-      search = setTimeout(() => find(input.value.trim(), found, root), 250);
-    },
-  });
-  show(side, input, h("button", { class: "plain", onclick: () => open(root, []) }, "⟳ Refresh"), found, root);
+  const soon = () => {
+    clearTimeout(search);
+    search = setTimeout(() => find(input.value.trim(), everywhere.checked, found, root), 250);
+  };
+  const input = h("input", { id: "search", type: "search", placeholder: "Search tables", "aria-label": "Search tables", oninput: soon });
+  const everywhere = h("input", { type: "checkbox", onchange: soon });
+  show(side, input, h("label", { class: "check" }, everywhere, " also columns, tags, properties, comments"), h("button", { class: "plain", onclick: () => open(root, []) }, "⟳ Refresh"), found, root);
   root.addEventListener("keydown", (event) => walk(root, event));
   let marked = [];
   const mark = (names) => {
@@ -96,29 +95,32 @@ function walk(root, event) {
   }
 }
 
-/** Lists the tables whose ids contain the text, in all namespaces that the caller sees. */
-async function find(text, found, root) {
+const places = ["name", "column", "tag", "property", "comment"];
+
+/** Lists the tables that have all words of the text in their names, or anywhere. */
+async function find(text, everywhere, found, root) {
   root.hidden = text !== "";
-  find.now = text;
+  const mine = (find.now = {});
   if (text === "") return show(found);
-  const list = h("ul", {});
-  show(found, list);
-  const wanted = text.toLowerCase();
+  const list = h("ul", { "aria-busy": "true" });
+  const more = h("p", { class: "quiet" }, "Searching …");
+  show(found, list, more);
   let count = 0;
   try {
-    for await (const tables of api.allTables()) {
-      if (find.now !== text) return;
-      for (const path of tables) {
-        if (!path.join(".").toLowerCase().includes(wanted)) continue;
-        if (++count > mostFound) {
-          found.append(h("p", { class: "quiet" }, `These are the first ${mostFound}.`));
-          return;
-        }
-        list.append(h("li", {}, h("a", { href: link(path) }, path.join(" / "))));
+    for await (const page of api.found({ text, in: everywhere ? places : ["name"] })) {
+      if (find.now !== mine) return;
+      for (const table of page.tables) {
+        if (++count > mostFound) return show(found, list, h("p", { class: "quiet" }, `These are the first ${mostFound}.`));
+        list.append(h("li", {}, h("a", { href: link(table.id) }, table.id.join(" / ")), table.matches.filter((match) => match.in !== "name").slice(0, 3).map(why)));
       }
+      for (const table of page.unreadable || []) list.append(h("li", {}, table.id.join(" / "), h("small", { class: "quiet" }, table.reason)));
     }
-    if (count === 0) show(found, h("p", { class: "quiet" }, "No table has that name."));
+    show(more, count === 0 ? "No table has that." : "");
   } catch (error) {
-    if (find.now === text) show(found, problem(error));
+    if (find.now === mine) show(found, list, problem(error));
   }
+  list.removeAttribute("aria-busy");
 }
+
+/** A line about the part of a table that has a word in it. */
+const why = (match) => h("small", { class: "quiet match" }, [match.in, match.name].filter(Boolean).join(" "), match.value ? `: ${match.value}` : "");

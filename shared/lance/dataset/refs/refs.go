@@ -121,6 +121,13 @@ func IsMain(branch string) bool { return branch == "" || branch == Main }
 
 func refKey(dir, name string) string { return dir + url.PathEscape(name) + refSuffix }
 
+// refName returns the name whose object has a key in a directory; false if no name has it.
+func refName(key string) (string, bool) {
+	escaped, ok := strings.CutSuffix(key, refSuffix)
+	name, err := url.PathUnescape(escaped)
+	return name, ok && err == nil
+}
+
 // readRef reads the object of a tag or branch into what.
 func (p Place) readRef(ctx context.Context, key string, what any) (objectstore.Info, error) {
 	data, info, err := p.Store.GetRanges(ctx, p.Prefix+"/"+key, objectstore.Range{Offset: -maxRefBytes})
@@ -173,15 +180,14 @@ func listRefs[T any](ctx context.Context, p Place, dir, after string, limit int,
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
 	for _, listed := range page.Objects {
-		escaped, ok := strings.CutSuffix(listed.Key[len(opts.Prefix):], refSuffix)
-		name, err := url.PathUnescape(escaped)
-		if !ok || err != nil {
+		name, ok := refName(listed.Key[len(opts.Prefix):])
+		if !ok {
 			continue
 		}
 		if page.More {
 			next = name
 		}
-		object := p.URI + "/" + dir + escaped
+		object := p.URI + "/" + dir + strings.TrimSuffix(listed.Key[len(opts.Prefix):], refSuffix)
 		if ref, ok := cache.Get[T](p.Cache, object, refPart(listed)); ok {
 			mu.Lock()
 			refs[name] = ref

@@ -2,6 +2,7 @@ package refs
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"tiltyard/shared/objectstore"
@@ -39,6 +40,31 @@ func (p Place) Tag(ctx context.Context, name string) (tag Tag, info objectstore.
 // limit of them (0 or less: all), and the name to go on after, "" at the end.
 func (p Place) Tags(ctx context.Context, after string, limit int) (tags map[string]Tag, next string, err error) {
 	return listRefs(ctx, p, tagsDir, after, limit, p.Tag)
+}
+
+// TagNames returns the names of tags as Tags does, without reading what they name.
+func (p Place) TagNames(ctx context.Context, after string, limit int) (names []string, next string, err error) {
+	opts := objectstore.ListOptions{Prefix: p.Prefix + "/" + tagsDir, Limit: max(limit, 0)}
+	if after != "" {
+		opts.StartAfter = p.Prefix + "/" + refKey(tagsDir, after)
+	}
+	page, err := p.Store.List(ctx, opts)
+	if err != nil {
+		return nil, "", fmt.Errorf("list %s of %s: %w", tagsDir, p.URI, err)
+	}
+	for _, listed := range page.Objects {
+		name, ok := refName(listed.Key[len(opts.Prefix):])
+		if !ok {
+			continue
+		}
+		if page.More {
+			next = name
+		}
+		if CheckTag(name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names, next, nil
 }
 
 // PutTag writes the object of a tag.

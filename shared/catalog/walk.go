@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A Walk goes through the tables inside a namespace, at any depth, that the caller may see. It takes one page
+// of records at a time, in the order of their keys, and can go on later from any of them: a table that stays
+// where it is comes exactly once. It is not safe for concurrent use.
+type Walk struct {
+	catalog   *Catalog
+	namespace []string
+	prefixes  []string            // of the keys of the records that may be inside, in ascending order
+	paths     map[string][]string // of folders that are known; see idOf
+	position  string
+	done      bool
+}
+
+// A Walked is a table that a walk has come to.
+type Walked struct {
+	ID       []string
+	Position string // of the walk behind the table
+	etag     string
+}
+
+// Walk begins a walk at a position, or at the first table if that is empty. A position may be the key of a
+// record that the caller may not see, so no caller may read it. The error is NamespaceNotFound, or
+// InvalidInput if the position is not one inside the namespace.
+func (c *Catalog) Walk(ctx context.Context, namespace []string, position string) (*Walk, error) {
+	if _, err := c.Namespace(ctx, namespace); err != nil {
+		return nil, err
+	}
+	w := &Walk{catalog: c, namespace: namespace, prefixes: recordsInside(namespace), paths: map[string][]string{}, position: position}
+	if position == "" {
+		w.position = w.prefixes[0]
+	} else if w.prefix() == "" {
+		return nil, protocol.Errorf(protocol.InvalidInput, "page_token is not one of this namespace")
+	}
+	return w, nil
+}
+
+// recordsInside returns the prefixes of the keys of tables inside a namespace. The folder of a deep namespace
+// is a hash that does not show where it lies, so each hash may be one of a namespace inside.
+func recordsInside(namespace []string) []string {
+	const hashed = keys.Records + "$$"
+	folder := keys.Records + keys.Folder(namespace)
+	switch {
+	case len(namespace) == 0:
+		return []string{keys.Records}
+	case strings.HasPrefix(folder, hashed):
+		return []string{hashed}
+	}
+	return []string{hashed, folder + "$", keys.Tables.Children(namespace)}
+}
+
+// prefix returns the prefix in which the walk is, "" if it is in none.
+func (w *Walk) prefix() string {
+	for _, prefix := range w.prefixes {
+		if strings.HasPrefix(w.position, prefix) {
+			return prefix
+		}
+	}
+	return ""
+}
+
+// Position returns where the next page begins.
+func (w *Walk) Position() string { return w.position }
+
+// Done reports whether there is no further page.
+func (w *Walk) Done() bool { return w.done }
+
+// Next returns the tables of the next page, which may have none. It costs a LIST, and a read of each record
+// that an unfinished rename or batch names.
+func (w *Walk) Next(ctx context.Context) ([]Walked, error) {
+	c, prefix := w.catalog, w.prefix()
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, StartAfter: w.position}
+	records, more, err := c.listRecords(ctx, &opts)
+	if err != nil {
+		return nil, fmt.Errorf("find tables in %s: %w", keys.Display(w.namespace), err)
+	}
+	if err := takeListed(ctx, records); err != nil {
+		return nil, err
+	}
+	var found []Walked
+	for _, object := range records {
+		if !keys.Tables.Has(object.Key) || !kindOfTables.has(object.view) {
+			continue
+		}
+		id, err := c.idOf(ctx, object.Key, w.paths)
+		if err != nil {
+			return nil, err
+		}
+		if id != nil && isInside(id, w.namespace) && !keys.IsDropped(id) && auth.Sees(ctx, auth.Table(id)) {
+			found = append(found, Walked{ID: id, Position: object.Key, etag: object.ETag})
+		}
+	}
+	if more {
+		w.position = opts.StartAfter
+		return found, nil
+	}
+	w.done = true
+	for i, p := range w.prefixes[:len(w.prefixes)-1] {
+		if p == prefix {
+			w.position, w.done = w.prefixes[i+1], false
+		}
+	}
+	return found, nil
+}
+
+// Table returns a table that the walk has come to. It reads the record unless that is remembered as it was
+// listed.
+func (w *Walk) Table(ctx context.Context, one Walked) (*Table, error) {
+	key := keys.Table(one.ID)
+	if last, seen := w.catalog.lookups.GetIfPresent(key); seen && last.etag == one.etag && last.record.State() == stored.Standing {
+		return last.table, nil
+	}
+	now, err := w.catalog.look(ctx, one.ID, key)
+	return now.table, err
+}

@@ -1,0 +1,292 @@
+package table
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/protocol"
+)
+
+// conditions are those of a search, in lower case.
+type conditions struct {
+	words      []string
+	in         []protocol.FindPlace
+	name       string
+	columns    []protocol.ColumnCondition
+	properties []protocol.PropertyCondition
+	tag        string
+	comment    string
+
+	needRecord, needTags, needManifest bool
+}
+
+func newConditions(req *protocol.FindTablesRequest) *conditions {
+	c := &conditions{
+		words: strings.Fields(strings.ToLower(req.Text)), in: req.In,
+		name: strings.ToLower(req.Name), tag: strings.ToLower(req.Tag), comment: strings.ToLower(req.Comment),
+	}
+	if len(c.in) == 0 {
+		c.in = []protocol.FindPlace{protocol.FindName}
+	}
+	for _, one := range req.Columns {
+		c.columns = append(c.columns, protocol.ColumnCondition{Name: strings.ToLower(one.Name), Type: squeeze(one.Type)})
+	}
+	for _, one := range req.Properties {
+		c.properties = append(c.properties, protocol.PropertyCondition{Key: strings.ToLower(one.Key), Value: strings.ToLower(one.Value)})
+	}
+	c.needTags = c.tag != "" || c.searches(protocol.FindTag)
+	c.needManifest = len(c.columns) > 0 || c.comment != "" || c.searches(protocol.FindColumn) || c.searches(protocol.FindComment)
+	c.needRecord = c.needTags || c.needManifest || len(c.properties) > 0 || c.searches(protocol.FindProperty)
+	return c
+}
+
+// squeeze writes a type in lower case, without spaces.
+func squeeze(text string) string { return strings.ReplaceAll(strings.ToLower(text), " ", "") }
+
+// searches reports whether words may be in a place.
+func (c *conditions) searches(place protocol.FindPlace) bool {
+	return len(c.words) > 0 && slices.Contains(c.in, place)
+}
+
+// mayMeet reports whether a table of that id may meet the conditions.
+func (c *conditions) mayMeet(id []string) bool {
+	if !occurs(c.name, strings.ToLower(id[len(id)-1])) {
+		return false
+	}
+	return slices.ContainsFunc(c.in, func(place protocol.FindPlace) bool { return place != protocol.FindName }) ||
+		!slices.ContainsFunc(c.words, func(word string) bool { return len(c.holding(word, id, nil)) == 0 })
+}
+
+// parts are the parts of a table that conditions are about.
+type parts struct {
+	properties map[string]string
+	tags       []string
+	fields     []protocol.TableMatch // columns, with their types
+	comments   []protocol.TableMatch
+
+	columns    int    // how many were looked at
+	unreadable string // why the others are missing; else empty
+}
+
+// addFields adds columns and those inside of them, as far as conditions are about them.
+func (p *parts) addFields(path string, fields []arrow.Field, c *conditions) {
+	for _, field := range fields {
+		name := path + field.Name
+		p.columns++
+		p.addComments(name, field.Metadata.ToMap(), c)
+		if len(c.columns) > 0 || c.searches(protocol.FindColumn) {
+			p.fields = append(p.fields, protocol.TableMatch{In: protocol.FindColumn, Name: name, Value: typeText(field.Type)})
+		}
+		p.addFields(name+".", inside(field.Type), c)
+	}
+}
+
+// inside returns the columns inside of a column: the fields of a struct, and of the elements of a list.
+func inside(typ arrow.DataType) []arrow.Field {
+	switch typ := typ.(type) {
+	case *arrow.StructType:
+		return typ.Fields()
+	case arrow.ListLikeType:
+		return inside(typ.Elem())
+	}
+	return nil
+}
+
+// typeText writes a type in one line, without spaces, by the words of the public specification.
+func typeText(typ arrow.DataType) string {
+	if extension, ok := typ.(arrow.ExtensionType); ok {
+		typ = extension.StorageType()
+	}
+	switch typ := typ.(type) {
+	case *arrow.FixedSizeListType:
+		return fmt.Sprintf("%s<%s>[%d]", typ.Name(), typeText(typ.Elem()), typ.Len())
+	case *arrow.MapType:
+	case arrow.ListLikeType:
+		return typ.Name() + "<" + typeText(typ.Elem()) + ">"
+	case *arrow.FixedSizeBinaryType:
+		return fmt.Sprintf("%s[%d]", typ.Name(), typ.ByteWidth)
+	}
+	return squeeze(protocol.TypeText(typ))
+}
+
+// commentKeys are the keys under which people write comments.
+var commentKeys = []string{"comment", "description"}
+
+// addComments adds the comments in the metadata of a column, or of the table if that is "".
+func (p *parts) addComments(column string, metadata map[string]string, c *conditions) {
+	if c.comment == "" && !c.searches(protocol.FindComment) {
+		return
+	}
+	for _, key := range commentKeys {
+		if text := metadata[key]; text != "" {
+			p.comments = append(p.comments, protocol.TableMatch{In: protocol.FindComment, Name: column, Value: text})
+		}
+	}
+}
+
+// meet returns what meets the conditions, and false unless all are met. p may be nil if the conditions are about
+// names only.
+func (c *conditions) meet(id []string, p *parts) (met []protocol.TableMatch, all bool) {
+	if p == nil {
+		p = new(parts)
+	}
+	var found [][]protocol.TableMatch
+	if c.name != "" {
+		found = append(found, []protocol.TableMatch{{In: protocol.FindName, Name: id[len(id)-1]}})
+	}
+	for _, one := range c.columns {
+		found = append(found, matching(p.fields, one.Name, one.Type, occurs, is))
+	}
+	found = append(found, c.inProperties(p)...)
+	if c.tag != "" {
+		found = append(found, matching(p.tagMatches(), c.tag, "", occurs, occurs))
+	}
+	if c.comment != "" {
+		found = append(found, matching(p.comments, "", c.comment, occurs, occurs))
+	}
+	for _, word := range c.words {
+		found = append(found, c.holding(word, id, p))
+	}
+	for _, by := range found {
+		if len(by) == 0 {
+			return nil, false
+		}
+		met = append(met, by...)
+	}
+	return few(met), true
+}
+
+// inProperties returns what meets each condition about properties.
+func (c *conditions) inProperties(p *parts) (found [][]protocol.TableMatch) {
+	for _, one := range c.properties {
+		found = append(found, matching(p.propertyMatches(), one.Key, one.Value, is, occurs))
+	}
+	return found
+}
+
+// meetsProperties and meetsTag report whether the conditions about properties, and about tags, are met.
+func (c *conditions) meetsProperties(p *parts) bool {
+	return !slices.ContainsFunc(c.inProperties(p), func(met []protocol.TableMatch) bool { return len(met) == 0 })
+}
+
+func (c *conditions) meetsTag(p *parts) bool {
+	return c.tag == "" || len(matching(p.tagMatches(), c.tag, "", occurs, occurs)) > 0
+}
+
+func (p *parts) propertyMatches() []protocol.TableMatch {
+	all := make([]protocol.TableMatch, 0, len(p.properties))
+	for _, key := range slices.Sorted(maps.Keys(p.properties)) {
+		all = append(all, protocol.TableMatch{In: protocol.FindProperty, Name: key, Value: p.properties[key]})
+	}
+	return all
+}
+
+func (p *parts) tagMatches() []protocol.TableMatch {
+	all := make([]protocol.TableMatch, len(p.tags))
+	for i, name := range p.tags {
+		all[i] = protocol.TableMatch{In: protocol.FindTag, Name: name}
+	}
+	return all
+}
+
+// holding returns what a word occurs in. p may be nil if words are in names only.
+func (c *conditions) holding(word string, id []string, p *parts) (met []protocol.TableMatch) {
+	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
+	for _, place := range c.in {
+		switch place {
+		case protocol.FindName:
+			for _, name := range id {
+				if has(name) {
+					met = append(met, protocol.TableMatch{In: place, Name: name})
+				}
+			}
+		case protocol.FindColumn:
+			met = append(met, matching(p.fields, word, "", holds, holds)...)
+		case protocol.FindProperty:
+			for _, property := range p.propertyMatches() {
+				if has(property.Name) || has(property.Value) {
+					met = append(met, property)
+				}
+			}
+		case protocol.FindTag:
+			met = append(met, matching(p.tagMatches(), word, "", holds, holds)...)
+		case protocol.FindComment:
+			met = append(met, matching(p.comments, "", word, holds, holds)...)
+		}
+	}
+	return met
+}
+
+// holds reports whether a text has a word in it.
+func holds(word, text string) bool { return strings.Contains(text, word) }
+
+// matching returns those whose name and value fit.
+func matching(all []protocol.TableMatch, name, value string, nameFits, valueFits func(pattern, text string) bool) (found []protocol.TableMatch) {
+	for _, one := range all {
+		if nameFits(name, strings.ToLower(one.Name)) && valueFits(value, strings.ToLower(one.Value)) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// These bound what an answer has of one table.
+const (
+	maxMatches    = 20
+	maxMatchRunes = 200
+)
+
+// few returns the first of the matches, each once.
+func few(met []protocol.TableMatch) []protocol.TableMatch {
+	var kept []protocol.TableMatch
+	for _, one := range met {
+		if long := []rune(one.Value); len(long) > maxMatchRunes {
+			one.Value = string(long[:maxMatchRunes]) + "…"
+		}
+		if len(kept) < maxMatches && !slices.Contains(kept, one) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// occurs reports whether a text has a pattern in it. One with * or ? must fit the whole text.
+func occurs(pattern, text string) bool {
+	if strings.ContainsAny(pattern, "*?") {
+		return fits(pattern, text)
+	}
+	return strings.Contains(text, pattern)
+}
+
+// is reports whether a pattern fits the whole text. An empty one fits any.
+func is(pattern, text string) bool { return pattern == "" || fits(pattern, text) }
+
+// fits reports whether a pattern fits the whole text: * is any text, ? one character. It takes at most as many
+// steps as the product of the lengths.
+func fits(pattern, text string) bool {
+	p, t := []rune(pattern), []rune(text)
+	star, from, i, j := -1, 0, 0, 0 // the last star, and where in the text it ends for now
+	for j < len(t) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, from = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == t[j]):
+			i++
+			j++
+		case star >= 0:
+			from++
+			i, j = star+1, from
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}
