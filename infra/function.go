@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
+
+	"tiltyard/shared/result"
 )
 
 // access is what a function may do with a store.
@@ -31,6 +33,7 @@ type needs struct {
 	records  access
 	enqueues bool // may begin a job
 	vends    bool // gives clients credentials, where that is configured
+	stores   bool // writes answers to storage that callers take from there; write includes it
 	rows     bool // reads or writes rows, and so needs memory
 	seals    bool // seals the values of secrets, which it cannot open
 	executes bool // runs functions of users, on the configured executors, and opens secrets for them
@@ -53,7 +56,7 @@ var functions = map[string]needs{
 	"table":       {objects: write, records: write, enqueues: true, vends: true},
 	"schema":      {objects: write, records: write, enqueues: true, rows: true, declares: true},
 	"data":        {objects: write, records: write, enqueues: true, rows: true},
-	"query":       {objects: read, records: read, rows: true},
+	"query":       {objects: read, records: read, stores: true, rows: true},
 	"index":       {objects: write, records: write, enqueues: true},
 	"version":     {objects: write, records: write, enqueues: true},
 	"ref":         {objects: write, records: write},
@@ -202,6 +205,9 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 		allow([]*string{s.policies.arn}, "s3:GetObject")
 	}
 	s.allowObjects(allow, n.objects)
+	if n.stores {
+		allow([]*string{s.storage.Bucket.ArnForObjects(jsii.String(result.Folder + "*"))}, "s3:PutObject", "s3:AbortMultipartUpload")
+	}
 	records := []*string{s.storage.Records.TableArn()}
 	if n.records >= read {
 		allow(records, "dynamodb:GetItem", "dynamodb:Query")

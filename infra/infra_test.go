@@ -101,7 +101,7 @@ func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
 		"Data": writes + " " + send, "Index": writes + " " + send, "Version": writes + " " + send,
 		"Ref": writes, "Stream": writes + " " + send, "View": writes + " " + send,
 		"Default":     log,
-		"Query":       strings.Join([]string{objects, records, log}, " "),
+		"Query":       strings.Join([]string{objects, "s3:AbortMultipartUpload s3:PutObject", records, log}, " "),
 		"Transaction": strings.Join([]string{objects, records, recordsToo, log, send}, " "),
 		"Worker":      strings.Join([]string{writes, send, receive}, " "),
 		"Clock":       send,

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"tiltyard/shared/result"
 )
 
 // Storage is the stack that keeps state. When it is destroyed its contents stay, unless
@@ -95,6 +97,12 @@ func (s *Storage) newBucket(c Config) awss3.Bucket {
 			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(7)),
 			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(30)),
 			ExpiredObjectDeleteMarker:           jsii.Bool(true),
+		}, {
+			// Answers that waited for their callers cannot be had back.
+			Prefix:                              jsii.String(result.Folder),
+			Expiration:                          awscdk.Duration_Days(jsii.Number(result.Lifetime.Hours() / 24)),
+			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(1)),
+			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(1)),
 		}},
 		RemovalPolicy: c.removal(),
 	})

@@ -5,10 +5,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// ownFolders are the folders in which the catalog keeps its records, beside the folders of
-// its tables.
-var ownFolders = []string{"_batches", "_catalog", "_manifests", "_places", "_records"}
-
 // A vendRole is the role whose credentials clients get. The functions that vend them
 // restrict them to one table each.
 type vendRole struct {
@@ -30,11 +26,9 @@ func (s *Service) newVendRole() *vendRole {
 	if s.storage.Key != nil {
 		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
 	}
-	var own []*string
-	for _, folder := range ownFolders {
-		own = append(own, s.storage.Bucket.ArnForObjects(jsii.String(folder+"/*")))
-	}
-	add(awsiam.Effect_DENY, own, "s3:*")
+	// Beside the folders of tables, whose names begin in another way, the bucket holds the records of the
+	// catalog, modules of functions, and answers to queries.
+	add(awsiam.Effect_DENY, []*string{s.storage.Bucket.ArnForObjects(jsii.String("_*"))}, "s3:*")
 	// The construct for roles requires a principal, and there is none yet.
 	role := awsiam.NewCfnRole(s.Stack, jsii.String("VendRole"), &awsiam.CfnRoleProps{
 		Description:              jsii.String("tiltyard: temporary credentials for single tables"),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
 )
 
@@ -21,6 +22,7 @@ type question struct {
 	textColumns, columns, order   []string
 	limit, offset, nprobes        int64
 	rowID, explain, analyze       bool
+	stored, link                  bool
 }
 
 func newQueryCommand(s *session) *cobra.Command {
@@ -35,12 +37,14 @@ func newQueryCommand(s *session) *cobra.Command {
 			return s.plan(r.cmd)(r.client.ExplainTableQueryPlan(r.ctx, &protocol.ExplainTableQueryPlanRequest{Common: id, Query: req}))
 		case q.analyze:
 			return s.plan(r.cmd)(r.client.AnalyzeTableQueryPlan(r.ctx, &protocol.AnalyzeTableQueryPlanRequest{QueryTableRequest: *req}))
+		case q.link:
+			return s.link(r, req)
 		}
 		shortened := s.form != formJSON && s.form != formArrow && req.K == nil && req.Vector.Empty()
 		if shortened {
 			req.K = new(int64(tableRows + 1))
 		}
-		rows, err := r.client.QueryTable(r.ctx, req)
+		rows, err := q.rows(r, req)
 		if err != nil {
 			return err
 		}
@@ -65,9 +69,34 @@ words. Rows come as a table, with --output json as JSON with one row in a line, 
   tiltyard query docs --text 'a word' --text-columns body -o json
   tiltyard query docs -o arrow > docs.arrow`
 	q.flags(cmd)
+	cmd.Flags().BoolVar(&q.stored, "stored", false, "let the server write the rows to storage, and read them there; for answers beyond 4 MB from functions")
+	cmd.Flags().BoolVar(&q.link, "link", false, "let the server write the rows to storage, and show where they are for a day")
 	cmd.Flags().BoolVar(&q.explain, "explain", false, "show how the query would be run instead")
 	cmd.Flags().BoolVar(&q.analyze, "analyze", false, "run the query, and show how that went instead")
+	cmd.MarkFlagsMutuallyExclusive("stored", "link", "explain", "analyze")
 	return cmd
+}
+
+// rows returns the rows that a query finds.
+func (q *question) rows(r *run, req *protocol.QueryTableRequest) (*client.Rows, error) {
+	if !q.stored {
+		return r.client.QueryTable(r.ctx, req)
+	}
+	made, err := r.client.StoreQuery(r.ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return r.client.ReadTableResult(r.ctx, &protocol.ReadTableResultRequest{Common: req.Common, ResultID: made.ID})
+}
+
+// link has the rows of a query stored, and shows where they are.
+func (s *session) link(r *run, req *protocol.QueryTableRequest) error {
+	made, err := r.client.StoreQuery(r.ctx, req)
+	if err != nil {
+		return err
+	}
+	return s.show(r.cmd, made, "result", made.ID, "location", made.Location, "url", made.URL, "url works until (UTC)", at(made.URLExpiresAtMillis),
+		"deleted (UTC)", at(made.ExpiresAtMillis), "rows", made.Rows, "bytes", made.Bytes, "version", made.Version)
 }
 
 // flags adds the flags that say what to find.

@@ -138,6 +138,9 @@ func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []obje
 	if shape.IsOnce {
 		list = append(list, refer("parameters", "idempotencyKey"))
 	}
+	if shape.Response == reflect.TypeFor[protocol.Rows]() {
+		list = append(list, refer("parameters", "result"))
+	}
 	if shape.Response == reflect.TypeFor[protocol.Bytes]() {
 		list = append(list, refer("parameters", "range"))
 	}
@@ -214,6 +217,8 @@ func (d *document) answer(shape httpapi.Shape, status int) object {
 		answer = answer.with("headers", object{{"x-lancedb-version", refer("headers", "version")}})
 	}
 	switch {
+	case status == http.StatusSeeOther:
+		return d.redirect(shape)
 	case status == http.StatusNoContent:
 		return object{{"description", emptyAnswers[shape.Operation]}}
 	case status == http.StatusRequestedRangeNotSatisfiable:
@@ -221,21 +226,37 @@ func (d *document) answer(shape httpapi.Shape, status int) object {
 	case shape.Response == reflect.TypeFor[protocol.Empty]():
 		return object{{"description", "Yes. The body is empty."}}
 	case shape.Answers == arrowipc.ContentTypeFile:
-		return answer.with("content", rows(arrowipc.ContentTypeFile, arrowipc.ContentTypeStream))
+		return answer.with("content", d.rows(shape, arrowipc.ContentTypeFile, arrowipc.ContentTypeStream))
 	case shape.Answers == arrowipc.ContentTypeStream:
-		return answer.with("content", rows(arrowipc.ContentTypeStream, arrowipc.ContentTypeFile))
+		return answer.with("content", d.rows(shape, arrowipc.ContentTypeStream, arrowipc.ContentTypeFile))
 	case shape.Answers != "":
 		return answer.with("content", object{{shape.Answers, object{{"schema", object{{"description", "Bytes."}}}}}})
 	}
 	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(shape.Response)}}}})
 }
 
-func rows(types ...string) object {
+// rows is an answer of rows, or of where they were written.
+func (d *document) rows(shape httpapi.Shape, types ...string) object {
 	content := object{}
 	for _, contentType := range types {
 		content = content.with(contentType, object{{"schema", object{{"description", "Rows in the Arrow IPC format."}}}})
 	}
-	return content
+	if shape.Response != reflect.TypeFor[protocol.Rows]() {
+		return content
+	}
+	return content.with("application/json", object{{"schema", d.schemas.of(reflect.TypeFor[protocol.StoredResult]())}})
+}
+
+// redirect is an answer that leads to stored rows.
+func (d *document) redirect(shape httpapi.Shape) object {
+	answer := object{
+		{"description", "The rows are in storage, at Location."},
+		{"headers", object{{"location", object{{"description", "Where the rows can be read."}, {"schema", object{{"type", "string"}}}}}}},
+	}
+	if shape.Response != reflect.TypeFor[protocol.Rows]() {
+		return answer
+	}
+	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(reflect.TypeFor[protocol.StoredResult]())}}}})
 }
 
 // components lists the schemas by name, and what all operations share.

@@ -95,6 +95,7 @@ var summaries = map[string]string{
 	"PrewarmTable":          "Load columns into the cache",
 	"FetchTableBlobs":       "Read whole values of a blob column",
 	"ReadTableBlob":         "Read one value of a blob column, or a range of its bytes",
+	"ReadTableResult":       "Read the stored answer to a query, or a range of its bytes",
 
 	"CreateTableIndex":        "Create an index on a column",
 	"CreateTableScalarIndex":  "Create an index on a column of scalars",
@@ -156,8 +157,9 @@ var summaries = map[string]string{
 
 // notes has what summaries have no room for.
 var notes = map[string]string{
-	"QueryTable":      "Rows come as an Arrow file. The header Accept can ask for a stream, and for compression: `application/vnd.apache.arrow.stream; compression=zstd`.",
+	"QueryTable":      "Rows come as an Arrow file. The header Accept can ask for a stream, and for compression: `application/vnd.apache.arrow.stream; compression=zstd`. The header X-Tiltyard-Result lets the server write the rows to storage, for answers that are too large for a response.",
 	"ReadTableBlob":   "The header Range selects a part of the value.",
+	"ReadTableResult": "Only the caller that asked for the answer can read it, for a day. In S3 the response leads to a signed URL, which works for an hour and needs no token.",
 	"CreateTable":     "The body is an Arrow IPC stream; one without rows creates an empty table.",
 	"InsertIntoTable": "The body is an Arrow IPC stream. Columns are matched by name; nullable columns may be missing.",
 
@@ -169,6 +171,9 @@ var statuses = map[string][]int{
 	"DropNamespace":          {http.StatusOK, http.StatusNoContent},
 	"CreateMaterializedView": {http.StatusOK, http.StatusCreated, http.StatusAccepted},
 	"CherryPickTableBranch":  {http.StatusOK, http.StatusConflict},
+	"QueryTable":             {http.StatusOK, http.StatusSeeOther},
+	"FetchTableBlobs":        {http.StatusOK, http.StatusSeeOther},
+	"ReadTableResult":        {http.StatusOK, http.StatusPartialContent, http.StatusSeeOther, http.StatusRequestedRangeNotSatisfiable},
 	"ReadTableBlob":          {http.StatusOK, http.StatusNoContent, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable},
 }
 
@@ -210,6 +215,7 @@ func sharedParameters() object {
 		}},
 		{"idempotencyKey", header("idempotency-key", "A text of the caller's choice. A request that is sent again with the same key happens once, and has the answer of the first. GET /version tells whether the server keeps keys.", text.with("maxLength", 255))},
 		{"range", header("range", "The bytes that are wanted, such as bytes=0-99.", text)},
+		{"result", header("x-tiltyard-result", "redirect: an answer beyond 4 MiB is written to storage, and the response leads to it, as clients that follow redirects need. link: the answer is written to storage, and the response says where it is.", object{{"enum", []string{"redirect", "link"}}})},
 		{"timeout", header("x-request-timeout-ms", "How many milliseconds the request may take, where that is less than the server allows.", object{{"type", "integer"}, {"minimum", 1}})},
 	}...)
 }

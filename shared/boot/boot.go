@@ -35,6 +35,7 @@ import (
 	"tiltyard/shared/metrics"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
+	"tiltyard/shared/result"
 	"tiltyard/shared/vending"
 )
 
@@ -73,6 +74,7 @@ type Config struct {
 	Stream         bool            // functions stream their answers
 	Limits         httpapi.Limits  // limits of request bodies
 	Uploads        arrowipc.Limits // limits of the contents of Arrow bodies
+	ResultBytes    int64           // of the stored answers of one caller
 	CacheBytes     uint64          // of the cache of tables; 0: Open chooses the size
 	MemoryBytes    int64           // of all requests and jobs; 0: Open chooses the size
 	MergeBytes     int64
@@ -190,6 +192,7 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Policies:     e.Policies,
 		Ledger:       idempotency.Open(e.Records, e.Now),
 		Memory:       e.Memory,
+		Results:      result.Open(e.Objects, e.Now, e.ResultBytes),
 		Logger:       e.Logger,
 		Audit:        e.Audit,
 		Observe:      e.observe,

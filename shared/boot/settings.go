@@ -214,6 +214,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Limits.Upload, err = parseBytes(text); return err },
 	},
 	{
+		Name: "max-result-bytes", Value: "BYTES", Default: "10GiB",
+		Help: "most bytes that the answers of one caller have together that wait in storage",
+		set:  func(c *Config, text string) (err error) { c.ResultBytes, err = parseBytes(text); return err },
+	},
+	{
 		Name: "max-message-bytes", Value: "BYTES", Default: "256MiB",
 		Help: "largest message of an Arrow stream, as it was sent",
 		set: func(c *Config, text string) (err error) {

@@ -38,10 +38,12 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 		Wasm:           true,
 		WasmLimits:     wasm.Limits{ModuleBytes: 16 << 20, MemoryBytes: 256 << 20, CallTime: 30 * time.Second, ResultBytes: 64 << 20},
 		RequestTimeout: 5 * time.Minute, StallTimeout: time.Minute,
-		Limits:     httpapi.Limits{JSON: 1 << 20, Query: 8 << 20, Upload: 4 << 30},
-		Uploads:    arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
-		MergeBytes: 16 << 30,
-		TopK:       100_000,
+		Limits:  httpapi.Limits{JSON: 1 << 20, Query: 8 << 20, Upload: 4 << 30},
+		Uploads: arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
+
+		ResultBytes: 10 << 30,
+		MergeBytes:  16 << 30,
+		TopK:        100_000,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("local defaults (-want +got):\n%s", diff)
@@ -69,7 +71,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		"executor":  "py=exec:/bin/py python=3.12",
 		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s", "stall-timeout": "7s",
 		"cache-bytes": "2GiB", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
-		"max-message-bytes": "3 MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7", "stable-row-ids": "on",
+		"max-message-bytes": "3 MiB", "max-result-bytes": "8MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7", "stable-row-ids": "on",
 		"wasm": "off", "wasm-module-bytes": "1MiB", "wasm-memory-bytes": "2MiB", "wasm-call-timeout": "3s", "wasm-output-bytes": "4MiB",
 	}))
 	if err != nil {
@@ -83,9 +85,11 @@ func TestReadTakesEverySetting(t *testing.T) {
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r", Secrets: "/srv/keys",
 		Executors: []executor.Config{{Name: "py", Address: "exec:/bin/py", Python: "3.12", Concurrency: 4, Timeout: time.Minute, PayloadBytes: 16 << 20}},
 		LogLevel:  slog.LevelDebug, EMF: true, BasePath: "/lance", RequestTimeout: 90 * time.Second, StallTimeout: 7 * time.Second,
-		Limits:     httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
-		Uploads:    arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
-		CacheBytes: 2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7, StableRowIDs: true,
+		Limits:  httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
+		Uploads: arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
+
+		ResultBytes: 8 << 20,
+		CacheBytes:  2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7, StableRowIDs: true,
 		WasmLimits: wasm.Limits{ModuleBytes: 1 << 20, MemoryBytes: 2 << 20, CallTime: 3 * time.Second, ResultBytes: 4 << 20},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

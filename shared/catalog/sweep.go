@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/result"
 )
 
 // CallsFolder is where workers put what is too large for the calls of functions, until the calls end.
@@ -21,7 +22,8 @@ const MinSweepAge = time.Hour
 
 // Sweep deletes dropped tables whose time is over, and what crashed writers have left behind: objects of
 // batches, copies of manifests, records in namespaces that do not exist, artifacts of no function, and what
-// calls of functions have referred to. Of the latter it deletes objects older than age, and never younger than [MinSweepAge], and returns how many. Committed
+// calls of functions have referred to. Of the latter it deletes objects older than age, and never younger than [MinSweepAge], and returns how many.
+// It also deletes stored results whose time is over. Committed
 // batches are carried out first, so that no record needs their decision any more. The copies of manifests are
 // then unused.
 func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
@@ -47,12 +49,16 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 	if err != nil {
 		return decisions + copies + orphans + calls, err
 	}
+	results, err := c.sweep(ctx, result.Folder, c.names.Now().Add(-result.Lifetime), c.sweepObject)
+	if err != nil {
+		return decisions + copies + orphans + calls + results, err
+	}
 	unnamed, err := c.sweepArtifacts(ctx, oldest)
 	if err != nil {
-		return decisions + copies + orphans + calls + unnamed, err
+		return decisions + copies + orphans + calls + results + unnamed, err
 	}
 	dropped, err := c.sweepDropped(ctx)
-	return decisions + copies + orphans + calls + unnamed + dropped, err
+	return decisions + copies + orphans + calls + results + unnamed + dropped, err
 }
 
 // sweep calls one for each object older than a time, and counts those that one deleted.

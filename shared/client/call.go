@@ -81,6 +81,7 @@ type call struct {
 	body      []byte    // JSON; nil for a GET
 	rows      *Source   // the body is these rows
 	sent      *rowsBody // the rows of the last try
+	follows   bool      // an answer may lead to a URL of the storage, which needs no token
 }
 
 func (c *Client) newCall(name string, req protocol.Request) (*call, error) {
@@ -166,6 +167,11 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 	if err != nil {
 		return outcome{kind: kindOf(err)}, err
 	}
+	if c.follows && answer.StatusCode == http.StatusSeeOther {
+		if answer, err = c.follow(ctx, answer); err != nil {
+			return outcome{kind: lost}, err
+		}
+	}
 	if answer.StatusCode/100 != 2 && !c.beyond(answer) {
 		defer answer.Body.Close()
 		refusal := readRefusal(c.operation.Name, answer)
@@ -177,6 +183,21 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 		return outcome{kind: lost}, err
 	}
 	return outcome{}, nil
+}
+
+// follow gets what an answer leads to. The token stays here: it is for the server alone.
+func (c *call) follow(ctx context.Context, answer *http.Response) (*http.Response, error) {
+	_ = answer.Body.Close() // has nothing
+	target, err := answer.Location()
+	if err != nil {
+		return nil, fmt.Errorf("%w: it leads nowhere: %w", ErrAnswer, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", userAgent)
+	return c.client.http.Do(request)
 }
 
 // beyond reports whether an answer is that a blob has no byte in the part that was asked for.

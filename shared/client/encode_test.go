@@ -94,6 +94,7 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.PrewarmTableRequest](s, "PrewarmTable"),
 		asked[protocol.FetchTableBlobsRequest](s, "FetchTableBlobs"),
 		asked[protocol.ReadTableBlobRequest](s, "ReadTableBlob"),
+		asked[protocol.ReadTableResultRequest](s, "ReadTableResult"),
 		asked[protocol.CreateTableIndexRequest](s, "CreateTableIndex"),
 		asked[protocol.CreateTableIndexRequest](s, "CreateTableScalarIndex"),
 		asked[protocol.ListTableIndicesRequest](s, "ListTableIndices"),

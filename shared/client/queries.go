@@ -3,12 +3,37 @@ package client
 import (
 	"context"
 
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
 )
 
 // QueryTable returns the rows that a query finds.
 func (c *Client) QueryTable(ctx context.Context, req *protocol.QueryTableRequest) (*Rows, error) {
 	return askRows(ctx, c, "QueryTable", complete(req))
+}
+
+// StoreQuery lets the server write the rows that a query finds to storage, where [Client.ReadTableResult]
+// reads them. It is for answers that are too large for the response of a function of AWS.
+func (c *Client) StoreQuery(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.StoredResult, error) {
+	call, err := c.newCall("QueryTable", complete(req))
+	if err != nil {
+		return nil, err
+	}
+	call.header.Set("Accept", arrowipc.ContentTypeStream+"; compression=zstd")
+	call.header.Set(resultHeader, "link")
+	return askCall[protocol.StoredResult](ctx, call)
+}
+
+const resultHeader = "X-Tiltyard-Result"
+
+// ReadTableResult returns the rows of a stored answer, which only the caller that asked for it can read.
+func (c *Client) ReadTableResult(ctx context.Context, req *protocol.ReadTableResultRequest) (*Rows, error) {
+	call, err := c.newCall("ReadTableResult", req)
+	if err != nil {
+		return nil, err
+	}
+	call.follows = true
+	return rowsOf(ctx, call)
 }
 
 // CountTableRows counts the rows that match. The response has no version: the answer is a bare number.

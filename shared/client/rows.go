@@ -66,9 +66,14 @@ func askRows(ctx context.Context, c *Client, operation string, req protocol.Requ
 		return nil, err
 	}
 	call.header.Set("Accept", arrowipc.ContentTypeStream+"; compression=zstd")
+	return rowsOf(ctx, call)
+}
+
+// rowsOf sends a call whose answer is rows.
+func rowsOf(ctx context.Context, call *call) (*Rows, error) {
 	var rows *Rows
-	err = call.send(ctx, func(answer *http.Response) error {
-		rows, err = openRows(ctx, operation, answer)
+	err := call.send(ctx, func(answer *http.Response) (err error) {
+		rows, err = openRows(ctx, call.operation.Name, answer)
 		if err != nil {
 			_ = answer.Body.Close()
 		}

@@ -73,6 +73,7 @@ func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 		if err := out.file.Write(batch); err != nil {
 			out.abort(err)
 		}
+		c.rows += batch.NumRows()
 	}
 	if err := out.begin(); err != nil {
 		return err
@@ -121,6 +122,6 @@ func (o *arrowResponse) begin() error {
 
 // abort breaks off a response that cannot be completed, so that the client notices.
 func (o *arrowResponse) abort(err error) {
-	o.call.err = err
+	o.call.err, o.call.cut = err, true
 	panic(http.ErrAbortHandler)
 }

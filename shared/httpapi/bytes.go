@@ -28,7 +28,7 @@ func Bytes[Req any, PReq interface {
 		if err != nil {
 			return err
 		}
-		return c.writeBytes(value)
+		return c.writeBytes(value, contentTypeBytes)
 	}
 	return route
 }
@@ -40,14 +40,16 @@ const bytesPiece = 8 << 20
 
 // writeBytes sends the part of a value that the request selects. An error before the first piece is
 // still an error response; a later error aborts the connection.
-func (c *call) writeBytes(value *protocol.Bytes) error {
-	version := versionOf(value)
+func (c *call) writeBytes(value *protocol.Bytes, contentType string) error {
 	if value.Null {
-		c.w.Header().Set(versionHeader, version)
+		c.w.Header().Set(versionHeader, versionOf(value))
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	header := map[string]string{versionHeader: version, "Content-Type": contentTypeBytes, "Accept-Ranges": "bytes"}
+	header := map[string]string{"Content-Type": contentType, "Accept-Ranges": "bytes"}
+	if value.Version != 0 { // a stored result is of no version that later reads have to be as new as
+		header[versionHeader] = versionOf(value)
+	}
 	status, from, size := http.StatusOK, int64(0), value.Size
 	switch part, asked := parseRange(c.r.Header.Get("Range"), value.Size); {
 	case asked && part.size == 0:
@@ -76,7 +78,7 @@ func (c *call) writeBytes(value *protocol.Bytes) error {
 			return nil //nolint:nilerr // a client that has gone misses nothing
 		}
 		if piece, err = value.Read(c.ctx(), from, min(size, bytesPiece)); err != nil {
-			c.err = err
+			c.err, c.cut = err, true
 			panic(http.ErrAbortHandler)
 		}
 	}

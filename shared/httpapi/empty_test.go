@@ -239,7 +239,7 @@ func (c emptyCase) decode(t *testing.T, body string) (got any, refusal string) {
 func TestEmptyFieldsOfAllOperations(t *testing.T) {
 	known := map[string]bool{
 		// Of Arrow, of bytes, of any keys, or like another one.
-		"CreateTable": true, "InsertIntoTable": true, "MergeInsertIntoTable": true, "ReadTableBlob": true,
+		"CreateTable": true, "InsertIntoTable": true, "MergeInsertIntoTable": true, "ReadTableBlob": true, "ReadTableResult": true,
 		"UpdateTableSchemaMetadata": true, "CancelJob": true, "PauseJob": true, "ResumeJob": true,
 		"CompleteMultipartWrite": true, "AbortMultipartWrite": true,
 		// With fields of its own that matter.

@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/origin"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/result"
 )
 
 // Options configures a handler. The zero value of each field but Verifier is a sensible default.
@@ -32,6 +33,8 @@ type Options struct {
 	Ledger *idempotency.Ledger
 	// Memory bounds the memory that all requests hold together. Nil: no bound.
 	Memory *memory.Budget
+	// Results keep answers that clients take from storage. Nil: none are kept.
+	Results *result.Store
 	// Logger gets one line per request, and more for internal errors. Nil: none.
 	Logger *slog.Logger
 	// Audit gets one line per change and per refusal for missing rights. Nil: none.
@@ -204,6 +207,8 @@ type call struct {
 	delimiter                  string   // the delimiter in the path
 	code, version, transaction string
 	received                   countedBody
+	rows                       int64 // of the answer, as far as they were written
+	cut                        bool  // the answer broke off after its start
 	storage                    objectstore.Usage
 	cold                       bool
 }

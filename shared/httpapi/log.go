@@ -26,7 +26,7 @@ func (h *handler) log(ctx context.Context, s *Served) {
 	if !h.Logger.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 24),
+	attrs := append(make([]slog.Attr, 0, 26),
 		slog.String("request_id", s.RequestID),
 		slog.String("method", s.Method),
 		slog.String("operation", s.Operation.Name),
@@ -43,6 +43,12 @@ func (h *handler) log(ctx context.Context, s *Served) {
 		slog.Int64("memory_bytes", s.Memory),
 		slog.Bool("cold", s.Cold),
 	)
+	if s.Rows > 0 || s.Cut {
+		attrs = append(attrs, slog.Int64("rows_out", s.Rows))
+	}
+	if s.Cut {
+		attrs = append(attrs, slog.Bool("cut", true))
+	}
 	attrs = appendSaid(attrs, "principal", s.Principal)
 	attrs = appendSaid(attrs, "version", s.Version)
 	attrs = appendSaid(attrs, "code", s.Code)

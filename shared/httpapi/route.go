@@ -150,9 +150,9 @@ func (c *call) serveUpload(body io.Reader, serve func(io.Reader) (any, error)) (
 const maxDrainBytes = 16 << 20
 
 // Arrow serves an operation whose request is a JSON object and whose response is an Arrow file. A
-// client can ask for an Arrow stream or for compression instead. An error before the first bytes is
-// an error response. A later error aborts the connection, so that no client takes a part of the
-// rows for all of them.
+// client can ask for an Arrow stream or for compression instead, and to take the rows from storage. An
+// error before the first bytes is an error response. A later error aborts the connection, so that no
+// client takes a part of the rows for all of them.
 func Arrow[Req any, PReq interface {
 	*Req
 	protocol.Request
@@ -175,6 +175,10 @@ func rowsRoute[Req any, PReq interface {
 	route := typed[Req, protocol.Rows](operation)
 	route.answers = form.contentType
 	route.serve = func(c *call) error {
+		asked, err := c.delivery()
+		if err != nil {
+			return err
+		}
 		req := PReq(new(Req))
 		if err := c.decodeJSON(req); err != nil {
 			return err
@@ -183,7 +187,11 @@ func rowsRoute[Req any, PReq interface {
 		if err != nil {
 			return err
 		}
-		return c.writeRows(rows, form.asked(c.r.Header.Values("Accept")))
+		form := form.asked(c.r.Header.Values("Accept"))
+		if asked != direct {
+			return c.storeRows(rows, form, asked)
+		}
+		return c.writeRows(rows, form)
 	}
 	return route
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tiltyard/shared/auth"
@@ -37,6 +39,9 @@ type Served struct {
 	Replayed    bool // the answer is that of an earlier request
 
 	Received, Sent int64              // bytes of the bodies
+	Rows           int64              // of the answer, as far as they were written
+	Cut            bool               // the answer broke off after its start, and the client could see that
+	Gone           bool               // the client had disconnected before the answer was complete
 	Storage        *objectstore.Usage // requests to the stores
 	Memory         int64              // most bytes that the request held at once
 	Duration       time.Duration
@@ -45,6 +50,9 @@ type Served struct {
 
 // Failed reports whether the service caused the error, and not its client.
 func (s *Served) Failed() bool {
+	if s.Cut {
+		return !s.Gone
+	}
 	return s.Status >= http.StatusInternalServerError && s.Status != http.StatusNotImplemented
 }
 
@@ -55,7 +63,7 @@ func (c *call) served(took time.Duration) *Served {
 		Operation: c.match.operation, Dialect: c.match.dialect, Object: c.object,
 		Status: c.w.status, Code: c.code, Err: c.err,
 		Version: c.version, Transaction: c.transaction, Replayed: c.w.Header().Get(replayedHeader) != "",
-		Received: c.received.bytes, Sent: c.w.bytes, Storage: &c.storage, Memory: c.memory.Peak(), Duration: took, Cold: c.cold,
+		Received: c.received.bytes, Sent: c.w.bytes, Rows: c.rows, Cut: c.cut, Gone: c.cut && c.clientHasGone(), Storage: &c.storage, Memory: c.memory.Peak(), Duration: took, Cold: c.cold,
 	}
 	if c.principal != nil {
 		s.Principal = c.principal.String()
@@ -68,6 +76,12 @@ func (c *call) served(took time.Duration) *Served {
 		s.Code = slug(protocol.CodeOf(s.Err))
 	}
 	return s
+}
+
+// clientHasGone reports whether an answer that broke off had lost its client: it has disconnected, or it
+// has not read for too long.
+func (c *call) clientHasGone() bool {
+	return c.clientErr() != nil || errors.Is(c.err, os.ErrDeadlineExceeded) || errors.Is(c.err, syscall.EPIPE) || errors.Is(c.err, syscall.ECONNRESET)
 }
 
 // note records the version and the transaction in an answer. It parses the answers of changes: they

@@ -41,11 +41,13 @@ type Operation struct {
 
 // Permission returns the name of the operation that a caller must be permitted. A client decides
 // by itself to send an insert as a multipart write, so that needs the permission to insert. A refresh
-// has two paths.
+// has two paths. A stored result is the answer to a query.
 func (o Operation) Permission() string {
 	switch o.Name {
 	case "CreateMultipartWrite", "CompleteMultipartWrite", "AbortMultipartWrite":
 		return "InsertIntoTable"
+	case "ReadTableResult":
+		return "QueryTable"
 	case "RefreshTable":
 		return "RefreshMaterializedView"
 	}
@@ -141,6 +143,7 @@ var Operations = []Operation{
 	{"PrewarmTable", post, "/v1/table/{id}/page_cache/prewarm", GroupQuery, Read, LanceDB},
 	{"FetchTableBlobs", post, "/v1/table/{id}/fetch_blobs", GroupQuery, Read, LanceDB},
 	{"ReadTableBlob", get, "/v1/table/{id}/blob/{column}/{row_id}/bytes", GroupQuery, Read, LanceDB},
+	{"ReadTableResult", get, "/v1/table/{id}/result/{result_id}", GroupQuery, Read, Own},
 
 	{"CreateTableIndex", post, "/v1/table/{id}/create_index", GroupIndex, Write, Spec},
 	{"CreateTableScalarIndex", post, "/v1/table/{id}/create_scalar_index", GroupIndex, Write, Spec},

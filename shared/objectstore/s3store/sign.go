@@ -21,12 +21,16 @@ func (s *Store) signing(lasts time.Duration) *s3.PresignClient {
 }
 
 // SignGet implements objectstore.Signer. The URL ends earlier if the credentials of the store do.
-func (s *Store) SignGet(ctx context.Context, key string, lasts time.Duration) (string, error) {
+func (s *Store) SignGet(ctx context.Context, key, contentType string, lasts time.Duration) (string, error) {
 	full, err := s.fullKey(key)
 	if err != nil {
 		return "", err
 	}
-	signed, err := s.signing(lasts).PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &full})
+	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &full}
+	if contentType != "" {
+		in.ResponseContentType = &contentType
+	}
+	signed, err := s.signing(lasts).PresignGetObject(ctx, in)
 	if err != nil {
 		return "", fmt.Errorf("sign a read of %q: %w", key, err)
 	}

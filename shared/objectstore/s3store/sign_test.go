@@ -33,7 +33,7 @@ func TestSignedURLs(t *testing.T) {
 	if got, _, err := store.Get(t.Context(), "a/b c"); err != nil || string(got) != "content" {
 		t.Fatalf("got %q, %v", got, err)
 	}
-	get, err := store.SignGet(t.Context(), "a/b c", time.Minute)
+	get, err := store.SignGet(t.Context(), "a/b c", "text/x", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestSignedURLs(t *testing.T) {
 	if objectstore.SignerOf(store) == nil {
 		t.Error("the store is no signer")
 	}
-	if _, err := store.SignGet(t.Context(), "../x", time.Minute); err == nil {
+	if _, err := store.SignGet(t.Context(), "../x", "", time.Minute); err == nil {
 		t.Error("a key that is none was signed")
 	}
 }

@@ -22,5 +22,6 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("PrewarmTable", s.Prewarm),
 		httpapi.ArrowStream("FetchTableBlobs", s.FetchBlobs),
 		httpapi.Bytes("ReadTableBlob", s.ReadBlob),
+		httpapi.Result("ReadTableResult"),
 	}
 }

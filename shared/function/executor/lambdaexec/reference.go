@@ -81,7 +81,7 @@ func (l *line) refer(ctx context.Context, e *event, room int64) (reply string, r
 		}
 		call := *e.Call
 		call.Artifact = nil
-		if call.ArtifactURL, err = signer.SignGet(ctx, l.artifact, lasts); err != nil {
+		if call.ArtifactURL, err = signer.SignGet(ctx, l.artifact, "", lasts); err != nil {
 			return "", nil, err
 		}
 		e.Call = &call
@@ -99,7 +99,7 @@ func (l *line) refer(ctx context.Context, e *event, room int64) (reply string, r
 	}
 	remove = func() { _ = l.passed.remove(rows) } // a sweep does otherwise
 	e.Arrow = nil
-	if e.ArrowURL, err = signer.SignGet(ctx, rows, lasts); err != nil {
+	if e.ArrowURL, err = signer.SignGet(ctx, rows, "", lasts); err != nil {
 		remove()
 		return "", nil, err
 	}

@@ -31,7 +31,7 @@ type signingStore struct {
 	url string
 }
 
-func (s *signingStore) SignGet(_ context.Context, key string, lasts time.Duration) (string, error) {
+func (s *signingStore) SignGet(_ context.Context, key, _ string, lasts time.Duration) (string, error) {
 	return s.url + "/get/" + key + "?lasts=" + lasts.String(), nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/result"
 	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
@@ -59,7 +60,7 @@ func Serve(wrap func(http.Handler) http.Handler) (*Server, error) {
 		all.Options{Keys: keys, Logger: slog.New(slog.DiscardHandler)},
 	)
 	handler := httpapi.Handler(services.Routes, httpapi.Options{
-		Verifier: verifier, Ledger: idempotency.Open(records, time.Now), Release: "test",
+		Verifier: verifier, Ledger: idempotency.Open(records, time.Now), Release: "test", Results: result.Open(roots, time.Now, 1<<30),
 	})
 	if wrap != nil {
 		handler = wrap(handler)
