@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/format"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -22,7 +23,7 @@ import (
 type Fault struct {
 	Kind   FaultKind
 	Object string // the key of a record, or the name of a folder of the root
-	Reason string // of a damaged record
+	Reason string // of a record that cannot be read
 }
 
 // A FaultKind is a kind of faults.
@@ -31,6 +32,7 @@ type FaultKind string
 // These are the kinds of faults.
 const (
 	DamagedRecord FaultKind = "damaged-record" // a record that cannot be read
+	NewerRecord   FaultKind = "newer-record"   // a record that only a newer release can read
 	OrphanRecord  FaultKind = "orphan-record"  // a record in a namespace that does not exist; Sweep removes it
 	OrphanFolder  FaultKind = "orphan-folder"  // the files of a table that is gone, or was never made; DeleteFolder removes them
 	UnknownFolder FaultKind = "unknown-folder" // a table of another program, without a name here
@@ -62,7 +64,7 @@ func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 		if err != nil {
 			return nil, nil, err
 		}
-		if kind != "" {
+		if kind != "" && !(kind == OrphanFolder && found.unread) {
 			faults = append(faults, Fault{Kind: kind, Object: folder})
 		}
 	}
@@ -98,6 +100,7 @@ func (c *Catalog) tableFolders(ctx context.Context) (folders []string, err error
 type examined struct {
 	places map[string]bool // the folders of the home root that they name
 	tables [][]string      // their ids, without plain views and dropped tables
+	unread bool            // places may lack some, because a record could not be read
 	faults []Fault
 }
 
@@ -113,7 +116,7 @@ func (c *Catalog) examineRecords(ctx context.Context) (*examined, error) {
 			if _, err := c.store.Read(ctx, object.Key, record); errors.Is(err, objectstore.ErrNotExist) {
 				continue
 			} else if err != nil {
-				found.faults = append(found.faults, Fault{Kind: DamagedRecord, Object: object.Key, Reason: err.Error()})
+				found.faults, found.unread = append(found.faults, unreadable(object.Key, err)), true
 				continue
 			}
 			if record.Dropped == nil && notPlain(record) == nil {
@@ -132,11 +135,20 @@ func (c *Catalog) examineRecords(ctx context.Context) (*examined, error) {
 		}
 		if keys.Namespaces.Has(object.Key) {
 			if _, err := c.store.Read(ctx, object.Key, new(stored.Namespace)); objects.IgnoreMissing(err) != nil {
-				found.faults = append(found.faults, Fault{Kind: DamagedRecord, Object: object.Key, Reason: err.Error()})
+				found.faults = append(found.faults, unreadable(object.Key, err))
 			}
 		}
 	}
 	return found, nil
+}
+
+// unreadable returns the fault of a record that could not be read.
+func unreadable(key string, err error) Fault {
+	kind := DamagedRecord
+	if format.Newer(err) {
+		kind = NewerRecord
+	}
+	return Fault{Kind: kind, Object: key, Reason: err.Error()}
 }
 
 // then returns the table that a batch would make of a record, nil for none.

@@ -353,7 +353,7 @@ func (c *Catalog) idOf(ctx context.Context, key string, paths map[string][]strin
 			var record struct {
 				ID []string `json:"id"`
 			}
-			if _, err := c.store.Read(ctx, key, &record); err != nil {
+			if _, err := c.store.Peek(ctx, key, &record); err != nil {
 				return nil, objects.IgnoreMissing(err)
 			}
 			path = slices.Clone(keys.Parent(record.ID))

@@ -86,6 +86,9 @@ func (c *Catalog) sweepOrphan(ctx context.Context, orphan objectstore.Info) (don
 		_, err := c.names.Settled(ctx, record.ID)
 		return false, protocol.Ignore(err, protocol.ConcurrentModification)
 	}
+	if _, err := c.store.Peek(ctx, orphan.Key, new(struct{})); err != nil { // one of a newer release may be no orphan there
+		return false, objects.IgnoreMissing(err)
+	}
 	err = c.store.Delete(ctx, orphan.Key, objectstore.Condition{IfMatch: orphan.ETag})
 	return err == nil, objects.IgnoreChanged(err)
 }

@@ -76,6 +76,7 @@ type doctor struct {
 // mends are the ways out of the faults of the catalog.
 var mends = map[catalog.FaultKind]string{
 	catalog.DamagedRecord: "put the record back from a backup, or delete it: its table then has no name, and tiltyard table register gives it one",
+	catalog.NewerRecord:   "examine the root with the release that wrote the record",
 	catalog.OrphanRecord:  "--fix removes it when it is an hour old; create the namespace again to keep it",
 	catalog.OrphanFolder:  "--fix deletes its files, which belong to no table",
 	catalog.UnknownFolder: "tiltyard import gives it a name",

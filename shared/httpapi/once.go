@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/protocol"
 )
@@ -214,7 +215,7 @@ func (c *call) ledgerError(err error) error {
 			},
 			status: http.StatusUnprocessableEntity, kind: "idempotency-key-reused",
 		}
-	case c.ctx().Err() != nil, isBodyError(err):
+	case c.ctx().Err() != nil, isBodyError(err), format.Newer(err):
 		return err
 	}
 	return &protocol.Error{

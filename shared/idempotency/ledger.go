@@ -213,8 +213,8 @@ func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*N
 		return nil, fmt.Errorf("look for a request: %w", err)
 	}
 	n := &Note{ledger: l, record: r, attempt: &Attempt{stream: stream}, stream: stream}
-	if err := json.Unmarshal(r.Value, &n.entry); err != nil {
-		return nil, fmt.Errorf("decode record %s: %w", key, err)
+	if err := r.Decode(&n.entry); err != nil {
+		return nil, err
 	}
 	if n.entry.Body != body {
 		return nil, ErrOtherRequest

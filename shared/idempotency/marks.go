@@ -153,8 +153,8 @@ func (m marks) tryChange(ctx context.Context, key string, change func([]mark) []
 	}
 	var before []mark
 	if r.Version != "" {
-		if err := json.Unmarshal(r.Value, &before); err != nil {
-			return fmt.Errorf("decode record %s: %w", key, err)
+		if err := r.Decode(&before); err != nil {
+			return err
 		}
 	}
 	before = slices.DeleteFunc(before, func(one mark) bool { return m.now().Sub(one.Left) > Window })

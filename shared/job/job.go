@@ -49,6 +49,7 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -68,8 +69,8 @@ type Message struct {
 // Parse reads a message in JSON, as a queue carries it.
 func Parse(text []byte) (Message, error) {
 	var m Message
-	if err := json.Unmarshal(text, &m); err != nil {
-		return m, fmt.Errorf("message of a job: %w", err)
+	if err := format.Decode("message of a job", text, &m); err != nil {
+		return m, err
 	}
 	if m.Job == "" && m.Kind == "" || m.Job != "" && !transaction.IsJobID(m.Job) || m.Part < 0 || m.Part > transaction.MaxParts || (m.Part > 0) != (m.Stage != "") {
 		return m, fmt.Errorf("message of a job: %.200q names neither a job nor a kind", text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/transaction"
 )
 
@@ -46,7 +47,9 @@ func (w *Worker) each(ctx context.Context, since time.Time, do func(*transaction
 	var wrong []error
 	for after := ""; ; {
 		found, next, err := w.Transactions.Jobs(ctx, after, page)
-		if err != nil {
+		if format.Newer(err) {
+			w.Logger.Warn("a job is left to workers of a newer release", "error", err)
+		} else if err != nil {
 			return jobs, errors.Join(append(wrong, err)...)
 		}
 		for _, t := range found {

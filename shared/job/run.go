@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
@@ -59,7 +60,9 @@ func decode(what string, text json.RawMessage, v any) error {
 	if len(text) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(text, v); err != nil {
+	if err := format.Decode("the job's "+what, text, v); format.Newer(err) {
+		return err
+	} else if err != nil {
 		return protocol.Errorf(protocol.InvalidInput, "the job's %s cannot be read: %w", what, err)
 	}
 	return nil
@@ -98,8 +101,8 @@ func ResultsOf[T any](ctx context.Context, r *Run, stage string) ([]T, error) {
 	}
 	results := make([]T, len(encoded))
 	for i, text := range encoded {
-		if err := json.Unmarshal(text, &results[i]); err != nil {
-			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
+		if err := format.Decode("the result of stage "+stage, text, &results[i]); err != nil {
+			return nil, err
 		}
 	}
 	return results, nil

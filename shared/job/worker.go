@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
@@ -354,6 +355,10 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 // fail records that a run has failed. It ends the job when a repetition would not help.
 func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	w.Logger.Warn("a job has failed", "job", r.unit.Job, "stage", r.unit.Stage, "part", r.unit.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
+	if format.Newer(cause) {
+		// A worker of that release will do it: as for a kind that this worker does not run.
+		return errors.Join(cause, settled(r.leave(ctx, 0, func(t *transaction.Transaction) { t.Work.Trouble = describe(cause) })))
+	}
 	if w.passesOn() && outgrew(cause) {
 		return w.pass(ctx, r, cause)
 	}

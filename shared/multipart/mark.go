@@ -86,8 +86,8 @@ func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record
 	var taken mark
 	for i, r := range marks {
 		var m mark
-		if err := json.Unmarshal(r.Value, &m); err != nil {
-			return nil, fmt.Errorf("decode record %s: %w", r.Key, err)
+		if err := r.Decode(&m); err != nil {
+			return nil, err
 		}
 		retry := m.Left.Add(-clockSkew).Before(up.Begun) && up.Begun.Before(m.Left.Add(Window))
 		switch {

@@ -301,8 +301,8 @@ func (u *Uploads) read(ctx context.Context, id string) (*Upload, error) {
 		return nil, fmt.Errorf("look for upload %s: %w", id, err)
 	}
 	up := &Upload{ID: id, record: r.Version}
-	if err := json.Unmarshal(r.Value, up); err != nil {
-		return nil, fmt.Errorf("decode record %s: %w", r.Key, err)
+	if err := r.Decode(up); err != nil {
+		return nil, err
 	}
 	return up, nil
 }

@@ -81,6 +81,10 @@ type Error struct {
 	Err       error  // the cause; may be nil
 }
 
+// WrittenByNewer is the kind of the error for a stored object that only a newer release understands.
+// Its code is [ServiceUnavailable].
+const WrittenByNewer = "written-by-newer"
+
 // These are the kinds of errors about secrets and functions. Their codes are those of the same errors
 // about tables.
 const (

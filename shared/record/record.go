@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"tiltyard/shared/format"
 )
 
 var (
@@ -105,6 +107,10 @@ func (r Record) Check() error {
 	}
 	return nil
 }
+
+// Decode decodes the value of the record into v. The error says so when a newer release wrote it: see
+// package format. A caller must decode each record that it replaces.
+func (r Record) Decode(v any) error { return format.Decode("record "+r.Key, r.Value, v) }
 
 // Expired reports whether the record has ceased to exist.
 func (r Record) Expired(now time.Time) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }

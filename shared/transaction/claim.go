@@ -30,7 +30,7 @@ func (s *Store) Claim(ctx context.Context, thing, job string) (bool, error) {
 	}
 	if err == nil {
 		var holder claim
-		if err := json.Unmarshal(there.Value, &holder); err != nil {
+		if err := there.Decode(&holder); err != nil {
 			return false, err
 		}
 		if holder.Job == job {

@@ -82,7 +82,7 @@ func (s *Store) meet(ctx context.Context, key string, mine arrival) (first arriv
 	if err != nil {
 		return mine, err
 	}
-	return first, json.Unmarshal(there.Value, &first)
+	return first, there.Decode(&first)
 }
 
 // count adds a completed group of parts to the job's record. A failure does not matter much,
@@ -128,6 +128,11 @@ func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 	if err != nil && !errors.Is(err, record.ErrNotExist) || err == nil && string(there.Value) == string(value) {
 		return err
 	}
+	if err == nil {
+		if err := there.Decode(new(note)); err != nil {
+			return err
+		}
+	}
 	_, err = s.records.Put(ctx, record.Record{Key: key, Value: value, Version: there.Version})
 	return err
 }
@@ -141,7 +146,7 @@ func (s *Store) IsAside(ctx context.Context, kind string, object []string, mark 
 	}
 	var noted note
 	if err == nil {
-		err = json.Unmarshal(there.Value, &noted)
+		err = there.Decode(&noted)
 	}
 	if err != nil || noted.Mark != mark {
 		return false, err

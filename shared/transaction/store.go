@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
@@ -199,8 +200,8 @@ func (s *Store) read(ctx context.Context, key string) (t *Transaction, version s
 
 func decode(r record.Record) (*Transaction, error) {
 	t := new(Transaction)
-	if err := json.Unmarshal(r.Value, t); err != nil {
-		return nil, fmt.Errorf("decode record %s: %w", r.Key, err)
+	if err := r.Decode(t); err != nil {
+		return nil, err
 	}
 	t.ID = idOf(r.Key)
 	return t, nil
@@ -218,20 +219,25 @@ func (s *Store) write(ctx context.Context, t *Transaction, key, version string, 
 }
 
 // Jobs lists the records of jobs, newest first: at most limit of them after the given id. next is
-// the id to continue after, "" at the end. A page may be short.
+// the id to continue after, "" at the end. A page may be short. When the error is that of
+// [format.Newer], the rest of the page is there.
 func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Transaction, next string, err error) {
 	page, err := s.records.List(ctx, jobFolder[:len(jobFolder)-1], after, limit)
 	if err != nil {
 		return nil, "", fmt.Errorf("list jobs: %w", err)
 	}
 	for _, r := range page.Records {
-		t, err := decode(r)
-		if err != nil {
-			return nil, "", err
+		t, wrong := decode(r)
+		switch {
+		case wrong == nil:
+			jobs = append(jobs, t)
+		case format.Newer(wrong):
+			err = wrong
+		default:
+			return nil, "", wrong
 		}
-		jobs = append(jobs, t)
 	}
-	return jobs, page.Next, nil
+	return jobs, page.Next, err
 }
 
 // translate turns errors of records into protocol errors.

@@ -10,10 +10,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -37,8 +37,20 @@ func (s Store) Read(ctx context.Context, key string, v any) (etag string, err er
 	if err != nil {
 		return "", fmt.Errorf("read record: %w", err)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return "", fmt.Errorf("read record %s: %w", key, err)
+	if err := format.Decode("record "+key, data, v); err != nil {
+		return "", err
+	}
+	return info.ETag, nil
+}
+
+// Peek is Read for a caller that needs some of the members, in v, and does not write the object back.
+func (s Store) Peek(ctx context.Context, key string, v any) (etag string, err error) {
+	data, info, err := s.Get(ctx, key)
+	if err != nil {
+		return "", fmt.Errorf("read record: %w", err)
+	}
+	if err := format.Peek("record "+key, data, v); err != nil {
+		return "", err
 	}
 	return info.ETag, nil
 }
@@ -108,7 +120,9 @@ func (s Store) TryRemove(ctx context.Context, key, uid, etag string) (vanished b
 	var there struct {
 		UID string `json:"uid"`
 	}
-	now, found, err := s.Find(ctx, key, &there)
+	now, err := s.Peek(ctx, key, &there)
+	found := err == nil
+	err = IgnoreMissing(err)
 	if found && there.UID == uid && now != etag {
 		return false, fmt.Errorf("delete record: %w", objectstore.ErrPrecondition)
 	}

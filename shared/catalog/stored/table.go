@@ -3,7 +3,8 @@
 // A record has the fields that all tables have, and those of the protocols that it takes part in:
 // claims (package claim), ledgers (package ledger), renames and batches (package naming). Its
 // [State] follows from these fields. Records are written by future and earlier releases too, so a
-// field keeps its name and meaning, and a new one is left out while it has its zero value.
+// field keeps its name and meaning, and a new one is left out while it has its zero value. A record
+// with a field that a release does not know is refused by it: see package format.
 //
 // A kind of object that shares its names with tables, such as a view, is a [Table] with one more
 // field that says so. If lists must tell it from a plain table, then [Table.Marked] must be true

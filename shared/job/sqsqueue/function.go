@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/job"
 )
 
@@ -49,9 +50,13 @@ func Handler(w *job.Worker, url string) func(context.Context, events.SQSEvent) (
 }
 
 // handle reports whether a message is done. A message that is not of a job is done at once, because
-// no delivery could succeed.
+// no delivery could succeed. One that a newer release has sent waits for a worker of that release.
 func handle(ctx context.Context, w *job.Worker, record events.SQSMessage, first bool, do func(context.Context, job.Delivery) error) bool {
 	m, err := job.Parse([]byte(record.Body))
+	if format.Newer(err) {
+		w.Logger.Warn("a message of a job will be delivered again", "message", record.MessageId, "error", err)
+		return false
+	}
 	if err != nil {
 		w.Logger.Error("a message is not of a job", "message", record.MessageId, "error", err)
 		return true

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/job"
 	"tiltyard/shared/pause"
 )
@@ -102,7 +103,7 @@ func (q *Queue) sendOnce(ctx context.Context, after time.Duration, messages []jo
 const waitSeconds = 20
 
 // Receive implements job.Queue. It deletes a message that is not of a job, which would otherwise
-// come again and again.
+// come again and again. One that a newer release has sent is delivered again.
 func (q *Queue) Receive(ctx context.Context, hold time.Duration) (job.Delivery, error) {
 	for {
 		got, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -120,6 +121,9 @@ func (q *Queue) Receive(ctx context.Context, hold time.Duration) (job.Delivery, 
 		d := job.Delivery{Receipt: aws.ToString(got.Messages[0].ReceiptHandle)}
 		if d.Message, err = job.Parse([]byte(aws.ToString(got.Messages[0].Body))); err == nil {
 			return d, nil
+		}
+		if format.Newer(err) {
+			return job.Delivery{}, err
 		}
 		return job.Delivery{}, errors.Join(err, q.Done(ctx, d))
 	}

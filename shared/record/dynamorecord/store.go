@@ -26,6 +26,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/record"
 )
 
@@ -80,6 +81,9 @@ func decode(i item) (record.Record, error) {
 	if len(i) == 0 {
 		return record.Record{}, nil
 	}
+	if err := understood(i); err != nil {
+		return record.Record{}, err
+	}
 	r := record.Record{
 		Key:     textOf(i, "folder") + "/" + textOf(i, "name"),
 		Value:   json.RawMessage(textOf(i, "value")),
@@ -93,6 +97,19 @@ func decode(i item) (record.Record, error) {
 		r.Expires = time.Unix(at, 0)
 	}
 	return r, nil
+}
+
+// understood returns an error for an item with attributes of a newer release, which a put of this one would
+// lose.
+func understood(i item) error {
+	for name := range i {
+		switch name {
+		case "folder", "name", "value", "write", "after", "expires":
+		default:
+			return format.Unknown("record "+textOf(i, "folder")+"/"+textOf(i, "name"), "attribute "+name)
+		}
+	}
+	return nil
 }
 
 // textOf returns a string attribute, "" for any other type.

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/record"
 	"tiltyard/shared/record/dynamorecord"
 	"tiltyard/shared/record/recordtest"
@@ -144,6 +145,18 @@ func TestAnswersOfPut(t *testing.T) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 		})
+	}
+}
+
+// A put would lose the attributes that a newer release has given to an item.
+func TestItemsOfNewerReleasesAreRefused(t *testing.T) {
+	const head, tail = `{"folder":{"S":"job"},"name":{"S":"a"},"write":{"S":"w"},"value":{"S":"1"}`, `}`
+	s := script(t, answer(200, `{"Item":`+head+tail+`}`), answer(200, `{"Item":`+head+`,"shade":{"S":"x"}`+tail+`}`))
+	if _, err := s.Get(t.Context(), "job/a"); err != nil {
+		t.Errorf("an item of this release: %v", err)
+	}
+	if _, err := s.Get(t.Context(), "job/a"); !format.Newer(err) {
+		t.Errorf("an item with another attribute: got %v, want that a newer release wrote it", err)
 	}
 }
 

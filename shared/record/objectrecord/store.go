@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
 )
@@ -69,7 +70,7 @@ func (s *Store) read(ctx context.Context, key string) (record.Record, record.Tra
 		return record.Record{}, record.Trace{}, err
 	}
 	var e envelope
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := format.Decode("record "+key, data, &e); err != nil {
 		return record.Record{}, record.Trace{}, err
 	}
 	found := record.Record{Key: key, Value: e.Value, Version: versionOf(e.Write, info.ETag)}

@@ -134,7 +134,7 @@ func (f follower) isDue(ctx context.Context, key string, c engine.Behind) (bool,
 	}
 	var h history
 	if err == nil {
-		if err := json.Unmarshal(last.Value, &h); err != nil {
+		if err := last.Decode(&h); err != nil {
 			return false, 0, fmt.Errorf("history %s of the fills of a column: %w", key, err)
 		}
 	}

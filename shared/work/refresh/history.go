@@ -34,7 +34,7 @@ func historyOf(ctx context.Context, on tables.Tables, uid string) (h history, ve
 		return h, "", nil
 	}
 	if err == nil {
-		err = json.Unmarshal(found.Value, &h)
+		err = found.Decode(&h)
 	}
 	if err != nil {
 		return h, "", fmt.Errorf("history of the refreshes of view %s: %w", uid, err)
