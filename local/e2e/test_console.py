@@ -340,3 +340,15 @@ def contrast(one: str, other: str) -> float:
 
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def test_access_is_explained(page, movies, module_space):
+    visit(page, module_space, "access")
+    table = page.get_by_role("region", name="Operations")
+    expect(table.get_by_role("row", name="QueryTable")).to_contain_text("yes")
+    expect(table.get_by_role("row", name="DropTableIndex")).to_contain_text("yes")
+    page.get_by_label("Subject").fill("ada")
+    page.get_by_label("Scopes").fill("tiltyard:read")
+    page.get_by_role("button", name="Explain").click()
+    expect(table.get_by_role("row", name="DropTableIndex")).to_contain_text("no")
+    expect(table.get_by_role("row", name="QueryTable")).to_contain_text("yes")

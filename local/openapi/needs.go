@@ -75,10 +75,14 @@ func body(text string) json.RawMessage { return json.RawMessage(text) }
 // examples has bodies by operation. An operation without one needs no field of a body.
 var examples = map[string][]example{
 	"CreateNamespace": {{"plain", "with a property", body(`{"properties":{"owner":"sales"}}`)}},
-	"ListNamespaces":  {{"page", "the first page", body(`{"limit":100}`)}},
-	"DropNamespace":   {{"cascade", "with all that is in it", body(`{"behavior":"Cascade"}`)}},
-	"ListTables":      {{"page", "the first page", body(`{"limit":100}`)}},
-	"ListAllTables":   {{"page", "the first page", body(`{"limit":100}`)}},
+	"ExplainAccess": {
+		{"own", "what the caller may do with a table", body(`{"object_id":["shop","orders"]}`)},
+		{"other", "what a member of a group may do in a namespace", body(`{"object_id":["shop"],"kind":"Namespace","subject":{"subject":"ada","groups":["analysts"]}}`)},
+	},
+	"ListNamespaces": {{"page", "the first page", body(`{"limit":100}`)}},
+	"DropNamespace":  {{"cascade", "with all that is in it", body(`{"behavior":"Cascade"}`)}},
+	"ListTables":     {{"page", "the first page", body(`{"limit":100}`)}},
+	"ListAllTables":  {{"page", "the first page", body(`{"limit":100}`)}},
 	"FindTables": {
 		{"words", "words in names, columns and comments", body(`{"text":"orders eu","in":["name","column","comment"]}`)},
 		{"column", "vectors of 768 numbers in one namespace", body(`{"namespace_id":["shop"],"columns":[{"type":"fixed_size_list<float32>[768]"}]}`)},

@@ -43,6 +43,7 @@ var summaries = map[string]string{
 	"DropNamespace":     "Drop a namespace",
 	"NamespaceExists":   "Ask whether a namespace exists",
 	"ListDropped":       "List what was dropped in a namespace and can be restored",
+	"ExplainAccess":     "Explain what a subject may do with an object",
 	"UndropNamespace":   "Restore a dropped namespace with what was dropped with it",
 
 	"ListTables":      "List the tables in a namespace",

@@ -94,10 +94,12 @@ func (a *Access) sees(object Object) bool {
 
 // permits asks the policies about one action on one object.
 func (a *Access) permits(action string, object Object) bool {
-	decision, _ := cedar.Authorize(a.policies, entities{a}, cedar.Request{
-		Principal: a.user.UID, Action: actionUID(action), Resource: object.uid(), Context: cedar.NewRecord(nil),
-	})
+	decision, _ := cedar.Authorize(a.policies, entities{a}, a.request(action, object))
 	return decision == cedar.Allow
+}
+
+func (a *Access) request(action string, object Object) cedar.Request {
+	return cedar.Request{Principal: a.user.UID, Action: actionUID(action), Resource: object.uid(), Context: cedar.NewRecord(nil)}
 }
 
 // entities tells policies about the principal, actions and objects, which are all known by

@@ -24,7 +24,8 @@ import (
 // between the parts, in the namespaces above it up to Namespace::"$", with the attribute name. The
 // action Action::"UseLocation", in Action::"write", is asked about for the places that clients name
 // for tables: Location::"s3://bucket/landing" holds what is below it. Action::"UseSecret", in
-// Action::"write", is asked about for secrets whose values a function gets.
+// Action::"write", is asked about for secrets whose values a function gets. Action::"ExplainOthers", in no
+// other action, is asked about for Namespace::"$" when somebody wants to know what others may do.
 //
 // An object that the principal may not describe does not exist for it.
 type Policies struct{ fetched[cedar.PolicySet] }

@@ -58,6 +58,7 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.DropNamespaceRequest](s, "DropNamespace"),
 		asked[protocol.NamespaceExistsRequest](s, "NamespaceExists"),
 		asked[protocol.ListDroppedRequest](s, "ListDropped"),
+		asked[protocol.ExplainAccessRequest](s, "ExplainAccess"),
 		asked[protocol.UndropNamespaceRequest](s, "UndropNamespace"),
 		asked[protocol.UndropTableRequest](s, "UndropTable"),
 		asked[protocol.PurgeTableRequest](s, "PurgeTable"),
@@ -250,7 +251,7 @@ func settle(req any) {
 		req.ID = nil
 		req.Operations[0].Declare, req.Operations[0].Create, req.Operations[0].Deregister = nil, nil, nil
 		normalize(&req.Operations[0].Delete.Common)
-	case *protocol.BatchCreateTableVersionsRequest, *protocol.ListAllTablesRequest, *protocol.ListJobsRequest, *protocol.JobRequest, *protocol.QueryJobEventsRequest:
+	case *protocol.BatchCreateTableVersionsRequest, *protocol.ListAllTablesRequest, *protocol.ExplainAccessRequest, *protocol.ListJobsRequest, *protocol.JobRequest, *protocol.QueryJobEventsRequest:
 		req.(protocol.Request).RequestCommon().ID = nil
 	case *protocol.CreateFunctionRequest:
 		req.ID = []string{"a", "half"}

@@ -39,6 +39,12 @@ func (c *Client) ListDropped(ctx context.Context, req *protocol.ListDroppedReque
 	return ask[protocol.ListDroppedResponse](ctx, c, "ListDropped", req)
 }
 
+// ExplainAccess explains what a subject may do with an object: the caller, or for an administrator anybody. Only
+// Tiltyard has this operation.
+func (c *Client) ExplainAccess(ctx context.Context, req *protocol.ExplainAccessRequest) (*protocol.ExplainAccessResponse, error) {
+	return ask[protocol.ExplainAccessResponse](ctx, c, "ExplainAccess", req)
+}
+
 // UndropNamespace restores a dropped namespace with all that was dropped with it. Only Tiltyard has this
 // operation.
 func (c *Client) UndropNamespace(ctx context.Context, req *protocol.UndropNamespaceRequest) (*protocol.UndropNamespaceResponse, error) {

@@ -45,6 +45,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.DropNamespaceRequest]("DropNamespace", `{}`),
 	emptyOf[protocol.NamespaceExistsRequest]("NamespaceExists", `{}`),
 	emptyOf[protocol.ListDroppedRequest]("ListDropped", `{}`),
+	emptyOf[protocol.ExplainAccessRequest]("ExplainAccess", `{}`),
 	emptyOf[protocol.UndropNamespaceRequest]("UndropNamespace", `{}`),
 	emptyOf[protocol.UndropTableRequest]("UndropTable", `{}`),
 	emptyOf[protocol.PurgeTableRequest]("PurgeTable", `{}`),

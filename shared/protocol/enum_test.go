@@ -20,6 +20,7 @@ var enumerations = map[string]func(*testing.T){
 	"CreateMode":        enumeration(protocol.CreateModeOverwrite),
 	"RegisterMode":      enumeration(protocol.RegisterModeOverwrite),
 	"InsertMode":        enumeration(protocol.InsertModeOverwrite),
+	"AccessObject":      enumeration(protocol.AccessNamespace),
 	"DropMode":          enumeration(protocol.DropModeSkip),
 	"DropBehavior":      enumeration(protocol.DropBehaviorCascade),
 	"DistanceType":      enumeration(protocol.DistanceHamming),

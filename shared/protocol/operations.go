@@ -91,6 +91,7 @@ var Operations = []Operation{
 	{"DropNamespace", post, "/v1/namespace/{id}/drop", GroupNamespace, Write, Spec},
 	{"NamespaceExists", post, "/v1/namespace/{id}/exists", GroupNamespace, Read, Spec},
 	{"ListDropped", list, "/v1/namespace/{id}/dropped/list", GroupNamespace, Read, Own},
+	{"ExplainAccess", post, "/v1/access/explain", GroupNamespace, Read, Own},
 	{"UndropNamespace", post, "/v1/namespace/{id}/undrop", GroupNamespace, Write, Own},
 
 	{"ListTables", list, "/v1/namespace/{id}/table/list", GroupTable, Read, Spec},

@@ -1,5 +1,6 @@
 // The page of one table: its tabs.
 
+import { access } from "./access.js";
 import * as api from "./api.js";
 import { compare } from "./compare.js";
 import { bytes, fill, grid, h, moment, number, show } from "./dom.js";
@@ -13,7 +14,7 @@ import { versions } from "./versions.js";
 
 const tabs = [
   ["", "Overview", overview], ["query", "Query", query], ["versions", "Versions", versions], ["compare", "Compare", compare],
-  ["indices", "Indices", indices], ["health", "Health", health], ["plot", "Embeddings", plot],
+  ["indices", "Indices", indices], ["health", "Health", health], ["plot", "Embeddings", plot], ["access", "Access", access],
 ];
 
 /** Draws a tab of the page of the table with these names. */

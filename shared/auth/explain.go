@@ -1,0 +1,87 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	cedar "github.com/cedar-policy/cedar-go"
+
+	"tiltyard/shared/protocol"
+)
+
+// explainOthers is an action that is no operation, and neither read nor write: to ask what other subjects may
+// do. It is asked about for the root namespace.
+const explainOthers = "ExplainOthers"
+
+// An Explanation is what a principal may do with an object.
+type Explanation struct {
+	ByPolicies bool // else scopes decide
+	Visible    bool
+	Decisions  []protocol.AccessDecision
+}
+
+// MayExplainOthers reports whether the sender of the request is an administrator, who may ask what others may do.
+func MayExplainOthers(ctx context.Context) bool {
+	if a := limits(ctx); a != nil {
+		return a.permits(explainOthers, Namespace(nil))
+	}
+	principal := FromContext(ctx)
+	return principal == nil || slices.Contains(principal.Scopes, ScopeWrite)
+}
+
+// CheckExplainOthers is MayExplainOthers as an error, PermissionDenied.
+func CheckExplainOthers(ctx context.Context) error {
+	if !MayExplainOthers(ctx) {
+		return &protocol.Error{
+			Code: protocol.PermissionDenied, Message: "only an administrator may ask what others may do",
+			Detail: `a policy makes an administrator, which permits Action::"` + explainOthers + `" on Namespace::"$"; without policies it is the scope ` + ScopeWrite,
+		}
+	}
+	return nil
+}
+
+// Explain returns the decisions about each operation on an object, in the order of the table of operations, that
+// would be made about a principal now.
+func Explain(ctx context.Context, principal *Principal, object Object) *Explanation {
+	limited := limits(ctx)
+	found := &Explanation{ByPolicies: limited != nil, Visible: true}
+	about := &Access{user: principal.entity(), admitted: map[Object]bool{}}
+	if limited != nil {
+		about.policies = limited.policies
+		found.Visible = about.sees(object)
+	}
+	seen := map[string]bool{}
+	for _, op := range protocol.Operations {
+		name := op.Permission()
+		of, ok := objectOf(op, nil)
+		if !ok || of.kind != object.kind || seen[name] {
+			continue
+		}
+		seen[name] = true
+		decision := protocol.AccessDecision{Operation: name, Access: op.Access}
+		if limited == nil {
+			decision.Allowed = Authorize(principal, op) == nil
+		} else {
+			decision.Allowed, decision.Policies = about.explain(name, object)
+		}
+		found.Decisions = append(found.Decisions, decision)
+	}
+	return found
+}
+
+// explain is permits with the policies that have decided, in the order of their text.
+func (a *Access) explain(action string, object Object) (allowed bool, by []protocol.DecidingPolicy) {
+	decision, why := cedar.Authorize(a.policies, entities{a}, a.request(action, object))
+	for _, reason := range why.Reasons {
+		policy := a.policies.Get(reason.PolicyID)
+		effect := "permit"
+		if policy.Effect() == cedar.Forbid {
+			effect = "forbid"
+		}
+		id := cmp.Or(string(policy.Annotations()["id"]), string(reason.PolicyID))
+		by = append(by, protocol.DecidingPolicy{ID: id, Effect: effect, Line: reason.Position.Line})
+	}
+	slices.SortFunc(by, func(x, y protocol.DecidingPolicy) int { return cmp.Or(x.Line-y.Line, cmp.Compare(x.ID, y.ID)) })
+	return decision == cedar.Allow, by
+}

@@ -1,0 +1,58 @@
+package namespace
+
+import (
+	"context"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/protocol"
+)
+
+// ExplainAccess returns what a subject may do with an object. Whoever is no administrator asks about himself, and
+// about objects that exist for him: else the answer would show that a policy names the object.
+func (s *Service) ExplainAccess(ctx context.Context, req *protocol.ExplainAccessRequest) (*protocol.ExplainAccessResponse, error) {
+	principal, administrator := auth.FromContext(ctx), auth.MayExplainOthers(ctx)
+	if principal == nil {
+		principal = &auth.Principal{}
+	}
+	if other := req.Other(); other != nil {
+		if err := auth.CheckExplainOthers(ctx); err != nil {
+			return nil, err
+		}
+		principal = &auth.Principal{Subject: other.Subject, Issuer: other.Issuer, Groups: other.Groups, Roles: other.Roles, Scopes: other.Scopes}
+	}
+	if !administrator {
+		if err := s.seen(ctx, req); err != nil {
+			return nil, err
+		}
+	}
+	object := auth.Table(req.ObjectID)
+	if req.OfNamespace() {
+		object = auth.Namespace(req.ObjectID)
+	}
+	found := auth.Explain(ctx, principal, object)
+	if !administrator {
+		for i := range found.Decisions {
+			found.Decisions[i].Policies = nil
+		}
+	}
+	return &protocol.ExplainAccessResponse{
+		Subject: protocol.AccessSubject{
+			Subject: principal.Subject, Issuer: principal.Issuer, Groups: principal.Groups, Roles: principal.Roles, Scopes: principal.Scopes,
+		},
+		ByPolicies: found.ByPolicies, Visible: found.Visible, Administrator: administrator, Operations: found.Decisions,
+	}, nil
+}
+
+// seen returns an error unless the object exists for the caller.
+func (s *Service) seen(ctx context.Context, req *protocol.ExplainAccessRequest) error {
+	if req.OfNamespace() {
+		_, err := s.names.Namespace(ctx, req.ObjectID)
+		return err
+	}
+	_, err := s.names.Table(ctx, req.ObjectID)
+	if catalog.PlainView(err) != nil {
+		return nil
+	}
+	return err
+}
