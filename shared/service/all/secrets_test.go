@@ -125,7 +125,7 @@ func rowsOf(t *testing.T, text string, ids ...int64) []byte {
 
 // names are fields with names, and settings with few values. Errors quote them, so that the client
 // finds a spelling mistake; no client has a reason to put a secret there.
-var names = strings.Fields("behavior branch column columns distance_type from_branch index_name mode name older_than source_tag tag")
+var names = strings.Fields("behavior branch column columns distance_type from_branch in index_name kind mode name namespace_id older_than source_tag tag")
 
 // fieldsOf reads the declarations of the requests: the JSON names of the fields by operation.
 func fieldsOf(t *testing.T) map[string][]string {
