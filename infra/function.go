@@ -71,6 +71,22 @@ var functions = map[string]needs{
 // it takes to send an error.
 const gatewaySeconds = 29
 
+// streamSeconds is the time of functions that stream rows. AWS passes the first 6 MB of an answer on at
+// once and then 2 MB a second, so that its largest answer, 200 MB, takes 97 seconds. The query has the
+// time of other queries before that, and some is left.
+const streamSeconds = 150
+
+// seconds returns the timeout of a function.
+func (c Config) seconds(n needs) int {
+	switch {
+	case n.worker:
+		return jobMinutes * 60
+	case n.url || c.Stream && c.Gateway == "rest" && n.stores:
+		return streamSeconds
+	}
+	return gatewaySeconds
+}
+
 // newFunction makes the function of a folder, its role and its log.
 func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	id := title(name)
@@ -82,10 +98,7 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 			reserved = jsii.Number(s.config.Workers + fewestWorkers) // what its queues call it with
 		}
 	}
-	memory, timeout := s.memory(n), gatewaySeconds
-	if n.worker {
-		timeout = jobMinutes * 60
-	}
+	memory, timeout := s.memory(n), s.config.seconds(n)
 	var temporary awscdk.Size
 	if n.rows {
 		temporary = awscdk.Size_Mebibytes(jsii.Number(s.config.Temporary))

@@ -82,7 +82,8 @@ func (s *Service) newRESTDomain(api awsapigateway.SpecRestApi) *string {
 // whatever their type.
 func (s *Service) openAPI() map[string]any {
 	paths := map[string]any{}
-	add := func(path, method string, function awslambda.IFunction) {
+	add := func(path, method, name string) {
+		function := s.Functions[name]
 		methods, ok := paths[path].(map[string]any)
 		if !ok {
 			methods = map[string]any{}
@@ -91,18 +92,18 @@ func (s *Service) openAPI() map[string]any {
 		methods[method] = map[string]any{
 			"parameters":                      parameters(path),
 			"responses":                       map[string]any{"default": map[string]any{"description": "an answer"}},
-			"x-amazon-apigateway-integration": s.integration(function),
+			"x-amazon-apigateway-integration": s.integration(function, name),
 		}
 	}
 	for _, r := range routes() {
 		if !r.Slash {
-			add(r.Path, strings.ToLower(r.Method), s.Functions[string(r.Group)])
+			add(r.Path, strings.ToLower(r.Method), string(r.Group))
 		}
 	}
 	for _, probe := range []string{"/healthz", "/readyz", "/version"} {
-		add(probe, "get", s.Functions["namespace"])
+		add(probe, "get", "namespace")
 	}
-	add("/{path+}", "x-amazon-apigateway-any-method", s.Functions["default"])
+	add("/{path+}", "x-amazon-apigateway-any-method", "default")
 	return map[string]any{
 		"openapi":                                "3.0.1",
 		"info":                                   map[string]any{"title": "Tiltyard", "version": "1"},
@@ -126,7 +127,7 @@ func parameters(path string) []any {
 }
 
 // integration describes how the gateway calls a function and takes its response.
-func (s *Service) integration(f awslambda.IFunction) map[string]any {
+func (s *Service) integration(f awslambda.IFunction, name string) map[string]any {
 	uri := func(version, what string) *string {
 		return awscdk.Fn_Join(jsii.String(""), &[]*string{
 			jsii.String("arn:"), s.Partition(), jsii.String(":apigateway:"), s.Region(),
@@ -134,10 +135,14 @@ func (s *Service) integration(f awslambda.IFunction) map[string]any {
 		})
 	}
 	if s.config.Stream {
-		return map[string]any{
+		streamed := map[string]any{
 			"type": "aws_proxy", "httpMethod": "POST", "responseTransferMode": "STREAM",
 			"uri": uri("2021-11-15", "/response-streaming-invocations"),
 		}
+		if seconds := s.config.seconds(functions[name]); seconds > gatewaySeconds {
+			streamed["timeoutInMillis"] = 1000 * seconds // more than 29 seconds are for streams alone
+		}
+		return streamed
 	}
 	return map[string]any{"type": "aws_proxy", "httpMethod": "POST", "uri": uri("2015-03-31", "/invocations")}
 }
@@ -145,20 +150,25 @@ func (s *Service) integration(f awslambda.IFunction) map[string]any {
 // gatewayResponses gives the gateway's own errors the form that clients parse: they read
 // the number in code.
 func gatewayResponses() map[string]any {
-	answer := func(status int, code protocol.Code, message string) map[string]any {
+	explained := func(status int, code protocol.Code, message, detail string) map[string]any {
 		body := fmt.Sprintf(`{"error":%[1]q,"code":%[2]d,"type":"/errors/gateway","title":%[1]q,"status":%[3]d,`+
-			`"detail":$context.error.messageString,"instance":"$context.path","request_id":"$context.requestId"}`,
-			message, code, status)
+			`"detail":%[4]s,"instance":"$context.path","request_id":"$context.requestId"}`,
+			message, code, status, detail)
 		return map[string]any{
 			"statusCode": strconv.Itoa(status), "responseTemplates": map[string]any{"application/json": body},
 		}
+	}
+	answer := func(status int, code protocol.Code, message string) map[string]any {
+		return explained(status, code, message, "$context.error.messageString")
 	}
 	return map[string]any{
 		"DEFAULT_4XX":         answer(http.StatusBadRequest, protocol.InvalidInput, "the gateway refused the request"),
 		"DEFAULT_5XX":         answer(http.StatusServiceUnavailable, protocol.ServiceUnavailable, "the gateway got no answer"),
 		"INTEGRATION_TIMEOUT": answer(http.StatusGatewayTimeout, protocol.ServiceUnavailable, "the function took too long"),
-		"REQUEST_TOO_LARGE":   answer(http.StatusRequestEntityTooLarge, protocol.InvalidInput, "the request is larger than the gateway takes"),
-		"THROTTLED":           answer(http.StatusTooManyRequests, protocol.Throttling, "too many requests"),
-		"WAF_FILTERED":        answer(http.StatusForbidden, protocol.PermissionDenied, "the web ACL refused the request"),
+		"REQUEST_TOO_LARGE": explained(http.StatusRequestEntityTooLarge, protocol.InvalidInput, "the request is larger than the gateway takes",
+			strconv.Quote("functions take 4.5 MB of rows in a request: send them in parts, by CreateMultipartWrite, as LanceDB's clients do with "+
+				"write_parallelism=2 and LANCE_CLIENT_MAX_BYTES_PER_REQUEST=3000000, or write to the location of the table")),
+		"THROTTLED":    answer(http.StatusTooManyRequests, protocol.Throttling, "too many requests"),
+		"WAF_FILTERED": answer(http.StatusForbidden, protocol.PermissionDenied, "the web ACL refused the request"),
 	}
 }
