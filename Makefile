@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
+.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ build: tiltyard ## build the server, all functions, and what runs them here, int
 	scripts/build-functions.sh
 	go build -o bin/lambda ./local/lambda
 
+release: ## build archives for six platforms, their bills of materials, checksums and the image into dist/
+	scripts/release.sh release --snapshot --clean $(ARGS)
+
 # Both work on functions for the architecture that costs less, unless told otherwise.
 synth deploy: export FUNCTION_ARCH := $(or $(FUNCTION_ARCH),arm64)
 
@@ -102,7 +105,7 @@ screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/cons
 	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/test_console.py local/e2e/test_api_page.py
 
 clean: ## remove what was built or installed here; tables stay
-	rm -rf bin .tools .venv
+	rm -rf bin dist .tools .venv
 
 tiltyard:
 	@[ -e bin/tiltyard ] || echo 'compiling the server and all that it imports (a minute or two when nothing of it is compiled yet)'

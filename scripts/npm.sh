@@ -1,13 +1,13 @@
 #!/bin/sh
 # Run a command with the npm packages of a folder: scripts/npm.sh infra cdk --version
 #
-# The script installs the packages of the folder's package-lock.json into .tools, once. If
-# there is no Node, or one older than 22, it uses a pinned one; that needs npm as well.
+# The script installs the packages of the folder's package-lock.json into .tools, once. If the
+# folder's package.json pins a Node in "engines", or the one here is older than 22, it uses a pinned
+# one; that needs npm as well.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
 shift
-node=24.21.0
 mkdir -p .tools
 tools=$(cd .tools && pwd -P) # npm ci refuses a folder behind a symbolic link
 packages=$tools/npm-$(cksum <"$folder/package-lock.json" | cut -d ' ' -f 1)
@@ -24,7 +24,11 @@ if [ ! -e "$packages/ready" ]; then
 	npm ci --prefix "$packages" --no-audit --no-fund --loglevel=error >&2
 	touch "$packages/ready"
 fi
-if [ "$(node -p 'parseInt(process.versions.node)')" -lt 22 ]; then
+node=$(node -p "require('./$folder/package.json').engines?.node ?? ''")
+if [ -z "$node" ] && [ "$(node -p 'parseInt(process.versions.node)')" -lt 22 ]; then
+	node=24.21.0
+fi
+if [ -n "$node" ]; then
 	own=$tools/node-$node
 	if [ ! -e "$own/ready" ]; then
 		echo "installing Node $node (once)" >&2

@@ -2,9 +2,7 @@ package command
 
 import (
 	"encoding/csv"
-	"fmt"
 	"io"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
@@ -121,26 +119,4 @@ func (w csvWriter) Write(batch arrow.RecordBatch) error {
 func (w csvWriter) Close() error {
 	w.Flush()
 	return w.Error()
-}
-
-// countEvery is how often the number of rows is told on a terminal.
-const countEvery = 500 * time.Millisecond
-
-// A count tells how many rows have been written: on a terminal while that goes on, and in the end.
-type count struct {
-	*bar
-	rows        int64
-	began, told time.Time
-}
-
-func startCount(cmd *cobra.Command) *count {
-	return &count{bar: newBar(cmd), began: time.Now(), told: time.Now()}
-}
-
-func (c *count) add(rows int64) {
-	c.rows += rows
-	if now := time.Now(); now.Sub(c.told) >= countEvery {
-		c.told = now
-		c.tell(fmt.Sprintf("%d rows, %.0f a second", c.rows, float64(c.rows)/now.Sub(c.began).Seconds()))
-	}
 }

@@ -37,10 +37,16 @@ func newInsertCommand(s *session) *cobra.Command {
 				return err
 			}
 		}
+		read := startCount(r.cmd)
+		defer read.end()
+		if file := countFile(in); file != nil {
+			in, read.share = file, file.share
+		}
 		source, err := open(r.ctx, in, format, schema)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		source = read.counted(source)
 		switch {
 		case len(merge) > 0:
 			answer, err := r.client.MergeInsertIntoTable(r.ctx, &protocol.MergeInsertIntoTableRequest{
@@ -61,7 +67,7 @@ func newInsertCommand(s *session) *cobra.Command {
 		if overwrite {
 			req.Mode = protocol.InsertModeOverwrite
 		}
-		answer, err := r.client.InsertIntoTable(r.ctx, req, source)
+		answer, err := r.client.InsertInParts(r.ctx, req, source, 0)
 		if err != nil {
 			return err
 		}
@@ -70,7 +76,9 @@ func newInsertCommand(s *session) *cobra.Command {
 	cmd.Long = `Add the rows of a file, or of standard input, to a table. The file is an Arrow stream or file,
 Parquet, CSV with a header, or JSON with one object in a line. The types of CSV and JSON are
 those of the columns of the table; --create needs Arrow or Parquet. Rows are read while they
-are sent, so a file may be larger than the memory. All of them become one version, or none.`
+are sent, so a file may be larger than the memory. All of them become one version, or none.
+Rows that are added go in parts of 64 MiB, and a part whose answer is lost is sent again alone.
+If the command fails, the same one within 15 minutes adds the rows once.`
 	cmd.Example = `  tiltyard insert sales/orders orders.arrow --create
   tiltyard insert sales/orders more.csv
   generate | tiltyard insert sales/orders --format jsonl --merge-on id`

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -114,13 +113,7 @@ func (b *bar) end() {
 
 // progressText is a bar of the steps of a stage, as far as their number is known.
 func progressText(p *protocol.JobProgress) string {
-	const cells = 20
-	text := fmt.Sprintf("stage %d of %d, %s", min(p.StagesDone+1, max(p.Stages, 1)), max(p.Stages, 1), printable(p.Stage, false))
-	if p.Steps > 0 {
-		done := min(p.StepsDone, p.Steps)
-		filled := int(done * cells / p.Steps)
-		text = fmt.Sprintf("[%s%s] %3d%% %s", strings.Repeat("#", filled), strings.Repeat("-", cells-filled), done*100/p.Steps, text)
-	}
+	text := cellsOf(p.StepsDone, p.Steps) + fmt.Sprintf("stage %d of %d, %s", min(p.StagesDone+1, max(p.Stages, 1)), max(p.Stages, 1), printable(p.Stage, false))
 	if p.RowsDone > 0 {
 		text += fmt.Sprintf(", %d rows", p.RowsDone)
 	}

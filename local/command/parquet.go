@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"io"
-	"os"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -25,8 +24,8 @@ const (
 
 // openParquet reads a Parquet file. It begins at the end, so it cannot come from a pipe.
 func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
-	f, ok := in.(*os.File)
-	if !ok || !seekable(f) {
+	f, ok := in.(*countedFile)
+	if !ok {
 		return client.Source{}, usagef("Parquet is read from its end: name a file instead of sending it to standard input")
 	}
 	whole, err := file.NewParquetReader(f)
@@ -42,11 +41,6 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 		return client.Source{}, err
 	}
 	return client.FromReader(rows), nil
-}
-
-func seekable(f *os.File) bool {
-	_, err := f.Seek(0, io.SeekCurrent)
-	return err == nil
 }
 
 // parquetWriter writes a Parquet file with the types of Arrow, in row groups of bounded size.

@@ -50,8 +50,8 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print what this program was built from",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tiltyard %s, commit %s\n%s %s/%s\nLance Namespace specification %s\n",
-				boot.Release(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, protocol.SpecificationVersion)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tiltyard %s, commit %s\n%s %s/%s\nLance Namespace specification %s, LanceDB remote protocol %s\n",
+				boot.Release(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, protocol.SpecificationVersion, protocol.RemoteVersion)
 			return err
 		},
 	}

@@ -252,7 +252,7 @@ func TestVersionNamesReleaseAndSpecification(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`(?s)^tiltyard \S+, commit .*go1\..*specification 0\.13\n$`).MatchString(out.String()) {
+	if !regexp.MustCompile(`(?s)^tiltyard \S+, commit .*go1\..*specification 0\.13, LanceDB remote protocol 0\.6\.0\n$`).MatchString(out.String()) {
 		t.Errorf("got %q", out.String())
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/s3store"
 )
 
@@ -74,7 +73,7 @@ func openDirectory(path string) (objectstore.Root, error) {
 	if err != nil {
 		return objectstore.Root{}, err
 	}
-	store, err := diskstore.Open(path)
+	store, err := openStore(path)
 	if err != nil {
 		return objectstore.Root{}, err
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
 )
 
 // OpenTable opens the location of one table without a catalog, for inspection: a path, a file://
@@ -56,7 +55,7 @@ func openTableDirectory(path string) (at objectstore.Location, done func() error
 	case filepath.Dir(path) == path:
 		return at, nil, errors.New("the root of the file system is not a Lance table")
 	}
-	store, err := diskstore.OpenReadOnly(filepath.Dir(path))
+	store, err := openReadOnly(filepath.Dir(path))
 	if err != nil {
 		return at, nil, err
 	}

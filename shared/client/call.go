@@ -82,6 +82,8 @@ type call struct {
 	rows      *Source   // the body is these rows
 	sent      *rowsBody // the rows of the last try
 	follows   bool      // an answer may lead to a URL of the storage, which needs no token
+	// repeatable: the server does it once however often it is sent, whether it honours keys or not.
+	repeatable bool
 }
 
 func (c *Client) newCall(name string, req protocol.Request) (*call, error) {

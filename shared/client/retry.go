@@ -70,7 +70,7 @@ func (c *call) again(ctx context.Context, o outcome, try int) bool {
 	if o.kind == final || try+1 >= maxTries || c.rows != nil && c.rows.Once {
 		return false
 	}
-	if c.operation.Access == protocol.Read || o.kind != lost {
+	if c.operation.Access == protocol.Read || c.repeatable || o.kind != lost {
 		return true
 	}
 	return !c.unkept() && c.client.honoursKeys(ctx)

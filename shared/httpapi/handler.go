@@ -147,7 +147,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := h.newCall(w, r)
 	c.w.Header().Set("X-Request-Id", c.requestID)
 	setOrigin(c.w.Header(), origin.From(r.Context()))
-	c.w.Header().Set("Phalanx-Version", phalanxVersion)
+	c.w.Header().Set("Phalanx-Version", protocol.RemoteVersion)
 	defer c.memory.Close()
 	defer func() { h.report(c.ctx(), c.served(h.Now().Sub(start))) }()
 	defer c.containPanic()
@@ -179,11 +179,6 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c.r.Body = &c.received
 	return c
 }
-
-// phalanxVersion is the feature level that LanceDB clients assume of this server. From 0.3.0 on they
-// send structured text queries and several vectors, and from 0.4.0 on multipart writes; from 0.5.0
-// on they fetch blobs, and from 0.6.0 on they search for elements of lists.
-const phalanxVersion = "0.6.0"
 
 // call is one request on its way through the handler.
 type call struct {

@@ -206,3 +206,8 @@ var Operations = []Operation{
 
 // SpecificationVersion is the version of the public specification that is spoken here.
 const SpecificationVersion = "0.13"
+
+// RemoteVersion is the feature level that LanceDB's remote clients assume of this server. From 0.3.0 on
+// they send structured text queries and several vectors, and from 0.4.0 on multipart writes; from 0.5.0
+// on they fetch blobs, and from 0.6.0 on they search for elements of lists.
+const RemoteVersion = "0.6.0"

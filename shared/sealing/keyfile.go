@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // A KeyFile is a file of keys. Each use reads it, so that a key that an operator adds counts at
@@ -183,7 +182,7 @@ func (f *KeyFile) lock() (unlock func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		if err := lockFile(file); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
 		locked, err := file.Stat()

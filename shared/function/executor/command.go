@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -116,7 +115,7 @@ func launch(path string) (p *process, err error) {
 	defer func() { _ = theirOut.Close() }()
 	cmd := exec.Command(path)          //nolint:noctx // kill ends it, together with the processes that it starts
 	cmd.Env, cmd.Dir = []string{}, "/" // a nil Env would be our environment
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	leadGroup(cmd)
 	cmd.WaitDelay = time.Second // for a process that it started, which left the group and has its standard error
 	p = &process{cmd: cmd, in: in, read: read, out: bufio.NewReader(read)}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, &p.said
@@ -133,7 +132,7 @@ func (p *process) kill() {
 	if p.ended {
 		return
 	}
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // fails when all of them have ended
+	killGroup(p.cmd)
 	now := time.Now()
 	_ = p.in.SetWriteDeadline(now) // these fail when the pipe is closed
 	_ = p.read.SetReadDeadline(now)

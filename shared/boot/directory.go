@@ -1,0 +1,9 @@
+package boot
+
+import "tiltyard/shared/objectstore"
+
+// A directory is a store over a directory of this machine.
+type directory interface {
+	objectstore.Store
+	Close() error
+}

@@ -1,0 +1,9 @@
+//go:build unix
+
+package boot
+
+import "tiltyard/shared/objectstore/diskstore"
+
+func openStore(path string) (directory, error) { return diskstore.Open(path) }
+
+func openReadOnly(path string) (directory, error) { return diskstore.OpenReadOnly(path) }
