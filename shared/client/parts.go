@@ -30,12 +30,13 @@ const (
 // InsertInParts is InsertIntoTable for any number of rows, also of a [Source] that can be read once.
 // It reads parts of about partBytes, 64 MiB if that is 0, and holds three of them at most. Rows that
 // fill more than one are sent as a multipart write: a part whose answer is lost is sent again alone,
-// and all parts become one version, in the order of the source, or none. If that fails, the same
+// one that is too large for a request is divided, and all parts become one version, in the order of the source, or none. If that fails, the same
 // call within 15 minutes adds the rows once, even if the first one has added them without an answer.
 //
 // The rows of a server without multipart writes go in one request.
 func (c *Client) InsertInParts(ctx context.Context, req *protocol.InsertIntoTableRequest, rows Source, partBytes int64) (*protocol.InsertIntoTableResponse, error) {
-	r := &partReader{schema: rows.Schema, partBytes: cmp.Or(partBytes, defaultPartBytes)}
+	r := &partReader{schema: rows.Schema}
+	r.partBytes.Store(cmp.Or(partBytes, defaultPartBytes))
 	batches := rows.Batches
 	if batches == nil {
 		batches = func(func(arrow.RecordBatch, error) bool) {}
@@ -48,7 +49,10 @@ func (c *Client) InsertInParts(ctx context.Context, req *protocol.InsertIntoTabl
 		return nil, err
 	}
 	if r.ended {
-		return c.InsertIntoTable(ctx, req, first)
+		answer, err := c.InsertIntoTable(ctx, req, first.source(r.schema))
+		if !isTooLarge(err) {
+			return answer, err
+		}
 	}
 	begun, err := c.CreateMultipartWrite(ctx, &protocol.CreateMultipartWriteRequest{Common: req.Common, Branch: req.Branch})
 	if isUnserved(err) {
@@ -57,9 +61,9 @@ func (c *Client) InsertInParts(ctx context.Context, req *protocol.InsertIntoTabl
 	if err != nil {
 		return nil, err
 	}
-	w := &multipartWrite{client: c, req: *req}
+	w := &multipartWrite{client: c, req: *req, reader: r, seed: uuid.New()}
 	w.req.UploadID = begun.UploadID
-	answer, err := w.send(ctx, first, r)
+	answer, err := w.send(ctx, first)
 	if err != nil {
 		w.abort(ctx)
 	}
@@ -73,50 +77,48 @@ func isUnserved(err error) bool {
 		refusal.Status == http.StatusNotFound && protocol.HasCode(err, protocol.Internal)) // the latter is no server of ours
 }
 
+// isTooLarge reports whether a request has more bytes than the server takes in one.
+func isTooLarge(err error) bool {
+	var refusal *Error
+	return errors.As(err, &refusal) && refusal.Status == http.StatusRequestEntityTooLarge
+}
+
 // A partReader divides rows into parts.
 type partReader struct {
 	schema    *arrow.Schema
-	partBytes int64
+	partBytes atomic.Int64
 	next      func() (arrow.RecordBatch, error, bool)
 	ahead     arrow.RecordBatch // read, and in no part yet
 	ended     bool              // there are no more rows
 }
 
-// part returns the next rows, in memory.
-func (r *partReader) part() (Source, error) {
-	var batches []arrow.RecordBatch
+// part returns the next rows.
+func (r *partReader) part() (*rowsPart, error) {
+	part := new(rowsPart)
 	for size := int64(0); ; {
 		if r.ahead != nil {
 			size += sizeOf(r.ahead)
-			batches, r.ahead = append(batches, r.ahead), nil
+			part.batches, r.ahead = append(part.batches, r.ahead), nil
 		}
 		batch, err, ok := r.next()
 		switch {
 		case err != nil:
-			return Source{}, fmt.Errorf("the rows to send: %w", err)
+			return nil, fmt.Errorf("the rows to send: %w", err)
 		case !ok:
 			r.ended = true
-			return Batches(r.schema, batches...), nil
+			return part, nil
 		}
 		batch.Retain() // the source may release it before it is sent
-		if r.ahead = batch; size >= r.partBytes {
-			return Batches(r.schema, batches...), nil
+		if r.ahead = batch; size >= r.partBytes.Load() {
+			return part, nil
 		}
 	}
-}
-
-// sizeOf returns how much memory a batch takes.
-func sizeOf(batch arrow.RecordBatch) (size int64) {
-	for _, column := range batch.Columns() {
-		size += int64(column.Data().SizeInBytes())
-	}
-	return size
 }
 
 // rest returns a part and all rows after it.
-func (r *partReader) rest(part Source) Source {
+func (r *partReader) rest(part *rowsPart) Source {
 	return Source{Schema: r.schema, Once: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		for batch := range part.Batches {
+		for _, batch := range part.batches {
 			if !yield(batch, nil) {
 				return
 			}
@@ -132,27 +134,71 @@ func (r *partReader) rest(part Source) Source {
 	}}
 }
 
+// A rowsPart has rows in memory.
+type rowsPart struct{ batches []arrow.RecordBatch }
+
+func (p *rowsPart) source(schema *arrow.Schema) Source { return Batches(schema, p.batches...) }
+
+func (p *rowsPart) rows() (rows int64) {
+	for _, batch := range p.batches {
+		rows += batch.NumRows()
+	}
+	return rows
+}
+
+func (p *rowsPart) size() (size int64) {
+	for _, batch := range p.batches {
+		size += sizeOf(batch)
+	}
+	return size
+}
+
+// sizeOf returns how much memory the columns of a batch take.
+func sizeOf(batch arrow.RecordBatch) (size int64) {
+	for _, column := range batch.Columns() {
+		size += int64(column.Data().SizeInBytes())
+	}
+	return size
+}
+
+// halves divides the rows.
+func (p *rowsPart) halves() (first, second *rowsPart) {
+	first, second = new(rowsPart), new(rowsPart)
+	left := p.rows() / 2
+	for _, batch := range p.batches {
+		cut := min(left, batch.NumRows())
+		left -= cut
+		if cut > 0 {
+			first.batches = append(first.batches, batch.NewSlice(0, cut))
+		}
+		if cut < batch.NumRows() {
+			second.batches = append(second.batches, batch.NewSlice(cut, batch.NumRows()))
+		}
+	}
+	return first, second
+}
+
 // A multipartWrite is one that has begun.
 type multipartWrite struct {
 	client *Client
 	req    protocol.InsertIntoTableRequest
+	reader *partReader
+	seed   uuid.UUID
 	rows   atomic.Int64 // that the server has taken
 }
 
 // send sends all parts, of which the first one is read, and completes the write.
-func (w *multipartWrite) send(ctx context.Context, part Source, r *partReader) (*protocol.InsertIntoTableResponse, error) {
+func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*protocol.InsertIntoTableResponse, error) {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(partsAtOnce)
 	var failed error
-	for id, number := uuid.New(), uint32(0); ; number++ {
-		// A server orders the rows by the ids of their parts.
-		binary.BigEndian.PutUint32(id[:], number)
-		this := part
-		group.Go(func() error { return w.sendPart(within, id.String(), this) })
-		if r.ended || within.Err() != nil {
+	for number, next := uint64(0), first; ; number++ {
+		this := next
+		group.Go(func() error { return w.sendPart(within, number<<32, 1<<32, this) })
+		if w.reader.ended || within.Err() != nil {
 			break
 		}
-		if part, failed = r.part(); failed != nil {
+		if next, failed = w.reader.part(); failed != nil {
 			break
 		}
 	}
@@ -166,16 +212,29 @@ func (w *multipartWrite) send(ctx context.Context, part Source, r *partReader) (
 	return &protocol.InsertIntoTableResponse{TransactionID: done.TransactionID, NumInsertedRows: w.rows.Load(), Version: done.Version}, nil
 }
 
-// sendPart sends a part until the server has it. Its id makes each repetition safe.
-func (w *multipartWrite) sendPart(ctx context.Context, id string, rows Source) error {
+// sendPart sends a part until the server has it, under an id of its own, which makes each repetition
+// safe. A server orders the rows by the ids of their parts; those of the part begin with a number from
+// at on, of which there are width, so that its halves have some, too.
+func (w *multipartWrite) sendPart(ctx context.Context, at, width uint64, rows *rowsPart) error {
+	id := w.seed
+	binary.BigEndian.PutUint64(id[:], at)
 	req := w.req
-	req.UploadPartID = id
+	req.UploadPartID = id.String()
 	call, err := w.client.newCall("InsertIntoTable", &req)
 	if err != nil {
 		return err
 	}
-	call.rows, call.repeatable = &rows, true
+	source := rows.source(w.reader.schema)
+	call.rows, call.repeatable = &source, true
 	taken, err := askCall[protocol.InsertIntoTableResponse](ctx, call)
+	if isTooLarge(err) && rows.rows() > 1 && width > 1 {
+		w.reader.partBytes.Store(max(rows.size()/2, 1))
+		first, second := rows.halves()
+		if err := w.sendPart(ctx, at, width/2, first); err != nil {
+			return err
+		}
+		return w.sendPart(ctx, at+width/2, width/2, second)
+	}
 	if err == nil && taken != nil {
 		w.rows.Add(taken.NumInsertedRows)
 	}

@@ -1,9 +1,11 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"slices"
@@ -184,5 +186,47 @@ func TestPartsAreRepeatedWithoutKeys(t *testing.T) {
 	s := &script{answers: []answer{{status: 200, body: `{"upload_id":"u"}`}, brokeOff, brokeOff, fine, fine, fine, fine}}
 	if _, err := inParts(t.Context(), scripted(t, s), pieces(t, 2, nil)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A gateway takes bodies of a few kilobytes. The source has one batch that is larger, or several.
+func TestPartsThatAreTooLargeAreDivided(t *testing.T) {
+	refused := atomic.Int32{}
+	c := openBehind(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || len(body) > 2000 {
+				refused.Add(1)
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+		})
+	})
+	for batches, partBytes := range map[int]int64{1: 0, 7: 0, 20: 8000} {
+		name := fmt.Sprint("t", batches)
+		createPoints(t, c, name)
+		var all []arrow.RecordBatch
+		for b := range batches {
+			ids := make([]int64, 140/batches)
+			for i := range ids {
+				ids[i] = int64(b*len(ids) + i)
+			}
+			all = append(all, points(ids...))
+		}
+		req := &protocol.InsertIntoTableRequest{Common: client.ID(name)}
+		answer := ok[*protocol.InsertIntoTableResponse](t)(c.InsertInParts(t.Context(), req, client.Batches(pointSchema, all...), partBytes))
+		rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &protocol.QueryTableRequest{Common: client.ID(name)}))
+		want := ""
+		for id := range 140 {
+			want += fmt.Sprintln(id)
+		}
+		if got := idsOf(t, rows); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") || answer.NumInsertedRows != 140 || answer.Version != 2 {
+			t.Errorf("%d batches: got the rows %s, %+v", batches, got, answer)
+		}
+	}
+	if refused.Load() == 0 {
+		t.Error("no part was too large")
 	}
 }

@@ -1,6 +1,6 @@
 // Package doctor finds what is wrong in a root, and mends what can be mended without a loss: records and
 // folders that disagree, tables whose versions or files cannot be read, indices that are damaged or lack many
-// rows. It looks at the root itself, so no server is needed, and one may be running. Begin with [Run].
+// rows, jobs that no worker runs, and files of uploads that were never committed. It looks at the root itself, so no server is needed, and one may be running. Begin with [Run].
 package doctor
 
 import (
@@ -49,6 +49,8 @@ const (
 type Options struct {
 	Tables tables.Tables
 	Fix    bool // mend what can be mended without a loss
+	// Progress, which may be nil, is called before each table with how many of all have been looked at.
+	Progress func(done, of int)
 }
 
 // Run looks at everything in the home root and passes each finding to tell. It stops early only when the
@@ -60,9 +62,17 @@ func Run(ctx context.Context, opts Options, tell func(Finding)) error {
 		return err
 	}
 	slices.SortFunc(ids, slices.Compare)
-	for _, id := range ids {
+	for i, id := range ids {
+		if d.Progress != nil {
+			d.Progress(i, len(ids))
+		}
 		if err := d.table(ctx, id); err != nil {
 			return fmt.Errorf("look at table %s: %w", protocol.JoinID(id, protocol.DefaultDelimiter), err)
+		}
+	}
+	for _, look := range []func(context.Context) error{d.jobs, d.uploads, d.records} {
+		if err := look(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -166,7 +176,10 @@ func (d *doctor) table(ctx context.Context, id []string) error {
 	case err != nil:
 		d.tell(Finding{Kind: UnreadableTable, Object: name, Reason: err.Error(), Mend: "put its files back from a backup, or restore an older version; tiltyard inspect shows what can be read"})
 	}
-	return d.versions(ctx, name, rows)
+	if err := d.versions(ctx, name, rows); err != nil {
+		return err
+	}
+	return d.left(ctx, name, rows)
 }
 
 // version looks at the newest version of a table.

@@ -1,6 +1,9 @@
 package doctor_test
 
 import (
+	"crypto/rand"
+	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -8,20 +11,29 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/doctor"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/multipart"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 )
 
 // findings runs the doctor and returns what it finds, as kind and object.
 func findings(t *testing.T, h *servicetest.House, fix bool) (found []string, fixed int) {
 	t.Helper()
 	err := doctor.Run(t.Context(), doctor.Options{Tables: h.Tables, Fix: fix}, func(f doctor.Finding) {
-		found = append(found, f.Kind+" "+f.Object)
+		found = append(found, jobID.ReplaceAllString(f.Kind+" "+f.Object, "JOB"))
 		if f.Mend == "" || f.Fixed && !f.Fixable {
 			t.Errorf("%+v has no way out", f)
 		}
@@ -82,6 +94,53 @@ func remove(t *testing.T, h *servicetest.House, keys ...string) {
 	}
 }
 
+var jobID = regexp.MustCompile("[0-9a-f]{32}")
+
+// begin begins a job and returns its id.
+func begin(t *testing.T, h *servicetest.House) string {
+	t.Helper()
+	job, err := h.Transactions.BeginWork(t.Context(), tables.MaintainKind, []string{"t"}, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job.ID
+}
+
+// die lets the workers of a job end with their processes until it is set aside.
+func die(t *testing.T, h *servicetest.House, job string) {
+	t.Helper()
+	for range transaction.MaxDeaths {
+		if _, _, err := h.Transactions.Take(t.Context(), transaction.Unit{Job: job}, rand.Text(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+	}
+	if _, _, err := h.Transactions.Take(t.Context(), transaction.Unit{Job: job}, "last", time.Minute); !errors.Is(err, transaction.ErrEnded) {
+		t.Fatalf("the job is not set aside: %v", err)
+	}
+}
+
+// upload begins a multipart write of the table t.
+func upload(t *testing.T, h *servicetest.House) string {
+	t.Helper()
+	begun, err := data.New(h.Tables, arrowipc.Limits{}).CreateMultipart(t.Context(), &protocol.CreateMultipartWriteRequest{Common: servicetest.Named("t")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begun.UploadID
+}
+
+// part sends a row as a part of an upload.
+func part(t *testing.T, h *servicetest.House, upload string) {
+	t.Helper()
+	_, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &protocol.InsertIntoTableRequest{
+		Common: servicetest.Named("t"), Upload: servicetest.Upload(t, `[{"id":7,"name":"x"}]`), UploadID: upload, UploadPartID: uuid.NewString(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 const gone = "gone-0123456789abcdef01234567.lance"
 
 // Each fault is planted in a sound root, found there, and mended if it can be.
@@ -129,6 +188,35 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			makeIndex(t, h)
 			remove(t, h, keysOf(t, h, "/_indices/")...)
 		}, []string{"damaged-index t"}, false},
+		{"a job that no worker takes", func(t *testing.T, h *servicetest.House) { begin(t, h) },
+			[]string{"stuck-job JOB of t"}, false},
+		{"a job that is set aside", func(t *testing.T, h *servicetest.House) { die(t, h, begin(t, h)) },
+			[]string{"set-aside-job JOB of t"}, false},
+		{"a job that is paused", func(t *testing.T, h *servicetest.House) {
+			_, err := h.Transactions.Advance(t.Context(), begin(t, h), func(job *transaction.Transaction) { job.Work.Paused = true })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, nil, false},
+		{"a job whose record is no JSON", func(t *testing.T, h *servicetest.House) {
+			id := begin(t, h)
+			for object, err := range objectstore.Objects(t.Context(), h.Objects, objectstore.ListOptions{Limit: 100}) {
+				if err == nil && strings.Contains(object.Key, id) {
+					put(t, h, object.Key, "{")
+				}
+			}
+		}, []string{"damaged-job jobs"}, false},
+		{"an upload that was given up", func(t *testing.T, h *servicetest.House) {
+			part(t, h, upload(t, h))
+			time.Sleep(10 * 24 * time.Hour)
+			if _, err := record.Sweep(t.Context(), h.Records, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"left-files t"}, true},
+		{"records that nobody deletes", func(t *testing.T, h *servicetest.House) {
+			upload(t, h)
+			time.Sleep(4 * 24 * time.Hour)
+		}, []string{"expired-records records"}, true},
 		{"a data file is gone", func(t *testing.T, h *servicetest.House) { remove(t, h, keysOf(t, h, "/data/")[0]) },
 			[]string{"missing-file t"}, false},
 	} {
@@ -159,6 +247,86 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The process of --fix ends at each of its writes in turn. What is left is sound but for the faults, and another
+// --fix mends them.
+func TestAFixThatCrashesLeavesASoundRoot(t *testing.T) {
+	plants := map[string]func(t *testing.T, h *servicetest.House){
+		"records": func(t *testing.T, h *servicetest.House) {
+			upload(t, h)
+			upload(t, h)
+		},
+		"files": func(t *testing.T, h *servicetest.House) { part(t, h, upload(t, h)) },
+		"a folder and a drop": func(t *testing.T, h *servicetest.House) {
+			put(t, h, gone+"/data/x.lance", "x")
+			put(t, h, gone+"/data/y.lance", "y")
+			h.Create(t, "dropped", `[{"id":1,"name":"a"}]`)
+			h.Names.Retention = time.Hour
+			if _, err := h.Names.DropTable(t.Context(), []string{"dropped"}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"an orphan": func(t *testing.T, h *servicetest.House) {
+			put(t, h, "_catalog/$none/t/x", `{"id":["none","x"],"uid":"u","location":"t.lance","created_at":"2026-01-02T03:04:05Z"}`)
+		},
+	}
+	for name, plant := range plants {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for crash, crashed := 1, true; crashed; crash++ {
+					h := sound(t)
+					want := h.Rows(t, "t")
+					plant(t, h)
+					time.Sleep(10 * 24 * time.Hour)
+					writes := 0
+					broken := servicetest.Over(t, faultstore.New(h.Objects, func(c faultstore.Call) faultstore.Fault {
+						if c.Kind == faultstore.Put || c.Kind == faultstore.Delete {
+							writes++
+						}
+						return faultstore.Fault{Crash: writes == crash}
+					}))
+					_ = doctor.Run(t.Context(), doctor.Options{Tables: broken.Tables, Fix: true}, func(doctor.Finding) {})
+					crashed = writes >= crash
+					time.Sleep(time.Hour)
+					h = servicetest.Over(t, h.Objects)
+					findings(t, h, true)
+					if left, _ := findings(t, h, false); len(left) > 0 || h.Rows(t, "t") != want {
+						t.Fatalf("after a crash at write %d there are %v, and the rows %s", crash, left, h.Rows(t, "t"))
+					}
+				}
+			})
+		})
+	}
+}
+
+// An upload whose client asked no more while it was committed stays unsure until its record ends.
+func TestAnUploadOfUnknownOutcomeIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := sound(t)
+		id := upload(t, h)
+		part(t, h, id)
+		found, err := h.Names.Table(t.Context(), []string{"t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		up, err := h.Uploads.Find(t.Context(), id, multipart.Target{Table: found.UID})
+		if err == nil {
+			if up, err = h.Uploads.Close(t.Context(), up); err == nil {
+				_, err = h.Uploads.Fix(t.Context(), up, multipart.Contents{Rows: 1}, 2)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := findings(t, h, false); len(got) > 0 {
+			t.Errorf("found %v while it may be completed", got)
+		}
+		time.Sleep(time.Hour)
+		if got, _ := findings(t, h, true); !cmp.Equal(got, []string{"unsure-upload JOB"}) {
+			t.Errorf("found %v", got)
+		}
+	})
 }
 
 func makeIndex(t *testing.T, h *servicetest.House) {

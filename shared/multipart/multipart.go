@@ -45,6 +45,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -229,13 +230,47 @@ const maxSettle = 45 * time.Minute
 
 // findable returns an error when a commit that may have been made could not be found any more.
 func (up *Upload) findable(now time.Time) error {
-	if up.State == Committing && now.Sub(*up.Fixed) > maxSettle {
+	if up.Lost(now) {
 		return protocol.Errorf(protocol.InvalidInput,
 			"upload %s was being completed at %s, and whether it was can no longer be found out; look for its rows in the table",
 			up.ID, up.Fixed.Format(time.RFC3339))
 	}
 	return nil
 }
+
+// Lost reports whether a commit may have been made and can no longer be found out about.
+func (up *Upload) Lost(now time.Time) bool {
+	return up.Fixed != nil && up.State == Committing && now.Sub(*up.Fixed) > maxSettle
+}
+
+// All returns the uploads whose records are there, those of the last day, in no order.
+func (u *Uploads) All(ctx context.Context) iter.Seq2[*Upload, error] {
+	return func(yield func(*Upload, error) bool) {
+		for after := ""; ; {
+			page, err := u.records.List(ctx, strings.TrimSuffix(folder, "/"), after, maxListed)
+			if err != nil {
+				yield(nil, fmt.Errorf("list uploads: %w", err))
+				return
+			}
+			for _, r := range page.Records {
+				up := &Upload{ID: strings.TrimPrefix(r.Key, folder), record: r.Version}
+				if err := json.Unmarshal(r.Value, up); err != nil {
+					yield(nil, fmt.Errorf("decode record %s: %w", r.Key, err))
+					return
+				}
+				if !yield(up, nil) {
+					return
+				}
+			}
+			if after = page.Next; after == "" {
+				return
+			}
+		}
+	}
+}
+
+// maxListed is how many uploads are read at a time.
+const maxListed = 100
 
 // Done notes the version that holds the commit. Without it, the next request searches for the
 // commit.

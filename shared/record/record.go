@@ -139,3 +139,14 @@ func Sweep(ctx context.Context, s Store, age time.Duration) (deleted int, err er
 	}
 	return 0, nil
 }
+
+// Expired returns how many records have expired longer ago than age and are still stored. It is 0 for
+// a store that deletes them by itself.
+func Expired(ctx context.Context, s Store, age time.Duration) (records int, err error) {
+	if sweeper, ok := s.(interface {
+		Expired(ctx context.Context, age time.Duration) (int, error)
+	}); ok {
+		return sweeper.Expired(ctx, age)
+	}
+	return 0, nil
+}

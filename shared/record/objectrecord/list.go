@@ -82,6 +82,29 @@ func (s *Store) Sweep(ctx context.Context, age time.Duration) (deleted int, err 
 	return deleted, nil
 }
 
+// Expired returns how many records have expired longer ago than age.
+func (s *Store) Expired(ctx context.Context, age time.Duration) (records int, err error) {
+	const pageSize = 1000
+	oldest := s.now().Add(-age)
+	for object, err := range objectstore.Objects(ctx, s.objects, objectstore.ListOptions{Prefix: prefix, Limit: pageSize}) {
+		if err != nil {
+			return records, fmt.Errorf("look for expired records: %w", err)
+		}
+		if object.Modified.After(oldest) {
+			continue
+		}
+		there, _, err := s.read(ctx, strings.TrimPrefix(object.Key, prefix))
+		switch {
+		case errors.Is(err, record.ErrNotExist):
+		case err != nil:
+			return records, fmt.Errorf("look for expired records: %w", err)
+		case there.Expired(oldest):
+			records++
+		}
+	}
+	return records, nil
+}
+
 // sweepOne deletes a record if it has expired and has not changed since it was read.
 func (s *Store) sweepOne(ctx context.Context, key string) (deleted bool, err error) {
 	there, _, err := s.read(ctx, key)

@@ -1,0 +1,143 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+	"tiltyard/shared/transaction"
+)
+
+// These are the kinds of findings about work that has not ended, and about what it has left.
+const (
+	DamagedJob     = "damaged-job"     // the record of a job, or of other work, cannot be read
+	StuckJob       = "stuck-job"       // no worker runs it, although one should have taken it
+	AsideJob       = "set-aside-job"   // workers have given it up until somebody resumes it
+	UnsureUpload   = "unsure-upload"   // a multipart write of which nobody can find out any more whether it was committed
+	LeftFiles      = "left-files"      // of uploads and writes that were never committed
+	ExpiredRecords = "expired-records" // nobody deletes them
+)
+
+const (
+	// fileAge is the age from which a file that no version names is left over. It is that of maintenance.
+	fileAge = 7 * 24 * time.Hour
+	// recordAge is how long ago records have expired that a server would have deleted.
+	recordAge = 2 * 24 * time.Hour
+	// jobPage is how many jobs are read at a time.
+	jobPage = 100
+)
+
+// jobs looks at the jobs that have not ended.
+func (d *doctor) jobs(ctx context.Context) error {
+	for after := ""; ; {
+		found, next, err := d.Tables.Transactions.Jobs(ctx, after, jobPage)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			d.tell(Finding{Kind: DamagedJob, Object: "jobs", Reason: err.Error(), Mend: "put the record back from a backup, or delete it: its job then does not go on"})
+			return nil //nolint:nilerr // the finding says it
+		}
+		for _, job := range found {
+			d.job(job)
+		}
+		if after = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// job looks at one job.
+func (d *doctor) job(t *transaction.Transaction) {
+	name := fmt.Sprintf("%s of %s", t.ID, protocol.JoinID(t.Object, protocol.DefaultDelimiter))
+	now := d.Tables.Now()
+	switch w := t.Work; {
+	case w == nil || w.Paused:
+	case w.Aside && t.Status == protocol.TransactionFailed:
+		d.tell(Finding{
+			Kind: AsideJob, Object: name, Reason: fmt.Sprintf("%s was set aside after %d failures and %d deaths of its worker: %s", t.Kind, w.Failures, w.Deaths, t.Failure),
+			Mend: "mend the reason and then tiltyard job resume " + t.ID + ", or tiltyard job cancel it",
+		})
+	case t.Status.Ended() || w.Held(now) || !w.Lost(now):
+	default:
+		d.tell(Finding{
+			Kind: StuckJob, Object: name, Reason: fmt.Sprintf("no worker runs %s since %s", t.Kind, t.Updated.UTC().Format(time.RFC3339)),
+			Mend: "start a server or tiltyard work on the root; functions send for it again within a day",
+		})
+	}
+}
+
+// uploads looks at the multipart writes whose records are there.
+func (d *doctor) uploads(ctx context.Context) error {
+	for upload, err := range d.Tables.Uploads.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if upload.Lost(d.Tables.Now()) {
+			d.tell(Finding{
+				Kind: UnsureUpload, Object: upload.ID,
+				Reason: fmt.Sprintf("%d rows were being committed at %s, and its client asked no more", upload.Contents.Rows, upload.Fixed.Format(time.RFC3339)),
+				Mend:   "look whether its rows are in the table, and send them again if not; the record ends by itself a day after the upload began",
+			})
+		}
+	}
+	return nil
+}
+
+// left looks for files in the folder of a table that no version names.
+func (d *doctor) left(ctx context.Context, name string, rows *engine.Table) error {
+	before := d.Tables.Now().Add(-fileAge)
+	looked := func(int) error { return ctx.Err() }
+	report, err := rows.DeleteOrphans(ctx, before, true, looked)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	files := 0
+	for _, n := range report.Files {
+		files += n
+	}
+	if err != nil || files == 0 {
+		return nil //nolint:nilerr // what cannot be read is a finding already
+	}
+	found := Finding{
+		Kind: LeftFiles, Object: name, Reason: fmt.Sprintf("%d files of %d bytes, older than a week, are in no version and no upload", files, report.Bytes),
+		Mend: "--fix deletes them, and so does tiltyard maintain with --cleanup", Fixable: true,
+	}
+	if d.Fix {
+		if _, err := rows.DeleteOrphans(ctx, before, false, looked); err != nil {
+			return fmt.Errorf("delete the files that uploads have left: %w", err)
+		}
+		found.Fixed = true
+	}
+	d.tell(found)
+	return nil
+}
+
+// records looks for records that no server deletes.
+func (d *doctor) records(ctx context.Context) error {
+	expired, err := record.Expired(ctx, d.Tables.Records, recordAge)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		d.tell(Finding{Kind: DamagedJob, Object: "records", Reason: err.Error(), Mend: "put the record back from a backup, or delete it"})
+		return nil //nolint:nilerr // the finding says it
+	case expired == 0:
+		return nil
+	}
+	found := Finding{
+		Kind: ExpiredRecords, Object: "records", Reason: fmt.Sprintf("%d records have expired more than two days ago, and no server deletes them", expired),
+		Mend: "--fix deletes them, and so does a server that runs for a day", Fixable: true,
+	}
+	if d.Fix {
+		if _, err := record.Sweep(ctx, d.Tables.Records, recordAge); err != nil {
+			return err
+		}
+		found.Fixed = true
+	}
+	d.tell(found)
+	return nil
+}
