@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
+.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stack test-localstack ## all checks: also lint, races, the functions, other clients and the stacks; an hour
+test-all: lint test-release test-go test-arm64 test-release test-infra test-e2e test-clients test-stack test-localstack ## all checks: also lint, races, the functions, other clients and the stacks; an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
@@ -113,6 +113,10 @@ tiltyard:
 
 test-go:
 	scripts/test-go.sh
+
+# Builds goreleaser once, which takes three minutes.
+test-release:
+	scripts/test-release.sh
 
 test-arm64:
 	scripts/test-arm64.sh

@@ -22,7 +22,7 @@ import (
 )
 
 // Add adds the commands to the root of the program, those for the versions of tables to its command
-// version, and lets it refuse commands that it does not have.
+// version, what looks at a service to its command doctor, and lets it refuse commands that it does not have.
 func Add(root *cobra.Command) {
 	s := new(session)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
@@ -30,12 +30,15 @@ func Add(root *cobra.Command) {
 	root.AddCommand(newManCommand())
 	root.AddGroup(&cobra.Group{ID: "client", Title: "Commands for a server that runs:"})
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == "version" {
+		switch cmd.Name() {
+		case "version":
 			for _, sub := range newVersionCommands(s) {
 				s.addFlags(sub)
 				cmd.AddCommand(sub)
 			}
 			cmd.Short += "; versions of tables"
+		case "doctor":
+			s.extendDoctor(cmd)
 		}
 	}
 	for _, cmd := range []*cobra.Command{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,9 +26,12 @@ import (
 var update = flag.Bool("update", false, "write testdata again")
 
 // setUp starts a server that the environment names, in a home and a folder of the test's own.
-func setUp(t *testing.T) *alltest.Server {
+func setUp(t *testing.T) *alltest.Server { return serve(t, nil) }
+
+// serve is setUp with something between the connections and the server.
+func serve(t *testing.T, wrap func(http.Handler) http.Handler) *alltest.Server {
 	t.Helper()
-	server, err := alltest.Serve(nil)
+	server, err := alltest.Serve(wrap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +49,7 @@ func tiltyard(t *testing.T, stdin string, args ...string) (stdout, stderr string
 	t.Helper()
 	root := &cobra.Command{Use: "tiltyard", SilenceErrors: true, SilenceUsage: true}
 	root.AddCommand(&cobra.Command{Use: "version", Short: "Print", RunE: func(*cobra.Command, []string) error { return nil }})
+	root.AddCommand(newDoctor())
 	command.Add(root)
 	var out, errs bytes.Buffer
 	root.SetIn(strings.NewReader(stdin))

@@ -44,7 +44,9 @@ func newUndropCommand(s *session) *cobra.Command {
 			}
 		}
 		if namespace {
-			back, err := r.client.UndropNamespace(r.ctx, &protocol.UndropNamespaceRequest{Common: id, DropID: drop, NewID: to.ID})
+			back, err := patiently(r, func() (*protocol.UndropNamespaceResponse, error) {
+				return r.client.UndropNamespace(r.ctx, &protocol.UndropNamespaceRequest{Common: id, DropID: drop, NewID: to.ID})
+			})
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func newNamespaceCommand(s *session) *cobra.Command {
 		if cascade {
 			req.Behavior = protocol.DropBehaviorCascade
 		}
-		dropped, err := r.client.DropNamespace(r.ctx, req)
+		dropped, err := patiently(r, func() (*protocol.DropNamespaceResponse, error) { return r.client.DropNamespace(r.ctx, req) })
 		if ifExists && errors.Is(err, protocol.NamespaceNotFound) {
 			return nil
 		}

@@ -44,7 +44,7 @@ func newQueryCommand(s *session) *cobra.Command {
 		if shortened {
 			req.K = new(int64(tableRows + 1))
 		}
-		rows, err := q.rows(r, req)
+		rows, err := patiently(r, func() (*client.Rows, error) { return q.rows(r, req) })
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,9 @@ func newTableCount(s *session) *cobra.Command {
 	var at place
 	var where string
 	cmd := s.on("count TABLE", "Count rows", exactly(1), func(r *run, id protocol.Common) error {
-		count, err := r.client.CountTableRows(r.ctx, &protocol.CountTableRowsRequest{Common: id, Predicate: where, Version: at.at(r.cmd), Branch: at.branch})
+		count, err := patiently(r, func() (*protocol.CountTableRowsResponse, error) {
+			return r.client.CountTableRows(r.ctx, &protocol.CountTableRowsRequest{Common: id, Predicate: where, Version: at.at(r.cmd), Branch: at.branch})
+		})
 		if err != nil {
 			return err
 		}
@@ -152,7 +154,7 @@ func newTableUpdate(s *session) *cobra.Command {
 			}
 			req.Updates = append(req.Updates, []string{column, expression})
 		}
-		done, err := r.client.UpdateTable(r.ctx, req)
+		done, err := patiently(r, func() (*protocol.UpdateTableResponse, error) { return r.client.UpdateTable(r.ctx, req) })
 		if err != nil {
 			return err
 		}
@@ -168,7 +170,9 @@ func newTableDelete(s *session) *cobra.Command {
 		if where == "" {
 			return usagef("--where is required: which rows to delete; --where true is all of them")
 		}
-		done, err := r.client.DeleteFromTable(r.ctx, &protocol.DeleteFromTableRequest{Common: id, Predicate: where})
+		done, err := patiently(r, func() (*protocol.DeleteFromTableResponse, error) {
+			return r.client.DeleteFromTable(r.ctx, &protocol.DeleteFromTableRequest{Common: id, Predicate: where})
+		})
 		if err != nil {
 			return err
 		}
@@ -188,7 +192,9 @@ func newTableAdd(s *session) *cobra.Command {
 			}
 			req.NewColumns = append(req.NewColumns, protocol.NewColumn{Name: column, Expression: expression})
 		}
-		_, err := r.client.AlterTableAddColumns(r.ctx, req)
+		_, err := patiently(r, func() (*protocol.AlterTableAddColumnsResponse, error) {
+			return r.client.AlterTableAddColumns(r.ctx, req)
+		})
 		return err
 	})
 }

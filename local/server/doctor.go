@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,23 +14,29 @@ import (
 // doctorCacheBytes is for what is read of one table after another.
 const doctorCacheBytes = 64 << 20
 
+// doctorSettings are the settings that determine where tables and records may lie.
+var doctorSettings = append([]string{"records"}, importSettings...)
+
 func newDoctorCommand() *cobra.Command {
 	var fix, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what is wrong in a root, and mend it",
+		Short: "Find what is wrong in a root or a service, and mend it",
 		Long: `Find what is wrong in a root: records and folders that disagree, tables whose versions or
-files cannot be read, indices that are damaged or lack many rows. Each line has a way out. A
-server may be running. With --fix it mends what can be mended without a loss; without, it
-changes nothing. The exit code is 9 if faults are left.`,
+files cannot be read, indices that are damaged or lack many rows, jobs that no worker runs, files
+of uploads that were given up, and expired records. Each line has a way out. A server may be
+running. With --url or --context it asks a server instead, about the tables, indices and jobs that
+its token may see. With --fix it mends what can be mended without a loss; without, it changes
+nothing. The exit code is 9 if faults are left.`,
 		Example: `  tiltyard doctor --root ./data
-  tiltyard doctor --root s3://lake/tables --fix`,
+  tiltyard doctor --root s3://lake/tables --records dynamodb://lake-records --fix
+  tiltyard doctor --url https://lake.example.org`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, fix, asJSON) },
 	}
 	cmd.Flags().SortFlags = false
 	for _, s := range boot.Settings {
-		if slices.Contains(importSettings, s.Name) {
+		if slices.Contains(doctorSettings, s.Name) {
 			addFlag(cmd.Flags(), s)
 		}
 	}
@@ -50,36 +54,10 @@ func runDoctor(cmd *cobra.Command, fix, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	out, left := cmd.OutOrStdout(), 0
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
+	report := command.NewReport(cmd, asJSON)
 	err = doctor.Run(cmd.Context(), doctor.Options{
 		Tables: tables.Open(tables.Stores{Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: doctorCacheBytes}),
-		Fix:    fix,
-	}, func(f doctor.Finding) {
-		if !f.Fixed {
-			left++
-		}
-		if asJSON {
-			_ = encoder.Encode(f) // a reader that has gone needs no more lines
-			return
-		}
-		fmt.Fprintln(out, lineOf(f))
-	})
-	if err == nil && left > 0 {
-		err = command.ErrFaults
-	}
-	return err
-}
-
-// lineOf returns a finding as a line for people.
-func lineOf(f doctor.Finding) string {
-	line := f.Kind + ": " + f.Object
-	if f.Reason != "" {
-		line += ": " + f.Reason
-	}
-	if f.Fixed {
-		return line + " (mended)"
-	}
-	return line + "; " + f.Mend
+		Fix:    fix, Progress: report.Progress,
+	}, func(f doctor.Finding) { report.Add(command.Finding(f)) })
+	return report.End(err)
 }
