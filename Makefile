@@ -35,7 +35,7 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-test-all: lint test-release test-go test-arm64 test-release test-infra test-e2e test-clients test-stack test-localstack ## all checks: also lint, races, the functions, other clients and the stacks; an hour
+test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stack test-localstack ## all checks: also lint, races, the functions, other clients and the stacks; an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
