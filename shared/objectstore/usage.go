@@ -2,6 +2,7 @@ package objectstore
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 )
 
@@ -84,6 +85,18 @@ type counting struct{ Store }
 
 // ReadGap implements [Gapper] as the inner store does.
 func (c counting) ReadGap() int64 { return ReadGap(c.Store) }
+
+// Unwrap implements [Wrapper].
+func (c counting) Unwrap() Store { return c.Store }
+
+// CopyFrom implements [Copier] as the inner store does. A copy counts as one write of no bytes.
+func (c counting) CopyFrom(ctx context.Context, from Store, was Info, key string) error {
+	err := CopyWithin(ctx, from, was, c.Store, key)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		Count(ctx, false, 1, 0)
+	}
+	return err
+}
 
 // Writable implements [Writable] as the inner store does.
 func (c counting) Writable(ctx context.Context) error { return Writable(ctx, c.Store) }

@@ -37,6 +37,26 @@ func TestUsageCountsWhatWasReadInItsContext(t *testing.T) {
 	}
 }
 
+// What only some stores can do is not lost when their requests are counted.
+func TestCountingStoresCopy(t *testing.T) {
+	inner := memstore.New()
+	store := objectstore.Counting(inner)
+	info, err := store.Put(t.Context(), "a", []byte("0123"), objectstore.Condition{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var usage objectstore.Usage
+	if err := objectstore.CopyWithin(objectstore.WithUsage(t.Context(), &usage), store, info, store, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if usage.Writes() != 1 || usage.Requests() != 0 {
+		t.Errorf("a copy took %d writes and %d reads, want 1 and 0", usage.Writes(), usage.Requests())
+	}
+	if objectstore.Innermost(store) != objectstore.Store(inner) {
+		t.Error("the store within, which may sign URLs, is not found")
+	}
+}
+
 func TestCountingStoreIsAStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) objectstore.Store { return objectstore.Counting(memstore.New()) })
 }
