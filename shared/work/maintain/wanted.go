@@ -127,7 +127,7 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family 
 	}
 	var before cleaned
 	if err == nil {
-		if err := json.Unmarshal(last.Value, &before); err != nil || now.Sub(before.At) < cleanupEvery {
+		if err := last.Decode(&before); err != nil || now.Sub(before.At) < cleanupEvery {
 			return false, err
 		}
 	}
