@@ -48,10 +48,15 @@ type Served struct {
 	Cold           bool // the request was the first of the process
 }
 
-// Failed reports whether the service caused the error, and not its client.
+// ErrUndeliverable is what a response writer returns for a response that is larger than what stands
+// between the service and its clients delivers.
+var ErrUndeliverable = errors.New("response is larger than the gateway delivers")
+
+// Failed reports whether the service caused the error, and not its client: one that asks for more than
+// can be delivered did.
 func (s *Served) Failed() bool {
 	if s.Cut {
-		return !s.Gone
+		return !s.Gone && !errors.Is(s.Err, ErrUndeliverable)
 	}
 	return s.Status >= http.StatusInternalServerError && s.Status != http.StatusNotImplemented
 }

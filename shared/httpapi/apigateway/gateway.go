@@ -14,7 +14,6 @@ package apigateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -108,6 +107,3 @@ func (f *Function) respond(r *http.Request) (response *recorder) {
 	f.handler.ServeHTTP(response, r)
 	return response
 }
-
-// errOverflow informs the handler that the rest of its response will not be delivered.
-var errOverflow = errors.New("response is larger than the gateway delivers")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+
+	"tiltyard/shared/httpapi"
 )
 
 // recorder is an http.ResponseWriter that records a response of at most maxPayloadBytes.
@@ -26,7 +28,7 @@ func (w *recorder) WriteHeader(status int) { w.status = status }
 func (w *recorder) Write(p []byte) (int, error) {
 	if w.overflow || w.body.Len()+len(p) > maxPayloadBytes {
 		w.overflow = true
-		return 0, errOverflow
+		return 0, httpapi.ErrUndeliverable
 	}
 	return w.body.Write(p)
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"tiltyard/shared/httpapi"
 )
 
 // maxStreamBytes is the longest streamed answer of a function.
@@ -118,7 +120,7 @@ func (s *stream) replace(other *recorder) {
 func (s *stream) Write(p []byte) (int, error) {
 	s.WriteHeader(http.StatusOK)
 	if len(p) > s.left {
-		return 0, errOverflow
+		return 0, httpapi.ErrUndeliverable
 	}
 	n, err := s.pipe.Write(p)
 	s.left -= n

@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"shared/boot":               "=function function/executor function/wasm function/wasm/frame transaction memory vending arrowipc audit auth httpapi idempotency job metrics objectstore origin protocol record result sealing",
 	"shared/metrics":            "httpapi",
 	"shared/httpapi":            "format memory arrowipc auth idempotency objectstore origin protocol result",
-	"shared/httpapi/apigateway": "origin",
+	"shared/httpapi/apigateway": "httpapi origin",
 	"shared/audit":              "",
 	"shared/result":             "memory objectstore protocol",
 	"shared/origin":             "",
