@@ -30,8 +30,9 @@ const (
 // InsertInParts is InsertIntoTable for any number of rows, also of a [Source] that can be read once.
 // It reads parts of about partBytes, 64 MiB if that is 0, and holds three of them at most. Rows that
 // fill more than one are sent as a multipart write: a part whose answer is lost is sent again alone,
-// one that is too large for a request is divided, and all parts become one version, in the order of the source, or none. If that fails, the same
-// call within 15 minutes adds the rows once, even if the first one has added them without an answer.
+// one that is too large for a request is divided, and all parts become one version, in the order of
+// the source, or none. If that fails, the same call within 15 minutes adds the rows once, even if the
+// first one has added them without an answer.
 //
 // The rows of a server without multipart writes go in one request.
 func (c *Client) InsertInParts(ctx context.Context, req *protocol.InsertIntoTableRequest, rows Source, partBytes int64) (*protocol.InsertIntoTableResponse, error) {

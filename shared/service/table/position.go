@@ -113,11 +113,16 @@ func (k positionKey) cipher(ctx context.Context, records record.Store) (seal cip
 	return cipher.NewGCM(block)
 }
 
+// tokenKey is the value of the record.
+type tokenKey struct {
+	Key []byte `json:"key"`
+}
+
 func storedKey(ctx context.Context, records record.Store) ([]byte, error) {
 	found, err := records.Get(ctx, positionRecord)
 	if errors.Is(err, record.ErrNotExist) {
-		fresh := make([]byte, 32)
-		rand.Read(fresh)
+		fresh := tokenKey{make([]byte, 32)}
+		rand.Read(fresh.Key)
 		value, err := json.Marshal(fresh)
 		if err != nil {
 			return nil, err
@@ -133,6 +138,7 @@ func storedKey(ctx context.Context, records record.Store) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	var key []byte
-	return key, json.Unmarshal(found.Value, &key)
+	var stored tokenKey
+	err = found.Decode(&stored)
+	return stored.Key, err
 }
