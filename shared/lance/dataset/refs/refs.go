@@ -167,28 +167,18 @@ const maxConcurrentReads = 32
 // not read again. Their order is that of the keys. It returns the last name, if more come
 // after it.
 func listRefs[T any](ctx context.Context, p Place, dir, after string, limit int, read func(ctx context.Context, name string) (T, objectstore.Info, error)) (refs map[string]T, next string, err error) {
-	opts := objectstore.ListOptions{Prefix: p.Prefix + "/" + dir, Limit: max(limit, 0)}
-	if after != "" {
-		opts.StartAfter = p.Prefix + "/" + refKey(dir, after)
-	}
-	page, err := p.Store.List(ctx, opts)
+	listed, next, err := listNames(ctx, p, dir, after, limit)
 	if err != nil {
-		return nil, "", fmt.Errorf("list %s of %s: %w", dir, p.URI, err)
+		return nil, "", err
 	}
-	refs = make(map[string]T, len(page.Objects))
+	refs = make(map[string]T, len(listed))
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
-	for _, listed := range page.Objects {
-		name, ok := refName(listed.Key[len(opts.Prefix):])
-		if !ok {
-			continue
-		}
-		if page.More {
-			next = name
-		}
-		object := p.URI + "/" + dir + strings.TrimSuffix(listed.Key[len(opts.Prefix):], refSuffix)
-		if ref, ok := cache.Get[T](p.Cache, object, refPart(listed)); ok {
+	for _, one := range listed {
+		name := one.name
+		object := p.URI + "/" + strings.TrimSuffix(strings.TrimPrefix(one.object.Key, p.Prefix+"/"), refSuffix)
+		if ref, ok := cache.Get[T](p.Cache, object, refPart(one.object)); ok {
 			mu.Lock()
 			refs[name] = ref
 			mu.Unlock()
@@ -212,6 +202,35 @@ func listRefs[T any](ctx context.Context, p Place, dir, after string, limit int,
 		})
 	}
 	return refs, next, group.Wait()
+}
+
+// A listedRef is the object of a tag or branch as it was listed.
+type listedRef struct {
+	name   string
+	object objectstore.Info
+}
+
+// listNames lists a directory of tags or branches as listRefs does, without reading them.
+func listNames(ctx context.Context, p Place, dir, after string, limit int) (listed []listedRef, next string, err error) {
+	opts := objectstore.ListOptions{Prefix: p.Prefix + "/" + dir, Limit: max(limit, 0)}
+	if after != "" {
+		opts.StartAfter = p.Prefix + "/" + refKey(dir, after)
+	}
+	page, err := p.Store.List(ctx, opts)
+	if err != nil {
+		return nil, "", fmt.Errorf("list %s of %s: %w", dir, p.URI, err)
+	}
+	for _, object := range page.Objects {
+		name, ok := refName(object.Key[len(opts.Prefix):])
+		if !ok {
+			continue
+		}
+		if page.More {
+			next = name
+		}
+		listed = append(listed, listedRef{name, object})
+	}
+	return listed, next, nil
 }
 
 // refMemory is about how many times its bytes as JSON a tag or branch takes when decoded.

@@ -2,7 +2,6 @@ package refs
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"tiltyard/shared/objectstore"
@@ -44,27 +43,13 @@ func (p Place) Tags(ctx context.Context, after string, limit int) (tags map[stri
 
 // TagNames returns the names of tags as Tags does, without reading what they name.
 func (p Place) TagNames(ctx context.Context, after string, limit int) (names []string, next string, err error) {
-	opts := objectstore.ListOptions{Prefix: p.Prefix + "/" + tagsDir, Limit: max(limit, 0)}
-	if after != "" {
-		opts.StartAfter = p.Prefix + "/" + refKey(tagsDir, after)
-	}
-	page, err := p.Store.List(ctx, opts)
-	if err != nil {
-		return nil, "", fmt.Errorf("list %s of %s: %w", tagsDir, p.URI, err)
-	}
-	for _, listed := range page.Objects {
-		name, ok := refName(listed.Key[len(opts.Prefix):])
-		if !ok {
-			continue
-		}
-		if page.More {
-			next = name
-		}
-		if CheckTag(name) == nil {
-			names = append(names, name)
+	listed, next, err := listNames(ctx, p, tagsDir, after, limit)
+	for _, one := range listed {
+		if CheckTag(one.name) == nil {
+			names = append(names, one.name)
 		}
 	}
-	return names, next, nil
+	return names, next, err
 }
 
 // PutTag writes the object of a tag.
