@@ -15,6 +15,7 @@ import collections
 import os
 
 import lancedb
+import pyarrow as pa
 import pytest
 
 pytest_plugins = ["target"]
@@ -56,6 +57,19 @@ def pytest_collection_modifyitems(config, items):
                 whose = "a brief run asks" if brief else "functions are asked"
                 item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine {whose} one in {MANY}"))
             cases[item.function] += 1
+
+
+@pytest.fixture(scope="module")
+def large(server, module_space) -> tuple[str, pa.Table]:
+    """The name of a table of 12 MB, which no gateway carries in one answer, and its rows."""
+    rows = pa.table({"id": range(40_000), "text": [f"{i:0300d}" for i in range(40_000)]})
+    name, wire = f"{module_space}$large", server.wire()
+    batch = 8_000  # rows of one upload, which has to fit into an event
+    assert wire.upload(f"/v1/table/{name}/create", rows.slice(0, batch)).status == 200
+    for start in range(batch, len(rows), batch):
+        assert wire.upload(f"/v1/table/{name}/insert", rows.slice(start, batch)).status == 200
+    wire.close()
+    return name, rows
 
 
 @pytest.fixture

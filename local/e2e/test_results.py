@@ -6,27 +6,12 @@ import urllib.parse
 import urllib.request
 
 import pyarrow as pa
-import pytest
 
 import namespaces
 from rows import assert_same
 
-ROWS = 40_000
-BATCH = 8_000  # rows of one upload, which has to fit into an event
 EVERYTHING = {"k": 0, "vector": []}
 LINK = {"X-Tiltyard-Result": "link"}
-
-
-@pytest.fixture(scope="module")
-def large(server, module_space) -> tuple[str, pa.Table]:
-    """The name of a table of 12 MB, and its rows."""
-    rows = pa.table({"id": range(ROWS), "text": [f"{i:0300d}" for i in range(ROWS)]})
-    name, wire = f"{module_space}$large", server.wire()
-    assert wire.upload(f"/v1/table/{name}/create", rows.slice(0, BATCH)).status == 200
-    for start in range(BATCH, ROWS, BATCH):
-        assert wire.upload(f"/v1/table/{name}/insert", rows.slice(start, BATCH)).status == 200
-    wire.close()
-    return name, rows
 
 
 def test_lancedb_follows_to_large_answers(server, large):
@@ -35,7 +20,7 @@ def test_lancedb_follows_to_large_answers(server, large):
     space, table = name.split("$")
     client = server.lancedb(client_config=config)
     opened = client.open_table(table, namespace_path=[space])
-    assert_same(opened.search().limit(ROWS).to_arrow().sort_by("id"), rows)
+    assert_same(opened.search().limit(len(rows)).to_arrow().sort_by("id"), rows)
     assert opened.search().where("id < 3").limit(5).to_arrow().num_rows == 3
 
 
@@ -58,7 +43,7 @@ def test_the_link_of_an_answer_is_enough(server, wire, large):
     path, rows = f"/v1/table/{large[0]}/query", large[1]
     answer = wire.post(path, EVERYTHING, **LINK)
     made = answer.json
-    assert answer.status == 200 and made["rows"] == ROWS and made["bytes"] > 12_000_000 and made["version"] == 5
+    assert answer.status == 200 and made["rows"] == len(rows) and made["bytes"] > 12_000_000 and made["version"] == 5
     signed = made["url"].startswith("http")
     assert signed == ("url_expires_at_millis" in made)
     assert_same(read(server, path, made["url"], "" if signed else server.token).sort_by("id"), rows)

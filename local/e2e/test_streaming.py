@@ -6,29 +6,13 @@ import http.client
 import json
 import urllib.parse
 
-import pyarrow as pa
 import pytest
 
 from rows import assert_same
 
-ROWS = 40_000
-BATCH = 8_000  # rows of one upload, which has to fit into an event
-
-
-@pytest.fixture(scope="module")
-def large(server, module_space) -> tuple[str, pa.Table]:
-    """The path of a table of 12 MB, and its rows."""
-    rows = pa.table({"id": range(ROWS), "text": [f"{i:0300d}" for i in range(ROWS)]})
-    path, wire = f"/v1/table/{module_space}$large", server.wire()
-    assert wire.upload(f"{path}/create", rows.slice(0, BATCH)).status == 200
-    for start in range(BATCH, ROWS, BATCH):
-        assert wire.upload(f"{path}/insert", rows.slice(start, BATCH)).status == 200
-    wire.close()
-    return path, rows
-
 
 def test_large_answers_are_whole(streams, large):
-    path, rows = large
+    path, rows = f"/v1/table/{large[0]}", large[1]
     answer = streams.post(f"{path}/query", {"k": 0, "vector": []})
     assert answer.status == 200 and len(answer.body) > 12_000_000
     assert_same(answer.table, rows)
@@ -37,14 +21,14 @@ def test_large_answers_are_whole(streams, large):
 def test_a_gateway_refuses_them(server, wire, large):
     if not server.behind_gateway:
         pytest.skip("there is no gateway")
-    answer = wire.post(f"{large[0]}/query", {"k": 0, "vector": []})
+    answer = wire.post(f"/v1/table/{large[0]}/query", {"k": 0, "vector": []})
     assert answer.status == 413 and answer.json["code"] == 13 and "page" in answer.json["detail"]
 
 
 def test_errors_are_as_elsewhere(streams, wire, large):
     for path, fields in (
-        (f"{large[0]}/query", {"k": 0, "vector": [], "filter": "nowhere = 1"}),
-        (f"{large[0]}x/describe", {}),
+        (f"/v1/table/{large[0]}/query", {"k": 0, "vector": [], "filter": "nowhere = 1"}),
+        (f"/v1/table/{large[0]}x/describe", {}),
     ):
         there, here = streams.post(path, fields), wire.post(path, fields)
         assert there.status == here.status >= 400
@@ -56,7 +40,7 @@ def test_errors_are_as_elsewhere(streams, wire, large):
 
 def test_who_stops_reading_stops_nobody_else(server, streams, large):
     """The same function answers the next request."""
-    path, rows = large
+    path, rows = f"/v1/table/{large[0]}", large[1]
     parts = urllib.parse.urlsplit(server.streams_at)
     for _ in range(12):  # more than there are instances
         connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
