@@ -40,12 +40,14 @@ type Report struct {
 	out  io.Writer
 	json *json.Encoder // nil: lines for people
 	bar  *bar
-	left int // findings that are not mended
+	said io.Writer // for people, beside the findings
+	all  int       // findings
+	left int       // findings that are not mended
 }
 
 // NewReport returns a report to the output of a command.
 func NewReport(cmd *cobra.Command, asJSON bool) *Report {
-	r := &Report{out: cmd.OutOrStdout(), bar: newBar(cmd)}
+	r := &Report{out: cmd.OutOrStdout(), bar: newBar(cmd), said: cmd.ErrOrStderr()}
 	if asJSON {
 		r.json = newEncoder(r.out)
 	}
@@ -54,6 +56,7 @@ func NewReport(cmd *cobra.Command, asJSON bool) *Report {
 
 // Add writes a finding.
 func (r *Report) Add(f Finding) {
+	r.all++
 	if !f.Fixed {
 		r.left++
 	}
@@ -75,6 +78,9 @@ func (r *Report) End(err error) error {
 	r.bar.end()
 	if err == nil && r.left > 0 {
 		return ErrFaults
+	}
+	if err == nil && r.all == 0 && r.json == nil {
+		fmt.Fprintln(r.said, "no faults were found")
 	}
 	return err
 }

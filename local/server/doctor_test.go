@@ -27,7 +27,8 @@ func TestTheDoctorSaysWhatIsWrongAndMendsIt(t *testing.T) {
 		{nil, "orphan-folder: " + folder + "; --fix deletes its files, which belong to no table\n", command.ExitFaults},
 		{[]string{"--json"}, `{"kind":"orphan-folder","object":"` + folder + `","mend":"--fix deletes its files, which belong to no table","fixable":true,"fixed":false}` + "\n", command.ExitFaults},
 		{[]string{"--fix"}, "orphan-folder: " + folder + " (mended)\n", 0},
-		{nil, "", 0},
+		{nil, "no faults were found\n", 0},
+		{[]string{"--json"}, "", 0},
 	} {
 		got, err := runCommand(t, append([]string{"doctor", "--root", root}, step.args...)...)
 		if got != step.want || command.ExitCode(err) != step.code {
