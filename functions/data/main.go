@@ -15,7 +15,7 @@ func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
 		Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 	})
 	apigateway.Serve(env.Handler(data.New(tables, env.Uploads).Routes()...), env.Stream)

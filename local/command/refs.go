@@ -11,16 +11,22 @@ import (
 
 // newVersionCommands returns the commands for the versions of tables.
 func newVersionCommands(s *session) []*cobra.Command {
+	var brief bool
 	list := s.on("list TABLE", "List the versions of a table, the newest first", exactly(1), func(r *run, id protocol.Common) error {
-		out := s.list(r.cmd, "VERSION", "MADE (UTC)")
-		for version, err := range r.client.Versions(r.ctx, &protocol.ListTableVersionsRequest{Common: id, Descending: true}) {
+		columns := []string{"VERSION", "MADE (UTC)", "OPERATION", "ROWS", "BY"}
+		if brief {
+			columns = columns[:2]
+		}
+		out := s.list(r.cmd, columns...)
+		for version, err := range r.client.Versions(r.ctx, &protocol.ListTableVersionsRequest{Common: id, Descending: true, Details: !brief}) {
 			if err != nil {
 				return err
 			}
-			out.add(version, version.Version, at(version.TimestampMillis))
+			out.add(version, append([]any{version.Version, at(version.TimestampMillis)}, told(version.Details)...)...)
 		}
 		return out.flush()
 	})
+	list.Flags().BoolVar(&brief, "brief", false, "do not read the versions: list numbers and times only")
 	restore := s.on("restore TABLE VERSION", "Make a new version that equals an old one", exactly(2), func(r *run, id protocol.Common) error {
 		version, err := number(r.args[1])
 		if err != nil {
@@ -30,6 +36,17 @@ func newVersionCommands(s *session) []*cobra.Command {
 		return err
 	})
 	return []*cobra.Command{list, restore}
+}
+
+// told returns the cells of what is known of a version: nothing if the server does not tell.
+func told(d *protocol.VersionDetails) []any {
+	switch {
+	case d == nil:
+		return nil
+	case d.Unreadable != "":
+		return []any{d.Unreadable}
+	}
+	return []any{d.Operation, d.NumRows, joined(d.Authors)}
 }
 
 func newTagCommand(s *session) *cobra.Command {

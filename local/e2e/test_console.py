@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -253,6 +254,10 @@ def test_versions_and_their_difference(page, movies, module_space):
     visit(page, module_space, "versions")
     page.locator("tbody tr").first.wait_for()
     assert page.locator("tbody tr").count() == len(movies.list_versions())
+    deleted = page.get_by_role("row").filter(has=page.get_by_role("link", name="Delete", exact=True))
+    assert re.search(r"\t(\S+)\tDelete\t599\t1\t1\t", deleted.inner_text())  # by whom, what, rows and deleted rows
+    made_by_a_job = page.get_by_role("row").filter(has=page.get_by_role("link", name="CreateIndex", exact=True))
+    assert "\t\tCreateIndex" in made_by_a_job.inner_text()
     shoot(page, "versions")
     visit(page, module_space, "compare&a=1&b=3")
     page.get_by_role("cell", name="Deleted rows", exact=True).wait_for()

@@ -367,6 +367,21 @@ def test_pylance_lives_on_with_our_table(wire, ours):
     check_every_version(wire, path, location)
 
 
+def test_versions_tell_who_asked_for_them(wire, ours):
+    path, location = ours(sample.people(20))
+    lance.dataset(location).insert(sample.people(10, start=500))
+    assert wire.post(f"{path}/delete", {"predicate": "id = 3"}).status == 200
+    dataset = lance.dataset(location)
+    dataset.validate()
+    noted = [dataset.read_transaction(v).transaction_properties.get("tiltyard.authors") for v in (1, 2, 3)]
+    assert noted[0] and noted == [noted[0], None, noted[0]]
+    answer = wire.post(f"{path}/version/list", {"details": True, "descending": True, "limit": 2})
+    told = [version["details"] for version in answer.json["versions"]]
+    assert [detail.get("authors") for detail in told] == [[noted[0]], None]
+    assert [(detail["operation"], detail["num_rows"], detail["num_deleted_rows"]) for detail in told] == [("Delete", 29, 1), ("Append", 30, 0)]
+    assert wire.token not in str(answer.json) + str(noted)
+
+
 def test_both_write_in_turns(wire, ours):
     path, location = ours(sample.people(100))
     want = 100

@@ -142,7 +142,7 @@ func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
 	}
 	return all.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
 		Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 		DropRetention: env.DropRetention,
 		Vendor:        env.Vendor, Runs: env.Runs,

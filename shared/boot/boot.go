@@ -80,6 +80,7 @@ type Config struct {
 	MergeBytes     int64
 	TopK           int
 	StableRowIDs   bool // of new tables whose creator does not say
+	Anonymous      bool // versions do not name who asked for them
 }
 
 // AutoRefresh holds the settings of refreshes of views without requests: the fields of

@@ -271,6 +271,15 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.StableRowIDs, err = parseSwitch(text); return err },
 	},
 	{
+		Name: "authors", Value: "SWITCH", Default: "on",
+		Help: "on or off: a version of a table notes the subject of the token that asked for it, for everyone who can read the table",
+		set: func(c *Config, text string) error {
+			on, err := parseSwitch(text)
+			c.Anonymous = !on
+			return err
+		},
+	},
+	{
 		Name: "max-merge-bytes", Value: "BYTES", Default: "16GiB",
 		Help: "most rows that one merge may bring; those beyond 64MiB wait in $TMPDIR",
 		set:  func(c *Config, text string) (err error) { c.MergeBytes, err = parseBytes(text); return err },

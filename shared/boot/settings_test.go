@@ -71,7 +71,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		"executor":  "py=exec:/bin/py python=3.12",
 		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s", "stall-timeout": "7s",
 		"cache-bytes": "2GiB", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
-		"max-message-bytes": "3 MiB", "max-result-bytes": "8MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7", "stable-row-ids": "on",
+		"max-message-bytes": "3 MiB", "max-result-bytes": "8MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7", "stable-row-ids": "on", "authors": "off",
 		"wasm": "off", "wasm-module-bytes": "1MiB", "wasm-memory-bytes": "2MiB", "wasm-call-timeout": "3s", "wasm-output-bytes": "4MiB",
 	}))
 	if err != nil {
@@ -89,7 +89,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		Uploads: arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
 
 		ResultBytes: 8 << 20,
-		CacheBytes:  2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7, StableRowIDs: true,
+		CacheBytes:  2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7, StableRowIDs: true, Anonymous: true,
 		WasmLimits: wasm.Limits{ModuleBytes: 1 << 20, MemoryBytes: 2 << 20, CallTime: 3 * time.Second, ResultBytes: 4 << 20},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

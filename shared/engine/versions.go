@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
@@ -42,6 +44,41 @@ func (t *Table) Version(ctx context.Context, number *int64) (Version, error) {
 		return Version{}, t.translate(err)
 	}
 	return versionOf(newest[0]), nil
+}
+
+// VersionDetails is what a version holds, and what made it as far as that is known.
+type VersionDetails struct {
+	Number                              uint64
+	Operation                           string   // the format's name, such as "Append"; "" when there is no transaction
+	Transaction                         string   // its UUID
+	Authors                             []string // who asked for it: see [dataset.Authors]
+	Rows, DeletedRows, Fragments, Bytes int64
+}
+
+// VersionDetails reads a version.
+func (t *Table) VersionDetails(ctx context.Context, number uint64) (VersionDetails, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return VersionDetails{}, err
+	}
+	defer room.Close()
+	d, err := t.data.Version(ctx, number)
+	if err != nil {
+		return VersionDetails{}, t.translate(err)
+	}
+	stats := d.Stats()
+	found := VersionDetails{
+		Number: number, Rows: stats.Rows, DeletedRows: stats.DeletedRows, Fragments: int64(len(stats.Lengths)), Bytes: stats.Bytes,
+	}
+	txn, err := d.Transaction(ctx)
+	switch {
+	case errors.Is(err, dataset.ErrNoTransaction), errors.Is(err, objectstore.ErrNotExist):
+		return found, nil // other writers may leave none, or clean its file up before the version
+	case err != nil:
+		return VersionDetails{}, t.translate(err)
+	}
+	found.Operation, found.Transaction, found.Authors = txn.OperationName(), txn.UUID, dataset.Authors(txn)
+	return found, nil
 }
 
 func versionOf(info objectstore.Info) Version {

@@ -7,7 +7,13 @@ type ListTableVersionsRequest struct {
 	Page
 	Descending bool   `json:"descending" query:"descending"` // latest first
 	Branch     string `json:"branch" query:"branch"`
+	// Details asks for what each version holds, and what made it. A page then has at most 100 versions,
+	// as each of them is read.
+	Details bool `json:"details" query:"details"`
 }
+
+// MaxDetailed is how many versions a page with details has.
+const MaxDetailed = 100
 
 // ListTableVersionsResponse holds versions in the order asked for.
 type ListTableVersionsResponse struct {
@@ -23,6 +29,25 @@ type TableVersion struct {
 	ETag            string     `json:"e_tag,omitempty"`
 	TimestampMillis int64      `json:"timestamp_millis"` // since 1970
 	Metadata        Properties `json:"metadata"`
+
+	Details *VersionDetails `json:"details,omitempty"` // if the request asks for them
+}
+
+// VersionDetails is what a version holds, and what made it as far as its writer has noted that.
+type VersionDetails struct {
+	// Operation is what the commit did, in the words of the format, such as Append; empty if that is not known.
+	Operation string `json:"operation,omitempty"`
+	// Authors are the subjects whose requests made the version: several if their rows were committed
+	// together. Versions of jobs, of other writers, and of a service that notes no authors have none.
+	Authors []string `json:"authors,omitempty"`
+	// TransactionID is the id of the commit; DescribeTransaction knows more of it.
+	TransactionID  string `json:"transaction_id,omitempty"`
+	NumRows        int64  `json:"num_rows"`
+	NumDeletedRows int64  `json:"num_deleted_rows"` // that are still in the files
+	NumFragments   int64  `json:"num_fragments"`
+	NumBytes       int64  `json:"num_bytes"` // of the data files
+	// Unreadable says why the rest is not known.
+	Unreadable string `json:"unreadable,omitempty"`
 }
 
 // DescribeTableVersionRequest asks about one version.

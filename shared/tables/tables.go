@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/engine"
@@ -36,6 +37,7 @@ type Stores struct {
 	CacheBytes   uint64       // bounds the cache of what was read from tables
 	Rows         engine.Limits
 	StableRowIDs bool        // of new tables whose creator does not say
+	Anonymous    bool        // versions do not name who asked for them
 	Queue        job.Queue   // nil: there are no jobs, and requests do long work themselves
 	Maintain     bool        // has jobs look after tables that are written to; see package maintain
 	Auto         AutoRefresh // has jobs refresh views whose sources are written to
@@ -67,6 +69,9 @@ type Tables struct {
 func Open(s Stores) Tables {
 	session := dataset.NewSession(s.CacheBytes, s.Now)
 	session.Roots = s.Objects
+	if !s.Anonymous {
+		session.Author = author
+	}
 	transactions := transaction.Open(s.Records, s.Now)
 	rows := engine.New(session, s.Rows)
 	rows.Logger, rows.NewTables.StableRowIDs = s.Logger, s.StableRowIDs
@@ -86,6 +91,14 @@ func Open(s Stores) Tables {
 		maintain:     s.Maintain && s.Queue != nil,
 		followed:     &recent{now: s.Now, times: map[string]time.Time{}},
 	}
+}
+
+// author returns the subject whose request the context is of, "" if there is none: a job is nobody's.
+func author(ctx context.Context) string {
+	if who := auth.FromContext(ctx); who != nil {
+		return who.Subject
+	}
+	return ""
 }
 
 // MaintainKind is the kind of the jobs that compact and clean up tables; package maintain runs

@@ -76,8 +76,8 @@ func checkMetadata(base *Dataset, next *manifest.Manifest) error {
 }
 
 // transaction returns what the change is stored as.
-func (t *Table) transaction(c *change) *pb.Transaction {
-	txn := &pb.Transaction{UUID: t.newCommitID(), Operation: c.operation, Properties: c.properties}
+func (t *Table) transaction(ctx context.Context, c *change) *pb.Transaction {
+	txn := &pb.Transaction{UUID: t.newCommitID(), Operation: c.operation, Properties: signed(c.properties, t.session.author(ctx))}
 	if clone, ok := c.operation.(*pb.Clone); ok {
 		txn.ReadVersion = clone.RefVersion
 	} else if c.read != nil {
@@ -111,7 +111,7 @@ const (
 // The error is ErrConflict, errRedo, what the table's confirm said, or that of the storage.
 // objectstore.ErrUnknownOutcome means that the version may or may not be there.
 func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
-	txn := t.transaction(c)
+	txn := t.transaction(ctx, c)
 	next, err := c.onto(c.read, txn.Operation)
 	if err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone,
 	if err != nil {
 		return nil, err
 	}
-	txn := t.transaction(&change{operation: op})
+	txn := t.transaction(ctx, &change{operation: op})
 	if err := t.putTransaction(ctx, txn); err != nil {
 		return nil, err
 	}

@@ -244,10 +244,11 @@ func joined(members []*ready, base *Dataset) (*ready, error) {
 		return first, nil
 	}
 	all := new(pb.Append)
-	var ids []string
+	var ids, authors []string
 	for _, r := range members {
 		all.Fragments = append(all.Fragments, r.txn.Operation.(*pb.Append).Fragments...)
 		ids = append(ids, r.txn.UUID)
+		authors = append(authors, Authors(r.txn)...)
 	}
 	one := &ready{
 		table: first.table, base: base, newest: base,
@@ -257,6 +258,7 @@ func joined(members []*ready, base *Dataset) (*ready, error) {
 	if len(ids) > 1 {
 		one.txn.Properties = map[string]string{joinedProperty: strings.Join(ids, " ")}
 	}
+	one.txn.Properties = signed(one.txn.Properties, authors...)
 	var err error
 	one.next, err = one.change.onto(base, all)
 	return one, err

@@ -335,3 +335,48 @@ func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
 		}
 	})
 }
+
+// Whoever asked for a commit is noted, and all whose appends were joined are.
+func TestTransactionsNameWhoAskedForThem(t *testing.T) {
+	type asker struct{}
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		c.table.session.Author = func(ctx context.Context) string {
+			name, _ := ctx.Value(asker{}).(string)
+			return name
+		}
+		as := func(name string) context.Context { return context.WithValue(t.Context(), asker{}, name) }
+		c.gate.close()
+		c.append(as("ada"), 1)
+		for id, name := range []string{"ada", "eve", "", "two\nlines", strings.Repeat("x", maxAuthorBytes+1), "eve"} {
+			c.append(as(name), int64(id)+2)
+		}
+		c.gate.open()
+		c.wait.Wait()
+		for version, want := range map[uint64][]string{1: nil, 2: {"ada"}, 3: {"ada", "eve"}} {
+			d, err := tableIn(c.store).Version(t.Context(), version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			txn, err := d.Transaction(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Authors(txn); !slices.Equal(got, want) {
+				t.Errorf("version %d is of %q, want %q", version, got, want)
+			}
+		}
+	})
+}
+
+// What others wrote there is a name only if it is one.
+func TestAuthorsAreBounded(t *testing.T) {
+	many := strings.Repeat("a\n", 100) + "\x1b[2J\n" + strings.Repeat("b", maxAuthorBytes+1)
+	txn := &pb.Transaction{Properties: map[string]string{authorsProperty: "\x07\n" + many}}
+	if got := Authors(txn); len(got) != maxAuthors || got[0] != "a" {
+		t.Errorf("got %q", got)
+	}
+	if got := signed(nil); got != nil {
+		t.Errorf("got %v for nobody", got)
+	}
+}

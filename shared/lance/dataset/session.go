@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -15,6 +16,10 @@ import (
 // safe for concurrent use.
 type Session struct {
 	snapshot.Shared
+
+	// Author says who asks for the commits of a context, "" if that is not known; the transactions
+	// that are written note it: see [Authors]. It is set before the first use; nil: nobody is noted.
+	Author func(context.Context) string
 
 	now func() time.Time
 

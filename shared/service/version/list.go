@@ -17,6 +17,9 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 	if limit, bounded := req.Bound(); bounded {
 		opts.Limit = int(min(limit, 1<<31-1))
 	}
+	if req.Details && (opts.Limit == catalog.All || opts.Limit > protocol.MaxDetailed) {
+		opts.Limit = protocol.MaxDetailed
+	}
 	if req.PageToken != "" {
 		after, err := strconv.ParseUint(req.PageToken, 10, 63)
 		if err != nil {
@@ -39,6 +42,11 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		for i, v := range found.Versions {
 			answer.Versions = append(answer.Versions, entryAt(place, t, v))
 			keys[i] = v.Key
+		}
+		if req.Details {
+			if err := addDetails(ctx, t.ID, table, protocol.BranchName(req.Branch), answer.Versions); err != nil {
+				return nil, err
+			}
 		}
 		return answer, addMetadata(ctx, t, keys, answer.Versions)
 	})

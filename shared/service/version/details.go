@@ -1,0 +1,49 @@
+package version
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// detailFanOut is how many versions of a page are read in parallel. Each may have a large manifest.
+const detailFanOut = 8
+
+// addDetails reads the versions of a table and adds what they hold to their entries. Versions that are
+// deleted meanwhile stay without details, and one that cannot be read says so.
+func addDetails(ctx context.Context, id []string, table *engine.Table, branch string, entries []protocol.TableVersion) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(detailFanOut)
+	for i := range entries {
+		group.Go(func() error {
+			found, err := table.VersionDetails(ctx, uint64(entries[i].Version))
+			var known *protocol.Error
+			switch {
+			case err == nil:
+				entries[i].Details = details(id, branch, found)
+			case protocol.HasCode(err, protocol.TableVersionNotFound):
+			case protocol.HasCode(err, protocol.InvalidTableState, protocol.Unsupported) && errors.As(err, &known):
+				entries[i].Details = &protocol.VersionDetails{Unreadable: known.Message}
+			default:
+				return err
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func details(id []string, branch string, found engine.VersionDetails) *protocol.VersionDetails {
+	d := &protocol.VersionDetails{
+		Operation: found.Operation, Authors: found.Authors, NumRows: found.Rows, NumDeletedRows: found.DeletedRows,
+		NumFragments: found.Fragments, NumBytes: found.Bytes,
+	}
+	// An id that needs a record of its own is not made for a list.
+	d.TransactionID, _ = transaction.CommitID(id, transaction.Commit{Branch: branch, Version: found.Number, UUID: found.Transaction})
+	return d
+}

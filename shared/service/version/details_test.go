@@ -1,0 +1,105 @@
+package version_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/service/data"
+	"tiltyard/shared/service/servicetest"
+	"tiltyard/shared/service/version"
+)
+
+// as is a context of a request by somebody.
+func as(t *testing.T, subject string) context.Context {
+	return auth.NewContext(t.Context(), &auth.Principal{Subject: subject, Issuer: "iss"})
+}
+
+func deleteRow(ctx context.Context, t *testing.T, house *servicetest.House, id string) {
+	t.Helper()
+	req := &protocol.DeleteFromTableRequest{Common: servicetest.Named("t"), Predicate: "id = " + id}
+	if _, err := data.New(house.Tables, arrowipc.Limits{}).Delete(ctx, req); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func listed(t *testing.T, s *version.Service, req *protocol.ListTableVersionsRequest) *protocol.ListTableVersionsResponse {
+	t.Helper()
+	req.Common = servicetest.Named("t")
+	found, err := s.List(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestVersionsTellWhatMadeThemAndForWhom(t *testing.T) {
+	house, service := open(t)
+	deleteRow(as(t, "ada"), t, house, "2")
+	deleteRow(as(t, "key:ci"), t, house, "3")
+	deleteRow(as(t, "line\nbreak"), t, house, "1")
+	got := listed(t, service, &protocol.ListTableVersionsRequest{Details: true})
+	want := []protocol.VersionDetails{
+		{Operation: "Overwrite", NumRows: 1, NumFragments: 1},
+		{Operation: "Append", NumRows: 2, NumFragments: 2},
+		{Operation: "Append", NumRows: 3, NumFragments: 3},
+		{Operation: "Delete", Authors: []string{"ada"}, NumRows: 2, NumFragments: 2},
+		{Operation: "Delete", Authors: []string{"key:ci"}, NumRows: 1, NumFragments: 1},
+		{Operation: "Delete"}, // no name of a person
+	}
+	if len(got.Versions) != len(want) {
+		t.Fatalf("got %d versions, want %d", len(got.Versions), len(want))
+	}
+	for i, v := range got.Versions {
+		d := v.Details
+		if d == nil {
+			t.Fatalf("version %d has no details", v.Version)
+		}
+		if d.Operation != want[i].Operation || !slices.Equal(d.Authors, want[i].Authors) || d.NumRows != want[i].NumRows || d.NumFragments != want[i].NumFragments {
+			t.Errorf("version %d: got %+v, want %+v", v.Version, d, want[i])
+		}
+		if d.TransactionID == "" || (d.NumBytes == 0) != (d.NumFragments == 0) {
+			t.Errorf("version %d has the transaction %q and %d bytes", v.Version, d.TransactionID, d.NumBytes)
+		}
+	}
+	for _, v := range listed(t, service, &protocol.ListTableVersionsRequest{}).Versions {
+		if v.Details != nil {
+			t.Errorf("version %d has details that nobody asked for", v.Version)
+		}
+	}
+}
+
+func TestPagesWithDetailsAreBounded(t *testing.T) {
+	house, service := open(t)
+	for range protocol.MaxDetailed {
+		house.Insert(t, "t", `[{"id":4}]`)
+	}
+	for _, limit := range []*int64{nil, number(1000)} {
+		got := listed(t, service, &protocol.ListTableVersionsRequest{Details: true, Page: protocol.Page{Limit: limit}})
+		if len(got.Versions) != protocol.MaxDetailed || got.PageToken == "" {
+			t.Errorf("got %d versions and the token %q, want %d and a token", len(got.Versions), got.PageToken, protocol.MaxDetailed)
+		}
+	}
+}
+
+func TestAVersionThatCannotBeReadSaysSo(t *testing.T) {
+	house, service := open(t)
+	found := listed(t, service, &protocol.ListTableVersionsRequest{})
+	key := strings.TrimPrefix(found.Versions[1].ManifestPath, "test/")
+	for _, text := range []string{"no manifest", ""} {
+		if _, err := house.Objects.Put(t.Context(), key, []byte(text), objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		got := listed(t, service, &protocol.ListTableVersionsRequest{Details: true})
+		for i, v := range got.Versions {
+			if v.Details == nil || (v.Details.Unreadable != "") != (i == 1) {
+				t.Errorf("version %d has the details %+v", v.Version, v.Details)
+			}
+		}
+	}
+}
