@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
+.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ bench-functions: build ## measure cold starts and calls of the built functions
 
 bench-s3: tiltyard .venv/ready ## count the requests to S3, at 20 ms each, beside those of the REST adapter
 	scripts/ministack.sh .venv/bin/python local/e2e/bench_s3.py $(ARGS)
+
+load: build .venv/ready ## ask the built functions beside 1,000 tables, 10,000 and 100,000 (an hour)
+	E2E_FUNCTIONS=$(CURDIR)/bin .venv/bin/python local/e2e/load.py $(ARGS)
 
 memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
 	.venv/bin/python local/e2e/memory_proof.py $(ARGS)

@@ -48,6 +48,7 @@ type stored struct {
 	tables   []interval // where the metadata of each column is
 	gap      int64      // that the store would rather read than be asked again
 	whole    bool       // all bytes are read, and kept, when it is opened
+	tail     []byte     // its last bytes, if they are known before it is opened
 	budget   *read.Budget
 	schema   atomic.Pointer[schema.Schema] // with which the file was written, once it has been decoded
 

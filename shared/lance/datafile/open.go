@@ -1,6 +1,7 @@
 package datafile
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -52,6 +53,17 @@ type footer struct {
 // [lance.ErrUnsupported].
 func Open(ctx context.Context, store objectstore.Store, key string, size int64, columns map[int32]int32) (*File, error) {
 	return open(ctx, newStored(store, key, size), columns)
+}
+
+// Tail returns a copy of what Open reads first of a file: its last 64 KiB, or all of a smaller one.
+func Tail(file []byte) []byte { return bytes.Clone(file[max(0, len(file)-tailBytes):]) }
+
+// OpenTail is Open of a file whose [Tail] is known, which has a size above 0. It makes a request only
+// if the metadata begins before the tail. It keeps the tail, or a part of it.
+func OpenTail(ctx context.Context, store objectstore.Store, key string, size int64, tail []byte, columns map[int32]int32) (*File, error) {
+	f := newStored(store, key, size)
+	f.tail = tail
+	return open(ctx, f, columns)
 }
 
 // OpenWhole is Open of a file of its own schema from which a reader needs more than rows here and
@@ -127,6 +139,10 @@ func (f *File) open(ctx context.Context) error {
 
 // readTail reads the end of the file, and sets its size if that is not known.
 func (f *File) readTail(ctx context.Context) (extent, error) {
+	if tail := f.tail; tail != nil {
+		f.tail = nil
+		return extent{f.size - int64(len(tail)), tail}, nil
+	}
 	length := int64(tailBytes)
 	switch {
 	case f.whole:

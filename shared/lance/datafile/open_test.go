@@ -47,6 +47,39 @@ func TestOpenNeedsNoSizeAndOneRequest(t *testing.T) {
 	}
 }
 
+// A file whose tail is known opens as one that was read, and asks for nothing.
+func TestAKnownTailIsNotRead(t *testing.T) {
+	for _, name := range []string{"vectors_v22", "typical_v22", "codecs_v22", "typical_v20"} {
+		t.Run(name, func(t *testing.T) {
+			fx := openFixture(t, "testdata/native/"+name+".lance")
+			data, _, err := fx.file.store.Get(t.Context(), fx.file.key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store := faultstore.New(fx.file.store, nil)
+			known, err := OpenTail(t.Context(), store, fx.file.key, int64(len(data)), Tail(data), fx.file.fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := store.Recorder.Snapshot(); got.Requests != 0 {
+				t.Errorf("opening took %d requests, want none: %v", got.Requests, got.Log)
+			}
+			clear(data) // the tail is a copy
+			want, err := fx.file.ReadRange(t.Context(), fx.fields, 0, fx.file.NumRows())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := known.ReadRange(t.Context(), fx.fields, 0, known.NumRows())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.EqualFunc(got, want, array.Equal) {
+				t.Error("the rows differ from those of a file that was read")
+			}
+		})
+	}
+}
+
 func TestReadTakesFewRequests(t *testing.T) {
 	cases := []struct {
 		name            string

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/legacyfile"
 	"tiltyard/shared/lance/manifest"
@@ -48,7 +49,8 @@ func (d *Dataset) fileFormat(rows Rows) (stage.Format, error) {
 
 // place returns where the new files of the table go.
 func (t *Table) place() stage.Place {
-	return stage.Place{Store: t.at.Store, Prefix: t.at.Prefix, Buffers: &t.session.buffers}
+	keep := func(key string, file []byte) { fragment.KeepTail(t.session.Cache, t.at.URI, key, file) }
+	return stage.Place{Store: t.at.Store, Prefix: t.at.Prefix, Buffers: &t.session.buffers, Written: keep}
 }
 
 // CreateOptions say what a new table is like. The zero value is as native writers make

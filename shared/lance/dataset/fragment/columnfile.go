@@ -3,11 +3,13 @@ package fragment
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/legacyfile"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -31,7 +33,30 @@ func (d *File) openColumns(ctx context.Context) (columnFile, error) {
 	if isLegacy(d.meta) {
 		return legacyfile.Open(ctx, d.base.Store, d.key, size)
 	}
+	if tail, ok := d.takeTail(); ok {
+		return datafile.OpenTail(ctx, d.base.Store, d.key, size, tail, noColumns)
+	}
 	return datafile.Open(ctx, d.base.Store, d.key, size, noColumns)
+}
+
+// KeepTail keeps the end of a new data file of the table at a URI, so that whoever opens the file
+// need not read it. The name of the file must be random.
+func KeepTail(kept *cache.Cache, uri, key string, file []byte) {
+	tail := datafile.Tail(file)
+	cache.Put(kept, uri, tailPart(key, uint64(len(file))), tail, int64(len(tail)))
+}
+
+// takeTail returns what KeepTail kept, which is needed once: the open file is kept in its stead.
+func (d *File) takeTail() ([]byte, bool) {
+	part := tailPart(d.key, d.meta.SizeBytes)
+	tail, ok := cache.Get[[]byte](d.cache, d.base.URI, part)
+	d.cache.Drop(d.base.URI, part)
+	return tail, ok
+}
+
+// tailPart returns the key in the cache of the tail of a data file.
+func tailPart(key string, size uint64) string {
+	return key + "?" + strconv.FormatUint(size, 10) + "!tail"
 }
 
 var noColumns = map[int32]int32{}

@@ -126,7 +126,11 @@ type File struct {
 // NewFile begins a data file with the columns of a schema. The context must last until the file is
 // closed.
 func (p Place) NewFile(ctx context.Context, s *schema.Schema, format Format) (*File, error) {
-	return p.newFile(ctx, "data", newFileName(), s, format)
+	f, err := p.newFile(ctx, "data", newFileName(), s, format)
+	if format.Version != lance.Legacy {
+		f.upload.written = p.Written
+	}
+	return f, err
 }
 
 // NewIndexFile begins a file of the index segment with a UUID, as NewFile does.

@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -15,6 +16,7 @@ import (
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -100,6 +102,40 @@ func TestRowsThatFailLeaveNoFile(t *testing.T) {
 	page, err := store.List(context.Background(), objectstore.ListOptions{Prefix: "t/"})
 	if err != nil || len(page.Objects) > 0 {
 		t.Errorf("got %d files, want none; error %v", len(page.Objects), err)
+	}
+}
+
+// A place says what it has written when that is durable, and of no file that is not.
+func TestAPlaceTellsOfDurableFiles(t *testing.T) {
+	broken := errors.New("broken")
+	for _, cause := range []error{nil, broken} {
+		store := faultstore.New(memstore.New(), func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Err: cause} })
+		match, rows, err := numbers(2500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string][]byte{}
+		place := stage.Place{Store: store, Prefix: "t", Buffers: new(stage.Buffers), Written: func(key string, file []byte) {
+			told[key] = bytes.Clone(file)
+		}}
+		files, err := place.WriteRows(t.Context(), match, stage.Format{Version: lance.V2_2}, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := files.Wait(); !errors.Is(err, cause) {
+			t.Fatalf("got %v, want %v", err, cause)
+		}
+		if cause != nil {
+			if len(told) > 0 {
+				t.Error("the place tells of a file that could not be written")
+			}
+			continue
+		}
+		key := "t/data/" + files.Fragments[0].Files[0].Path
+		data, _, err := store.Get(t.Context(), key)
+		if err != nil || len(told) != 1 || !bytes.Equal(told[key], data) {
+			t.Errorf("the place tells of %d files, want the one at %s with its bytes; error %v", len(told), key, err)
+		}
 	}
 }
 

@@ -18,6 +18,11 @@ type Place struct {
 	Store   objectstore.Store
 	Prefix  string // of all keys of the table, without a slash at its end
 	Buffers *Buffers
+
+	// Written is called for each new data file that was one request, with its key and bytes, when the
+	// file is durable. The bytes are used again afterwards. Several files may be written side by side.
+	// It may be nil.
+	Written func(key string, file []byte)
 }
 
 // Buffers are empty buffers for small files: fresh memory costs more than to fill it. The zero
@@ -33,6 +38,8 @@ type upload struct {
 	stream objectstore.Writer // nil while small
 	room   memory.Hold        // for the buffer, or for what the stream keeps
 	pool   *sync.Pool         // of *bytes.Buffer
+
+	written func(key string, file []byte) // of the place, for a data file
 }
 
 func (p Place) newUpload(key string) *upload {
@@ -144,6 +151,9 @@ func (u *upload) finish(ctx context.Context, puts *errgroup.Group) error {
 		_, err := u.store.Put(ctx, u.key, u.buffer.Bytes(), objectstore.Condition{})
 		if err != nil {
 			return fmt.Errorf("write %s: %w", u.key, err)
+		}
+		if u.written != nil {
+			u.written(u.key, u.buffer.Bytes())
 		}
 		return nil
 	})
