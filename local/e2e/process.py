@@ -26,6 +26,8 @@ FUNCTIONS_START_SECONDS = 180  # the first time, what stands in for AWS is insta
 # The line in which the server says where it is; with port 0 only it knows.
 GREETING = re.compile(rb"tiltyard serves (\S+) at (http://\S+) ")
 
+# The line in which it says who takes its place.
+HANDOVER = re.compile(rb'msg="handing over" successor=(\d+)')
 
 # What lines of a log have that speak of faults: panics and 500s, as text and as JSON.
 FAULT = re.compile(rb"level=ERROR|\"level\":\"ERROR\"|^panic:|^fatal error:")
@@ -46,21 +48,52 @@ def binary() -> pathlib.Path:
     return path
 
 
+class Successor:
+    """A process that another one started, so that its exit code is not known."""
+
+    def __init__(self, pid: int):
+        self.pid = pid
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def poll(self) -> int | None:
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(self.pid)], capture_output=True, text=True).stdout.strip()
+        return None if state and not state.startswith("Z") else 0
+
+    def wait(self, seconds: float = STOP_SECONDS) -> int:
+        deadline = time.monotonic() + seconds
+        while self.poll() is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired("a successor", seconds)
+            time.sleep(0.05)
+        return 0
+
+
 class Server:
     """A running server over a directory, or over a bucket at a URI. It is a context manager that stops it."""
 
-    def __init__(self, root: pathlib.Path | str, *, token: str = "e2e-token", allow=(), settings=None, log: str = "", uri: str = ""):
+    def __init__(self, root: pathlib.Path | str, *, token: str = "e2e-token", allow=(), settings=None, log: str = "", uri: str = "", program=None, socket=None):
         self.root = pathlib.Path(root)
         self.token = token
         self.url = ""
         self.started_in = 0.0  # seconds from exec to the first answered request
-        self._command = [str(binary()), "serve", "--root", uri or str(self.root), "--listen", "127.0.0.1:0"]
+        self._command = [str(program or binary()), "serve", "--root", uri or str(self.root), "--listen", "127.0.0.1:0"]
         for directory in allow:
             self._command += ["--allow-location", str(directory)]
         self._environment = {**os.environ, **(settings or {})}
         if token:
             self._environment["TILTYARD_TOKEN"] = token
-        self._process: subprocess.Popen | None = None
+        self._process: subprocess.Popen | Successor | None = None
+        self._descriptors = ()
+        if socket:  # one that outlives the server, which gets it as systemd would give it
+            self._descriptors = (socket.fileno(),)
+            become = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execv(sys.argv[2], sys.argv[2:])"
+            self._command = [sys.executable, "-c", become, str(socket.fileno()), *self._command]
+            self._environment["LISTEN_FDS"] = "1"
         self.log_path = self.root.parent / (log or f"{self.root.name}.log")
 
     def start(self) -> Server:
@@ -68,7 +101,7 @@ class Server:
         began = time.perf_counter()
         offset = self.log_path.stat().st_size if self.log_path.exists() else 0
         with open(self.log_path, "ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=self._environment)
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=self._environment, pass_fds=self._descriptors)
         deadline = time.monotonic() + START_SECONDS
         while not (greeting := GREETING.search(self.log()[offset:])):
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -97,6 +130,14 @@ class Server:
     def pid(self) -> int:
         return self._process.pid
 
+    def hand_over(self) -> None:
+        """Lets the server start its program anew, and returns when it has left its clients to that."""
+        offset, process = len(self.log()), self._process
+        process.send_signal(signal.SIGUSR2)
+        code = process.wait(START_SECONDS + STOP_SECONDS)
+        assert not code, f"the server ended with {code}:\n{self.log_tail()}"
+        self._process = Successor(int(HANDOVER.search(self.log()[offset:]).group(1)))
+
     def stop(self) -> None:
         """Ends the server as an operator does, and insists that it ends well."""
         process, self._process = self._process, None
@@ -109,7 +150,7 @@ class Server:
             process.kill()
             process.wait()
             raise AssertionError("the server did not stop on SIGTERM") from None
-        assert code == 0, f"the server ended with {code}:\n{self.log_tail()}"
+        assert not code, f"the server ended with {code}:\n{self.log_tail()}"
 
     def kill(self) -> None:
         """Ends the server as a power failure does, except that the kernel still completes its

@@ -20,6 +20,10 @@ type Config struct {
 }
 
 // A Function runs instances of one program. It is safe for concurrent use.
+//
+// When another file takes the place of the program, the next events go to instances of that one, as
+// after an update in AWS. Events on their way end where they began. The file must be put in place by
+// a rename, so that it is whole at any time.
 type Function struct {
 	config Config
 	slots  chan struct{} // one for each instance that is running or may be started
@@ -91,7 +95,7 @@ func (f *Function) idleOrNew() (*instance, error) {
 		i := f.idle[n-1]
 		f.idle = f.idle[:n-1]
 		f.mu.Unlock()
-		if !i.ended() {
+		if !i.ended() && i.isCurrent() {
 			return i, nil
 		}
 		if err := i.close(); err != nil {

@@ -136,6 +136,37 @@ func TestEventsAreAnsweredByAWarmInstance(t *testing.T) {
 	}
 }
 
+// An event that comes after the program was replaced is answered by the new one, and one that is on its way
+// by the old one.
+func TestAReplacedProgramAnswersTheNextEvents(t *testing.T) {
+	built, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := filepath.Join(t.TempDir(), "bootstrap")
+	put := func() {
+		if err := errors.Join(os.WriteFile(place+".new", program, 0o700), os.Rename(place+".new", place)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put()
+	f := New(Config{Name: "test", Bootstrap: place, Env: []string{"COLOUR=green"}, Timeout: time.Minute, Instances: 1, Log: io.Discard})
+	defer func() { _ = f.Close() }()
+	for _, want := range []string{`"go green call 1, true"`, `"go green call 2, true"`, "replaced", `"go green call 1, true"`} {
+		if want == "replaced" {
+			put()
+			continue
+		}
+		if answer, err := f.Invoke(t.Context(), []byte(`"go"`)); err != nil || string(answer) != want {
+			t.Errorf("got %s, %v, want %s", answer, err, want)
+		}
+	}
+}
+
 func TestFailuresAreTold(t *testing.T) {
 	f := newFunction(t, time.Minute)
 	for event, want := range map[string]string{`"fail"`: "as told", `"end"`: "the program ended"} {

@@ -46,6 +46,7 @@ type instance struct {
 	exited chan struct{} // closed when the program has ended
 
 	process *exec.Cmd
+	program os.FileInfo // of the file that was started
 
 	mu      sync.Mutex
 	current *invocation
@@ -63,6 +64,9 @@ func start(config Config) (*instance, error) {
 	}
 	i := &instance{
 		config: config, events: make(chan *invocation), exited: make(chan struct{}), served: make(chan struct{}),
+	}
+	if i.program, err = os.Stat(config.Bootstrap); err != nil {
+		return nil, errors.Join(err, listener.Close())
 	}
 	i.server = &http.Server{Handler: i.routes(), ReadHeaderTimeout: time.Minute}
 	go func() {
@@ -85,6 +89,12 @@ func start(config Config) (*instance, error) {
 		_ = i.process.Wait() // how it ended is not as important as that it did
 	}()
 	return i, nil
+}
+
+// isCurrent reports whether the instance runs the program that is in place now.
+func (i *instance) isCurrent() bool {
+	now, err := os.Stat(i.config.Bootstrap)
+	return err == nil && os.SameFile(now, i.program)
 }
 
 // invoke hands over an event, and its answer as it comes.

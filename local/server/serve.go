@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tiltyard/local/handover"
 	"tiltyard/local/prometheus"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
@@ -29,6 +30,10 @@ func newServeCommand() *cobra.Command {
 		Short: "Serve the catalog in a directory",
 		Long: `Serve the catalog in a directory until SIGINT or SIGTERM, which let running requests
 finish; a second one does not.
+
+At SIGUSR2 it starts the program again, which may be another release by then, with the same
+arguments and environment, and hands over to it without a client noticing. If it was started
+with a socket, as by systemd (LISTEN_FDS), it listens on that and not on --listen.
 
 Every flag has an environment variable, named behind its text. A flag wins over its
 variable. Prefer the variable for the token: other users of the machine see flags.
@@ -115,7 +120,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(cmd.Context(), config.Listen)
+	socket, err := handover.Open(cmd.Context(), config.Listen)
 	if err != nil {
 		return err
 	}
@@ -125,10 +130,15 @@ func serve(cmd *cobra.Command, _ []string) error {
 	defer holdHeapFloor()()
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer startSweeps(ctx, env.Records, env.Logger)()
-	defer startWorker(ctx, services, env)()
+	var secrets []string // what a successor has to know beyond the arguments and the environment
+	if made {
+		secrets = append(secrets, "TILTYARD_TOKEN="+config.Token)
+	}
+	handover.Offer(ctx, socket, env.Logger, secrets...)
+	defer startWorker(ctx, services, env, handover.Take(ctx))()
 	defer stop()
-	greet(cmd.ErrOrStderr(), env, listener.Addr(), made)
-	return answer(cmd.Context(), listener, handler, env.Logger)
+	greet(cmd.ErrOrStderr(), env, socket.Addr(), made)
+	return answer(cmd.Context(), socket, handler, env.Logger)
 }
 
 // openServices opens all services over the stores of the environment, with executors and secrets.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"tiltyard/local/handover"
 	"tiltyard/shared/boot"
 )
 
@@ -194,7 +195,7 @@ func TestServeSaysWhyItCannotStart(t *testing.T) {
 }
 
 func TestRunningRequestsAreFinished(t *testing.T) {
-	listener, err := listen(t.Context(), "127.0.0.1:0")
+	socket, err := handover.Open(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,14 +207,14 @@ func TestRunningRequestsAreFinished(t *testing.T) {
 		_, _ = io.WriteString(w, "finished")
 	})
 	stopped := make(chan error, 1)
-	go func() { stopped <- answer(ctx, listener, handler, slog.New(slog.DiscardHandler)) }()
-	r := running{url: "http://" + listener.Addr().String()}
+	go func() { stopped <- answer(ctx, socket, handler, slog.New(slog.DiscardHandler)) }()
+	r := running{url: "http://" + socket.Addr().String()}
 	go func() {
 		<-begun
 		stop()
 		// The server is stopping when it takes no more connections.
 		for {
-			connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+			connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", socket.Addr().String())
 			if err != nil {
 				break
 			}

@@ -24,11 +24,12 @@ const (
 )
 
 // startWorker runs jobs until the context ends. wait returns after that. It begins with jobs that
-// an earlier run of the program has left.
-func startWorker(ctx context.Context, services all.Services, env *boot.Env) (wait func()) {
+// an earlier run of the program has left, as soon as that has ended.
+func startWorker(ctx context.Context, services all.Services, env *boot.Env, earlierEnded <-chan struct{}) (wait func()) {
 	var group sync.WaitGroup
 	group.Go(func() { services.Worker.Serve(ctx, jobsAtATime) })
 	group.Go(func() {
+		<-earlierEnded
 		find := services.Worker.Recover // the first search is for the jobs that this program has left
 		every(ctx, reviveEvery, func() {
 			jobs, err := find(ctx)
