@@ -160,6 +160,8 @@ func TestASession(t *testing.T) {
 		{"", "function show sales/loud --version 2"},
 		{"", "function drop sales/loud"},
 		{"", "function drop sales/loud"},
+		{"", "table storage sales/points --files 1"},
+		{"", "table storage sales/points --files 0"},
 		{"", "access sales/points --allowed=false"},
 		{"", "access sales --namespace --subject ada --scope tiltyard:read"},
 		{"", "access sales/points --group x"},

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ func newTableCommand(s *session) *cobra.Command {
 		return s.names(r.cmd, r.client.Tables(r.ctx, &protocol.ListTablesRequest{Common: id}))
 	})
 	list.Flags().BoolVar(&all, "all", false, "list those of all namespaces, as names joined by $")
-	return newGroup("table", "Tables", list, newTableShow(s), newTableStats(s), newTableCount(s), newTableDrop(s),
+	return newGroup("table", "Tables", list, newTableShow(s), newTableStats(s), newTableStorage(s), newTableCount(s), newTableDrop(s),
 		newTableRename(s), newTableRegister(s), newTableUpdate(s), newTableDelete(s), newTableAdd(s), newTableDropColumns(s))
 }
 
@@ -78,6 +79,43 @@ func newTableStats(s *session) *cobra.Command {
 		return s.show(r.cmd, stats, "rows", stats.NumRows, "bytes", stats.TotalBytes, "indices", stats.NumIndices,
 			"fragments", f.NumFragments, "small fragments", f.NumSmallFragments)
 	})
+}
+
+// newTableStorage shows what each column takes.
+func newTableStorage(s *session) *cobra.Command {
+	var at place
+	var files int64
+	cmd := s.on("storage TABLE", "Show how much of the data files each column takes", exactly(1), func(r *run, id protocol.Common) error {
+		found, err := patiently(r, func() (*protocol.GetTableStorageResponse, error) {
+			return r.client.GetTableStorage(r.ctx, &protocol.GetTableStorageRequest{Common: id, Version: at.at(r.cmd), Branch: at.branch, MaxFiles: &files})
+		})
+		if err != nil {
+			return err
+		}
+		if s.form != "" && s.form != formTable {
+			return s.show(r.cmd, found)
+		}
+		out := s.list(r.cmd, "COLUMN", "BYTES", "SHARE")
+		add := func(name string, bytes int64) {
+			out.add(nil, name, bytes, fmt.Sprintf("%.1f%%", 100*float64(bytes)/float64(max(found.TotalBytes, 1))))
+		}
+		for _, column := range found.Columns {
+			add(column.Name, column.Bytes)
+		}
+		add("(other)", found.OtherBytes)
+		add("(total)", found.TotalBytes)
+		if found.Estimated {
+			say(r.cmd, "an estimate: %d of %d files were read; --files reads more", found.FilesRead, found.Files)
+		}
+		return out.flush()
+	})
+	cmd.Long = `Show how many bytes of the data files each column takes, by the metadata of the files. Each
+file is a request to the storage. If the version has more files than --files, the numbers are an
+estimate by a sample of them, and the command says so. Other bytes are contents of blobs, columns
+that were dropped, and metadata of the files.`
+	cmd.Flags().Int64Var(&files, "files", protocol.DefaultStorageFiles, "how many files are read, at most 1000")
+	at.flags(cmd)
+	return cmd
 }
 
 func newTableCount(s *session) *cobra.Command {

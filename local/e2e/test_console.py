@@ -164,6 +164,8 @@ def test_the_overview_agrees_with_the_client(page, movies, module_space):
     assert f"{movies.count_rows():,}" in text and f"{movies.version}" in text
     assert page.locator("td code", has_text=f"float32[{DIMENSIONS}]").count() == 1
     assert page.get_by_role("cell", name="first", exact=True).count() == 1
+    vectors = page.get_by_role("region", name="Columns").get_by_role("row", name="vector")
+    expect(vectors).to_contain_text(re.compile(r"\d KiB \d+\.\d %"))
     shoot(page, "overview")
 
 

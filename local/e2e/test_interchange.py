@@ -367,6 +367,33 @@ def test_pylance_lives_on_with_our_table(wire, ours):
     check_every_version(wire, path, location)
 
 
+@pytest.mark.parametrize("storage", STORAGE_VERSIONS)
+def test_columns_take_what_pylance_says(wire, register, place, storage):
+    rows = sample.of_all_types(4000, "some")
+    if storage == "2.0":
+        rows = rows.drop_columns(NOT_IN_20)
+    dataset = write_fragments(rows, place, 1000, data_storage_version=storage)
+    dataset.add_columns({"twice": "id * 2"})
+    dataset.drop_columns([rows.column_names[1]])
+    wire_path = register(place)
+    answer = wire.post(f"{wire_path}/storage", {})
+    assert answer.status == 200, answer.body
+    dataset = lance.dataset(str(place))
+    native = {field.id: field.bytes_on_disk for field in dataset.stats.data_stats().fields}
+
+    def within(field):
+        return native.get(field.id(), 0) + sum(within(child) for child in field.children())
+
+    assert {c["name"]: c["bytes"] for c in answer.json["columns"]} == {f.name(): within(f) for f in dataset.lance_schema.fields()}
+    assert not answer.json["estimated"] and answer.json["files"] == answer.json["files_read"] == 8
+    assert answer.json["total_bytes"] == sum(file.stat().st_size for file in place.glob("data/*.lance"))
+    assert answer.json["total_bytes"] == answer.json["other_bytes"] + sum(c["bytes"] for c in answer.json["columns"])
+    sampled = wire.post(f"{wire_path}/storage", {"max_files": 4}).json
+    assert sampled["estimated"] and sampled["files_read"] == 4
+    for one, about in zip(answer.json["columns"], sampled["columns"]):
+        assert one["bytes"] * 0.6 <= about["bytes"] <= one["bytes"] * 1.6
+
+
 def test_versions_tell_who_asked_for_them(wire, ours):
     path, location = ours(sample.people(20))
     lance.dataset(location).insert(sample.people(10, start=500))

@@ -151,6 +151,7 @@ func TestAServerAnswersAsTheDocumentSays(t *testing.T) {
 	s.call("DescribeTable", "shop$none", 404)
 	s.call("TableExists", "shop$orders", 200)
 	s.call("GetTableStats", "shop$orders", 200)
+	s.call("GetTableStorage", "shop$orders", 200)
 	s.call("DeclareTable", "shop$declared", 200)
 	s.call("DeregisterTable", "shop$declared", 200)
 	s.call("CloneTable", "shop$clone", 200, `{"source_location":"`+created["location"].(string)+`"}`)

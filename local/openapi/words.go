@@ -57,6 +57,7 @@ var summaries = map[string]string{
 	"DeclareTable":    "Reserve a name and a location for a table",
 	"RenameTable":     "Rename a table, also into another namespace",
 	"GetTableStats":   "Count rows, bytes, indices and fragments of a table",
+	"GetTableStorage": "Measure how much each column of a table takes",
 	"CloneTable":      "Create a table that begins as a version of another one",
 	"UndropTable":     "Restore a dropped table or view, under its name or another one",
 	"PurgeTable":      "Delete the files of a dropped table before its time",

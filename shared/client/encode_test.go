@@ -73,6 +73,7 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.DeclareTableRequest](s, "DeclareTable"),
 		asked[protocol.RenameTableRequest](s, "RenameTable"),
 		asked[protocol.GetTableStatsRequest](s, "GetTableStats"),
+		asked[protocol.GetTableStorageRequest](s, "GetTableStorage"),
 		asked[protocol.CloneTableRequest](s, "CloneTable"),
 		asked[protocol.AlterTableAddColumnsRequest](s, "AlterTableAddColumns"),
 		asked[protocol.AlterTableAlterColumnsRequest](s, "AlterTableAlterColumns"),

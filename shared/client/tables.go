@@ -73,6 +73,11 @@ func (c *Client) PurgeTable(ctx context.Context, req *protocol.PurgeTableRequest
 	return ask[protocol.PurgeTableResponse](ctx, c, "PurgeTable", req)
 }
 
+// GetTableStorage returns how much of the data files each column takes. Only Tiltyard has this operation.
+func (c *Client) GetTableStorage(ctx context.Context, req *protocol.GetTableStorageRequest) (*protocol.GetTableStorageResponse, error) {
+	return ask[protocol.GetTableStorageResponse](ctx, c, "GetTableStorage", req)
+}
+
 // GetTableStats returns the sizes of a table.
 func (c *Client) GetTableStats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
 	return ask[protocol.GetTableStatsResponse](ctx, c, "GetTableStats", req)

@@ -61,6 +61,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.DeclareTableRequest]("DeclareTable", `{}`),
 	emptyOf[protocol.RenameTableRequest]("RenameTable", `{"new_table_name":"u"}`),
 	emptyOf[protocol.GetTableStatsRequest]("GetTableStats", `{}`),
+	emptyOf[protocol.GetTableStorageRequest]("GetTableStorage", `{}`),
 	emptyOf[protocol.CloneTableRequest]("CloneTable", `{"source_location":"x"}`),
 	emptyOf[protocol.AlterTableAddColumnsRequest]("AlterTableAddColumns", `{"new_columns":[{"name":"a","expression":"1"}]}`),
 	emptyOf[protocol.AlterTableAlterColumnsRequest]("AlterTableAlterColumns", `{"alterations":[{"path":"a","rename":"b"}]}`),

@@ -41,13 +41,16 @@ type Operation struct {
 
 // Permission returns the name of the operation that a caller must be permitted. A client decides
 // by itself to send an insert as a multipart write, so that needs the permission to insert. A refresh
-// has two paths. A stored result is the answer to a query.
+// has two paths. A stored result is the answer to a query. The storage of columns is a part of what
+// describes a table.
 func (o Operation) Permission() string {
 	switch o.Name {
 	case "CreateMultipartWrite", "CompleteMultipartWrite", "AbortMultipartWrite":
 		return "InsertIntoTable"
 	case "ReadTableResult":
 		return "QueryTable"
+	case "GetTableStorage":
+		return "DescribeTable"
 	case "RefreshTable":
 		return "RefreshMaterializedView"
 	}
@@ -105,6 +108,7 @@ var Operations = []Operation{
 	{"DeclareTable", post, "/v1/table/{id}/declare", GroupTable, Write, Spec},
 	{"RenameTable", post, "/v1/table/{id}/rename", GroupTable, Write, Spec},
 	{"GetTableStats", post, "/v1/table/{id}/stats", GroupTable, Read, Spec},
+	{"GetTableStorage", post, "/v1/table/{id}/storage", GroupTable, Read, Own},
 	{"CloneTable", post, "/v1/table/{id}/clone", GroupTable, Write, LanceDB},
 	{"UndropTable", post, "/v1/table/{id}/undrop", GroupTable, Write, Own},
 	{"PurgeTable", post, "/v1/table/{id}/purge", GroupTable, Write, Own},

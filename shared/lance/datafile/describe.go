@@ -2,9 +2,11 @@ package datafile
 
 import (
 	"fmt"
+	"slices"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
 )
 
 // NumColumns returns the number of the file's physical columns.
@@ -38,4 +40,33 @@ func (f *File) ColumnMetadata(index int) (*pb.ColumnMetadata, error) {
 		return nil, fmt.Errorf("%w: metadata of column %d of data file %s: %w", lance.ErrCorrupt, index, f.key, err)
 	}
 	return m, nil
+}
+
+// StoredBytes returns how many bytes of the file the pages of a field take, with those of the fields
+// inside of it. The contents of blobs lie outside of pages. It makes no request.
+func (f *File) StoredBytes(field *schema.Field) (int64, error) {
+	total := uint64(0)
+	seen := map[int32]bool{}
+	for at := range (&schema.Schema{Fields: []*schema.Field{field}}).All() {
+		index, ok := f.fields[at.ID]
+		if !ok || index < 0 || seen[index] {
+			continue // a struct of version 2.1 has no column of its own
+		}
+		seen[index] = true
+		m, err := f.ColumnMetadata(int(index))
+		if err != nil {
+			return 0, err
+		}
+		sizes := [][]uint64{m.BufferSizes}
+		for i := range m.Pages {
+			sizes = append(sizes, m.Pages[i].BufferSizes)
+		}
+		for _, n := range slices.Concat(sizes...) {
+			// Nothing is larger than the file that holds it.
+			if total += min(n, uint64(f.size)); total > uint64(f.size) {
+				return 0, fmt.Errorf("%w: column %d of data file %s is larger than the file", lance.ErrCorrupt, index, f.key)
+			}
+		}
+	}
+	return int64(total), nil
 }

@@ -127,6 +127,12 @@ func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	return total / float64(max(f.NumRows(), 1))
 }
 
+// StoredBytes returns about how many bytes of the file a field takes, with the fields inside of it. It
+// makes no request.
+func (f *File) StoredBytes(field *schema.Field) (int64, error) {
+	return min(int64(f.BytesPerRow([]*schema.Field{field})*float64(f.NumRows())), f.size), nil
+}
+
 // metadata is the message to which the footer points.
 //
 // Source: protos/file.proto of the format, message Metadata.

@@ -40,5 +40,6 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("UndropTable", s.Undrop),
 		httpapi.JSON("PurgeTable", s.Purge),
 		httpapi.JSON("GetTableStats", s.Stats),
+		httpapi.JSON("GetTableStorage", s.Storage),
 	}
 }

@@ -36,10 +36,13 @@ function overview(content, names) {
     [found, ...await Promise.all([api.call(at("stats")), api.call(at("tags/list")), api.call(at("branches/list"))])]),
   ([found, stats, tags, branches]) => {
     if (!stats) return h("p", {}, "The table is declared: it has a name and a place, and no rows have been written yet.", location(found));
+    const stored = new Map(); // by column: the cell that gets what it takes
+    const note = h("p", { class: "quiet" });
+    measure(names, found.schema.fields, stored, note);
     return [
       h("dl", { class: "facts" }, facts(found, stats).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
       location(found),
-      grid("Columns", ["Column", "Type", "Nullable"], columns(found.schema.fields)),
+      grid("Columns", ["Column", "Type", "Nullable", "Stored"], columns(found.schema.fields, stored)), note,
       Object.keys(tags.tags).length > 0 && grid("Tags", ["Tag", "Version", "Branch"],
         Object.entries(tags.tags).map(([name, tag]) => [name, number(tag.version), tag.branch || "main"])),
       Object.keys(branches.branches).length > 0 && grid("Branches", ["Branch", "From", "At version", "Made"],
@@ -56,10 +59,30 @@ const facts = (found, stats) => [
 
 const location = (found) => h("p", { class: "quiet location" }, "Stored at ", h("code", {}, found.location));
 
+/** Fills in how much of the data files each column takes. Files are read for that, so it may come later. */
+async function measure(names, fields, stored, note) {
+  for (const f of fields) stored.set(f.name, h("span", { class: "quiet", "aria-busy": "true" }, "…"));
+  try {
+    const found = await api.call(api.path("table", names, "storage"));
+    const about = found.estimated ? "about " : "";
+    for (const { name, bytes: taken } of found.columns) {
+      show(stored.get(name) || h("span"), `${about}${bytes(taken)} `, h("span", { class: "quiet" }, share(taken, found.total_bytes)));
+    }
+    show(note, found.other_bytes > 0 ? `${about}${bytes(found.other_bytes)} more are contents of blobs, dropped columns and metadata of the files. ` : "",
+      found.estimated ? `An estimate: ${number(found.files_read)} of ${number(found.files)} files were read.` : "");
+  } catch (error) {
+    for (const cell of stored.values()) show(cell);
+    show(note, `What the columns take is not known: ${error.message}`);
+  }
+  for (const cell of stored.values()) cell.removeAttribute("aria-busy");
+}
+
+const share = (part, whole) => (whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "");
+
 /** The rows of the table of columns; a column in a struct is indented below it. */
-function columns(fields, depth = 0) {
+function columns(fields, stored, depth = 0) {
   return fields.flatMap((f) => [
-    [h("span", { class: `depth-${Math.min(depth, 4)}` }, f.name), h("code", {}, typeText(f.type)), f.nullable ? "yes" : "no"],
-    ...(f.type.type === "struct" ? columns(f.type.fields, depth + 1) : []),
+    [h("span", { class: `depth-${Math.min(depth, 4)}` }, f.name), h("code", {}, typeText(f.type)), f.nullable ? "yes" : "no", depth === 0 && stored.get(f.name)],
+    ...(f.type.type === "struct" ? columns(f.type.fields, stored, depth + 1) : []),
   ]);
 }
