@@ -6,6 +6,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ const (
 	UnreadableTable = "unreadable-table"   // its record leads nowhere, or its newest version cannot be read
 	UnreadableOld   = "unreadable-version" // an older version cannot be read
 	MissingFile     = "missing-file"       // a data file of the newest version is gone
+	OutOfReach      = "out-of-reach"       // files of the newest version, of it or a branch, are where it or nobody may read
 	DamagedIndex    = "damaged-index"      // its entry cannot be read, or its files are gone
 	StaleIndex      = "stale-index"        // it lacks more than a tenth of the rows
 )
@@ -173,10 +175,15 @@ func (d *doctor) table(ctx context.Context, id []string) error {
 		return nil
 	case engine.IsDeclared(err):
 		return nil
+	case protocol.HasCode(err, protocol.PermissionDenied):
+		d.tell(notLent(name, err))
 	case err != nil:
 		d.tell(Finding{Kind: UnreadableTable, Object: name, Reason: err.Error(), Mend: "put its files back from a backup, or restore an older version; tiltyard inspect shows what can be read"})
 	}
 	if err := d.versions(ctx, name, rows); err != nil {
+		return err
+	}
+	if err := d.branches(ctx, name, rows); err != nil {
 		return err
 	}
 	return d.left(ctx, name, rows)
@@ -199,7 +206,61 @@ func (d *doctor) version(ctx context.Context, name string, v *dataset.Dataset) e
 			}
 		}
 	}
+	if err := d.reach(name, v); err != nil {
+		return err
+	}
 	return d.indices(ctx, name, v)
+}
+
+// reach looks at where a version of a table or of a branch has its files.
+func (d *doctor) reach(name string, v *dataset.Dataset) error {
+	paths, err := v.OutOfReach()
+	for _, place := range paths {
+		d.tell(Finding{
+			Kind: OutOfReach, Object: name, Reason: "it has files below " + place + ", as branches and shallow clones do after the root was moved",
+			Mend: "give the place to --allow-location, also of the servers, as long as its files are there",
+		})
+	}
+	return err
+}
+
+// notLent returns the finding about a table or a branch with files that those who use it may read for
+// themselves only: see catalog.Table.Reads.
+func notLent(name string, err error) Finding {
+	return Finding{
+		Kind: OutOfReach, Object: name, Reason: err.Error(),
+		Mend: "callers who may read there read it, and jobs leave it out: register the table again, or copy its rows",
+	}
+}
+
+// branches looks at the newest version of each branch of a table.
+func (d *doctor) branches(ctx context.Context, name string, rows *engine.Table) error {
+	for after := ""; ; {
+		found, next, err := rows.Branches(ctx, after, maxVersions)
+		if err != nil {
+			return err
+		}
+		for _, branch := range slices.Sorted(maps.Keys(found)) {
+			of := name + ", branch " + branch
+			on, err := rows.On(ctx, branch)
+			if err == nil {
+				err = engine.Do(ctx, on, nil, func(_ context.Context, v *dataset.Dataset) error { return d.reach(of, v) })
+			}
+			if ctx.Err() != nil {
+				return err
+			}
+			switch {
+			case err == nil || protocol.HasCode(err, protocol.TableBranchNotFound): // deleted meanwhile
+			case protocol.HasCode(err, protocol.PermissionDenied):
+				d.tell(notLent(of, err))
+			default:
+				d.tell(Finding{Kind: UnreadableTable, Object: of, Reason: err.Error(), Mend: "put its files back from a backup, or delete the branch"})
+			}
+		}
+		if after = next; next == "" {
+			return nil
+		}
+	}
 }
 
 // indices looks at the indices of a version.

@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -350,4 +351,45 @@ func content(t *testing.T, h *servicetest.House) map[string]string {
 		all[object.Key] = object.ETag
 	}
 	return all
+}
+
+// A branch has files of its table by their full address, at which they are no longer when the root is
+// at another place.
+func TestFilesThatAMovedRootHasLeftAreFound(t *testing.T) {
+	h := sound(t)
+	found, err := h.Tables.Names.Table(t.Context(), []string{"t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Tables.At(found).CreateBranch(t.Context(), "dev", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := findings(t, h, false); len(got) > 0 {
+		t.Errorf("a sound branch has %v", got)
+	}
+	former := found.Location.URI[:len(found.Location.URI)-len(found.Location.Prefix)-1]
+	for _, c := range []struct {
+		places []string
+		want   string // part of the mend
+	}{
+		{[]string{"memory://moved"}, "give the place to --allow-location"},
+		{[]string{"memory://moved", former}, "jobs leave it out"},
+	} {
+		var roots []objectstore.Root
+		for _, place := range c.places {
+			roots = append(roots, objectstore.Root{URI: place, Store: h.Objects})
+		}
+		objects, err := objectstore.NewRoots(roots...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := tables.Open(tables.Stores{Objects: objects, Records: h.Records, Now: h.Now, Logger: slog.New(slog.DiscardHandler)})
+		var got []doctor.Finding
+		if err := doctor.Run(t.Context(), doctor.Options{Tables: moved}, func(f doctor.Finding) { got = append(got, f) }); err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1 || got[0].Kind != doctor.OutOfReach || got[0].Object != "t, branch dev" || !strings.Contains(got[0].Mend, c.want) {
+			t.Errorf("at %v: got %+v, want what says %q", c.places, got, c.want)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,4 +150,23 @@ func (s *Snapshot) Elsewhere() ([]objectstore.Location, error) {
 		}
 	}
 	return places, err
+}
+
+// OutOfReach returns the base paths, as the manifest has them, that files of the version are below and
+// that lie outside of the roots.
+func (s *Snapshot) OutOfReach() ([]string, error) {
+	used, err := s.usedBases()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, base := range s.manifest.BasePaths {
+		if !slices.Contains(used, base.ID) {
+			continue
+		}
+		if _, err := s.basePath(base.ID); errors.Is(err, objectstore.ErrLocation) {
+			paths = append(paths, base.Path)
+		}
+	}
+	return paths, nil
 }
