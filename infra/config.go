@@ -52,6 +52,7 @@ type Config struct {
 	BackupDays int    // backup-days: days for which daily backups of the bucket and of the records are kept; 0 makes none
 	Replica    string // replica: bucket with versions, in any region, to which the bucket is copied continuously; not with kms
 	Tracing    bool   // tracing: traces in X-Ray
+	TraceLayer string // traces-layer: layer with a collector of OpenTelemetry, which each function then has beside it; traces is http://localhost:4318
 	AlarmTopic string // alarm-topic: topic of SNS that hears of alarms; without one the deployment warns that nobody does
 
 	AlarmLatency int // alarm-latency: milliseconds that nineteen in twenty requests have to stay below
@@ -119,6 +120,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		CORSOrigins:     r.origins("cors-origins"),
 
 		Tracing:      r.flag("tracing"),
+		TraceLayer:   r.arn("traces-layer"),
 		AlarmTopic:   r.arn("alarm-topic"),
 		AlarmLatency: r.number("alarm-latency", 5000, 100, 30000),
 		AlarmJobAge:  r.number("alarm-job-age", 3600, 60, 86400),
@@ -148,6 +150,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(r.rows > uint64(goMemory(c.DataMemory))<<20, "cache-bytes, memory-bytes: together more than data-memory leaves to the program")
 	r.forbid(c.JobImage != "" && c.VPC == newVPC, "job-image: no image can be fetched in a new network; take an existing one with a way to it")
 	r.forbid(len(c.CORSOrigins) > 0 && c.Gateway == "rest", "cors-origins: needs gateway=http")
+	r.forbid(c.TraceLayer != "" && c.Settings["traces"] == "", "traces-layer: needs traces, the URL of the collector in the layer")
 	r.forbid(c.Replica != "" && c.KMS, "replica: the other region cannot use the key of kms")
 	if c.Throw {
 		c.AuditDays, c.BackupDays = 0, 0

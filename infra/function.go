@@ -123,6 +123,10 @@ func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 		EphemeralStorageSize:         temporary,
 		ReservedConcurrentExecutions: reserved,
 	}
+	if s.config.TraceLayer != "" {
+		layer := awslambda.LayerVersion_FromLayerVersionArn(s.Stack, jsii.String(id+"Traces"), &s.config.TraceLayer)
+		props.Layers = &[]awslambda.ILayerVersion{layer}
+	}
 	s.network.place(props)
 	f := awslambda.NewFunction(s.Stack, jsii.String(id+"Function"), props)
 	if s.config.Provisioned == 0 || n.worker {

@@ -181,6 +181,7 @@ var variants = map[string]map[string]any{
 		"alarm-topic": "arn:aws:sns:eu-central-1:123456789012:alarms", "image": "example.com/tiltyard:1", "job-image": "example.com/tiltyard:1",
 		"allow-locations": "s3://lake/tables", "architecture": "amd64", "jwt-type": "at+jwt",
 		"policies": "s3://rules/tiltyard.cedar", "tmp": "2048",
+		"traces": "http://localhost:4318", "traces-layer": "arn:aws:lambda:eu-central-1:123456789012:layer:collector:7",
 		"vending": "true", "stream": "true", "secrets": "true", "executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run",
 	},
 	"rest": {

@@ -49,7 +49,7 @@ func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(source), `Logger.Error("`+setAsideMessage+`"`) {
+	if !strings.Contains(string(source), `Logger.ErrorContext(ctx, "`+setAsideMessage+`"`) {
 		t.Errorf("workers do not log %q", setAsideMessage)
 	}
 	var logs []string

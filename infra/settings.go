@@ -36,11 +36,12 @@ var made = map[string]string{
 
 // meaningless lists the settings of the server that functions have no use for, with the reasons.
 var meaningless = map[string]string{
-	"listen":     "functions listen on no port, and the container on the port of its load balancer",
-	"token":      "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
-	"vend-keys":  "its file holds keys that never expire; vending gives credentials for an hour and one table",
-	"base-path":  "the routes of the gateway begin with /v1",
-	"log-format": "the alarms and the dashboard look into lines of JSON",
+	"listen":         "functions listen on no port, and the container on the port of its load balancer",
+	"token":          "everybody who may read the template of a stack would learn the token; api-keys holds hashes",
+	"vend-keys":      "its file holds keys that never expire; vending gives credentials for an hour and one table",
+	"base-path":      "the routes of the gateway begin with /v1",
+	"traces-headers": "everybody who may read the template of a stack would learn them; a collector in the account, or that of traces-layer, adds them",
+	"log-format":     "the alarms and the dashboard look into lines of JSON",
 }
 
 // passed are the settings that the context gives to functions under the names that they have as flags
@@ -62,6 +63,7 @@ var ofRows = map[string]bool{"cache-bytes": true, "memory-bytes": true}
 // kinds are what the placeholders of settings stand for.
 var kinds = map[string]string{
 	"SWITCH": "on or off", "DURATION": "duration, such as 90s", "ROWS": "number", "BYTES": "bytes, such as 64MiB", "LEVEL": "level", "FORMAT": "word",
+	"URL": "URL", "SHARE": "number from 0 to 1",
 }
 
 // settings reads the passed settings, by the parsers of the server.

@@ -24,6 +24,7 @@ func full() map[string]any {
 	for _, s := range passed() {
 		context[s.Name] = s.Default
 	}
+	context["traces"] = "http://localhost:4318"
 	delete(context, "authorizer") // an authorizer of the gateway knows no API keys
 	context["api-keys"], context["jwt-type"] = "s3://rules/keys", "at+jwt"
 	maps.Copy(context, map[string]any{"issuer": "https://id.example.com", "audience": "tiltyard", "jwks": "https://id.example.com/keys"})

@@ -71,7 +71,7 @@ func (c Config) cors() any {
 	return &awsapigatewayv2.CfnApi_CorsProperty{
 		AllowOrigins:  jsii.Strings(c.CORSOrigins...),
 		AllowMethods:  jsii.Strings("GET", "POST", "PUT", "DELETE"),
-		AllowHeaders:  jsii.Strings("authorization", "content-type", "idempotency-key", "x-api-key", "x-request-id"),
+		AllowHeaders:  jsii.Strings("authorization", "content-type", "idempotency-key", "traceparent", "tracestate", "x-api-key", "x-request-id"),
 		ExposeHeaders: jsii.Strings("retry-after", "x-request-id", "x-gateway-request-id", "x-lambda-request-id"),
 		MaxAge:        jsii.Number(3600),
 	}

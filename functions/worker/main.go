@@ -32,7 +32,7 @@ func main() {
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue, Heavy: env.Heavy}, Light: true,
-		Name: rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
+		Name: rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory, Traces: env.Traces,
 		Kinds: work.Kinds(tables, keeper, work.Functions(tables, keys, env.Runtimes)),
 	}
 	sqsqueue.Serve(worker, env.Jobs)

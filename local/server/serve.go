@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -135,10 +136,21 @@ func serve(cmd *cobra.Command, _ []string) error {
 		secrets = append(secrets, "TILTYARD_TOKEN="+config.Token)
 	}
 	handover.Offer(ctx, socket, env.Logger, secrets...)
+	services.Worker.Traces = env.Traces
+	defer closeTraces(cmd.Context(), env)
 	defer startWorker(ctx, services, env, handover.Take(ctx))()
 	defer stop()
 	greet(cmd.ErrOrStderr(), env, socket.Addr(), made)
 	return answer(cmd.Context(), socket, handler, env.Logger)
+}
+
+// closeTraces sends the spans that are left, within a short time.
+func closeTraces(ctx context.Context, env *boot.Env) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer done()
+	if err := env.Traces.Close(ctx); err != nil {
+		env.Logger.Warn("the last spans were not sent", "error", err)
+	}
 }
 
 // openServices opens all services over the stores of the environment, with executors and secrets.

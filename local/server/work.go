@@ -64,6 +64,8 @@ func work(cmd *cobra.Command, _ []string) error {
 	began := time.Now()
 	env.Logger.Info("working", "queue", config.HeavyJobs)
 	services.Worker.Heavy = env.Heavy
+	services.Worker.Traces = env.Traces
+	defer closeTraces(cmd.Context(), env)
 	services.Worker.ServeFrom(cmd.Context(), env.Heavy, 1)
 	env.Logger.Info("stopping", "after", time.Since(began).Round(time.Second).String())
 	return nil

@@ -36,6 +36,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
 	"tiltyard/shared/result"
+	"tiltyard/shared/tracing"
 	"tiltyard/shared/vending"
 )
 
@@ -61,6 +62,10 @@ type Config struct {
 	LogLevel slog.Level
 	LogText  bool // text in place of JSON
 	EMF      bool // writes metrics for CloudWatch into the log
+
+	Traces        string            // base URL of a collector; empty: no traces
+	TracesShare   float64           // of traces that begin here and are recorded
+	TracesHeaders map[string]string // for the collector, which may be secrets
 
 	Secrets   string            // a file, kms: and the ARN of a key, or autoKeys; empty: no secrets
 	Executors []executor.Config // of functions
@@ -109,6 +114,7 @@ type Env struct {
 	Logger   *slog.Logger
 	Audit    *slog.Logger // gets lines that no log level drops; they are a chain of package audit
 	Now      func() time.Time
+	Traces   *tracing.Tracer // nil: no traces
 
 	// Observers are called with each request that the handler has answered, and Metrics writes the
 	// answer to GET /metrics; nil when there is none. Both must be set before Handler is called.
@@ -177,7 +183,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	env := &Env{
 		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Heavy: heavy, Verifier: verifier, Policies: policies, Vendor: vendor,
 		Logger: logger, Audit: newAudit(c, log), Now: time.Now,
-		Runtimes: runtimes,
+		Runtimes: runtimes, Traces: openTraces(c, logger),
 	}
 	if c.EMF {
 		env.Observers = append(env.Observers, metrics.EMF(log, time.Now))
@@ -198,6 +204,7 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Audit:        e.Audit,
 		Observe:      e.observe,
 		Metrics:      e.Metrics,
+		Traces:       e.Traces,
 		Ready:        e.ready,
 		Now:          e.Now,
 		BasePath:     e.BasePath,

@@ -31,9 +31,9 @@ func openJobs(c Config) (queue, heavy job.Queue, err error) {
 	}
 	client := sqs.NewFromConfig(aws)
 	if c.HeavyJobs != "" {
-		heavy = sqsqueue.Open(client, c.HeavyJobs)
+		heavy = tracedQueue(c, sqsqueue.Open(client, c.HeavyJobs))
 	}
-	return sqsqueue.Open(client, c.Jobs), heavy, nil
+	return tracedQueue(c, sqsqueue.Open(client, c.Jobs)), heavy, nil
 }
 
 // parseJobs accepts the URL of an SQS queue.

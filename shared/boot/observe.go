@@ -14,14 +14,15 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/origin"
+	"tiltyard/shared/tracing"
 )
 
 func newLogger(c Config, w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(origin.Logging(newForm(c, w, level)))
+	return slog.New(tracing.Logging(origin.Logging(newForm(c, w, level))))
 }
 
 func newAudit(c Config, w io.Writer) *slog.Logger {
-	return slog.New(origin.Logging(audit.NewHandler(w, func(w io.Writer) slog.Handler { return newForm(c, w, slog.LevelDebug) })))
+	return slog.New(tracing.Logging(origin.Logging(audit.NewHandler(w, func(w io.Writer) slog.Handler { return newForm(c, w, slog.LevelDebug) }))))
 }
 
 // newForm returns a handler that writes lines in the configured form.
@@ -97,7 +98,7 @@ func parseMetrics(text string) (emf bool, err error) {
 	case "off":
 		return false, nil
 	case "auto":
-		return os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "", nil
+		return os.Getenv(functionVariable) != "", nil
 	}
 	return false, errors.New("must be auto, emf or off")
 }

@@ -33,7 +33,7 @@ func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (re
 	if aws.Region == "" {
 		return nil, fmt.Errorf("records: no region of AWS is configured (AWS_REGION)")
 	}
-	return countedRecords{dynamorecord.Open(dynamodb.NewFromConfig(aws), table, now)}, nil
+	return countedRecords{tracedRecords(c, dynamorecord.Open(dynamodb.NewFromConfig(aws), table, now))}, nil
 }
 
 // countedRecords counts the requests to a record store that is not an object store, for the log.

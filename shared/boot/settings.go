@@ -16,6 +16,7 @@ type Setting struct {
 	Default string // value when no source has one; empty: none
 	Local   string // default of the local server, where it differs
 	Help    string
+	Usual   string // variable that other programs read for the same purpose; it counts when ours is not set
 
 	required bool
 	set      func(c *Config, text string) error
@@ -174,6 +175,21 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.EMF, err = parseMetrics(text); return err },
 	},
 	{
+		Name: "traces", Value: "URL", Usual: "OTEL_EXPORTER_OTLP_ENDPOINT",
+		Help: "collector of OpenTelemetry that takes OTLP over HTTP, such as http://localhost:4318; no traces when not set",
+		set:  func(c *Config, text string) (err error) { c.Traces, err = parseCollector(text); return err },
+	},
+	{
+		Name: "traces-share", Value: "SHARE", Default: "1",
+		Help: "part of the traces that begin here which are recorded, from 0 to 1; a trace of a client is recorded if the client records it",
+		set:  func(c *Config, text string) (err error) { c.TracesShare, err = parseShare(text); return err },
+	},
+	{
+		Name: "traces-headers", Value: "HEADERS", Usual: "OTEL_EXPORTER_OTLP_HEADERS",
+		Help: "headers for the collector, NAME=VALUE separated by commas, with percent-encoding; they may be secrets",
+		set:  func(c *Config, text string) (err error) { c.TracesHeaders, err = parseHeaders(text); return err },
+	},
+	{
 		Name: "request-timeout", Value: "DURATION", Default: "5m",
 		Help: "how long a request may take",
 		set:  func(c *Config, text string) (err error) { c.RequestTimeout, err = parseTimeout(text); return err },
@@ -297,6 +313,9 @@ type Source func(s Setting) (text string, ok bool)
 // Environment is the source that reads environment variables. An empty variable counts as not set.
 func Environment(s Setting) (text string, ok bool) {
 	text = os.Getenv(s.Variable())
+	if text == "" && s.Usual != "" {
+		text = os.Getenv(s.Usual)
+	}
 	return text, text != ""
 }
 

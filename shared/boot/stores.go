@@ -39,7 +39,7 @@ func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 		return nil, err
 	}
 	for i := range roots {
-		roots[i].Store = objectstore.Counting(roots[i].Store) // counts requests for the log
+		roots[i].Store = objectstore.Counting(tracedStore(c, roots[i])) // counts requests for the log
 	}
 	return objectstore.NewRoots(roots...)
 }

@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/origin"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/result"
+	"tiltyard/shared/tracing"
 )
 
 // Options configures a handler. The zero value of each field but Verifier is a sensible default.
@@ -43,6 +44,8 @@ type Options struct {
 	Observe func(*Served)
 	// Metrics writes the answer to GET /metrics. Nil: the path does not exist.
 	Metrics func(io.Writer)
+	// Traces makes a span for each request. Nil: none.
+	Traces *tracing.Tracer
 	// Ready checks whether the stores that requests need can be reached, for GET /readyz. Nil:
 	// always ready.
 	Ready func(context.Context) error
@@ -149,7 +152,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setOrigin(c.w.Header(), origin.From(r.Context()))
 	c.w.Header().Set("Phalanx-Version", protocol.RemoteVersion)
 	defer c.memory.Close()
-	defer func() { h.report(c.ctx(), c.served(h.Now().Sub(start))) }()
+	defer h.Traces.Rest(c.ctx())
+	defer func() { h.report(c, c.served(h.Now().Sub(start))) }()
 	defer c.containPanic()
 	if c.err = c.run(); c.err != nil {
 		c.hurryBody()
@@ -175,7 +179,9 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 		requestID: h.chooseRequestID(r), cold: !h.warm.Swap(true),
 		received: countedBody{ReadCloser: r.Body}, memory: h.Memory.Open(),
 	}
-	c.r = r.WithContext(memory.WithShare(objectstore.WithTotal(r.Context(), &c.storage), c.memory))
+	ctx, span := h.Traces.Request(r.Context(), r.Header)
+	c.span = span
+	c.r = r.WithContext(memory.WithShare(objectstore.WithTotal(ctx, &c.storage), c.memory))
 	c.r.Body = &c.received
 	return c
 }
@@ -193,9 +199,10 @@ type call struct {
 	body      []byte       // JSON, as it arrived
 	object    string       // canonical id, for the log
 	memory    *memory.Share
-	end       time.Time // deadline of the connection, a little after that of the request
-	paced     int       // bytes of the body since the last deadline was set
-	err       error     // the error that was answered, for the log
+	span      *tracing.Span // nil when there are no traces
+	end       time.Time     // deadline of the connection, a little after that of the request
+	paced     int           // bytes of the body since the last deadline was set
+	err       error         // the error that was answered, for the log
 
 	// The next fields are for the log.
 	id                         []string // the id of object

@@ -5,15 +5,46 @@ import (
 	"log/slog"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tracing"
 )
 
-// report passes a finished request to the log, the audit and the metrics.
-func (h *handler) report(ctx context.Context, s *Served) {
-	h.log(ctx, s)
-	h.audit(ctx, s)
+// report passes a finished request to the log, the audit, the metrics and its span.
+func (h *handler) report(c *call, s *Served) {
+	h.log(c.ctx(), s)
+	h.audit(c.ctx(), s)
+	if c.span != nil {
+		endSpan(c.span, s)
+	}
 	if h.Observe != nil {
 		h.Observe(s)
 	}
+}
+
+// endSpan describes a request in its span, and ends it. The span contains what the line in the log does, except for who has
+// sent the request and for the text of the error.
+func endSpan(span *tracing.Span, s *Served) {
+	if s.Operation.Name != "" {
+		span.Name(s.Operation.Name)
+	}
+	span.Text("http.request.method", s.Method)
+	span.Text("http.route", s.Operation.Path)
+	span.Number("http.response.status_code", int64(s.Status))
+	span.Number("http.request.body.size", s.Received)
+	span.Number("http.response.body.size", s.Sent)
+	span.Text("tiltyard.request_id", s.RequestID)
+	span.Text("tiltyard.object", s.Object)
+	span.Text("tiltyard.version", s.Version)
+	span.Text("tiltyard.transaction", s.Transaction)
+	span.Number("tiltyard.storage.reads", s.Storage.Requests())
+	span.Number("tiltyard.storage.writes", s.Storage.Writes())
+	if s.Cold {
+		span.Number("tiltyard.cold", 1)
+	}
+	span.Text("tiltyard.code", s.Code)
+	if s.Failed() {
+		span.Fail(s.Code)
+	}
+	span.End()
 }
 
 // log writes the one line of a request. It contains no secrets: no tokens, bodies or query strings,

@@ -83,7 +83,7 @@ func (r *Run) keepLight(ctx context.Context, stage Stage) error {
 
 // becomeHeavy records that the unit is heavy. The error is errHeavy when that is done.
 func (r *Run) becomeHeavy(ctx context.Context) error {
-	r.worker.Logger.Info("a job is heavy", "job", r.unit.Job, "stage", r.job.Work.Stage, "part", r.unit.Part, "kind", r.job.Kind, "object", r.job.Object)
+	r.worker.Logger.InfoContext(ctx, "a job is heavy", "job", r.unit.Job, "stage", r.job.Work.Stage, "part", r.unit.Part, "kind", r.job.Kind, "object", r.job.Object)
 	if err := r.keep(ctx, func(t *transaction.Transaction) { t.Work.Heavy = true }); err != nil {
 		return err
 	}

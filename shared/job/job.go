@@ -23,7 +23,7 @@
 //	                              part 2 ┤
 //	                              part n ┘
 //
-// Messages contain only names. They arrive at least once, in any order, and may be lost: the record
+// Messages contain only names, and the span of a trace that the work belongs to. They arrive at least once, in any order, and may be lost: the record
 // decides. It names the run that holds a unit, and until when. Each write of a run is conditional
 // on that, so that of two workers only one continues. A task must nevertheless tolerate running
 // twice, also at the same time, and being killed at any point.
@@ -51,6 +51,7 @@ import (
 
 	"tiltyard/shared/format"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tracing"
 	"tiltyard/shared/transaction"
 )
 
@@ -64,6 +65,7 @@ type Message struct {
 	Kind   string   `json:"kind,omitempty"`
 	Object []string `json:"object,omitempty"`
 	Heavy  bool     `json:"heavy,omitempty"` // is for workers of heavy work, see heavy.go
+	Trace  string   `json:"trace,omitempty"` // span that the work belongs to: see [tracing.Parent]
 }
 
 // Parse reads a message in JSON, as a queue carries it.
@@ -202,7 +204,11 @@ func (s Starter) send(ctx context.Context, after time.Duration, messages ...Mess
 		return nil
 	}
 	var light, heavy []Message
+	trace := tracing.Parent(ctx)
 	for _, m := range messages {
+		if m.Trace == "" {
+			m.Trace = trace
+		}
 		if m.Heavy && s.Heavy != nil {
 			heavy = append(heavy, m)
 		} else {

@@ -35,11 +35,11 @@ func (w *Worker) wanted(ctx context.Context, m Message) (*Want, error) {
 		return err
 	})
 	if err := r.endLook(ctx); err != nil {
-		w.Logger.Warn("could not record the end of a look", "kind", m.Kind, "object", m.Object, "error", err)
+		w.Logger.WarnContext(ctx, "could not record the end of a look", "kind", m.Kind, "object", m.Object, "error", err)
 	}
 	if err != nil {
 		// A lost look does no harm: later suggestions lead to new ones.
-		w.Logger.Warn("a look has failed", "kind", m.Kind, "object", m.Object, "error", err)
+		w.Logger.WarnContext(ctx, "a look has failed", "kind", m.Kind, "object", m.Object, "error", err)
 		return nil, ctx.Err()
 	}
 	return want, nil

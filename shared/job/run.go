@@ -20,6 +20,7 @@ type Run struct {
 	kind   Kind
 	unit   transaction.Unit
 	name   string
+	trace  string                   // that of the message
 	taken  *transaction.Transaction // the record of the unit at the last checkpoint
 	job    *transaction.Transaction // the job's record; the same as taken unless the unit is a part
 
@@ -225,7 +226,7 @@ func (r *Run) stage() Stage {
 
 // message returns the message that continues the unit.
 func (r *Run) message() Message {
-	return Message{Job: r.unit.Job, Stage: r.unit.Stage, Part: r.unit.Part, Heavy: r.isHeavy()}
+	return Message{Job: r.unit.Job, Stage: r.unit.Stage, Part: r.unit.Part, Heavy: r.isHeavy(), Trace: r.trace}
 }
 
 // beat extends the lease at regular intervals. It cancels the context of the work when the run must

@@ -25,7 +25,7 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 	case !ok:
 		return nil, fmt.Errorf("job %s is in stage %q, which kind %s does not have in this release", r.unit.Job, r.job.Work.Stage, r.job.Kind)
 	case r.unit.Part != 0:
-		return stage.Do(ctx, r)
+		return stage.run(ctx, r)
 	case r.job.Work.Look:
 		if wanted, err := r.look(ctx); err != nil || !wanted {
 			return nil, err
@@ -38,7 +38,7 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 			if err := r.keepLight(ctx, stage); err != nil {
 				return nil, err
 			}
-			result, err = stage.Do(ctx, r)
+			result, err = stage.run(ctx, r)
 			if end, ended := result.(End); ended {
 				return end.Result, err
 			}

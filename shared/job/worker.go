@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tracing"
 	"tiltyard/shared/transaction"
 )
 
@@ -23,8 +24,9 @@ type Worker struct {
 	Name   func() string   // returns a unique name for each run
 	Now    func() time.Time
 	Logger *slog.Logger
-	Memory *memory.Budget // bounds the memory of all runs; nil: no bound
-	Light  bool           // leaves heavy work to others if there is a queue for it
+	Memory *memory.Budget  // bounds the memory of all runs; nil: no bound
+	Light  bool            // leaves heavy work to others if there is a queue for it
+	Traces *tracing.Tracer // nil: no traces
 }
 
 const (
@@ -107,11 +109,21 @@ func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 // Do processes a message. When the error is nil, the message is done, although the job may not be;
 // else the message must be delivered again.
 func (w *Worker) Do(ctx context.Context, m Message) error {
+	ctx, span := w.Traces.Message(ctx, m.Trace, m.work())
+	defer span.End()
+	err := w.do(ctx, m)
+	if err != nil {
+		span.Fail(wordOf(err))
+	}
+	return err
+}
+
+func (w *Worker) do(ctx context.Context, m Message) error {
 	if m.Job == "" {
 		return w.look(ctx, m)
 	}
 	unit := transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
-	r := &Run{worker: w, unit: unit, name: w.Name()}
+	r := &Run{worker: w, unit: unit, name: w.Name(), trace: m.Trace}
 	var err error
 	r.taken, r.job, err = w.Transactions.Take(ctx, unit, r.name, leaseTime)
 	switch {
@@ -201,7 +213,7 @@ func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) er
 	if job.Work == nil || !job.Work.Aside {
 		return nil
 	}
-	w.Logger.Error("a job is set aside", "job", job.ID, "kind", job.Kind, "object", job.Object, "failure", job.Failure)
+	w.Logger.ErrorContext(ctx, "a job is set aside", "job", job.ID, "kind", job.Kind, "object", job.Object, "failure", job.Failure)
 	if job.Work.Mark == "" {
 		return nil
 	}
@@ -233,7 +245,7 @@ func (w *Worker) arrive(ctx context.Context, unit transaction.Unit, parts int, r
 // set aside.
 func (w *Worker) Bury(ctx context.Context, m Message) error {
 	if m.Job == "" {
-		w.Logger.Error("a look was set aside because no worker could process its message", "kind", m.Kind, "object", m.Object)
+		w.Logger.ErrorContext(ctx, "a look was set aside because no worker could process its message", "kind", m.Kind, "object", m.Object)
 		return nil
 	}
 	unit := transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
@@ -348,13 +360,13 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 	case r.unit.Part != 0:
 		return w.arrive(ctx, r.unit, r.job.Work.Parts, rows)
 	}
-	w.Logger.Info("a job is done", "job", r.unit.Job, "kind", r.taken.Kind, "object", r.taken.Object, "result", string(encoded))
+	w.Logger.InfoContext(ctx, "a job is done", "job", r.unit.Job, "kind", r.taken.Kind, "object", r.taken.Object, "result", string(encoded))
 	return nil
 }
 
 // fail records that a run has failed. It ends the job when a repetition would not help.
 func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
-	w.Logger.Warn("a job has failed", "job", r.unit.Job, "stage", r.unit.Stage, "part", r.unit.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
+	w.Logger.WarnContext(ctx, "a job has failed", "job", r.unit.Job, "stage", r.unit.Stage, "part", r.unit.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
 	if format.Newer(cause) {
 		// A worker of that release will do it: as for a kind that this worker does not run.
 		return errors.Join(cause, settled(r.leave(ctx, 0, func(t *transaction.Transaction) { t.Work.Trouble = describe(cause) })))

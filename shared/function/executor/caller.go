@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/take"
+	"tiltyard/shared/tracing"
 )
 
 // How many rows a call carries, if they fit: firstRows, and then twice as many while calls take less than
@@ -218,6 +219,22 @@ func (w *work) encode(ctx context.Context, in arrow.RecordBatch) (*Bytes, error)
 	return stream, nil
 }
 
+// send sends a call, in a span.
+func (w *work) send(ctx context.Context, call *Call, stream []byte, rows int64) (*Bytes, error) {
+	ctx, span := tracing.Start(ctx, "executor call", tracing.Client)
+	defer span.End()
+	span.Text("executor.name", w.executor.Name)
+	span.Text("executor.function", w.spec.Name)
+	span.Number("executor.rows", rows)
+	span.Number("executor.attempt", int64(call.Attempt))
+	call.Trace = tracing.Parent(ctx)
+	reply, err := w.line.Do(ctx, call, stream, w.executor.PayloadBytes)
+	if err != nil {
+		span.Fail("failed")
+	}
+	return reply, err
+}
+
 // attempt sends a batch once.
 func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt int) (function.Result, error) {
 	if err := w.executor.take(ctx); err != nil {
@@ -229,7 +246,7 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 	call := w.call
 	call.Attempt, call.Milliseconds, call.ReplyBytes = attempt, w.executor.Timeout.Milliseconds(), w.executor.PayloadBytes
 	began := time.Now()
-	reply, err := w.line.Do(limited, &call, stream, w.executor.PayloadBytes)
+	reply, err := w.send(limited, &call, stream, rows)
 	took := time.Since(began)
 	w.adapt(took, rows)
 	switch {

@@ -23,6 +23,9 @@
 //	16       the JSON object
 //	         the stream
 //
+// When there are traces, the JSON object has the span of the call as traceparent, in the form of W3C Trace
+// Context, and a request of HTTP has the same in the header of that name.
+//
 // A reply is an Arrow stream with the outputs, in their order, and as many rows as came. A last column
 // __error, a nullable string, may mark rows that failed: their outputs are null, and the string is the
 // kind of the error, a colon, a space and its message. Or a reply is a JSON object of type [Fault] for the

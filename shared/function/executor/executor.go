@@ -59,9 +59,10 @@ type Call struct {
 	Environment    map[string]string `json:"env,omitempty"`            // with values of secrets among them
 	Binding        string            `json:"binding,omitempty"`
 	Job            string            `json:"job,omitempty"`
-	Attempt        int               `json:"attempt"`     // of this call, from 1
-	Milliseconds   int64             `json:"deadline_ms"` // how long the executor has
-	ReplyBytes     int64             `json:"reply_bytes"` // of the longest stream of a reply; the fault of a longer one is TooLarge
+	Trace          string            `json:"traceparent,omitempty"` // of W3C Trace Context, when there are traces
+	Attempt        int               `json:"attempt"`               // of this call, from 1
+	Milliseconds   int64             `json:"deadline_ms"`           // how long the executor has
+	ReplyBytes     int64             `json:"reply_bytes"`           // of the longest stream of a reply; the fault of a longer one is TooLarge
 }
 
 // An Adapter is how a function of Python is called with batches of rows.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/tracing"
 )
 
 // ContentType is that of the frame of a call in a request of HTTP.
@@ -119,6 +120,7 @@ func (h *https) Do(ctx context.Context, c *Call, stream []byte, limit int64) (*B
 	req.ContentLength = int64(len(head) + len(stream))
 	req.Header.Set("Content-Type", ContentType)
 	req.Header.Set("Accept", arrowipc.ContentTypeStream)
+	tracing.PassOn(ctx, req.Header)
 	if err := h.sign(req, body()); err != nil {
 		return nil, &Fault{Type: Refused, Message: "the key of the executor cannot be used", Lost: true, Err: err}
 	}

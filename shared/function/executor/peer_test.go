@@ -62,6 +62,9 @@ func answer(t *testing.T, w http.ResponseWriter, r *http.Request, peer string) {
 		t.Error(err)
 		return
 	}
+	if got := r.Header.Get("Traceparent"); got != call.Trace {
+		t.Errorf("got the header traceparent %q with a call that has %q", got, call.Trace)
+	}
 	reply := executortest.Answer(peer, call, stream)
 	switch {
 	case reply.Overloaded:

@@ -35,6 +35,7 @@ func Handler(w *job.Worker, url string) func(context.Context, events.SQSEvent) (
 			ctx, done = context.WithDeadline(ctx, end.Add(-lastCall))
 			defer done()
 		}
+		defer w.Traces.Rest(ctx)
 		var answer events.SQSEventResponse
 		for i, record := range event.Records {
 			do := func(ctx context.Context, d job.Delivery) error { return w.DoHeld(ctx, w.Queue, d) }

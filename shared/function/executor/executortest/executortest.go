@@ -5,6 +5,8 @@ package executortest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,8 @@ import (
 	"tiltyard/shared/function/executor"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tracing"
+	"tiltyard/shared/tracing/tracetest"
 )
 
 // Payload is the limit of the streams in the contract.
@@ -39,6 +43,7 @@ func Run(t *testing.T, connect Connect) {
 	t.Run("EndsWithItsContext", connect.endsWithItsContext)
 	t.Run("BoundsCalls", connect.boundsCalls)
 	t.Run("TakesMemory", connect.takesMemory)
+	t.Run("PassesTracesOn", connect.passesTracesOn)
 }
 
 // open opens the function for a peer. waits counts the pauses between attempts.
@@ -246,5 +251,37 @@ func (connect Connect) takesMemory(t *testing.T) {
 			t.Errorf("%d bytes are held, and %d were", share.Held(), share.Peak())
 		}
 		share.Close()
+	}
+}
+
+// Each call has a span of its own, also those that repeat one, and the executor gets its name. Without traces it gets none.
+func (connect Connect) passesTracesOn(t *testing.T) {
+	traceOf := func(ctx context.Context) string {
+		caller, _ := connect.open(t, "traced", time.Minute)
+		got, err := caller.Call(ctx, rows(1))
+		if err != nil || len(got.Failed) != 1 || got.Failed[0].Type != "Traced" {
+			t.Fatalf("got %v, %v", got, err)
+		}
+		return got.Failed[0].Message
+	}
+	if trace := traceOf(t.Context()); trace != "attempt 2:" {
+		t.Errorf("without traces the executor got %q", trace)
+	}
+	collector := tracetest.NewCollector(t)
+	tracer := tracing.Open(tracing.Options{Collector: collector.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
+	ctx, request := tracer.Request(t.Context(), nil)
+	trace := traceOf(ctx)
+	request.End()
+	if err := tracer.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	for _, s := range collector.Spans() {
+		if s.Name == "executor call" {
+			calls = append(calls, fmt.Sprintf("attempt %s:00-%s-%s-01", s.Properties["executor.attempt"], tracing.TraceID(ctx), s.ID))
+		}
+	}
+	if len(calls) != 2 || trace != calls[1] {
+		t.Errorf("the executor got %q, and the spans of the calls are %q", trace, calls)
 	}
 }

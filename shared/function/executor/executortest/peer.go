@@ -73,6 +73,8 @@ func Answer(peer string, call *executor.Call, stream []byte) Reply {
 			return Reply{Fault: &executor.Fault{Type: "Later", Message: "not now", Retryable: true}}
 		}
 		return Reply{Stream: good}
+	case "traced":
+		return Reply{Fault: &executor.Fault{Type: "Traced", Message: fmt.Sprintf("attempt %d:%s", call.Attempt, call.Trace), Retryable: call.Attempt < 2}}
 	case "few rows":
 		return Reply{Stream: write(fields(), values[:len(values)-1], nil)}
 	case "many rows":

@@ -1,0 +1,62 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tracing"
+)
+
+// work names what a message asks for, in its span.
+func (m Message) work() string {
+	switch {
+	case m.Job == "":
+		return "look " + m.Kind
+	case m.Part != 0:
+		return "part"
+	}
+	return "job"
+}
+
+// run calls Do within a span.
+func (s Stage) run(ctx context.Context, r *Run) (result any, err error) {
+	ctx, span := tracing.Start(ctx, "stage "+s.Name, tracing.Inside)
+	if span == nil {
+		return s.Do(ctx, r)
+	}
+	defer span.End()
+	part, of := r.Part()
+	span.Text("tiltyard.job", r.unit.Job)
+	span.Text("tiltyard.kind", r.job.Kind)
+	span.Text("tiltyard.object", strings.Join(r.Object(), protocol.DefaultDelimiter))
+	span.Number("tiltyard.part", int64(part))
+	span.Number("tiltyard.parts", int64(of))
+	result, err = s.Do(ctx, r)
+	switch {
+	case err == nil:
+	case goesOn(err):
+		span.Text("tiltyard.outcome", "goes on later")
+	default:
+		span.Fail(wordOf(err))
+	}
+	return result, err
+}
+
+// goesOn reports whether a run ended for a reason that is no failure.
+func goesOn(err error) bool {
+	var wait later
+	return settled(err) == nil || errors.Is(err, errYield) || errors.Is(err, errHeavy) || errors.As(err, &wait)
+}
+
+// wordOf returns a word for an error, whose text may quote values.
+func wordOf(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return protocol.CodeOf(err).String()
+}
