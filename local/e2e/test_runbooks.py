@@ -160,6 +160,27 @@ def test_keys_of_secrets_are_replaced_while_the_server_runs(tmp_path):
 
 
 @embedded
+def test_the_key_of_page_tokens_is_replaced(tmp_path):
+    root, policies = tmp_path / "root", tmp_path / "all.cedar"
+    policies.write_text("permit (principal, action, resource);")
+
+    def page(server, token: str = ""):
+        sent = {"limit": 1} | ({"page_token": token} if token else {})
+        return Wire(server.url, server.token).post("/v1/table/find", sent)
+
+    server = Server(root, settings={"TILTYARD_POLICIES": str(policies)})
+    with server:
+        for i in range(3):
+            connect(server).create_table(f"t{i}", [{"id": i}])
+        token = page(server).json["page_token"]
+        assert page(server, token).status == 200
+    (root / "_records" / "tokens" / "find").unlink()
+    with server:
+        assert page(server, token).status == 400
+        assert page(server, page(server).json["page_token"]).status == 200
+
+
+@embedded
 def test_a_directory_is_moved(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     with Server(old) as server:
