@@ -22,7 +22,7 @@ type count struct {
 	*bar
 	rows        int64
 	began, told time.Time
-	share       func() (done, of int64) // how far it is; nil, or of 0: not known
+	share       func(rows int64) (done, of int64) // how far it is after some rows; nil, or of 0: not known
 }
 
 func startCount(cmd *cobra.Command) *count {
@@ -35,7 +35,7 @@ func (c *count) add(rows int64) {
 		c.told = now
 		text := fmt.Sprintf("%d rows, %.0f a second", c.rows, float64(c.rows)/now.Sub(c.began).Seconds())
 		if c.share != nil {
-			text = cellsOf(c.share()) + text
+			text = cellsOf(c.share(c.rows)) + text
 		}
 		c.tell(text)
 	}
@@ -74,6 +74,7 @@ type countedFile struct {
 	*os.File
 	read atomic.Int64
 	size int64
+	rows int64 // in the file; 0: not known before it has been read
 }
 
 // countFile counts the bytes of a regular file. It is nil for what has no size, such as a pipe.
@@ -96,12 +97,10 @@ func (f *countedFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads at a position, as Parquet is read.
-func (f *countedFile) ReadAt(p []byte, at int64) (int, error) {
-	n, err := f.File.ReadAt(p, at)
-	f.read.Add(int64(n))
-	return n, err
+// share is how much of the file has been read, when that many rows have been.
+func (f *countedFile) share(rows int64) (done, of int64) {
+	if f.rows > 0 {
+		return rows, f.rows
+	}
+	return f.read.Load(), f.size
 }
-
-// share is how much of the file has been read.
-func (f *countedFile) share() (done, of int64) { return f.read.Load(), f.size }

@@ -1,6 +1,14 @@
 package command
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
 
 func TestCells(t *testing.T) {
 	for _, test := range []struct {
@@ -17,5 +25,50 @@ func TestCells(t *testing.T) {
 		if got := cellsOf(test.done, test.of); got != test.want {
 			t.Errorf("%d of %d: got %q, want %q", test.done, test.of, got, test.want)
 		}
+	}
+}
+
+// What of a Parquet file has become rows is counted, and not what has been read ahead of them.
+func TestTheShareOfParquetIsOfItsRows(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	name := filepath.Join(t.TempDir(), "rows.parquet")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newParquetWriter(file, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for id := range int64(3 * parquetRows) {
+		b.Field(0).(*array.Int64Builder).Append(id)
+	}
+	for _, write := range []func() error{func() error { return w.Write(b.NewRecordBatch()) }, w.Close} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if file, err = os.Open(name); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	counted := countFile(file)
+	source, err := openParquet(t.Context(), counted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := int64(0)
+	for batch, err := range source.Batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows += batch.NumRows()
+		if done, of := counted.share(rows); done != rows || of != 3*parquetRows {
+			t.Errorf("after %d rows it has done %d of %d", rows, done, of)
+		}
+	}
+	if rows != 3*parquetRows {
+		t.Errorf("read %d rows", rows)
 	}
 }

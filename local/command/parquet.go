@@ -32,6 +32,8 @@ func openParquet(ctx context.Context, in io.Reader) (client.Source, error) {
 	if err != nil {
 		return client.Source{}, err
 	}
+	// The file is read in large pieces, ahead of its rows, so bytes do not tell how far that is.
+	f.rows = whole.NumRows()
 	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, memory.DefaultAllocator)
 	if err != nil {
 		return client.Source{}, err

@@ -144,6 +144,7 @@ def test_tables_are_found_by_keys_and_by_search(page, movies, module_space):
     found.wait_for()
     expect(page.locator("#found li").first).to_contain_text("column poster: binary")
     expect(page.locator("#found li").first).to_contain_text("tag first")
+    shoot(page, "search")
     page.fill("#search", "")
     item = page.get_by_role("treeitem", name=module_space)
     item.focus()
@@ -325,7 +326,7 @@ def test_narrow_screens_and_both_schemes(browser, server, movies, module_space, 
     page.fill("input[name=token]", server.token)
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Tables").wait_for()
-    for tab in ("", "query", "versions", "compare", "indices", "health", "plot"):
+    for tab in ("", "query", "versions", "compare", "indices", "health", "plot", "access"):
         visit(page, module_space, tab)
         page.locator("main section > *").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, f"{tab or 'overview'} is wider than the screen"
@@ -358,4 +359,5 @@ def test_access_is_explained(page, movies, module_space):
     page.get_by_label("Scopes").fill("tiltyard:read")
     page.get_by_role("button", name="Explain").click()
     expect(table.get_by_role("row", name="DropTableIndex")).to_contain_text("no")
+    shoot(page, "access")
     expect(table.get_by_role("row", name="QueryTable")).to_contain_text("yes")

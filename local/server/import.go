@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tiltyard/local/command"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/importing"
 )
@@ -80,10 +81,15 @@ func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
 	}
 	out := cmd.OutOrStdout()
 	counts := map[importing.Outcome]int{}
-	err = importing.Run(cmd.Context(), importing.Options{Objects: env.Objects, Now: env.Now, Place: place, DryRun: dryRun}, func(r importing.Result) {
+	progress := command.NewProgress(cmd, "looking for tables")
+	err = importing.Run(cmd.Context(), importing.Options{
+		Objects: env.Objects, Now: env.Now, Place: place, DryRun: dryRun,
+		Progress: func(done, of int) { progress.Tell(done, of, "tables and namespaces") },
+	}, func(r importing.Result) {
 		counts[r.Outcome]++
-		writeResult(out, r, dryRun)
+		progress.Print(func() { writeResult(out, r, dryRun) })
 	})
+	progress.End()
 	fmt.Fprintf(out, "%d %s, %d there already, %d skipped\n",
 		counts[importing.Imported], verb(importing.Imported, dryRun), counts[importing.There], counts[importing.Skipped])
 	if err == nil && outside && counts[importing.Imported]+counts[importing.There] > 0 {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"tiltyard/local/command"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/sealing"
@@ -75,7 +77,13 @@ func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile)
 
 func reseal(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile) error {
 	names := catalog.Open(env.Objects, env.Now)
-	resealed, all, err := names.ResealSecrets(cmd.Context(), keys.Reseal)
+	progress, seen := command.NewProgress(cmd, "looking for secrets"), 0
+	resealed, all, err := names.ResealSecrets(cmd.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+		seen++
+		progress.Tell(seen, 0, "secrets")
+		return keys.Reseal(ctx, id, sealed)
+	})
+	progress.End()
 	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d secrets sealed again\n", resealed, all)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -186,10 +187,18 @@ func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
 		"console: %[2]s/console/\n"+
 		"python: import lancedb; db = lancedb.connect(\"db://local\", api_key=%[4]q, host_override=%[2]q)\n"+
 		"python: import lance_namespace; ns = lance_namespace.connect(\"rest\", {\"uri\": %[2]q, \"header.x-api-key\": %[4]q})\n"+
-		"node: const db = await lancedb.connect(\"db://local\", { apiKey: %[4]q, hostOverride: %[2]q })\n"+
+		"node: const lancedb = await import(\"@lancedb/lancedb\"); const db = await lancedb.connect(\"db://local\", { apiKey: %[4]q, hostOverride: %[2]q })\n"+
 		"shell: curl -H 'x-api-key: %[4]s' %[2]s/v1/table/\n"+
-		"shell: TILTYARD_URL=%[2]s TILTYARD_TOKEN=%[4]s tiltyard table list\n",
-		env.Objects.Home().URI, url, source, token)
+		"shell: TILTYARD_URL=%[2]s TILTYARD_TOKEN=%[4]s %[5]s table list\n",
+		env.Objects.Home().URI, url, source, token, program())
+}
+
+// program returns how the program was called, as a shell takes it: it need not be where a shell looks for programs.
+func program() string {
+	if called := os.Args[0]; !strings.ContainsAny(called, " '\"\\$`\t\n") {
+		return called
+	}
+	return "tiltyard"
 }
 
 // reachable returns the address that a client on this machine connects to.

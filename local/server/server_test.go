@@ -132,7 +132,10 @@ func TestServeMakesATokenAndTellsItOnce(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	greeting, log, _ := strings.Cut(r.stderr.String(), "tiltyard table list\n")
+	if !strings.Contains(r.stderr.String(), " "+os.Args[0]+" table list\n") {
+		t.Errorf("the greeting does not name the program as it was called, %s:\n%s", os.Args[0], r.stderr)
+	}
+	greeting, log, _ := strings.Cut(r.stderr.String(), " table list\n")
 	if n := strings.Count(greeting, match[1]); n != 5 { // once for each client
 		t.Errorf("the token was told %d times:\n%s", n, greeting)
 	}

@@ -68,7 +68,11 @@ func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 			faults = append(faults, Fault{Kind: kind, Object: folder})
 		}
 	}
-	orphans, err := c.missingParents(ctx)
+	unread := new(Unswept)
+	orphans, err := c.missingParents(ctx, unread)
+	if err == nil {
+		err = unread.orNil()
+	}
 	if err != nil && len(faults) == 0 {
 		return nil, nil, err // else a damaged record is the reason
 	}

@@ -25,7 +25,8 @@ import (
 // deleted.
 func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted int, err error) {
 	ctx = auth.Unlimited(ctx)
-	parents, err := c.missingParents(ctx)
+	left := new(Unswept)
+	parents, err := c.missingParents(ctx, left)
 	if err != nil {
 		return 0, fmt.Errorf("sweep orphans: %w", err)
 	}
@@ -34,19 +35,24 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 		if _, _, err := c.names.Namespace(ctx, parents[dir]); err == nil {
 			continue
 		} else if !protocol.HasCode(err, protocol.NamespaceNotFound) {
-			return deleted, fmt.Errorf("sweep orphans: %w", err)
+			// It may be there, so what is in it is no orphan.
+			if err := left.add(ctx, fmt.Errorf("sweep orphans: %w", err)); err != nil {
+				return deleted, err
+			}
+			continue
 		}
 		swept, err := c.sweep(ctx, keys.Records+dir+"/", oldest, c.sweepOrphan)
 		deleted += swept
-		if err != nil {
+		if err := left.add(ctx, err); err != nil {
 			return deleted, err
 		}
 	}
-	return deleted, nil
+	return deleted, left.orNil()
 }
 
-// missingParents returns the ids of namespaces that have no record but children, by folder.
-func (c *Catalog) missingParents(ctx context.Context) (map[string][]string, error) {
+// missingParents returns the ids of namespaces that have no record but children, by folder. Records that
+// cannot be read are left out, and added to left.
+func (c *Catalog) missingParents(ctx context.Context, left *Unswept) (map[string][]string, error) {
 	there, paths := map[string]bool{keys.Folder(nil): true, keys.Folder([]string{keys.Dropped}): true}, map[string][]string{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
 	for object, err := range objectstore.Objects(ctx, c.store, opts) {
@@ -55,7 +61,10 @@ func (c *Catalog) missingParents(ctx context.Context) (map[string][]string, erro
 		}
 		id, err := c.idOf(ctx, object.Key, paths)
 		if err != nil {
-			return nil, err
+			if err := left.add(ctx, fmt.Errorf("sweep orphans: %s: %w", object.Key, err)); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if keys.Namespaces.Has(object.Key) {
 			there[keys.Folder(id)] = true

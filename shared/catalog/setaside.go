@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -132,7 +131,7 @@ func (c *Catalog) purge(ctx context.Context, record *stored.Table, etag string) 
 // sweepDropped deletes the dropped tables and namespaces whose time is over, and returns how many. A
 // table that cannot be deleted does not keep it from deleting the others.
 func (c *Catalog) sweepDropped(ctx context.Context) (deleted int, err error) {
-	var failed []error
+	left := new(Unswept)
 	prefix := keys.Tables.Children([]string{keys.Dropped})
 	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}) {
 		if err != nil {
@@ -150,17 +149,23 @@ func (c *Catalog) sweepDropped(ctx context.Context) (deleted int, err error) {
 			err = c.purge(ctx, found.Record, found.ETag)
 		}
 		if err != nil {
-			failed = append(failed, err)
+			if err := left.add(ctx, fmt.Errorf("sweep dropped tables: %s: %w", object.Key, err)); err != nil {
+				return deleted, err
+			}
 			continue
 		}
 		deleted++
 	}
 	namespaces, err := c.sweepDroppedNamespaces(ctx)
-	return deleted + namespaces, errors.Join(append(failed, err)...)
+	if err := left.add(ctx, err); err != nil {
+		return deleted + namespaces, err
+	}
+	return deleted + namespaces, left.orNil()
 }
 
 // sweepDroppedNamespaces deletes the copies of the records of namespaces whose time is over.
 func (c *Catalog) sweepDroppedNamespaces(ctx context.Context) (deleted int, err error) {
+	left := new(Unswept)
 	prefix := keys.Namespaces.Children([]string{keys.Dropped})
 	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}) {
 		if err != nil {
@@ -169,7 +174,10 @@ func (c *Catalog) sweepDroppedNamespaces(ctx context.Context) (deleted int, err 
 		var kept stored.Namespace
 		etag, found, err := c.store.Find(ctx, object.Key, &kept)
 		if err != nil {
-			return deleted, fmt.Errorf("sweep dropped namespaces: %w", err)
+			if err := left.add(ctx, fmt.Errorf("sweep dropped namespaces: %s: %w", object.Key, err)); err != nil {
+				return deleted, err
+			}
+			continue
 		}
 		if !found || c.names.Now().Before(kept.Dropped.Until) {
 			continue
@@ -179,5 +187,5 @@ func (c *Catalog) sweepDroppedNamespaces(ctx context.Context) (deleted int, err 
 		}
 		deleted++
 	}
-	return deleted, nil
+	return deleted, left.orNil()
 }

@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -120,7 +121,8 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	if !swept {
 		return ids, nil
 	}
-	if _, err := names.Sweep(ctx, catalog.MinSweepAge); err != nil {
+	var unswept *catalog.Unswept // is found again, as a fault or as what is left
+	if _, err := names.Sweep(ctx, catalog.MinSweepAge); err != nil && !errors.As(err, &unswept) {
 		return nil, err
 	}
 	left, ids, err := names.Examine(ctx) // what is too young for a sweep is left

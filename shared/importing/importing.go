@@ -57,6 +57,8 @@ type Options struct {
 	Place string
 	// DryRun reports what an import would do, and writes nothing.
 	DryRun bool
+	// Progress, which may be nil, is called before each item with how many of all have been dealt with.
+	Progress func(done, of int)
 }
 
 // Run imports all items and passes each result to tell, namespaces before their content. It
@@ -79,7 +81,10 @@ func Run(ctx context.Context, opts Options, tell func(Result)) error {
 	if a.named, err = namedPlaces(ctx, a.names); err != nil {
 		return err
 	}
-	for _, item := range found {
+	for i, item := range found {
+		if a.Progress != nil {
+			a.Progress(i, len(found))
+		}
 		result, err := a.name(ctx, item)
 		if err != nil {
 			return fmt.Errorf("import %s %s: %w", item.kind, protocol.JoinID(item.id, protocol.DefaultDelimiter), err)

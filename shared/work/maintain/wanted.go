@@ -175,10 +175,20 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 	}
 }
 
-// Sweep deletes dropped tables whose time is over, and what crashed writers have left in the catalog.
+// Sweep deletes dropped tables whose time is over, and what crashed writers have left in the catalog. Records
+// that cannot be read are no error: the log names them, and what they may refer to stays.
 func (k *Keeper) Sweep(ctx context.Context) error {
 	_, err := k.Tables.Names.Sweep(ctx, k.fileAge())
-	return err
+	var left *catalog.Unswept
+	if !errors.As(err, &left) || ctx.Err() != nil {
+		return err
+	}
+	if log := k.Tables.Rows.Logger; log != nil {
+		for _, one := range left.Errors {
+			log.WarnContext(ctx, "a sweep of the catalog leaves out what cannot be read", "error", one)
+		}
+	}
+	return nil
 }
 
 // SuggestPage suggests a check of each table of the page after another one; see

@@ -35,14 +35,14 @@ const by = (one) => (one.policies || []).map((policy) => `${policy.effect} ${pol
 function other(result, names) {
   const inputs = Object.fromEntries(["subject", "issuer", "groups", "roles", "scopes"].map((name) => [name, h("input", { name, autocomplete: "off" })]));
   const list = (name) => inputs[name].value.split(",").map((part) => part.trim()).filter(Boolean);
-  return h("div", { class: "row" },
-    field("Subject", inputs.subject, "of a token, or key:name; nobody is you"), field("Issuer", inputs.issuer),
-    field("Groups", inputs.groups, "with commas between"), field("Roles", inputs.roles), field("Scopes", inputs.scopes),
+  return h("div", {}, h("div", { class: "row" },
+    field("Subject", inputs.subject), field("Issuer", inputs.issuer), field("Groups", inputs.groups), field("Roles", inputs.roles), field("Scopes", inputs.scopes),
     h("button", {
       class: "main",
       onclick() {
         const subject = inputs.subject.value.trim();
         ask(result, names, subject && { subject, issuer: inputs.issuer.value.trim(), groups: list("groups"), roles: list("roles"), scopes: list("scopes") });
       },
-    }, "Explain"));
+    }, "Explain")), h("p", { class: "quiet" },
+    "A subject is that of a token, or key:name; without one it is you. Several groups, roles or scopes have commas between them."));
 }

@@ -61,7 +61,7 @@ const location = (found) => h("p", { class: "quiet location" }, "Stored at ", h(
 
 /** Fills in how much of the data files each column takes. Files are read for that, so it may come later. */
 async function measure(names, fields, stored, note) {
-  for (const f of fields) stored.set(f.name, h("span", { class: "quiet", "aria-busy": "true" }, "…"));
+  for (const f of fields) stored.set(f.name, h("span", { class: "line", "aria-busy": "true" }, "…"));
   try {
     const found = await api.call(api.path("table", names, "storage"));
     const about = found.estimated ? "about " : "";

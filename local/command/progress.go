@@ -1,0 +1,67 @@
+package command
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Progress shows on a terminal how far a command is, once that takes longer than two seconds.
+type Progress struct {
+	bar         *bar
+	done, ended chan struct{}
+
+	mu   sync.Mutex
+	text string
+}
+
+// NewProgress begins to show a text. The caller must call End.
+func NewProgress(cmd *cobra.Command, text string) *Progress {
+	p := &Progress{bar: newBar(cmd), text: text, done: make(chan struct{}), ended: make(chan struct{})}
+	if p.bar.out == nil {
+		close(p.ended)
+		return p
+	}
+	go func() {
+		defer close(p.ended)
+		for next := patienceAfter; ; next = countEvery {
+			select {
+			case <-p.done:
+				return
+			case <-time.After(next):
+				p.mu.Lock()
+				p.bar.tell(p.text)
+				p.mu.Unlock()
+			}
+		}
+	}()
+	return p
+}
+
+// Tell changes the text: how many things of how many are done; of 0 is not known.
+func (p *Progress) Tell(done, of int, what string) {
+	text := fmt.Sprintf("%d %s", done, what)
+	if of > 0 {
+		text = cellsOf(int64(done), int64(of)) + fmt.Sprintf("%d of %d %s", done, of, what)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = text
+}
+
+// Print calls write, which prints lines, while the text is not shown.
+func (p *Progress) Print(write func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bar.end()
+	write()
+}
+
+// End stops showing the text.
+func (p *Progress) End() {
+	close(p.done)
+	<-p.ended
+	p.bar.end()
+}
