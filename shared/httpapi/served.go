@@ -26,7 +26,7 @@ type Served struct {
 	Operation protocol.Operation // the zero value when the path belongs to no operation
 	Dialect   protocol.Dialect
 	Object    string // canonical id
-	Status    int    // 499 when the client had disconnected
+	Status    int    // of the answer that the client got; 499 when it had disconnected
 	Code      string // code of the error in the answer, such as "table-not-found"; else empty
 	Err       error  // the error with its cause, for operators
 	Hidden    bool   // policies hide the object, so the answer was that it is missing
@@ -51,6 +51,22 @@ type Served struct {
 // ErrUndeliverable is what a response writer returns for a response that is larger than what stands
 // between the service and its clients delivers.
 var ErrUndeliverable = errors.New("response is larger than the gateway delivers")
+
+// A Withholder is a response writer that gives its client another response in place of one that cannot be
+// delivered whole.
+type Withholder interface {
+	// Withheld is called when a response has been written, or has broken off, which cut reports. It returns the
+	// status and the code of the response that the client gets instead, and 0 if it gets the one that was written.
+	Withheld(cut bool) (status int, code string)
+}
+
+// withhold describes the response that the client gets instead. None of the written one reached it. A change
+// that was made before stays one.
+func (s *Served) withhold(status int, code string) {
+	if status != 0 {
+		s.Status, s.Code, s.Sent, s.Rows, s.Cut, s.Gone = status, code, 0, 0, false, false
+	}
+}
 
 // Failed reports whether the service caused the error, and not its client: one that asks for more than
 // can be delivered did.
@@ -79,6 +95,9 @@ func (c *call) served(took time.Duration) *Served {
 	s.Hidden = s.Err != nil && c.access != nil && auth.Hides(c.ctx(), c.match.operation, c.id)
 	if s.Code == "" && s.Err != nil { // the answer was not completed
 		s.Code = slug(protocol.CodeOf(s.Err))
+	}
+	if w, ok := c.w.ResponseWriter.(Withholder); ok {
+		s.withhold(w.Withheld(s.Cut))
 	}
 	return s
 }

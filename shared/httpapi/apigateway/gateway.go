@@ -14,7 +14,6 @@ package apigateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -68,16 +67,12 @@ func (f *Function) answer(ctx context.Context, event event) ([]byte, error) {
 	if event.ambiguous {
 		response = ambiguousPath(event.request)
 	} else {
-		response = f.respond(event.request.WithContext(ctx))
+		response = f.respond(ctx, event)
 	}
-	answer, err := json.Marshal(event.encode(response))
-	if err != nil {
-		return nil, fmt.Errorf("encode the response: %w", err)
+	if response.answer == nil {
+		return json.Marshal(event.encode(response))
 	}
-	if len(answer) > event.limit {
-		return json.Marshal(event.encode(tooLarge(event.request, response.header)))
-	}
-	return answer, nil
+	return response.answer, nil
 }
 
 // withMargin returns a context that ends answerMargin before the function's time.
@@ -90,18 +85,21 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // respond runs the handler and records its response.
-func (f *Function) respond(r *http.Request) (response *recorder) {
+func (f *Function) respond(ctx context.Context, event event) (response *recorder) {
 	response = newRecorder()
+	response.event = event
+	r := event.request.WithContext(ctx)
 	defer func() {
 		cause := recover()
-		switch {
-		case response.overflow:
-			response = tooLarge(r, response.header)
-		case cause == nil:
-		case cause == http.ErrAbortHandler:
-			response = brokenOff(r, response.header)
-		default:
+		if cause != nil && cause != http.ErrAbortHandler {
 			panic(cause)
+		}
+		switch status, _ := response.Withheld(cause != nil); status {
+		case 0:
+		case http.StatusRequestEntityTooLarge:
+			response = tooLarge(r, response.header)
+		default:
+			response = brokenOff(r, response.header)
 		}
 	}()
 	f.handler.ServeHTTP(response, r)

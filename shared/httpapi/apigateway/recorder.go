@@ -14,7 +14,32 @@ type recorder struct {
 	status   int
 	body     bytes.Buffer
 	overflow bool
+
+	event  event  // that it responds to
+	answer []byte // what the gateway gets, once it has been made
 }
+
+// Withheld implements [httpapi.Withholder]. Clients get whole responses only.
+func (w *recorder) Withheld(cut bool) (status int, code string) {
+	switch {
+	case !w.overflow && cut:
+		return http.StatusInternalServerError, "internal"
+	case w.overflow || !w.fits():
+		return http.StatusRequestEntityTooLarge, codeTooLarge
+	}
+	return 0, ""
+}
+
+// fits makes the answer with the response, and reports whether the gateway delivers it.
+func (w *recorder) fits() bool {
+	if w.answer == nil {
+		w.answer, _ = json.Marshal(w.event.encode(w)) // headers and a body as texts always encode
+	}
+	return len(w.answer) <= w.event.limit
+}
+
+// codeTooLarge is the code of an error that this package alone knows.
+const codeTooLarge = "response-too-large"
 
 func newRecorder() *recorder { return &recorder{header: http.Header{}, status: http.StatusOK} }
 
@@ -35,7 +60,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 
 // tooLarge replaces a response that the gateway would not deliver.
 func tooLarge(r *http.Request, header http.Header) *recorder {
-	return problem(r, header, http.StatusRequestEntityTooLarge, 13, "response-too-large",
+	return problem(r, header, http.StatusRequestEntityTooLarge, 13, codeTooLarge,
 		"the response is larger than the gateway delivers",
 		"ask for fewer rows or columns, page with k and offset, or read the table from its location")
 }

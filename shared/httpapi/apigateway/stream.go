@@ -61,9 +61,10 @@ type stream struct {
 	begun   chan struct{} // closed when status and headers are known
 	ended   chan struct{} // closed when the handler has returned
 
-	status int
-	sent   http.Header
-	body   *io.PipeReader
+	status   int
+	replaced bool // by an answer that says that this one is too large
+	sent     http.Header
+	body     *io.PipeReader
 }
 
 // run calls the handler. A panic of the program ends the process, because no caller is left to
@@ -97,7 +98,7 @@ func (s *stream) WriteHeader(status int) {
 		return
 	}
 	if length, err := strconv.Atoi(s.header.Get("Content-Length")); err == nil && length > s.left {
-		s.left = 0
+		s.left, s.replaced = 0, true
 		s.replace(tooLarge(s.request, s.header))
 		return
 	}
@@ -114,6 +115,17 @@ func (s *stream) replace(other *recorder) {
 	s.begin(other.status, other.header)
 	_, _ = s.pipe.Write(other.body.Bytes()) // fails when the reader is gone
 	_ = s.pipe.Close()
+}
+
+// Withheld implements [httpapi.Withholder]. A response that breaks off after its start is not withheld.
+func (s *stream) Withheld(cut bool) (status int, code string) {
+	switch {
+	case s.replaced:
+		return http.StatusRequestEntityTooLarge, codeTooLarge
+	case cut && s.status == 0:
+		return http.StatusInternalServerError, "internal"
+	}
+	return 0, ""
 }
 
 // Write passes p to the reader of the answer. It fails when the reader is gone.
