@@ -7,6 +7,7 @@ import json
 import urllib.parse
 
 import pytest
+from lancedb.remote.errors import HttpError
 
 from rows import assert_same
 
@@ -23,6 +24,17 @@ def test_a_gateway_refuses_them(server, wire, large):
         pytest.skip("there is no gateway")
     answer = wire.post(f"/v1/table/{large[0]}/query", {"k": 0, "vector": []})
     assert answer.status == 413 and answer.json["code"] == 13 and "page" in answer.json["detail"]
+
+
+def test_clients_hear_of_the_way_out(server, large):
+    if not server.behind_gateway:
+        pytest.skip("there is no gateway")
+    namespace, name = large[0].split("$")
+    table = server.lancedb().open_table(name, namespace_path=[namespace])
+    with pytest.raises(HttpError) as error:
+        table.search().limit(len(large[1])).to_arrow()
+    assert "413" in str(error.value) and "page with k and offset" in str(error.value)
+    assert table.search().limit(1000).to_arrow().num_rows == 1000
 
 
 def test_errors_are_as_elsewhere(streams, wire, large):
