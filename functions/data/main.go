@@ -16,7 +16,7 @@ func main() {
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
-		Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
+		Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 	})
 	apigateway.Serve(env.Handler(data.New(tables, env.Uploads).Routes()...), env.Stream)
 }

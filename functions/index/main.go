@@ -14,7 +14,7 @@ func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous, Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 	})
 	apigateway.Serve(env.Handler(index.New(tables).Routes()...), env.Stream)
 }

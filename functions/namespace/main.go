@@ -1,8 +1,9 @@
 // Command namespace is the Lambda function behind /v1/namespace. It reads and writes
-// the records of the catalog, and begins jobs.
+// the records of the catalog, announces changes of them, and begins jobs.
 package main
 
 import (
+	"tiltyard/shared/announce"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/httpapi/apigateway"
@@ -16,5 +17,8 @@ func main() {
 	names := catalog.Open(env.Objects, env.Now)
 	names.Retention = env.DropRetention
 	jobs := job.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)
+	announce.Open(names, jobs, announce.Options{
+		Source: env.Events, Keep: env.EventRetention, Objects: env.Objects.Home().Store, Records: env.Records, Now: env.Now, Logger: env.Logger,
+	})
 	apigateway.Serve(env.Handler(namespace.New(names, jobs).Routes()...), env.Stream)
 }

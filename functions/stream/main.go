@@ -18,7 +18,7 @@ func main() {
 	services := all.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
-		Queue: env.Queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto), DropRetention: env.DropRetention,
+		Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto), DropRetention: env.DropRetention,
 		Vendor: env.Vendor, Runs: env.Runs,
 	}, all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Keys: keys})
 	apigateway.Serve(env.Handler(services.Routes...), env.Stream)

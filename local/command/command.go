@@ -43,7 +43,7 @@ func Add(root *cobra.Command) {
 	}
 	for _, cmd := range []*cobra.Command{
 		newNamespaceCommand(s), newTableCommand(s), newFindCommand(s), newQueryCommand(s), newInsertCommand(s), newExportCommand(s), newIndexCommand(s),
-		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newFunctionCommand(s), newSecretCommand(s), newJobCommand(s),
+		newTagCommand(s), newBranchCommand(s), newViewCommand(s), newFunctionCommand(s), newSecretCommand(s), newJobCommand(s), newEventCommand(s),
 		newMaintainCommand(s), newBenchCommand(s), newAccessCommand(s), newDroppedCommand(s), newUndropCommand(s), newLoginCommand(s), newContextCommand(s),
 	} {
 		cmd.GroupID = "client"

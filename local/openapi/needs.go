@@ -149,6 +149,7 @@ var examples = map[string][]example{
 	"CancelJob":        {{"plain", "one job", body(`{"job_id":"…"}`)}},
 	"PauseJob":         {{"plain", "one job", body(`{"job_id":"…"}`)}},
 	"ResumeJob":        {{"plain", "one job", body(`{"job_id":"…"}`)}},
+	"ListEvents":       {{"plain", "commits to the tables of a namespace", body(`{"types":["tiltyard.table.committed"],"within":["sales"],"limit":100}`)}},
 	"MaintainTable":    {{"dry", "what would be done", body(`{"dry_run":true}`)}},
 
 	"CreateMaterializedView": {

@@ -133,6 +133,7 @@ var summaries = map[string]string{
 	"CancelJob":           "Cancel a job",
 	"PauseJob":            "Pause a job",
 	"ResumeJob":           "Resume a job",
+	"ListEvents":          "Read the events of changes, the oldest first",
 	"MaintainTable":       "Compact a table, bring its indices up to date, delete old versions",
 
 	"CreateMaterializedView":   "Create a materialized view",

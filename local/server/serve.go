@@ -167,8 +167,8 @@ func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
 		Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
-		DropRetention: env.DropRetention,
-		Vendor:        env.Vendor, Runs: env.Runs,
+		DropRetention: env.DropRetention, EventSource: env.Events, EventRetention: env.EventRetention,
+		Vendor: env.Vendor, Runs: env.Runs,
 	}, all.Options{
 		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
 	}), nil

@@ -18,6 +18,9 @@ const (
 	// followEvery is the interval at which all views that follow their sources are looked at. Writes
 	// through the server cause looks of their own.
 	followEvery = time.Hour
+	// announceEvery is the interval at which changes are announced that no look has announced, such as commits of
+	// other programs.
+	announceEvery = time.Hour
 	// reviveEvery is the interval at which the server looks for jobs whose messages are lost. They
 	// belong to another server over the same root, which has died.
 	reviveEvery = 5 * time.Minute
@@ -59,6 +62,15 @@ func startWorker(ctx context.Context, services all.Services, env *boot.Env, earl
 			}
 		})
 	})
+	if services.Announce != nil {
+		group.Go(func() {
+			every(ctx, announceEvery, func() {
+				if err := services.Announce(ctx); err != nil && ctx.Err() == nil {
+					env.Logger.Warn("could not have all changes announced", "error", err)
+				}
+			})
+		})
+	}
 	return group.Wait
 }
 

@@ -50,6 +50,8 @@ type Config struct {
 	Maintain       bool     // maintenance of tables that are written to, by jobs
 	Auto           AutoRefresh
 	DropRetention  time.Duration // how long dropped tables can be restored where no property says so
+	Events         string        // source of events; empty: none
+	EventRetention time.Duration // of events
 	Listen         string        // for the local server only
 
 	Token                     string // a secret

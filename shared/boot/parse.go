@@ -134,6 +134,24 @@ func parseRetention(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// parseSource accepts the source of events, a URI or a relative one, as CloudEvents asks for.
+func parseSource(text string) (string, error) {
+	const maxSourceBytes = 200
+	if _, err := url.Parse(text); err != nil || len(text) > maxSourceBytes || strings.ContainsAny(text, " \t\n\"<>") {
+		return "", errors.New("must be a URI, such as urn:lake:production or https://example.com/lake, of up to 200 bytes")
+	}
+	return text, nil
+}
+
+// parseEventRetention accepts how long events are kept.
+func parseEventRetention(text string) (time.Duration, error) {
+	d, err := protocol.ParseDropRetention(text)
+	if err != nil || d < protocol.MinEventRetention {
+		return 0, errors.New("must be a duration from 1d to 36500d, such as 7d")
+	}
+	return d, nil
+}
+
 // units are the suffixes of a number of bytes.
 var units = []struct {
 	name  string

@@ -95,6 +95,19 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.DropRetention, err = parseRetention(text); return err },
 	},
 	{
+		Name: "events", Value: "SOURCE",
+		Help: "source of the events that changes are announced as, such as urn:lake:production; no events when not set",
+		set:  func(c *Config, text string) (err error) { c.Events, err = parseSource(text); return err },
+	},
+	{
+		Name: "event-retention", Value: "DURATION", Default: "7d",
+		Help: "how long events can be read, at least 1d",
+		set: func(c *Config, text string) (err error) {
+			c.EventRetention, err = parseEventRetention(text)
+			return err
+		},
+	},
+	{
 		Name: "listen", Value: "HOST:PORT", Local: "127.0.0.1:10024",
 		Help: "host:port that the local server listens on; port 0 takes a free one",
 		set:  func(c *Config, text string) (err error) { c.Listen, err = parseAddress(text); return err },

@@ -200,7 +200,10 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	if err := c.checkEmpty(ctx, id); err != nil {
 		return protocol.Ignore(err, protocol.NamespaceNotEmpty)
 	}
-	_, err := c.keepNamespace(ctx, here.record, d.marked[0].record.UID)
+	err := c.names.Watch.Leaves(ctx, leavingNamespace(here.record))
+	if err == nil {
+		_, err = c.keepNamespace(ctx, here.record, d.marked[0].record.UID)
+	}
 	if err == nil {
 		err = c.store.Remove(ctx, keys.Namespace(id), here.record.UID, here.etag)
 	}
@@ -214,5 +217,6 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	}
 	d.marked = d.marked[:len(d.marked)-1]
 	d.dropped++
+	c.names.Watch.Left(ctx, leavingNamespace(here.record))
 	return c.forgetLate(ctx, id)
 }

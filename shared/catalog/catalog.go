@@ -90,6 +90,9 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	return c
 }
 
+// WatchWith has a watch learn which names change. It must be called before the catalog is used.
+func (c *Catalog) WatchWith(w naming.Watch) { c.names.Watch = w }
+
 // Places returns locations in the form that records use.
 func (c *Catalog) Places(at []objectstore.Location) []string {
 	var found []string

@@ -51,6 +51,9 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 	if err == nil {
 		err = c.checkEmpty(ctx, id)
 	}
+	if err == nil {
+		err = c.names.Watch.Leaves(ctx, leavingNamespace(record))
+	}
 	var kept *Dropped
 	if err == nil && with != "" {
 		kept, err = c.keepNamespace(ctx, record, with)
@@ -65,9 +68,14 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 	if err != nil {
 		return nil, fmt.Errorf("drop namespace %s: %w", keys.Display(id), err)
 	}
+	c.names.Watch.Left(ctx, leavingNamespace(record))
 	gone := namespaceOf(record)
 	gone.Dropped = kept
 	return gone, c.forgetLate(ctx, id)
+}
+
+func leavingNamespace(record *stored.Namespace) naming.Leaving {
+	return naming.Leaving{Kind: keys.Namespaces, Lineage: record.UID, ID: record.ID, Created: record.Created}
 }
 
 // forgetLate removes the records in a namespace that has just been dropped. A creator that put its

@@ -284,7 +284,7 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 	var ids [][]string
 	paths := map[string][]string{}
 	for after := ""; ; {
-		page, next, err := c.pageOf(ctx, after, kindOfTables.has, paths)
+		page, next, err := c.pageOf(ctx, after, kindOfTables, paths)
 		if err != nil {
 			return nil, err
 		}
@@ -299,19 +299,24 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 // after is what that one returned as next, "" for the first. next is "" at the end. The size of a page is that
 // of the store's lists.
 func (c *Catalog) TablesAfter(ctx context.Context, after string) (ids [][]string, next string, err error) {
-	return c.pageOf(ctx, after, kindOfTables.has, map[string][]string{})
+	return c.pageOf(ctx, after, kindOfTables, map[string][]string{})
 }
 
 // ViewsAfter is TablesAfter for materialized views.
 func (c *Catalog) ViewsAfter(ctx context.Context, after string) (ids [][]string, next string, err error) {
-	return c.pageOf(ctx, after, isMaterialized, map[string][]string{})
+	return c.pageOf(ctx, after, childKind{Kind: keys.Tables, has: isMaterialized}, map[string][]string{})
+}
+
+// NamespacesAfter is TablesAfter for namespaces.
+func (c *Catalog) NamespacesAfter(ctx context.Context, after string) (ids [][]string, next string, err error) {
+	return c.pageOf(ctx, after, kindOfNamespaces, map[string][]string{})
 }
 
 func isMaterialized(v *stored.View) bool { return v != nil && v.Kind == stored.Materialized }
 
-// pageOf returns the ids of the tables of a kind on the page of records after a key, and the last key of that
+// pageOf returns the ids of the objects of a kind on the page of records after a key, and the last key of that
 // page, "" at the end. paths are those of folders that are known.
-func (c *Catalog) pageOf(ctx context.Context, after string, has func(v *stored.View) bool, paths map[string][]string) (ids [][]string, last string, err error) {
+func (c *Catalog) pageOf(ctx context.Context, after string, kind childKind, paths map[string][]string) (ids [][]string, last string, err error) {
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize, StartAfter: after}
 	records, more, err := c.listRecords(ctx, &opts)
 	if err != nil {
@@ -321,14 +326,14 @@ func (c *Catalog) pageOf(ctx context.Context, after string, has func(v *stored.V
 		return nil, "", err
 	}
 	for _, object := range records {
-		if !keys.Tables.Has(object.Key) || !has(object.view) {
+		if !kind.Has(object.Key) || kind.has != nil && !kind.has(object.view) {
 			continue
 		}
 		id, err := c.idOf(ctx, object.Key, paths)
 		if err != nil {
 			return nil, "", err
 		}
-		if id != nil && !keys.IsDropped(id) && auth.Sees(ctx, auth.Table(id)) {
+		if id != nil && !keys.IsDropped(id) && auth.Sees(ctx, objectOf(kind.Kind, id)) {
 			ids = append(ids, id)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 // A Namespace is a container of tables and namespaces.
 type Namespace struct {
 	ID         []string          // empty for the root
+	UID        string            // distinguishes it from earlier and later namespaces of the name
 	Properties map[string]string // never nil
 	Created    time.Time
 	// Dropped is how a namespace that was dropped can be restored, nil when it cannot or was not
@@ -43,7 +44,7 @@ func namespaceOf(r *stored.Namespace) *Namespace {
 	if properties == nil {
 		properties = map[string]string{}
 	}
-	return &Namespace{ID: r.ID, Properties: properties, Created: r.Created}
+	return &Namespace{ID: r.ID, UID: r.UID, Properties: properties, Created: r.Created}
 }
 
 // Namespace returns a namespace, or NamespaceNotFound. The root always exists.
@@ -81,6 +82,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 				return nil, err
 			}
 			c.names.RememberParent(id, record)
+			c.names.Watch.Changed(ctx, keys.Namespaces, id)
 			return namespaceOf(record), nil
 		}
 		switch mode {

@@ -38,6 +38,8 @@ type Table struct {
 
 	// UID distinguishes the table from earlier and later ones of the name.
 	UID string
+	// Lineage stays the same when the table is renamed, or restored after a drop.
+	Lineage string
 	// View is nil for a table that is no view.
 	View *stored.View
 	// Dependents are the views that read the table. Those that are gone may be among them.
@@ -61,7 +63,7 @@ func (c *Catalog) table(record *stored.Table) (*Table, error) {
 	}
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
-		Managed: record.Managed(), Annotated: record.Annotated, Fills: record.Fills, Reads: record.Reads, UID: record.UID, View: record.View,
+		Managed: record.Managed(), Annotated: record.Annotated, Fills: record.Fills, Reads: record.Reads, UID: record.UID, Lineage: record.Line(), View: record.View,
 		Dependents: record.Dependents,
 	}, nil
 }
@@ -206,11 +208,21 @@ func (c *Catalog) putRecord(ctx context.Context, record *stored.Table, replace b
 				etag, err = c.replaceTable(ctx, record)
 			}
 		}
+		if err == nil {
+			c.arrived(ctx, record)
+		}
 		if err == nil || !objects.Changed(err) {
 			return etag, err
 		}
 	}
 	return "", stored.LostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// arrived has the watch learn of a new table.
+func (c *Catalog) arrived(ctx context.Context, record *stored.Table) {
+	if l, ok := naming.LeavingTable(record, nil); ok {
+		c.names.Watch.Changed(context.WithoutCancel(ctx), l.Kind, l.ID)
+	}
 }
 
 // replaceTable replaces the existing record of a table. objects.Changed(err) is true when that
@@ -223,7 +235,10 @@ func (c *Catalog) replaceTable(ctx context.Context, record *stored.Table) (etag 
 	if err != nil {
 		return "", err
 	}
-	etag, err = c.store.Write(ctx, keys.Table(record.ID), record, objectstore.Condition{IfMatch: etag})
+	err = c.names.TakeAway(ctx, old, nil, func() (err error) {
+		etag, err = c.store.Write(ctx, keys.Table(record.ID), record, objectstore.Condition{IfMatch: etag})
+		return err
+	})
 	if err == nil {
 		c.places.ReleaseOf(ctx, old)
 	}
@@ -282,6 +297,8 @@ func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *
 
 // removeRecord deletes the record of a table.
 func (c *Catalog) removeRecord(ctx context.Context, record *stored.Table, etag string) error {
-	_, err := c.store.TryRemove(ctx, keys.Table(record.ID), record.UID, etag)
-	return err
+	return c.names.TakeAway(ctx, record, nil, func() error {
+		_, err := c.store.TryRemove(ctx, keys.Table(record.ID), record.UID, etag)
+		return err
+	})
 }

@@ -149,6 +149,9 @@ func (c *Catalog) remakeNamespace(ctx context.Context, kept, to []string) error 
 		}
 	}
 	_, err = c.names.CreateChild(ctx, to, keys.Namespace(to), &again)
+	if err == nil {
+		c.names.Watch.Changed(ctx, keys.Namespaces, to)
+	}
 	if !errors.Is(err, objectstore.ErrPrecondition) {
 		return err
 	}

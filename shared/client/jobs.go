@@ -26,6 +26,12 @@ func (c *Client) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*pr
 	return ask[protocol.DescribeJobResponse](ctx, c, "DescribeJob", req)
 }
 
+// ListEvents returns one page of the events of changes, the oldest first. Its cursor is to be sent back, also
+// when there are no more events yet.
+func (c *Client) ListEvents(ctx context.Context, req *protocol.ListEventsRequest) (*protocol.ListEventsResponse, error) {
+	return ask[protocol.ListEventsResponse](ctx, c, "ListEvents", req)
+}
+
 // QueryJobEvents returns the events of a job and of its parts, the oldest first.
 func (c *Client) QueryJobEvents(ctx context.Context, req *protocol.QueryJobEventsRequest) (*Rows, error) {
 	return askRows(ctx, c, "QueryJobEvents", req)

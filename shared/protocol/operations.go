@@ -184,6 +184,7 @@ var Operations = []Operation{
 	{"CancelJob", post, "/v1/jobs/cancel", GroupTransaction, Write, LanceDB},
 	{"PauseJob", post, "/v1/jobs/pause", GroupTransaction, Write, LanceDB},
 	{"ResumeJob", post, "/v1/jobs/resume", GroupTransaction, Write, LanceDB},
+	{"ListEvents", post, "/v1/event/list", GroupTransaction, Read, Own},
 	{"MaintainTable", post, "/v1/table/{id}/maintain", GroupTransaction, Write, Own},
 
 	{"CreateMaterializedView", post, "/v1/materialized_view/{id}/create", GroupView, Write, Spec},

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"tiltyard/shared/catalog"
@@ -46,7 +45,7 @@ func (t Tables) follow(ctx context.Context, found *catalog.Lookup) {
 
 // Follow suggests to the workers that they look whether a view has to be refreshed.
 func (t Tables) Follow(ctx context.Context, id []string, uid string) {
-	if t.Auto.After == 0 || t.Jobs == nil || !t.followed.isDue(uid, min(followAfter, t.Auto.After)) {
+	if t.Auto.After == 0 || t.Jobs == nil || !t.followed.IsDue(uid, min(followAfter, t.Auto.After)) {
 		return
 	}
 	_ = t.Jobs.Suggest(ctx, RefreshKind, id, min(followAfter, t.Auto.After))
@@ -54,35 +53,8 @@ func (t Tables) Follow(ctx context.Context, id []string, uid string) {
 
 // FollowFills suggests to the workers that they look whether a table has columns to be filled without a request.
 func (t Tables) FollowFills(ctx context.Context, found *catalog.Table) {
-	if len(found.Fills) == 0 || t.Auto.After == 0 || t.Jobs == nil || !t.followed.isDue("fill "+found.UID, min(followAfter, t.Auto.After)) {
+	if len(found.Fills) == 0 || t.Auto.After == 0 || t.Jobs == nil || !t.followed.IsDue("fill "+found.UID, min(followAfter, t.Auto.After)) {
 		return
 	}
 	_ = t.Jobs.Suggest(ctx, FillKind, found.ID, min(followAfter, t.Auto.After))
 }
-
-// recent holds the times of the last suggestions of this process by view or table.
-type recent struct {
-	now func() time.Time
-
-	mu    sync.Mutex
-	times map[string]time.Time
-}
-
-// isDue reports whether a look that comes after a delay has to be suggested: not when one was that is
-// still to come. That one sees a change that was committed before this call.
-func (r *recent) isDue(uid string, delay time.Duration) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := r.now()
-	if last, ok := r.times[uid]; ok && !now.Before(last) && now.Sub(last) < delay {
-		return false
-	}
-	if len(r.times) >= maxRecent {
-		clear(r.times)
-	}
-	r.times[uid] = now
-	return true
-}
-
-// maxRecent bounds the memory of suggestions. A forgotten one is made again.
-const maxRecent = 10_000

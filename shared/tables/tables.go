@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"tiltyard/shared/announce"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/ledger"
@@ -43,7 +44,10 @@ type Stores struct {
 	Auto         AutoRefresh // has jobs refresh views whose sources are written to
 	// DropRetention is how long dropped tables can be restored where no property says so.
 	DropRetention time.Duration
-	Vendor        vending.Vendor // makes credentials for clients; nil: clients get none
+	// EventSource has changes announced as events of this source; see package event. Empty: there are no events.
+	EventSource    string
+	EventRetention time.Duration  // how long events can be read
+	Vendor         vending.Vendor // makes credentials for clients; nil: clients get none
 	// Runs returns an error for functions that this deployment does not run; nil: jobs find that out.
 	Runs function.Check
 }
@@ -54,15 +58,16 @@ type Tables struct {
 	Rows         *engine.Engine
 	Transactions *transaction.Store
 	Uploads      *multipart.Uploads
-	Jobs         *job.Starter   // nil when there are no jobs
-	Vendor       vending.Vendor // nil when clients get no credentials
+	Announcer    *announce.Announcer // nil when there are no events
+	Jobs         *job.Starter        // nil when there are no jobs
+	Vendor       vending.Vendor      // nil when clients get no credentials
 	Auto         AutoRefresh
 	Records      record.Store   // holds the states of jobs about tables
 	Runs         function.Check // nil when only jobs know
 	Now          func() time.Time
 
 	maintain bool
-	followed *recent
+	followed *job.Recent
 }
 
 // Open returns the tables of stores. It sends no request.
@@ -77,7 +82,7 @@ func Open(s Stores) Tables {
 	rows.Logger, rows.NewTables.StableRowIDs = s.Logger, s.StableRowIDs
 	names := catalog.Open(s.Objects, s.Now)
 	names.Retention = s.DropRetention
-	return Tables{
+	t := Tables{
 		Names:        names,
 		Rows:         rows,
 		Transactions: transactions,
@@ -89,8 +94,12 @@ func Open(s Stores) Tables {
 		Runs:         s.Runs,
 		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
-		followed:     &recent{now: s.Now, times: map[string]time.Time{}},
+		followed:     job.NewRecent(s.Now),
 	}
+	t.Announcer = announce.Open(names, t.Jobs, announce.Options{
+		Source: s.EventSource, Keep: s.EventRetention, Objects: s.Objects.Home().Store, Records: s.Records, Now: s.Now, Logger: s.Logger, History: history{t},
+	})
+	return t
 }
 
 // author returns the subject whose request the context is of, "" if there is none: a job is nobody's.

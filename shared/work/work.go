@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/sealing"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/work/announcing"
 	"tiltyard/shared/work/backfill"
 	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/dropping"
@@ -24,7 +25,7 @@ import (
 
 // Kinds returns all kinds of jobs by name. functions opens the functions that they call.
 func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Directory) map[string]job.Kind {
-	return map[string]job.Kind{
+	kinds := map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
 		refresh.Kind:        jobtable.Follow(on, refresh.Refresh(on, functions, refresh.PartSizes)),
@@ -36,6 +37,8 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 		looking.TablesKind:  looking.Tables(keeper),
 		looking.ViewsKind:   looking.Views(on),
 	}
+	maps.Copy(kinds, announcing.Kinds(on.Announcer))
+	return kinds
 }
 
 // Functions returns the functions of tables, with the runtimes that are configured and those that need no

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
@@ -103,6 +104,10 @@ func (c *Committer) finishAll(ctx context.Context, b *running) error {
 		done, err := c.names.Finish(ctx, s.record, s.etag, stored.Committed)
 		s.done = done
 		c.names.Forget(s.id)
+		if l, ok := naming.LeavingTable(s.record, nil); ok && s.deregister {
+			c.names.Watch.Left(ctx, l)
+		}
+		c.names.Watch.Changed(ctx, keys.Tables, s.id)
 		return err
 	})
 	if err == nil && !slices.ContainsFunc(b.tables, func(s *batchTable) bool { return s.deregister }) {

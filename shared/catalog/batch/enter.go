@@ -39,6 +39,13 @@ func (c *Committer) enter(ctx context.Context, b *running, s *batchTable) error 
 			return err
 		}
 		next.Pending.Batch, next.Pending.Until = b.name, c.until()
+		if next.Pending.Gone {
+			if l, ok := naming.LeavingTable(record, nil); ok {
+				if err := c.names.Watch.Leaves(ctx, l); err != nil {
+					return inTable(s, err)
+				}
+			}
+		}
 		if record == nil {
 			etag, err = c.names.CreateChild(ctx, s.id, keys.Table(s.id), next)
 		} else {

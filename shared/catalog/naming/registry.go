@@ -27,6 +27,7 @@ type Registry struct {
 	Now    func() time.Time
 	Places *claim.Places
 	Writer *ledger.Writer
+	Watch  Watch // must not be changed once the registry is used
 
 	parents *otter.Cache[string, bool] // by key, the namespaces that this process has seen, and whether their tables are managed
 	changed func(id []string)          // is called with the id of each table whose record has changed
@@ -36,7 +37,7 @@ type Registry struct {
 // of each table whose record it has changed.
 func New(roots *objectstore.Roots, now func() time.Time, changed func(id []string)) *Registry {
 	store := objects.Store{Store: roots.Home().Store}
-	r := &Registry{Store: store, roots: roots, Now: now, Writer: &ledger.Writer{Home: store}, changed: changed}
+	r := &Registry{Store: store, roots: roots, Now: now, Writer: &ledger.Writer{Home: store}, Watch: noWatch{}, changed: changed}
 	r.parents = otter.Must(&otter.Options[string, bool]{MaximumSize: maxParents})
 	r.Places = claim.New(roots, func() time.Time { return r.Now() }, r)
 	return r

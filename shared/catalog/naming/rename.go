@@ -47,9 +47,17 @@ func (r *Registry) Rename(ctx context.Context, old *stored.Table, etag string, t
 
 // Move is Rename that also changes what the record says about the drop of the table: a drop gives the
 // table one of the ids that no request can name, and a restoration gives it a name again.
-func (r *Registry) Move(ctx context.Context, old *stored.Table, etag string, to []string, dropped *stored.Drop) (*stored.Table, error) {
+func (r *Registry) Move(ctx context.Context, old *stored.Table, etag string, to []string, dropped *stored.Drop) (moved *stored.Table, err error) {
+	err = r.TakeAway(ctx, old, to, func() (err error) {
+		moved, err = r.move(ctx, old, etag, to, dropped)
+		return err
+	})
+	return moved, err
+}
+
+func (r *Registry) move(ctx context.Context, old *stored.Table, etag string, to []string, dropped *stored.Drop) (*stored.Table, error) {
 	arriving := *old
-	arriving.Dropped = dropped
+	arriving.Dropped, arriving.Lineage = dropped, old.Line()
 	arriving.ID, arriving.UID, arriving.Turn, arriving.RenamedFrom = to, objects.NewUID(), 0, old.ID
 	arriving.Arriving = &stored.Arrival{UID: old.UID, Until: r.Now().Add(RenameLease).UTC()}
 	arrivingETag, err := r.CreateChild(ctx, to, keys.Table(to), &arriving)

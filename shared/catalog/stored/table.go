@@ -13,6 +13,7 @@
 package stored
 
 import (
+	"cmp"
 	"time"
 
 	"tiltyard/shared/catalog/ledger"
@@ -22,6 +23,8 @@ import (
 type Table struct {
 	ID  []string `json:"id"`
 	UID string   `json:"uid"` // distinguishes it from earlier and later tables of the name
+	// Lineage is the UID that the table had before its first rename or drop; "" before that.
+	Lineage string `json:"lineage,omitempty"`
 	// Location is a path relative to the home root, so that a root can be moved as a whole, or the
 	// URI of a location outside of it.
 	Location string `json:"location"`
@@ -71,6 +74,9 @@ const OwnPlace = "own"
 
 // Identity returns the UID.
 func (r *Table) Identity() string { return r.UID }
+
+// Line returns what stays the same when the table is renamed, or restored after a drop.
+func (r *Table) Line() string { return cmp.Or(r.Lineage, r.UID) }
 
 // HasClaim reports whether the record holds a claim on its place.
 func (r *Table) HasClaim() bool { return r.Claim != "" && r.Claim != OwnPlace }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"tiltyard/shared/announce"
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/function"
@@ -41,6 +42,8 @@ type Services struct {
 	Keeper *maintain.Keeper // maintains the tables
 	// Follow suggests a look at all views that are refreshed without requests.
 	Follow func(ctx context.Context) error
+	// Announce has a worker announce the changes that no look has announced; nil when there are no events.
+	Announce func(ctx context.Context) error
 }
 
 // Options configures the services. A field that is zero means its default.
@@ -83,6 +86,9 @@ func Open(stores tables.Stores, opts Options) Services {
 		transaction.New(tables, keeper).Routes(),
 		view.New(tables, opts.Keys).Routes(),
 	)}
+	if tables.Jobs != nil && tables.Announcer != nil {
+		all.Announce = func(ctx context.Context) error { return tables.Jobs.Suggest(ctx, announce.AllKind, nil, 0) }
+	}
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,

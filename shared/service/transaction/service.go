@@ -39,6 +39,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("CancelJob", s.CancelJob),
 		httpapi.JSON("PauseJob", s.PauseJob),
 		httpapi.JSON("ResumeJob", s.ResumeJob),
+		httpapi.JSON("ListEvents", s.ListEvents),
 		httpapi.JSON("MaintainTable", s.MaintainTable),
 	}
 }

@@ -10,6 +10,7 @@ package looking
 import (
 	"context"
 
+	"tiltyard/shared/announce"
 	"tiltyard/shared/job"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/maintain"
@@ -40,7 +41,16 @@ func Tables(keeper *maintain.Keeper) job.Kind {
 
 // Views returns the kind of job that [ViewsKind] names.
 func Views(on tables.Tables) job.Kind {
-	return job.Kind{Wanted: always, Stages: []job.Stage{
+	wanted := func(ctx context.Context, object []string) (*job.Want, error) {
+		if on.Announcer != nil && on.Jobs != nil {
+			// The clock of deployments without a process of their own has changes announced as often.
+			if err := on.Jobs.Suggest(ctx, announce.AllKind, nil, 0); err != nil {
+				return nil, err
+			}
+		}
+		return always(ctx, object)
+	}
+	return job.Kind{Wanted: wanted, Stages: []job.Stage{
 		{Name: lookStage, Do: pages(func(ctx context.Context, after string) (int, string, error) {
 			return refresh.SuggestPage(ctx, on, after)
 		})},

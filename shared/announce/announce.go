@@ -1,0 +1,277 @@
+// Package announce finds out what has happened to namespaces and tables since the last look, and writes it as
+// events to the outbox (package event).
+//
+// Each object has a mark: the name under which it was announced, and the version up to which. A look compares
+// the mark with the record and the versions of the object. It needs no note of the changes that others made,
+// except for one: a dropped object leaves nothing to look at, so that is noted before (leaving.go).
+package announce
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/event"
+	"tiltyard/shared/job"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+)
+
+// Kinds of looks that announce changes; package announcing runs them. The object of the first two is a table or a
+// namespace, that of the third one the lineage of an object that has lost a name.
+const (
+	TableKind     = "announce_table"
+	NamespaceKind = "announce_namespace"
+	LeftKind      = "announce_left"
+)
+
+// AllKind is the kind of job that looks at all objects; package announcing runs it.
+const AllKind = "announce_all"
+
+// An Announcer announces changes. It is safe for concurrent use.
+type Announcer struct {
+	Names  *catalog.Catalog
+	Outbox *event.Outbox
+	Keep   time.Duration // how long events can be read
+	Logger *slog.Logger
+
+	history History
+	jobs    *job.Starter
+	recent  *job.Recent
+}
+
+// Options configures an announcer.
+type Options struct {
+	Source  string        // of the events; empty: there is no announcer
+	Keep    time.Duration // how long events can be read; not less than [event.MinRetention]
+	Objects objectstore.Store
+	Records record.Store
+	Now     func() time.Time
+	Logger  *slog.Logger
+	History History // nil: what would need it is left to later looks
+}
+
+// Open returns an announcer that learns from the catalog what changes, nil when there is no source. jobs may be
+// nil; looks are then left to other processes.
+func Open(names *catalog.Catalog, jobs *job.Starter, o Options) *Announcer {
+	if o.Source == "" {
+		return nil
+	}
+	a := &Announcer{
+		Names:   names,
+		Outbox:  &event.Outbox{Log: event.OpenLog(o.Objects, o.Now), Records: o.Records, Now: o.Now, Source: o.Source},
+		Keep:    max(o.Keep, event.MinRetention),
+		Logger:  o.Logger,
+		history: o.History, jobs: jobs, recent: job.NewRecent(o.Now),
+	}
+	names.WatchWith(watch{a})
+	return a
+}
+
+// suggest has a worker look at an object after a delay. The suggestion may be lost.
+func (a *Announcer) suggest(ctx context.Context, kind string, object []string, after time.Duration) {
+	if a.jobs != nil && a.recent.IsDue(kind+" "+protocol.JoinID(object, protocol.DefaultDelimiter), after) {
+		_ = a.jobs.Suggest(ctx, kind, object, after)
+	}
+}
+
+// A History knows the versions of tables.
+type History interface {
+	// Commits calls f with what there is to announce about the versions after one, in their order, until f returns
+	// false. It returns nil for a table without versions.
+	Commits(ctx context.Context, t *catalog.Table, after uint64, f func(at time.Time, data protocol.EventData) bool) error
+	// VersionAt returns the version that a table had at a time, 0 for none.
+	VersionAt(ctx context.Context, t *catalog.Table, at time.Time) (uint64, error)
+}
+
+// announceAfter is the delay of such a look. One look announces all commits of a burst.
+const announceAfter = time.Second
+
+// Folders of records; see package event.
+const (
+	marksFolder   = "event-mark"
+	leavingFolder = "event-leaving"
+)
+
+// A mark is how far the changes of a table or a namespace are announced.
+type mark struct {
+	Kind    keys.Kind `json:"kind"`
+	ID      []string  `json:"id"`
+	Version uint64    `json:"version,omitempty"` // of a table
+	Dropped bool      `json:"dropped,omitempty"`
+	Turn    int       `json:"turn,omitempty"` // counts renames, drops and restorations
+}
+
+func markKey(lineage string) string { return marksFolder + "/" + lineage }
+
+// forgetMark is how long the mark of an object is kept after it was dropped. It may be restored until then.
+const forgetMark = 400 * 24 * time.Hour
+
+// maxBatchBytes bounds the events that are announced together, which have to fit into a record.
+const maxBatchBytes = 128 << 10
+
+// A draft collects the events of an object.
+type draft struct {
+	mark  mark
+	uid   string
+	news  []protocol.Event
+	bytes int
+}
+
+// add adds an event and reports whether there is room for another one. The id of the event has to be the same
+// whenever the change is found.
+func (d *draft) add(kind protocol.EventType, id string, at time.Time, data protocol.EventData) bool {
+	data.UID = d.uid
+	if data.ID == nil {
+		data.ID = d.mark.ID
+	}
+	subject := protocol.JoinID(data.ID, protocol.DefaultDelimiter)
+	const rest = 1024
+	d.bytes += rest + 4*len(subject) // the id is there twice, and longer with escapes
+	d.news = append(d.news, protocol.Event{ID: d.uid + "/" + id, Type: kind, Subject: subject, Time: at, Data: data})
+	return len(d.news) < event.MaxBatch && d.bytes < maxBatchBytes
+}
+
+// turn adds an event that may happen more than once.
+func (d *draft) turn(kind protocol.EventType, name string, at time.Time, data protocol.EventData) {
+	d.mark.Turn++
+	d.add(kind, fmt.Sprintf("%s/%d", name, d.mark.Turn), at, data)
+}
+
+// result returns the news that lead from a mark to the one of the draft.
+func (d *draft) result(was *mark, now time.Time) event.News {
+	if was != nil && len(d.news) == 0 && d.mark.Version == was.Version {
+		return event.News{}
+	}
+	news := event.News{Events: d.news, Mark: d.mark}
+	if d.mark.Dropped {
+		news.Expires = now.Add(forgetMark)
+	}
+	return news
+}
+
+// draftOf begins the events of an object.
+func draftOf(text json.RawMessage, kind keys.Kind, lineage string, id []string) (d *draft, was *mark, err error) {
+	d = &draft{uid: lineage, mark: mark{Kind: kind, ID: id}}
+	if text == nil {
+		return d, nil, nil
+	}
+	was = new(mark)
+	if err := json.Unmarshal(text, was); err != nil {
+		return nil, nil, fmt.Errorf("mark of events of %s: %w", lineage, err)
+	}
+	d.mark = *was
+	return d, was, nil
+}
+
+// Table announces what has happened to the table of an id. more means that there is more than fits into
+// one batch.
+func (a *Announcer) Table(ctx context.Context, id []string) (more bool, err error) {
+	ctx = auth.Unlimited(ctx)
+	found, err := a.Names.Table(ctx, id)
+	if isGone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return a.announceTable(ctx, found, true)
+}
+
+// isGone reports whether an error means that there is no such table or namespace.
+func isGone(err error) bool {
+	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) || catalog.PlainView(err) != nil
+}
+
+// announceTable is Table that can leave out the commits.
+func (a *Announcer) announceTable(ctx context.Context, found *catalog.Table, commits bool) (more bool, err error) {
+	since, err := a.Outbox.Log.Since(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, err = a.Outbox.Announce(ctx, markKey(found.Lineage), func(text json.RawMessage) (event.News, error) {
+		d, was, err := draftOf(text, keys.Tables, found.Lineage, found.ID)
+		if err != nil {
+			return event.News{}, err
+		}
+		switch {
+		case was == nil && found.Created.Before(since) && a.history == nil:
+			return event.News{}, nil // its versions until then are not announced
+		case was == nil && found.Created.Before(since):
+			if d.mark.Version, err = a.history.VersionAt(ctx, found, since); err != nil {
+				return event.News{}, err
+			}
+		case was == nil:
+			d.add(protocol.TableCreated, "created", found.Created, protocol.EventData{})
+		case was.Dropped:
+			d.mark.ID, d.mark.Dropped = found.ID, false
+			d.turn(protocol.TableRestored, "restored", time.Time{}, protocol.EventData{})
+		case !slices.Equal(was.ID, found.ID):
+			d.mark.ID = found.ID
+			d.turn(protocol.TableRenamed, "renamed", time.Time{}, protocol.EventData{FromID: was.ID})
+		}
+		if commits && a.history != nil {
+			more, err = a.addCommits(ctx, found, d)
+		}
+		return d.result(was, a.Outbox.Now()), err
+	})
+	return more, err
+}
+
+// addCommits adds the commits that are not announced, and reports whether some did not fit.
+func (a *Announcer) addCommits(ctx context.Context, found *catalog.Table, d *draft) (more bool, err error) {
+	err = a.history.Commits(ctx, found, d.mark.Version, func(at time.Time, data protocol.EventData) bool {
+		if more {
+			return false
+		}
+		d.mark.Version = uint64(data.Version)
+		more = !d.add(protocol.TableCommitted, fmt.Sprintf("version/%d", data.Version), at, data)
+		return true
+	})
+	return more, err
+}
+
+// Namespace announces what has happened to the namespace of an id.
+func (a *Announcer) Namespace(ctx context.Context, id []string) error {
+	found, err := a.Names.Namespace(auth.Unlimited(ctx), id)
+	if isGone(err) || err == nil && found.UID == "" { // the root has none
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.announceNamespace(ctx, found)
+}
+
+func (a *Announcer) announceNamespace(ctx context.Context, found *catalog.Namespace) error {
+	since, err := a.Outbox.Log.Since(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = a.Outbox.Announce(ctx, markKey(found.UID), func(text json.RawMessage) (event.News, error) {
+		d, was, err := draftOf(text, keys.Namespaces, found.UID, found.ID)
+		if err != nil {
+			return event.News{}, err
+		}
+		switch {
+		case was == nil && !found.Created.Before(since):
+			d.add(protocol.NamespaceCreated, "created", found.Created, protocol.EventData{})
+		case was == nil || !was.Dropped && slices.Equal(was.ID, found.ID):
+		default:
+			if !was.Dropped {
+				d.turn(protocol.NamespaceDropped, "dropped", time.Time{}, protocol.EventData{})
+			}
+			d.mark.ID, d.mark.Dropped = found.ID, false
+			d.turn(protocol.NamespaceRestored, "restored", time.Time{}, protocol.EventData{})
+		}
+		return d.result(was, a.Outbox.Now()), nil
+	})
+	return err
+}

@@ -1,0 +1,323 @@
+package announce
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
+	"tiltyard/shared/event"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+)
+
+// A dropped table leaves nothing from which a look could find out that it existed. So before an object loses its
+// name, a record of that is written:
+//
+//	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
+//
+// A look at a lineage reads its records, and asks for the object under each id in them and in the mark. The
+// object is dropped if it has none of these names, and no further record appeared in the meantime: it cannot have
+// got another name without one. A rename that is under way may give it a name that was asked about before, so a
+// look waits until no rename of which there is a record can still happen.
+
+// A leaving is the value of such a record.
+type leaving struct {
+	naming.Leaving
+	At time.Time `json:"at"`
+}
+
+const (
+	// leavingAge is how long the record stays when its object keeps its name. No request takes that long.
+	leavingAge = time.Hour
+	// renameTime is how long a rename may take.
+	renameTime = naming.RenameLease + time.Minute
+	// maxLeaving bounds the records of one lineage that a look reads.
+	maxLeaving = 100
+)
+
+// watch is the watch of the catalog: it writes what would be lost, and suggests looks.
+type watch struct{ *Announcer }
+
+// Leaves announces what has happened to an object so far, and writes that it is about to lose its name.
+func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
+	ctx = auth.Unlimited(ctx)
+	if !keys.IsDropped(l.ID) {
+		if err := w.announceLast(ctx, l.Kind, l.ID); err != nil {
+			return fmt.Errorf("announce changes: %w", err)
+		}
+	}
+	value, err := json.Marshal(leaving{l, w.Outbox.Now().UTC()})
+	if err != nil {
+		return fmt.Errorf("encode a change: %w", err)
+	}
+	sum := sha256.Sum256([]byte(protocol.JoinID(l.ID, protocol.DefaultDelimiter) + "\x00" + protocol.JoinID(l.To, protocol.DefaultDelimiter)))
+	r := record.Record{Key: leavingFolder + "/" + l.Lineage + "-" + hex.EncodeToString(sum[:8]), Value: value}
+	for range maxLeaving {
+		if _, err = w.Outbox.Records.Put(ctx, r); !errors.Is(err, record.ErrConflict) {
+			break
+		}
+		there, err := w.Outbox.Records.Get(ctx, r.Key)
+		if err != nil && !errors.Is(err, record.ErrNotExist) {
+			return err
+		}
+		r.Version = there.Version
+	}
+	return err
+}
+
+// announceLast announces all that has happened to an object that may be dropped next, without the commits if
+// those cannot be read: it must be possible to drop a damaged table.
+func (a *Announcer) announceLast(ctx context.Context, kind keys.Kind, id []string) error {
+	err := a.announceAll(ctx, kind, id)
+	if err == nil || kind == keys.Namespaces || ctx.Err() != nil {
+		return err
+	}
+	found, err := a.Names.Table(ctx, id)
+	if err == nil {
+		_, err = a.announceTable(ctx, found, false)
+	}
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// announceAll announces all that has happened to an object.
+func (a *Announcer) announceAll(ctx context.Context, kind keys.Kind, id []string) (err error) {
+	if kind == keys.Namespaces {
+		return a.Namespace(ctx, id)
+	}
+	for more := true; more && err == nil; {
+		more, err = a.Table(ctx, id)
+	}
+	return err
+}
+
+// Left suggests a look at a lineage. Like every suggestion, it may be lost.
+func (w watch) Left(ctx context.Context, l naming.Leaving) {
+	w.suggest(ctx, LeftKind, []string{l.Lineage}, announceAfter)
+}
+
+// Changed suggests a look at a table or a namespace.
+func (w watch) Changed(ctx context.Context, kind keys.Kind, id []string) {
+	switch {
+	case keys.IsDropped(id):
+	case kind == keys.Namespaces:
+		w.suggest(ctx, NamespaceKind, id, announceAfter)
+	default:
+		w.suggest(ctx, TableKind, id, announceAfter)
+	}
+}
+
+// Left announces that the object of a lineage was dropped, if it was, or else what has happened to it.
+func (a *Announcer) Left(ctx context.Context, lineage string) error {
+	ctx = auth.Unlimited(ctx)
+	before, err := a.leavings(ctx, lineage)
+	if err != nil {
+		return err
+	}
+	kind, ids, err := a.namesOf(ctx, lineage, before)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	for _, id := range ids {
+		stands, err := a.stands(ctx, kind, lineage, id)
+		if err == nil && stands {
+			err = a.announceAll(ctx, kind, id)
+			if err == nil {
+				err = a.forgetLeavings(ctx, before, a.Outbox.Now().Add(-leavingAge))
+			}
+		}
+		if err != nil || stands {
+			return err
+		}
+	}
+	after, err := a.leavings(ctx, lineage)
+	if err != nil {
+		return err
+	}
+	same := maps.EqualFunc(before, after, func(a, b leavingRecord) bool { return a.Version == b.Version })
+	for _, r := range after {
+		if len(r.To) > 0 && !keys.IsDropped(r.To) && a.Outbox.Now().Sub(r.At) < renameTime {
+			same = false
+		}
+	}
+	if !same {
+		a.suggest(ctx, LeftKind, []string{lineage}, renameTime)
+		return nil
+	}
+	if err := a.announceDrop(ctx, kind, lineage, after); err != nil {
+		return err
+	}
+	return a.forgetLeavings(ctx, after, a.Outbox.Now())
+}
+
+// A leavingRecord is a record of an object that was about to lose its name.
+type leavingRecord struct {
+	leaving
+	record.Record
+}
+
+// leavings returns the records of a lineage by key.
+func (a *Announcer) leavings(ctx context.Context, lineage string) (map[string]leavingRecord, error) {
+	page, err := a.Outbox.Records.List(ctx, leavingFolder, lineage, maxLeaving)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]leavingRecord{}
+	for _, r := range page.Records {
+		if !strings.HasPrefix(r.Key, leavingFolder+"/"+lineage+"-") {
+			break
+		}
+		one := leavingRecord{Record: r}
+		if err := json.Unmarshal(r.Value, &one.leaving); err != nil {
+			return nil, fmt.Errorf("read record %s: %w", r.Key, err)
+		}
+		found[r.Key] = one
+	}
+	return found, nil
+}
+
+// namesOf returns the ids that the object of a lineage may have. That of the mark is the last one.
+func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string]leavingRecord) (kind keys.Kind, ids [][]string, err error) {
+	add := func(k keys.Kind, id []string) {
+		kind = k
+		if len(id) > 0 && !keys.IsDropped(id) && !slices.ContainsFunc(ids, func(other []string) bool { return slices.Equal(id, other) }) {
+			ids = append(ids, id)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		add(left[key].Kind, left[key].ID)
+		add(left[key].Kind, left[key].To)
+	}
+	text, err := a.Outbox.Mark(ctx, markKey(lineage))
+	if text == nil || err != nil {
+		return kind, ids, err
+	}
+	var m mark
+	if err := json.Unmarshal(text, &m); err != nil {
+		return "", nil, fmt.Errorf("mark of events of %s: %w", lineage, err)
+	}
+	add(m.Kind, m.ID)
+	return kind, ids, nil
+}
+
+// stands reports whether an id is that of an object of a lineage.
+func (a *Announcer) stands(ctx context.Context, kind keys.Kind, lineage string, id []string) (bool, error) {
+	if kind == keys.Namespaces {
+		found, err := a.Names.Namespace(ctx, id)
+		if isGone(err) {
+			return false, nil
+		}
+		return err == nil && found.UID == lineage, err
+	}
+	found, err := a.Names.Table(ctx, id)
+	if isGone(err) {
+		return false, nil
+	}
+	return err == nil && found.Lineage == lineage, err
+}
+
+// eventsOf are the types of events by the kind of object.
+var eventsOf = map[keys.Kind]struct{ created, dropped protocol.EventType }{
+	keys.Tables:     {protocol.TableCreated, protocol.TableDropped},
+	keys.Namespaces: {protocol.NamespaceCreated, protocol.NamespaceDropped},
+}
+
+// announceDrop announces that an object was dropped.
+func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage string, left map[string]leavingRecord) error {
+	var last leaving
+	for _, r := range left {
+		if r.At.After(last.At) {
+			last = r.leaving
+		}
+	}
+	since, err := a.Outbox.Log.Since(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = a.Outbox.Announce(ctx, markKey(lineage), func(text json.RawMessage) (event.News, error) {
+		d, was, err := draftOf(text, kind, lineage, last.ID)
+		if err != nil || was != nil && was.Dropped {
+			return event.News{}, err
+		}
+		if was == nil && !last.Created.Before(since) {
+			d.add(eventsOf[kind].created, "created", last.Created, protocol.EventData{})
+		}
+		d.mark.Dropped = true
+		d.turn(eventsOf[kind].dropped, "dropped", last.At, protocol.EventData{Version: int64(d.mark.Version)})
+		return d.result(was, a.Outbox.Now()), nil
+	})
+	return err
+}
+
+// forgetLeavings deletes records that are not younger than a time.
+func (a *Announcer) forgetLeavings(ctx context.Context, left map[string]leavingRecord, before time.Time) error {
+	for key, r := range left {
+		if r.At.After(before) {
+			continue
+		}
+		if err := a.Outbox.Records.Delete(ctx, key, r.Version); err != nil && !errors.Is(err, record.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// listSize is how many records one page of a list has.
+const listSize = 100
+
+// Leaving returns a page of the lineages that were about to lose a name. It begins after the given place, "" for
+// the first; next is "" at the end.
+func (a *Announcer) Leaving(ctx context.Context, after string) (lineages []string, next string, err error) {
+	page, err := a.Outbox.Records.List(ctx, leavingFolder, after, listSize)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, r := range page.Records {
+		_, name := record.SplitKey(r.Key)
+		lineage, _, _ := strings.Cut(name, "-")
+		if len(lineages) == 0 || lineages[len(lineages)-1] != lineage {
+			lineages = append(lineages, lineage)
+		}
+	}
+	return lineages, page.Next, nil
+}
+
+// Vanished is Leaving for objects that are not dropped, as far as was announced, and that do not have the id
+// under which they were announced.
+func (a *Announcer) Vanished(ctx context.Context, after string) (lineages []string, next string, err error) {
+	ctx = auth.Unlimited(ctx)
+	marks, next, err := a.Outbox.Marks(ctx, marksFolder, after, listSize)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, key := range slices.Sorted(maps.Keys(marks)) {
+		var m mark
+		if err := json.Unmarshal(marks[key], &m); err != nil {
+			return nil, "", fmt.Errorf("mark of events %s: %w", key, err)
+		}
+		if m.Dropped {
+			continue
+		}
+		_, lineage := record.SplitKey(key)
+		stands, err := a.stands(ctx, m.Kind, lineage, m.ID)
+		if err != nil {
+			return nil, "", err
+		}
+		if !stands {
+			lineages = append(lineages, lineage)
+		}
+	}
+	return lineages, next, nil
+}

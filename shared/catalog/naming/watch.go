@@ -1,0 +1,56 @@
+package naming
+
+import (
+	"context"
+	"time"
+
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/stored"
+)
+
+// A Watch learns which tables and namespaces change. Its methods are called by many
+// goroutines.
+type Watch interface {
+	// Leaves is called before an object loses its name, which may fail after that. An error prevents it.
+	Leaves(ctx context.Context, l Leaving) error
+	// Left is called after that. A process may die before it calls Left, or Changed.
+	Left(ctx context.Context, l Leaving)
+	// Changed is called after an object got a name, or a table a version.
+	Changed(ctx context.Context, kind keys.Kind, id []string)
+}
+
+// Leaving is an object that is about to lose its name.
+type Leaving struct {
+	Kind    keys.Kind `json:"kind"`    // tables or namespaces
+	Lineage string    `json:"lineage"` // that of a table, or the UID of a namespace
+	ID      []string  `json:"id"`
+	To      []string  `json:"to,omitempty"` // the name that it gets; empty: none
+	Created time.Time `json:"created"`
+}
+
+// noWatch is the watch of a registry that nobody watches.
+type noWatch struct{}
+
+func (noWatch) Leaves(context.Context, Leaving) error        { return nil }
+func (noWatch) Left(context.Context, Leaving)                {}
+func (noWatch) Changed(context.Context, keys.Kind, []string) {}
+
+// LeavingTable returns what a watch learns of a table. ok is false for a plain view, which is no table.
+func LeavingTable(record *stored.Table, to []string) (l Leaving, ok bool) {
+	plain := record.View != nil && record.View.Kind != stored.Materialized
+	return Leaving{Kind: keys.Tables, Lineage: record.Line(), ID: record.ID, To: to, Created: record.Created}, !plain
+}
+
+// TakeAway takes a name from a table by do. to is the name that it gets; nil: none.
+func (r *Registry) TakeAway(ctx context.Context, record *stored.Table, to []string, do func() error) error {
+	l, ok := LeavingTable(record, to)
+	if !ok {
+		return do()
+	}
+	if err := r.Watch.Leaves(ctx, l); err != nil {
+		return err
+	}
+	err := do()
+	r.Watch.Left(context.WithoutCancel(ctx), l)
+	return err
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/protocol"
+)
+
+// A Commit describes a version of a table and what made it.
+type Commit struct {
+	Transaction           // only the Version when the version is gone
+	At          time.Time // by the clock of the writer
+	Counts      *RowCounts
+}
+
+// RowCounts are the rows of a version. Added and Deleted compare it with the version before; an updated row
+// counts as both, and a row that only moved to another file as none.
+type RowCounts struct {
+	Rows           int64
+	Added, Deleted int64
+	Compared       bool // Added and Deleted are known
+}
+
+// Commits calls f with the versions after one, in their order, up to the newest or until f returns false. It reads
+// the manifest of each. A version that a cleanup has removed has nothing but its number.
+func (t *Table) Commits(ctx context.Context, after uint64, f func(Commit) bool) error {
+	newest, err := t.Newest(ctx)
+	if err != nil || newest <= after {
+		return err
+	}
+	var before *dataset.Dataset
+	if after > 0 {
+		if before, err = t.versionIfAny(ctx, after); err != nil {
+			return err
+		}
+	}
+	for version := after + 1; version <= newest; version++ {
+		d, err := t.versionIfAny(ctx, version)
+		if err != nil {
+			return err
+		}
+		made := Commit{Transaction: Transaction{Version: version}}
+		if d != nil {
+			if made, err = t.commitOf(ctx, d, before); err != nil {
+				return err
+			}
+		}
+		if !f(made) {
+			return nil
+		}
+		before = d
+	}
+	return nil
+}
+
+// versionIfAny returns a version, nil if it is gone.
+func (t *Table) versionIfAny(ctx context.Context, version uint64) (*dataset.Dataset, error) {
+	d, err := t.data.Version(ctx, version)
+	if errors.Is(err, dataset.ErrNoVersion) {
+		return nil, nil
+	}
+	return d, t.translate(err)
+}
+
+func (t *Table) commitOf(ctx context.Context, d, before *dataset.Dataset) (Commit, error) {
+	made := Commit{Transaction: Transaction{Version: d.Version()}, At: d.Manifest().Time()}
+	txn, err := t.transaction(ctx, d)
+	switch {
+	case err == nil:
+		made.Transaction = txn
+	case protocol.CodeOf(err) != protocol.TransactionNotFound: // writers may leave it out
+		return made, err
+	}
+	made.Counts = &RowCounts{Rows: d.CountRows()}
+	c := made.Counts
+	switch {
+	case made.Operation == "Rewrite":
+		c.Compared = true
+	case before != nil:
+		c.Added, c.Deleted, c.Compared = compare(before.Manifest(), d.Manifest())
+	case d.Version() == 1:
+		c.Added, c.Compared = c.Rows, true
+	}
+	return made, nil
+}
+
+// compare returns the rows by which a version differs from the one before. ok is false when a manifest does not
+// tell.
+func compare(before, after *manifest.Manifest) (added, deleted int64, ok bool) {
+	// An overwrite may give new fragments the numbers of former ones.
+	type name struct {
+		id   uint64
+		file string
+	}
+	nameOf := func(f *pb.Fragment) name {
+		n := name{id: f.ID}
+		if len(f.Files) > 0 {
+			n.file = f.Files[0].Path
+		}
+		return n
+	}
+	was := make(map[name]*pb.Fragment, len(before.Fragments))
+	for _, f := range before.Fragments {
+		if f.DeletionFile != nil && f.DeletionFile.DeletedRows == 0 {
+			return 0, 0, false
+		}
+		was[nameOf(f)] = f
+	}
+	for _, f := range after.Fragments {
+		if f.DeletionFile != nil && f.DeletionFile.DeletedRows == 0 {
+			return 0, 0, false
+		}
+		old := was[nameOf(f)]
+		if old == nil {
+			added += fragment.LiveRows(f)
+			continue
+		}
+		delete(was, nameOf(f))
+		if gone := fragment.LiveRows(old) - fragment.LiveRows(f); gone > 0 {
+			deleted += gone
+		} else {
+			added -= gone
+		}
+	}
+	for _, f := range was {
+		deleted += fragment.LiveRows(f)
+	}
+	return added, deleted, true
+}

@@ -1,0 +1,330 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+const (
+	// Folder is the folder of the log in the home root.
+	Folder = "_events/"
+
+	logFolder = Folder + "log/"
+	startKey  = Folder + "start"
+)
+
+// MinRetention is the shortest time for which a log keeps events.
+const MinRetention = protocol.MinEventRetention
+
+// A Log is the sequence of events in an object store. It is safe for concurrent use.
+type Log struct {
+	objects objectstore.Store
+	now     func() time.Time
+	last    atomic.Uint64         // a position that is known to be taken
+	since   atomic.Pointer[start] // as last read
+}
+
+// OpenLog returns the log in an object store. It sends no request.
+func OpenLog(objects objectstore.Store, now func() time.Time) *Log {
+	return &Log{objects: objects, now: now}
+}
+
+// An entry is the content of an object of the log.
+type entry struct {
+	Batch  string           `json:"batch"` // is unique
+	Key    string           `json:"key"`   // of the record that the batch came from
+	Events []protocol.Event `json:"events"`
+}
+
+// A start is where the log begins.
+type start struct {
+	Since   time.Time `json:"since"`   // when the log was begun
+	Expired uint64    `json:"expired"` // the last position that may be deleted
+}
+
+// keyAt returns the key of the entry at a position.
+func keyAt(position uint64) string { return fmt.Sprintf("%s%016x", logFolder, math.MaxUint64-position) }
+
+// positionOf is the inverse of keyAt.
+func positionOf(key string) (uint64, error) {
+	left, err := strconv.ParseUint(strings.TrimPrefix(key, logFolder), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("object %s is no entry of the log of events: %w", key, err)
+	}
+	return math.MaxUint64 - left, nil
+}
+
+// get returns the entry at a position, nil if there is none.
+func (l *Log) get(ctx context.Context, position uint64) (*entry, error) {
+	e, _, err := l.read(ctx, position)
+	return e, err
+}
+
+// read is get that also returns when the entry was written.
+func (l *Log) read(ctx context.Context, position uint64) (e *entry, made time.Time, err error) {
+	data, info, err := l.objects.Get(ctx, keyAt(position))
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil, made, nil
+	}
+	if err != nil {
+		return nil, made, fmt.Errorf("read event %d: %w", position, err)
+	}
+	if e, err = parseEntry(data); err != nil {
+		return nil, made, fmt.Errorf("read event %d: %w", position, err)
+	}
+	l.taken(position)
+	return e, info.Modified, nil
+}
+
+// parseEntry reads the content of an object of the log.
+func parseEntry(data []byte) (*entry, error) {
+	e := new(entry)
+	if err := json.Unmarshal(data, e); err != nil {
+		return nil, err
+	}
+	if e.Batch == "" || len(e.Events) == 0 {
+		return nil, errors.New("it holds no batch")
+	}
+	return e, nil
+}
+
+// put puts the entry at a position unless there is one. The error is objectstore.ErrPrecondition when there
+// is, and objectstore.ErrUnknownOutcome when the answer was lost.
+func (l *Log) put(ctx context.Context, position uint64, e entry) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode event %d: %w", position, err)
+	}
+	_, err = l.objects.Put(ctx, keyAt(position), data, objectstore.Condition{IfAbsent: true})
+	if err == nil || errors.Is(err, objectstore.ErrPrecondition) {
+		l.taken(position)
+	}
+	if err != nil {
+		return fmt.Errorf("write event %d: %w", position, err)
+	}
+	return nil
+}
+
+// taken notes that a position is taken.
+func (l *Log) taken(position uint64) {
+	for {
+		last := l.last.Load()
+		if position <= last || l.last.CompareAndSwap(last, position) {
+			return
+		}
+	}
+}
+
+// next returns a position whose predecessor is taken, and which was free when the store was last asked. fresh
+// asks the store now.
+func (l *Log) next(ctx context.Context, fresh bool) (uint64, error) {
+	if last := l.last.Load(); last > 0 && !fresh {
+		return last + 1, nil
+	}
+	end, err := l.end(ctx)
+	return end + 1, err
+}
+
+// end returns the last position that is taken, 0 if there is none.
+func (l *Log) end(ctx context.Context) (uint64, error) {
+	page, err := l.objects.List(ctx, objectstore.ListOptions{Prefix: logFolder, Limit: 1, KeysOnly: true})
+	if err != nil {
+		return 0, fmt.Errorf("find the end of the log of events: %w", err)
+	}
+	if len(page.Objects) > 0 {
+		last, err := positionOf(page.Objects[0].Key)
+		if err != nil {
+			return 0, err
+		}
+		l.taken(last)
+		return last, nil
+	}
+	at, _, err := l.start(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return at.Expired, nil
+}
+
+// start reads where the log begins. It is the zero value when there is no log yet.
+func (l *Log) start(ctx context.Context) (at start, etag string, err error) {
+	data, info, err := l.objects.Get(ctx, startKey)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return at, "", nil
+	}
+	if err != nil {
+		return at, "", fmt.Errorf("read where the log of events begins: %w", err)
+	}
+	if err := json.Unmarshal(data, &at); err != nil {
+		return at, "", fmt.Errorf("read %s: %w", startKey, err)
+	}
+	return at, info.ETag, nil
+}
+
+// begun is start for a log that has begun: the first caller of all begins it.
+func (l *Log) begun(ctx context.Context) (at start, etag string, err error) {
+	for range maxTries {
+		if at, etag, err = l.start(ctx); err != nil || etag != "" {
+			return at, etag, err
+		}
+		data, err := json.Marshal(start{Since: l.now().UTC()})
+		if err != nil {
+			return at, "", fmt.Errorf("encode %s: %w", startKey, err)
+		}
+		_, err = l.objects.Put(ctx, startKey, data, objectstore.Condition{IfAbsent: true})
+		if err != nil && !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
+			return at, "", fmt.Errorf("begin the log of events: %w", err)
+		}
+	}
+	return at, "", fmt.Errorf("begin the log of events: %w", objectstore.ErrUnknownOutcome)
+}
+
+// begin replaces what the log begins with.
+func (l *Log) begin(ctx context.Context, at start, etag string) error {
+	data, err := json.Marshal(at)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", startKey, err)
+	}
+	if _, err = l.objects.Put(ctx, startKey, data, objectstore.Condition{IfMatch: etag}); err != nil {
+		return fmt.Errorf("expire events up to %d: %w", at.Expired, err)
+	}
+	return nil
+}
+
+// delete deletes the entries up to a position, which start already names as expired.
+func (l *Log) delete(ctx context.Context, until uint64) (deleted int, err error) {
+	const pageSize = 1000
+	opts := objectstore.ListOptions{Prefix: logFolder, StartAfter: keyAt(until + 1), Limit: pageSize, KeysOnly: true}
+	for object, err := range objectstore.Objects(ctx, l.objects, opts) {
+		if err == nil {
+			err = l.objects.Delete(ctx, object.Key, objectstore.Condition{})
+		}
+		if err != nil {
+			return deleted, fmt.Errorf("delete expired events: %w", err)
+		}
+		deleted++
+	}
+	return deleted, nil
+}
+
+// Since returns when the log was begun: the first call begins it. What happened before has no events. It sends
+// a request once.
+func (l *Log) Since(ctx context.Context) (time.Time, error) {
+	if at := l.since.Load(); at != nil {
+		return at.Since, nil
+	}
+	at, _, err := l.begun(ctx)
+	if err == nil {
+		l.since.Store(&at)
+	}
+	return at.Since, err
+}
+
+// maxAhead bounds the entries that a reader asks for at the same time, and maxEntries those that one call of
+// Read looks at.
+const (
+	maxAhead   = 16
+	maxEntries = 256
+)
+
+// A Page is a part of the log.
+type Page struct {
+	Events []protocol.Event
+	Next   Cursor // where the following page begins
+	More   bool   // false: there was nothing more
+}
+
+// Read returns the events from a cursor on for which wanted returns true, limit of them at the most. It
+// may return fewer although there are more. The error is [*ExpiredError] when events after the cursor are
+// deleted.
+func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*protocol.Event) bool) (Page, error) {
+	page := Page{Next: from, More: true}
+	ahead := 1
+	for looked := 0; looked < maxEntries; looked += ahead {
+		// Most readers are near the end, where each entry that does not exist yet costs a request.
+		ahead = min(2*ahead, maxAhead)
+		entries, err := l.after(ctx, page.Next.Position, ahead)
+		if err != nil {
+			return page, err
+		}
+		for _, e := range entries {
+			if e == nil {
+				page.More = false
+				at, _, err := l.start(ctx)
+				if err == nil && page.Next.Position < at.Expired {
+					err = &ExpiredError{Oldest: Cursor{Position: at.Expired}}
+				}
+				return page, err
+			}
+			if err := page.take(ctx, e, limit, wanted); err != nil || len(page.Events) == limit {
+				return page, err
+			}
+		}
+	}
+	return page, nil
+}
+
+// take adds the events of an entry.
+func (p *Page) take(ctx context.Context, e *entry, limit int, wanted func(*protocol.Event) bool) error {
+	for i := p.Next.Skip; i < len(e.Events); i++ {
+		if len(p.Events) == limit {
+			p.Next.Skip = i
+			return nil
+		}
+		if !wanted(&e.Events[i]) {
+			continue
+		}
+		if _, err := memory.Take(ctx, eventBytes); err != nil {
+			return err
+		}
+		p.Events = append(p.Events, e.Events[i])
+	}
+	p.Next = Cursor{Position: p.Next.Position + 1}
+	return nil
+}
+
+// eventBytes is what an event takes of the memory, on average.
+const eventBytes = 2 << 10
+
+// after returns the entries after a position, up to the first one that does not exist, which is nil.
+func (l *Log) after(ctx context.Context, position uint64, most int) ([]*entry, error) {
+	first, err := l.get(ctx, position+1)
+	if first == nil || err != nil {
+		return []*entry{nil}, err
+	}
+	found := make([]*entry, most)
+	found[0] = first
+	group, ctx := errgroup.WithContext(ctx)
+	for i := 1; i < most; i++ {
+		group.Go(func() (err error) {
+			found[i], err = l.get(ctx, position+1+uint64(i))
+			return err
+		})
+	}
+	return found, group.Wait()
+}
+
+// Oldest returns the cursor of the oldest event that is kept.
+func (l *Log) Oldest(ctx context.Context) (Cursor, error) {
+	at, _, err := l.start(ctx)
+	return Cursor{Position: at.Expired}, err
+}
+
+// Newest returns the cursor after the newest event.
+func (l *Log) Newest(ctx context.Context) (Cursor, error) {
+	end, err := l.end(ctx)
+	return Cursor{Position: end}, err
+}

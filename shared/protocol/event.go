@@ -1,0 +1,132 @@
+package protocol
+
+import (
+	"strings"
+	"time"
+)
+
+// EventType is the type of an event.
+type EventType string
+
+// The types of events.
+const (
+	NamespaceCreated  EventType = "tiltyard.namespace.created"
+	NamespaceDropped  EventType = "tiltyard.namespace.dropped"
+	NamespaceRestored EventType = "tiltyard.namespace.restored"
+	TableCreated      EventType = "tiltyard.table.created"
+	TableRenamed      EventType = "tiltyard.table.renamed"
+	TableDropped      EventType = "tiltyard.table.dropped"
+	TableRestored     EventType = "tiltyard.table.restored"
+	TableCommitted    EventType = "tiltyard.table.committed"
+	JobEnded          EventType = "tiltyard.job.ended"
+)
+
+// Event is a change of the catalog or of a table, in the JSON form of CloudEvents 1.0.
+type Event struct {
+	SpecVersion     string    `json:"specversion"` // "1.0"
+	ID              string    `json:"id"`          // the same whenever and wherever the event is sent
+	Source          string    `json:"source"`      // the deployment, as configured
+	Type            EventType `json:"type"`
+	Subject         string    `json:"subject"` // the id of the object, joined by "$"
+	Time            time.Time `json:"time"`
+	DataContentType string    `json:"datacontenttype"` // "application/json"
+	Data            EventData `json:"data"`
+}
+
+// EventData is what an event is about. Each type has some of the fields.
+type EventData struct {
+	ID     []string `json:"id"`            // of the namespace or table; that which a job works on
+	UID    string   `json:"uid,omitempty"` // differs from that of earlier and later objects of the id, and stays when the id changes
+	FromID []string `json:"from_id,omitempty"`
+
+	Version       int64  `json:"version,omitempty"`   // of the commit; the last one that was announced of a dropped table
+	Operation     string `json:"operation,omitempty"` // of the commit, as the table format names it, such as Append
+	TransactionID string `json:"transaction_id,omitempty"`
+	Rows          *int64 `json:"rows,omitempty"`         // of the table after the commit
+	RowsAdded     *int64 `json:"rows_added,omitempty"`   // by the commit; an updated row is added and deleted
+	RowsDeleted   *int64 `json:"rows_deleted,omitempty"` // by the commit
+
+	JobID   string `json:"job_id,omitempty"`
+	JobType string `json:"job_type,omitempty"`
+	State   string `json:"state,omitempty"` // DONE, FAILED or CANCELLED
+	Message string `json:"message,omitempty"`
+}
+
+// MinEventRetention is the shortest time for which events are kept.
+const MinEventRetention = 24 * time.Hour
+
+// EventsLatest is the cursor after the newest event.
+const EventsLatest = "latest"
+
+// Bounds of the events in an answer.
+const (
+	defaultEventPage = 100
+	maxEventPage     = 1000
+	maxEventTypes    = 20
+)
+
+// ListEventsRequest asks for events, the oldest first.
+type ListEventsRequest struct {
+	Common
+	Cursor string   `json:"cursor"` // of an earlier answer; "" is the oldest event that is kept, "latest" is behind the newest
+	Limit  *int64   `json:"limit"`  // nil is 100; at most 1,000
+	Types  []string `json:"types"`  // only these, or those that begin with one that ends with "."; empty: all
+	Within []string `json:"within"` // only those of the namespace or table of this id, and of all inside; empty: all
+}
+
+// Validate bounds the request.
+func (r *ListEventsRequest) Validate() error {
+	if r.Limit != nil && *r.Limit < 1 {
+		return Errorf(InvalidInput, "limit is %d; it is the greatest number of events, from 1 to %d", *r.Limit, maxEventPage)
+	}
+	if len(r.Types) > maxEventTypes {
+		return Errorf(InvalidInput, "types has %d entries; at most %d are allowed", len(r.Types), maxEventTypes)
+	}
+	for _, t := range r.Types {
+		if !strings.HasPrefix(t, "tiltyard.") {
+			return Errorf(InvalidInput, "types: one is no type of events, which begin with tiltyard., such as %s or tiltyard.table.", TableCommitted)
+		}
+	}
+	return nil
+}
+
+// Most returns the greatest number of events in the answer.
+func (r *ListEventsRequest) Most() int {
+	if r.Limit == nil {
+		return defaultEventPage
+	}
+	return int(min(*r.Limit, maxEventPage))
+}
+
+// Wants reports whether the request asks for an event.
+func (r *ListEventsRequest) Wants(e *Event) bool {
+	if !isWithin(e.Data.ID, r.Within) && (e.Data.FromID == nil || !isWithin(e.Data.FromID, r.Within)) {
+		return false
+	}
+	for _, t := range r.Types {
+		if string(e.Type) == t || strings.HasSuffix(t, ".") && strings.HasPrefix(string(e.Type), t) {
+			return true
+		}
+	}
+	return len(r.Types) == 0
+}
+
+// isWithin reports whether an id is another one or begins with it.
+func isWithin(id, other []string) bool {
+	if len(id) < len(other) {
+		return false
+	}
+	for i, name := range other {
+		if id[i] != name {
+			return false
+		}
+	}
+	return true
+}
+
+// ListEventsResponse holds some events.
+type ListEventsResponse struct {
+	Events List[Event] `json:"events"`
+	Cursor string      `json:"cursor"` // after these events; it never skips an event
+	More   bool        `json:"more"`   // false: there was nothing more, so ask again later
+}

@@ -1,0 +1,75 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/event"
+	"tiltyard/shared/protocol"
+)
+
+// errNoEvents is the answer when no events are written.
+var errNoEvents = &protocol.Error{
+	Code: protocol.Unsupported, Message: "this deployment announces no events", Detail: "configure a source of events (TILTYARD_EVENTS)",
+}
+
+// ListEvents returns events, the oldest first. It leaves out those of objects that policies do not permit the
+// caller to list events of.
+func (s *Service) ListEvents(ctx context.Context, req *protocol.ListEventsRequest) (*protocol.ListEventsResponse, error) {
+	if s.tables.Announcer == nil {
+		return nil, errNoEvents
+	}
+	log := s.tables.Announcer.Outbox.Log
+	from, err := startOf(ctx, log, req.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	page, err := log.Read(ctx, from, req.Most(), func(e *protocol.Event) bool { return req.Wants(e) && mayRead(ctx, e) })
+	var expired *event.ExpiredError
+	if errors.As(err, &expired) {
+		return nil, &protocol.Error{
+			Code: protocol.InvalidInput, Message: "cursor " + req.Cursor + " has expired: events after it are deleted",
+			Detail: `go on with cursor "` + expired.Oldest.String() + `", behind which the oldest event is that is kept`, Err: err,
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.ListEventsResponse{Events: page.Events, Cursor: page.Next.String(), More: page.More}, nil
+}
+
+// startOf returns the cursor of a request.
+func startOf(ctx context.Context, log *event.Log, text string) (event.Cursor, error) {
+	switch text {
+	case "":
+		return log.Oldest(ctx)
+	case protocol.EventsLatest:
+		return log.Newest(ctx)
+	}
+	return event.ParseCursor(text)
+}
+
+// mayRead reports whether policies let the caller read an event: those of an object need the permission to list
+// events of the object.
+func mayRead(ctx context.Context, e *protocol.Event) bool {
+	if !auth.Limited(ctx) {
+		return true
+	}
+	for _, id := range [][]string{e.Data.ID, e.Data.FromID} {
+		object := auth.Table(id)
+		switch {
+		case id == nil && e.Data.ID != nil:
+			continue // there is no former id
+		case len(id) == 0 || strings.HasPrefix(string(e.Type), "tiltyard.namespace.") || strings.HasSuffix(e.Data.JobType, "namespace"):
+			object = auth.Namespace(id)
+		case strings.HasSuffix(e.Data.JobType, "_function"):
+			object = auth.Function(id)
+		}
+		if !auth.Sees(ctx, object) || !auth.Permits(ctx, "ListEvents", object) {
+			return false
+		}
+	}
+	return true
+}

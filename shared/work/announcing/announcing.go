@@ -1,0 +1,148 @@
+// Package announcing has workers announce what changes in the catalog and in tables: see package event. A look
+// that follows a change announces it within seconds. A job that the clock begins goes through all tables and
+// namespaces, and announces what is missing because a suggestion was lost, or because another program has
+// written to a table directly.
+package announcing
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/announce"
+	"tiltyard/shared/job"
+)
+
+// kinds are the kinds of an announcer.
+type kinds struct{ *announce.Announcer }
+
+// Kinds returns the kinds of jobs and looks, none when there are no events.
+func Kinds(announcer *announce.Announcer) map[string]job.Kind {
+	if announcer == nil {
+		return nil
+	}
+	a := kinds{announcer}
+	return map[string]job.Kind{
+		announce.TableKind:     look(a.table),
+		announce.NamespaceKind: look(a.Namespace),
+		announce.LeftKind:      look(a.left),
+		announce.AllKind:       {Wanted: always, Stages: []job.Stage{{Name: "announce", Do: a.all}}},
+	}
+}
+
+// look returns a kind whose looks do all of the work, so that they never begin a job.
+func look(do func(ctx context.Context, object []string) error) job.Kind {
+	return job.Kind{Wanted: func(ctx context.Context, object []string) (*job.Want, error) {
+		if len(object) == 0 {
+			return nil, nil
+		}
+		return nil, do(ctx, object)
+	}}
+}
+
+// always has each message of the clock begin a job.
+func always(_ context.Context, object []string) (*job.Want, error) {
+	if len(object) > 0 {
+		return nil, nil
+	}
+	return &job.Want{Input: struct{}{}}, nil
+}
+
+func (a kinds) left(ctx context.Context, lineage []string) error { return a.Left(ctx, lineage[0]) }
+
+// table announces all that has happened to a table.
+func (a kinds) table(ctx context.Context, id []string) error {
+	for {
+		more, err := a.Table(ctx, id)
+		if !more || err != nil {
+			return err
+		}
+	}
+}
+
+// A state is where a job is.
+type state struct {
+	Step  int    `json:"step"`
+	After string `json:"after"` // the last page of the step; "" before the first
+	Count int64  `json:"looked_at"`
+}
+
+// atOnce bounds how many objects a job looks at at the same time.
+const atOnce = 8
+
+// all does the steps of a job, page by page.
+func (a kinds) all(ctx context.Context, r *job.Run) (any, error) {
+	var at state
+	if err := r.State(&at); err != nil {
+		return nil, err
+	}
+	steps := []func(ctx context.Context, after string) (count int, next string, err error){
+		a.page(a.Names.TablesAfter, a.table),
+		a.page(a.Names.NamespacesAfter, a.Namespace),
+		a.page(lineages(a.Leaving), a.left),
+		a.page(lineages(a.Vanished), a.left),
+		a.expire,
+	}
+	for at.Step < len(steps) {
+		count, next, err := steps[at.Step](ctx, at.After)
+		if err != nil {
+			return nil, err
+		}
+		at.After, at.Count = next, at.Count+int64(count)
+		if next == "" {
+			at.Step++
+		}
+		r.Progress(job.Progress{Done: at.Count})
+		if err := r.Checkpoint(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	return struct {
+		Count int64 `json:"looked_at"`
+	}{at.Count}, nil
+}
+
+// page returns a step that calls one for each object of a page. An object that cannot be read does not keep it
+// from the others.
+func (a kinds) page(list func(ctx context.Context, after string) ([][]string, string, error), one func(context.Context, []string) error) func(context.Context, string) (int, string, error) {
+	return func(ctx context.Context, after string) (int, string, error) {
+		objects, next, err := list(ctx, after)
+		if err != nil {
+			return 0, "", err
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(atOnce)
+		for _, object := range objects {
+			group.Go(func() error {
+				err := one(ctx, object)
+				if err != nil && ctx.Err() == nil {
+					a.Logger.Warn("could not announce the changes of an object", "object", object, "error", err)
+					return nil
+				}
+				return err
+			})
+		}
+		return len(objects), next, group.Wait()
+	}
+}
+
+// lineages turns a list of lineages into one of objects.
+func lineages(list func(ctx context.Context, after string) ([]string, string, error)) func(context.Context, string) ([][]string, string, error) {
+	return func(ctx context.Context, after string) (objects [][]string, next string, err error) {
+		found, next, err := list(ctx, after)
+		for _, lineage := range found {
+			objects = append(objects, []string{lineage})
+		}
+		return objects, next, err
+	}
+}
+
+// expire deletes a page of old events.
+func (a kinds) expire(ctx context.Context, _ string) (deleted int, next string, err error) {
+	const pageSize = 500
+	deleted, err = a.Outbox.Expire(ctx, a.Keep, pageSize)
+	if deleted == pageSize {
+		next = "more"
+	}
+	return deleted, next, err
+}
