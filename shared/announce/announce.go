@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/event"
+	"tiltyard/shared/format"
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -54,8 +55,8 @@ type Options struct {
 	Objects objectstore.Store
 	Records record.Store
 	Now     func() time.Time
-	Logger  *slog.Logger
-	History History // nil: what would need it is left to later looks
+	Logger  *slog.Logger // nil: nothing is logged
+	History History      // nil: what would need it is left to later looks
 }
 
 // Open returns an announcer that learns from the catalog what changes, nil when there is no source. jobs may be
@@ -63,6 +64,9 @@ type Options struct {
 func Open(names *catalog.Catalog, jobs *job.Starter, o Options) *Announcer {
 	if o.Source == "" {
 		return nil
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Announcer{
 		Names:   names,
@@ -163,12 +167,16 @@ func draftOf(text json.RawMessage, kind keys.Kind, lineage string, id []string) 
 	if text == nil {
 		return d, nil, nil
 	}
-	was = new(mark)
-	if err := json.Unmarshal(text, was); err != nil {
-		return nil, nil, fmt.Errorf("mark of events of %s: %w", lineage, err)
+	if was, err = parseMark(lineage, text); err != nil {
+		return nil, nil, err
 	}
 	d.mark = *was
 	return d, was, nil
+}
+
+func parseMark(lineage string, text json.RawMessage) (*mark, error) {
+	m := new(mark)
+	return m, format.Decode("mark of events of "+lineage, text, m)
 }
 
 // Table announces what has happened to the table of an id. more means that there is more than fits into

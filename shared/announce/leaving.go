@@ -10,7 +10,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
@@ -51,10 +54,8 @@ type watch struct{ *Announcer }
 // Leaves announces what has happened to an object so far, and writes that it is about to lose its name.
 func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 	ctx = auth.Unlimited(ctx)
-	if !keys.IsDropped(l.ID) {
-		if err := w.announceLast(ctx, l.Kind, l.ID); err != nil {
-			return fmt.Errorf("announce changes: %w", err)
-		}
+	if err := w.announceBefore(ctx, l); err != nil {
+		return fmt.Errorf("announce changes: %w", err)
 	}
 	value, err := json.Marshal(leaving{l, w.Outbox.Now().UTC()})
 	if err != nil {
@@ -67,12 +68,28 @@ func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 			break
 		}
 		there, err := w.Outbox.Records.Get(ctx, r.Key)
+		if err == nil {
+			err = there.Decode(new(leaving)) // that of a newer release stays
+		}
 		if err != nil && !errors.Is(err, record.ErrNotExist) {
 			return err
 		}
 		r.Version = there.Version
 	}
 	return err
+}
+
+// announceBefore announces what has happened to an object that is about to lose its name. That of a dropped
+// table is one that no request can name.
+func (a *Announcer) announceBefore(ctx context.Context, l naming.Leaving) error {
+	if !keys.IsDropped(l.ID) {
+		return a.announceLast(ctx, l.Kind, l.ID)
+	}
+	left, err := a.leavings(ctx, l.Lineage)
+	if err != nil {
+		return err
+	}
+	return a.announceDrop(ctx, l.Kind, l.Lineage, left)
 }
 
 // announceLast announces all that has happened to an object that may be dropped next, without the commits if
@@ -180,8 +197,8 @@ func (a *Announcer) leavings(ctx context.Context, lineage string) (map[string]le
 			break
 		}
 		one := leavingRecord{Record: r}
-		if err := json.Unmarshal(r.Value, &one.leaving); err != nil {
-			return nil, fmt.Errorf("read record %s: %w", r.Key, err)
+		if err := r.Decode(&one.leaving); err != nil {
+			return nil, err
 		}
 		found[r.Key] = one
 	}
@@ -204,9 +221,9 @@ func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string
 	if text == nil || err != nil {
 		return kind, ids, err
 	}
-	var m mark
-	if err := json.Unmarshal(text, &m); err != nil {
-		return "", nil, fmt.Errorf("mark of events of %s: %w", lineage, err)
+	m, err := parseMark(lineage, text)
+	if err != nil {
+		return "", nil, err
 	}
 	add(m.Kind, m.ID)
 	return kind, ids, nil
@@ -238,7 +255,7 @@ var eventsOf = map[keys.Kind]struct{ created, dropped protocol.EventType }{
 func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage string, left map[string]leavingRecord) error {
 	var last leaving
 	for _, r := range left {
-		if r.At.After(last.At) {
+		if r.At.After(last.At) && !keys.IsDropped(r.ID) {
 			last = r.leaving
 		}
 	}
@@ -248,7 +265,7 @@ func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage st
 	}
 	_, err = a.Outbox.Announce(ctx, markKey(lineage), func(text json.RawMessage) (event.News, error) {
 		d, was, err := draftOf(text, kind, lineage, last.ID)
-		if err != nil || was != nil && was.Dropped {
+		if err != nil || was != nil && was.Dropped || was == nil && last.ID == nil {
 			return event.News{}, err
 		}
 		if was == nil && !last.Created.Before(since) {
@@ -295,29 +312,44 @@ func (a *Announcer) Leaving(ctx context.Context, after string) (lineages []strin
 }
 
 // Vanished is Leaving for objects that are not dropped, as far as was announced, and that do not have the id
-// under which they were announced.
+// under which they were announced. An object that cannot be read does not keep it from the others.
 func (a *Announcer) Vanished(ctx context.Context, after string) (lineages []string, next string, err error) {
 	ctx = auth.Unlimited(ctx)
 	marks, next, err := a.Outbox.Marks(ctx, marksFolder, after, listSize)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, key := range slices.Sorted(maps.Keys(marks)) {
-		var m mark
-		if err := json.Unmarshal(marks[key], &m); err != nil {
-			return nil, "", fmt.Errorf("mark of events %s: %w", key, err)
-		}
-		if m.Dropped {
-			continue
-		}
-		_, lineage := record.SplitKey(key)
-		stands, err := a.stands(ctx, m.Kind, lineage, m.ID)
-		if err != nil {
-			return nil, "", err
-		}
-		if !stands {
-			lineages = append(lineages, lineage)
-		}
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	const atOnce = 8
+	group.SetLimit(atOnce)
+	for _, m := range marks {
+		group.Go(func() error {
+			_, lineage := record.SplitKey(m.Key)
+			vanished, err := a.hasVanished(ctx, lineage, m)
+			if err != nil && ctx.Err() == nil {
+				a.Logger.Warn("could not find out whether an object was dropped", "record", m.Key, "error", err)
+				return nil
+			}
+			if vanished {
+				mu.Lock()
+				defer mu.Unlock()
+				lineages = append(lineages, lineage)
+			}
+			return err
+		})
 	}
-	return lineages, next, nil
+	return lineages, next, group.Wait()
+}
+
+func (a *Announcer) hasVanished(ctx context.Context, lineage string, of event.Mark) (bool, error) {
+	if of.Err != nil {
+		return false, of.Err
+	}
+	m, err := parseMark(lineage, of.Text)
+	if err != nil || m.Dropped {
+		return false, err
+	}
+	stands, err := a.stands(ctx, m.Kind, lineage, m.ID)
+	return !stands, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/format"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -82,21 +83,21 @@ func (l *Log) read(ctx context.Context, position uint64) (e *entry, made time.Ti
 	if err != nil {
 		return nil, made, fmt.Errorf("read event %d: %w", position, err)
 	}
-	if e, err = parseEntry(data); err != nil {
-		return nil, made, fmt.Errorf("read event %d: %w", position, err)
+	if e, err = parseEntry(keyAt(position), data); err != nil {
+		return nil, made, err
 	}
 	l.taken(position)
 	return e, info.Modified, nil
 }
 
 // parseEntry reads the content of an object of the log.
-func parseEntry(data []byte) (*entry, error) {
+func parseEntry(key string, data []byte) (*entry, error) {
 	e := new(entry)
-	if err := json.Unmarshal(data, e); err != nil {
+	if err := format.Decode(key, data, e); err != nil {
 		return nil, err
 	}
 	if e.Batch == "" || len(e.Events) == 0 {
-		return nil, errors.New("it holds no batch")
+		return nil, fmt.Errorf("decode %s: it holds no batch", key)
 	}
 	return e, nil
 }
@@ -168,8 +169,8 @@ func (l *Log) start(ctx context.Context) (at start, etag string, err error) {
 	if err != nil {
 		return at, "", fmt.Errorf("read where the log of events begins: %w", err)
 	}
-	if err := json.Unmarshal(data, &at); err != nil {
-		return at, "", fmt.Errorf("read %s: %w", startKey, err)
+	if err := format.Decode(startKey, data, &at); err != nil {
+		return at, "", err
 	}
 	return at, info.ETag, nil
 }

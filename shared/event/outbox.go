@@ -112,10 +112,7 @@ func (o *Outbox) read(ctx context.Context, key string) (record.Record, kept, err
 	if err != nil {
 		return last, state, err
 	}
-	if err := json.Unmarshal(last.Value, &state); err != nil {
-		return last, state, fmt.Errorf("read record %s: %w", key, err)
-	}
-	return last, state, nil
+	return last, state, last.Decode(&state)
 }
 
 // replace writes a record in place of the last one, which becomes it.
@@ -221,19 +218,24 @@ func (o *Outbox) Mark(ctx context.Context, key string) (json.RawMessage, error) 
 	return state.Mark, err
 }
 
-// Marks returns marks by key, those of a folder after a name; see record.Store.
-func (o *Outbox) Marks(ctx context.Context, folder, after string, limit int) (marks map[string]json.RawMessage, next string, err error) {
+// A Mark is what is kept of an object.
+type Mark struct {
+	Key string // of the record
+	// Text is what [News] gave last, and Err why it cannot be read.
+	Text json.RawMessage
+	Err  error
+}
+
+// Marks returns the marks of a folder after a name; see record.Store.
+func (o *Outbox) Marks(ctx context.Context, folder, after string, limit int) (marks []Mark, next string, err error) {
 	page, err := o.Records.List(ctx, folder, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	marks = map[string]json.RawMessage{}
 	for _, r := range page.Records {
 		var state kept
-		if err := json.Unmarshal(r.Value, &state); err != nil {
-			return nil, "", fmt.Errorf("read record %s: %w", r.Key, err)
-		}
-		marks[r.Key] = state.Mark
+		err := r.Decode(&state)
+		marks = append(marks, Mark{Key: r.Key, Text: state.Mark, Err: err})
 	}
 	return marks, page.Next, nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/announce"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/format"
@@ -45,7 +46,7 @@ func older(t *testing.T, store objectstore.Store) (*server, *job.Worker, *memque
 	}
 	records, queue := objectrecord.Open(store, time.Now), new(memqueue.Queue)
 	services := all.Open(
-		tables.Stores{Objects: roots, Records: records, Now: time.Now, Queue: queue, DropRetention: time.Hour},
+		tables.Stores{Objects: roots, Records: records, Now: time.Now, Queue: queue, DropRetention: time.Hour, EventSource: "urn:test"},
 		all.Options{Keys: keys, Logger: slog.New(slog.DiscardHandler)},
 	)
 	handler := httpapi.Handler(services.Routes, httpapi.Options{Verifier: verifier, Ledger: idempotency.Open(records, time.Now)})
@@ -115,6 +116,10 @@ func kindsOfRecords(t *testing.T, ids map[string]string) []kindOfRecord {
 			"/v1/table/ns$t/multipart_write/complete?upload_id="+ids["upload"], "/v1/table/ns$t/multipart_write/abort?upload_id="+ids["upload"],
 		), [2]any{"/v1/table/ns$t/insert?upload_id=" + ids["upload"] + "&upload_part_id=6f9619ff-8b86-4d01-b42d-00cf4fc964ff", stream(t, 0, 3)})},
 		{"repeated request", `^_records/once/`, [][2]any{{"keyed", nil}}},
+		{"event", `^_events/log/`, [][2]any{{"/v1/event/list", `{}`}}},
+		{"start of the events", `^_events/start$`, [][2]any{{"/v1/event/list", `{}`}, {"/v1/table/ns$t/drop", `{}`}}},
+		{"mark of events", `^_records/event-mark/` + ids["table"], named(`{}`, "/v1/table/ns$t/drop", "/v1/table/ns$t/deregister")},
+		{"note of a change", `^_records/event-leaving/` + ids["gone"], named(`{}`, "/v1/table/ns$gone/undrop")},
 	}
 }
 
@@ -127,7 +132,7 @@ func withKey(t *testing.T, s *server) (int, []byte) {
 func full(t *testing.T) (files map[string][]byte, ids map[string]string) {
 	t.Helper()
 	store := memstore.New()
-	s, _, _ := older(t, store)
+	s, worker, _ := older(t, store)
 	s.does("/v1/namespace/ns/create", `{}`)
 	created := s.does("/v1/table/ns$t/create", stream(t, 0, 20))
 	s.does("/v1/table/ns$t/tags/create", `{"tag":"first","version":1}`)
@@ -147,12 +152,31 @@ func full(t *testing.T) (files map[string][]byte, ids map[string]string) {
 	if status, answer := withKey(t, s); status != http.StatusOK {
 		t.Fatalf("a request with a key: %d %s", status, answer)
 	}
+	if err := worker.Do(t.Context(), job.Message{Kind: announce.TableKind, Object: []string{"ns", "t"}}); err != nil {
+		t.Fatal(err)
+	}
 	files = filesOf(t, store)
+	ids["table"] = uidOf(t, files["_catalog/$ns/t/t"])
+	for key := range files {
+		if name, ok := strings.CutPrefix(key, "_records/event-leaving/"); ok && strings.Contains(string(files[key]), `"gone"`) {
+			ids["gone"], _, _ = strings.Cut(name, "-")
+		}
+	}
 	files["_catalog/$/f/f"] = []byte(`{"id":["f"],"uid":"1","created_at":"2026-01-02T03:04:05Z","versions":[]}`)
 	batched := bytes.TrimSpace(files["_catalog/$/t/batched"])
 	files["_catalog/$/t/batched"] = append(batched[:len(batched)-1], `,"pending":{"batch":"b-1","until":"2126-01-02T03:04:05Z"}}`...)
 	files["_batches/b-1"] = []byte(`{"outcome":"committed"}`)
 	return files, ids
+}
+
+// uidOf returns the UID of a record of the catalog.
+func uidOf(t *testing.T, object []byte) string {
+	t.Helper()
+	var record struct{ UID string }
+	if err := json.Unmarshal(object, &record); err != nil || record.UID == "" {
+		t.Fatalf("%s has no uid, %v", object, err)
+	}
+	return record.UID
 }
 
 // newerThan returns the ways in which a newer release may have written an object.
@@ -228,7 +252,8 @@ func TestRecordsOfNewerReleasesAreRefused(t *testing.T) {
 
 // beside reports whether a record is another one of a kind that is tested.
 func beside(key string, ids map[string]string) bool {
-	return key == "_catalog/$/t/batched" || key == "_catalog/$ns/t/r" || strings.HasPrefix(key, "_records/job/") && !strings.HasSuffix(key, ids["job"])
+	return key == "_catalog/$/t/batched" || strings.HasPrefix(key, "_records/event-mark/") && !strings.HasSuffix(key, ids["table"]) ||
+		strings.HasPrefix(key, "_records/event-leaving/") && !strings.Contains(key, ids["gone"]) || key == "_catalog/$ns/t/r" || strings.HasPrefix(key, "_records/job/") && !strings.HasSuffix(key, ids["job"])
 }
 
 func ask(t *testing.T, s *server, request [2]any) (int, []byte) {

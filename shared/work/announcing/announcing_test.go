@@ -1,0 +1,351 @@
+package announcing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/announce"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/event"
+	"tiltyard/shared/job"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work/announcing"
+)
+
+// messages is a queue whose messages wait until the test does them, whatever their delay.
+type messages struct {
+	job.Queue
+	waiting []job.Message
+}
+
+func (m *messages) Send(_ context.Context, _ time.Duration, all ...job.Message) error {
+	m.waiting = append(m.waiting, all...)
+	return nil
+}
+
+// A service is a process that announces changes.
+type service struct {
+	tables.Tables
+	queue *messages
+	now   func() time.Time
+}
+
+func open(t *testing.T, objects objectstore.Store, now func() time.Time) service {
+	t.Helper()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service{queue: new(messages), now: now}
+	s.Tables = tables.Open(tables.Stores{
+		Objects: roots, Records: objectrecord.Open(objects, now), Now: now, CacheBytes: 1 << 20, Queue: s.queue,
+		DropRetention: 24 * time.Hour, EventSource: "urn:test",
+	})
+	return s
+}
+
+// work does the messages that wait, and those that follow from them.
+func (s service) work(t *testing.T) {
+	t.Helper()
+	names := 0
+	worker := &job.Worker{
+		Starter: *s.Jobs, Kinds: announcing.Kinds(s.Announcer), Now: s.now, Logger: slog.New(slog.DiscardHandler),
+		Name: func() string { names++; return fmt.Sprint(names) },
+	}
+	for len(s.queue.waiting) > 0 {
+		next := s.queue.waiting[0]
+		s.queue.waiting = s.queue.waiting[1:]
+		if err := worker.Do(t.Context(), next); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// announceAll does the regular look at everything.
+func (s service) announceAll(t *testing.T) {
+	t.Helper()
+	if err := s.Jobs.Suggest(t.Context(), announce.AllKind, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.work(t)
+}
+
+func rows(n int) dataset.Rows {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(fmt.Sprintf(`[{"id": %d}]`, n)))
+	if err != nil {
+		panic(err)
+	}
+	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+// A step is one change.
+type step func(ctx context.Context, s service) error
+
+func split(id string) []string { return strings.Split(id, "/") }
+
+func createNamespace(id string) step {
+	return func(ctx context.Context, s service) error {
+		_, err := s.Names.CreateNamespace(ctx, split(id), nil, catalog.FailIfExists)
+		return err
+	}
+}
+
+func dropNamespace(id string) step {
+	return func(ctx context.Context, s service) error {
+		_, err := s.Names.DropNamespace(ctx, split(id), true)
+		return err
+	}
+}
+
+func undropNamespace(id, to string) step {
+	return func(ctx context.Context, s service) error {
+		_, err := s.Names.UndropNamespace(ctx, split(id), "", split(to))
+		return err
+	}
+}
+
+func create(id string) step {
+	return func(ctx context.Context, s service) error {
+		at := s.Names.NewLocation(split(id))
+		if _, err := s.Rows.Table(split(id), at, 0).Create(ctx, rows(0)); err != nil {
+			return err
+		}
+		_, err := s.Names.CreateTable(ctx, split(id), at, 1, nil)
+		return err
+	}
+}
+
+func insert(id string) step { return insertInto(id, "") }
+
+func insertInto(id, branch string) step {
+	return func(ctx context.Context, s service) error {
+		_, err := s.Change(ctx, split(id), branch, func(table *engine.Table) (engine.Written, error) { return table.Insert(ctx, rows(1)) })
+		return err
+	}
+}
+
+func rename(id, to string) step {
+	return func(ctx context.Context, s service) error {
+		_, err := s.Names.RenameTable(ctx, split(id), split(to))
+		return err
+	}
+}
+
+func drop(id string) step {
+	return func(ctx context.Context, s service) error {
+		_, err := s.Names.DropTable(ctx, split(id))
+		return err
+	}
+}
+
+func undrop(id, to string) step {
+	return func(ctx context.Context, s service) error {
+		_, err := s.Names.UndropTable(ctx, split(id), "", split(to))
+		return err
+	}
+}
+
+// lives are what happens to objects, and the changes that are announced when nothing goes wrong.
+var lives = []struct {
+	name  string
+	steps []step
+	want  []string
+}{
+	{"a table that is dropped", []step{create("t"), insert("t"), drop("t")},
+		[]string{"table.created t", "table.committed t", "table.committed t", "table.dropped t"}},
+	{"a table that is renamed, and renamed back", []step{create("t"), rename("t", "u"), insert("u"), rename("u", "t"), insert("t")},
+		[]string{"table.created t", "table.committed t", "table.renamed u", "table.committed u", "table.renamed t", "table.committed t"}},
+	{"a table that takes the name of another one", []step{create("t"), create("u"), drop("t"), rename("u", "t"), insert("t")},
+		[]string{"table.created t", "table.committed t", "table.dropped t", "table.created u", "table.committed u", "table.renamed t", "table.committed t"}},
+	{"a table that is restored", []step{create("t"), insert("t"), drop("t"), undrop("t", "t"), insert("t")},
+		[]string{"table.created t", "table.committed t", "table.committed t", "table.dropped t", "table.restored t", "table.committed t"}},
+	{"a table that is restored under another name", []step{create("t"), drop("t"), undrop("t", "u"), drop("u")},
+		[]string{"table.created t", "table.committed t", "table.dropped t", "table.restored u", "table.dropped u"}},
+	{"a namespace", []step{createNamespace("n"), create("n/t"), dropNamespace("n")},
+		[]string{"table.created n/t", "table.committed n/t", "table.dropped n/t", "namespace.created n", "namespace.dropped n"}},
+	{"a namespace that is restored", []step{createNamespace("n"), create("n/t"), dropNamespace("n"), undropNamespace("n", "m"), insert("m/t")},
+		[]string{"table.created n/t", "table.committed n/t", "table.dropped n/t", "table.restored m/t", "table.committed m/t", "namespace.created n", "namespace.dropped n", "namespace.restored m"}},
+}
+
+var errCrashed = errors.New("the process has crashed")
+
+// A process dies at each of its requests in turn: before it, or after it and before the answer. Whatever it left,
+// the regular look of another one announces each change that took place, once: the events tell of each object
+// where it is now, and how it came there.
+func TestACrashLosesNoChange(t *testing.T) {
+	for _, life := range lives {
+		t.Run(life.name, func(t *testing.T) {
+			for n, crashed := 1, true; crashed; n++ {
+				for _, after := range []bool{false, true} {
+					now := time.Now()
+					clock := func() time.Time { return now }
+					inner := memstore.New()
+					if _, err := open(t, inner, clock).Announcer.Outbox.Log.Since(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					now = now.Add(time.Second)
+					mortal := open(t, faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+						switch {
+						case call.N < n:
+							return faultstore.Fault{}
+						case call.N == n && after:
+							return faultstore.Fault{Lost: true}
+						}
+						return faultstore.Fault{Err: errCrashed}
+					}), clock)
+					var err error
+					for _, step := range life.steps {
+						now = now.Add(time.Second)
+						if err = step(t.Context(), mortal); err != nil {
+							break
+						}
+					}
+					crashed = err != nil
+					for range 2 {
+						now = now.Add(2 * time.Hour)
+						open(t, inner, clock).announceAll(t)
+					}
+					later := open(t, inner, clock)
+					events := read(t, later)
+					where := fmt.Sprintf("crash at %d, after it %v (%v)", n, after, err)
+					checkAgainst(t, later, where, events)
+					if got := changes(events); !crashed && !slices.Equal(got, life.want) {
+						t.Errorf("got %q\nwant %q", got, life.want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// read returns all events.
+func read(t *testing.T, s service) []protocol.Event {
+	t.Helper()
+	page, err := s.Announcer.Outbox.Log.Read(t.Context(), event.Cursor{}, 1000, func(*protocol.Event) bool { return true })
+	if err != nil || page.More {
+		t.Fatalf("got %v events, more %v, %v", len(page.Events), page.More, err)
+	}
+	return page.Events
+}
+
+// changes returns events in short, those of tables first, each in the order in which they came.
+func changes(events []protocol.Event) (list []string) {
+	var uids []string
+	of := map[string][]string{}
+	for _, e := range events {
+		if of[e.Data.UID] == nil {
+			uids = append(uids, e.Data.UID)
+		}
+		of[e.Data.UID] = append(of[e.Data.UID], strings.TrimPrefix(string(e.Type), "tiltyard.")+" "+strings.Join(e.Data.ID, "/"))
+	}
+	slices.SortStableFunc(uids, func(a, b string) int { return strings.Compare(of[b][0][:5], of[a][0][:5]) })
+	for _, uid := range uids {
+		list = append(list, of[uid]...)
+	}
+	return list
+}
+
+// checkAgainst follows the events of each object, and compares where they end with the catalog.
+func checkAgainst(t *testing.T, s service, where string, events []protocol.Event) {
+	t.Helper()
+	type state struct {
+		id      string
+		version int64
+	}
+	told, seen := map[string]state{}, map[string]bool{}
+	begun := map[string]bool{}
+	for _, e := range events {
+		uid, id := e.Data.UID, strings.Join(e.Data.ID, "/")
+		was, there := told[uid]
+		ok := !seen[e.ID]
+		seen[e.ID] = true
+		switch e.Type {
+		case protocol.TableCreated, protocol.NamespaceCreated:
+			ok = ok && !begun[uid]
+			begun[uid] = true
+			told[uid] = state{id: id}
+		case protocol.TableRenamed:
+			ok = ok && there && strings.Join(e.Data.FromID, "/") == was.id
+			told[uid] = state{id, was.version}
+		case protocol.TableCommitted:
+			ok = ok && there && was.id == id && e.Data.Version == was.version+1
+			told[uid] = state{id, e.Data.Version}
+		case protocol.TableDropped, protocol.NamespaceDropped:
+			ok = ok && there && was.id == id && e.Data.Version == was.version
+			delete(told, uid)
+		case protocol.TableRestored, protocol.NamespaceRestored:
+			ok = ok && !there && begun[uid]
+			told[uid] = state{id, lastVersion(events, e.ID)}
+		default:
+			ok = false
+		}
+		if !ok {
+			t.Errorf("%s: %s does not follow: %+v", where, e.ID, changes(events))
+			return
+		}
+	}
+	stands := map[string]state{}
+	ids, err := s.Names.AllTables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		found, err := s.Names.Table(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest, err := s.At(found).Newest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stands[found.Lineage] = state{strings.Join(id, "/"), int64(newest)}
+	}
+	namespaces, _, err := s.Names.NamespacesAfter(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range namespaces {
+		found, err := s.Names.Namespace(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stands[found.UID] = state{id: strings.Join(id, "/")}
+	}
+	if diff := cmp.Diff(stands, told, cmp.AllowUnexported(state{})); diff != "" {
+		t.Errorf("%s: the catalog differs from what the events tell (-catalog +events):\n%s%q", where, diff, slices.Collect(maps.Keys(seen)))
+	}
+}
+
+// lastVersion returns the last version that was announced of an object before an event.
+func lastVersion(events []protocol.Event, before string) (version int64) {
+	uid, _, _ := strings.Cut(before, "/")
+	for _, e := range events {
+		if e.ID == before {
+			break
+		}
+		if e.Data.UID == uid && e.Type == protocol.TableCommitted {
+			version = e.Data.Version
+		}
+	}
+	return version
+}
