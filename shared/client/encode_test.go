@@ -148,6 +148,7 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.SecretRequest](s, "DropSecret"),
 		asked[protocol.ListSecretsRequest](s, "ListSecrets"),
 		asked[protocol.ListTableErrorsRequest](s, "ListTableErrors"),
+		asked[protocol.ListEventsRequest](s, "ListEvents"),
 	}
 }
 
@@ -220,6 +221,8 @@ func settle(req any) {
 		req.Tag = ""
 	case *protocol.RenameTableRequest:
 		req.NewNamespace = nil
+	case *protocol.ListEventsRequest:
+		req.ID, req.Cursor, req.Types = nil, "12.3", []string{"tiltyard.table."}
 	case *protocol.ListDroppedRequest:
 		req.PageToken = "t/20260102t150405zab"
 	case *protocol.FindTablesRequest:
