@@ -63,7 +63,7 @@ func (s *session) events(r *run, req protocol.ListEventsRequest, follows bool) e
 		for _, e := range answer.Events {
 			d := &e.Data
 			out.add(e, e.Time.Format(time.DateTime), strings.TrimPrefix(string(e.Type), "tiltyard."), strings.Join(d.ID, s.delimiter),
-				orNothing(d.Version), d.Operation+d.State, countText(d.RowsAdded), countText(d.RowsDeleted))
+				orNothing(d.Version), d.Operation+string(d.State), countText(d.RowsAdded), countText(d.RowsDeleted))
 		}
 		req.Cursor = answer.Cursor
 		if answer.More {

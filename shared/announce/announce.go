@@ -26,11 +26,12 @@ import (
 )
 
 // Kinds of looks that announce changes; package announcing runs them. The object of the first two is a table or a
-// namespace, that of the third one the lineage of an object that has lost a name.
+// namespace, that of the third one the lineage of an object that has lost a name, and that of the fourth one a job.
 const (
 	TableKind     = "announce_table"
 	NamespaceKind = "announce_namespace"
 	LeftKind      = "announce_left"
+	JobKind       = "announce_job"
 )
 
 // AllKind is the kind of job that looks at all objects; package announcing runs it.
@@ -76,6 +77,9 @@ func Open(names *catalog.Catalog, jobs *job.Starter, o Options) *Announcer {
 		history: o.History, jobs: jobs, recent: job.NewRecent(o.Now),
 	}
 	names.WatchWith(watch{a})
+	if jobs != nil {
+		jobs.Transactions.WatchEnds(a.ended)
+	}
 	return a
 }
 
@@ -102,6 +106,7 @@ const announceAfter = time.Second
 const (
 	marksFolder   = "event-mark"
 	leavingFolder = "event-leaving"
+	jobsFolder    = "event-job"
 )
 
 // A mark is how far the changes of a table or a namespace are announced.

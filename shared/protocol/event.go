@@ -46,10 +46,10 @@ type EventData struct {
 	RowsAdded     *int64 `json:"rows_added,omitempty"`   // by the commit; an updated row is added and deleted
 	RowsDeleted   *int64 `json:"rows_deleted,omitempty"` // by the commit
 
-	JobID   string `json:"job_id,omitempty"`
-	JobType string `json:"job_type,omitempty"`
-	State   string `json:"state,omitempty"` // DONE, FAILED or CANCELLED
-	Message string `json:"message,omitempty"`
+	JobID   string   `json:"job_id,omitempty"`
+	JobType string   `json:"job_type,omitempty"`
+	State   JobState `json:"state,omitempty"`   // in which the job ended
+	Message string   `json:"message,omitempty"` // why it failed
 }
 
 // MinEventRetention is the shortest time for which events are kept.

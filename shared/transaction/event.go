@@ -68,6 +68,21 @@ func (e *Event) RowsProcessed() (rows int64, ok bool) {
 	return 0, false
 }
 
+// End returns the event with which a job ended, ok is false while it has not. A job that was set aside and resumed
+// ends again.
+func (t *Transaction) End() (end Event, ok bool) {
+	if t.Work == nil || !t.Status.Ended() {
+		return end, false
+	}
+	for _, e := range slices.Backward(t.Work.Events) {
+		switch e.State {
+		case EventDone, EventCancelled, EventFailed, EventSetAside:
+			return e, true
+		}
+	}
+	return end, false
+}
+
 // observe appends the events that lead from an earlier state of a record to its present one. Nil is
 // that of a job before it begins.
 func (t *Transaction) observe(was *Transaction, now time.Time) {

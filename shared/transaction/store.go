@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"time"
 
 	"tiltyard/shared/format"
@@ -24,12 +25,17 @@ const Retention = 30 * 24 * time.Hour
 type Store struct {
 	records record.Store
 	now     func() time.Time
+	ended   func(ctx context.Context, job *Transaction) // nil: nobody wants to know
 }
 
 // Open returns the transactions in a record store.
 func Open(records record.Store, now func() time.Time) *Store {
 	return &Store{records: records, now: now}
 }
+
+// WatchEnds has a function called with each job that ends, soon after that. The process may die before. It must be
+// called before the store is used.
+func (s *Store) WatchEnds(ended func(ctx context.Context, job *Transaction)) { s.ended = ended }
 
 // Begin makes the record of a queued job. Kind names the work that it will do on the object.
 func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Transaction, error) {
@@ -146,6 +152,9 @@ func (s *Store) change(ctx context.Context, key string, fresh *Transaction, appl
 			t.observe(before, t.Updated)
 		}
 		_, err = s.write(ctx, t, key, version, t.expires())
+		if err == nil && s.ended != nil && strings.HasPrefix(key, jobFolder) && t.Status.Ended() && t.Status != before.Status {
+			s.ended(context.WithoutCancel(ctx), t)
+		}
 		if !errors.Is(err, record.ErrConflict) {
 			return t, s.translate(idOf(key), err)
 		}

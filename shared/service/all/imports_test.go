@@ -42,7 +42,7 @@ var mayImport = map[string]string{
 	"shared/client":             "arrowipc protocol",
 	"shared/console":            "",
 	"shared/event":              "format memory objectstore protocol record",
-	"shared/announce":           "auth catalog event format job objectstore protocol record",
+	"shared/announce":           "auth catalog event format job objectstore protocol record transaction",
 	"shared/job":                "tracing format memory job protocol transaction pause",
 	"shared/tables":             "announce auth catalog engine =function idempotency job lance/dataset lance/manifest multipart objectstore protocol record sql transaction vending",
 	"shared/work":               "announce auth catalog engine fulltext function index job lance/dataset lance/indexmeta objectstore protocol record sealing tables transaction view work",

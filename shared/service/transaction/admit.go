@@ -43,13 +43,18 @@ func (s *Service) recorded(ctx context.Context, ref transaction.Ref) (*transacti
 // objectOf returns the object that a transaction changed. For a transaction on several tables it is
 // the root.
 func objectOf(t *transaction.Transaction) auth.Object {
-	if len(t.Object) == 0 || strings.HasSuffix(t.Kind, "namespace") { // such as "create-namespace"
-		return auth.Namespace(t.Object)
+	return objectOfKind(t.Kind, t.Object)
+}
+
+// objectOfKind returns what a job or a change of a kind is about.
+func objectOfKind(kind string, id []string) auth.Object {
+	if len(id) == 0 || strings.HasSuffix(kind, "namespace") { // such as "create-namespace"
+		return auth.Namespace(id)
 	}
-	if strings.HasSuffix(t.Kind, "_function") {
-		return auth.Function(t.Object)
+	if strings.HasSuffix(kind, "_function") {
+		return auth.Function(id)
 	}
-	return auth.Table(t.Object)
+	return auth.Table(id)
 }
 
 // admitJob is admit for the job that a request names.

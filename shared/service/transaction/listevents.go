@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"tiltyard/shared/auth"
@@ -57,19 +58,16 @@ func mayRead(ctx context.Context, e *protocol.Event) bool {
 	if !auth.Limited(ctx) {
 		return true
 	}
-	for _, id := range [][]string{e.Data.ID, e.Data.FromID} {
-		object := auth.Table(id)
-		switch {
-		case id == nil && e.Data.ID != nil:
-			continue // there is no former id
-		case len(id) == 0 || strings.HasPrefix(string(e.Type), "tiltyard.namespace.") || strings.HasSuffix(e.Data.JobType, "namespace"):
-			object = auth.Namespace(id)
-		case strings.HasSuffix(e.Data.JobType, "_function"):
-			object = auth.Function(id)
-		}
-		if !auth.Sees(ctx, object) || !auth.Permits(ctx, "ListEvents", object) {
-			return false
-		}
+	kind := e.Data.JobType
+	if strings.HasPrefix(string(e.Type), "tiltyard.namespace.") {
+		kind = "namespace"
 	}
-	return true
+	ids := [][]string{e.Data.ID}
+	if e.Data.FromID != nil {
+		ids = append(ids, e.Data.FromID)
+	}
+	return !slices.ContainsFunc(ids, func(id []string) bool {
+		object := objectOfKind(kind, id)
+		return !auth.Sees(ctx, object) || !auth.Permits(ctx, "ListEvents", object)
+	})
 }

@@ -26,6 +26,7 @@ func Kinds(announcer *announce.Announcer) map[string]job.Kind {
 		announce.TableKind:     look(a.table),
 		announce.NamespaceKind: look(a.Namespace),
 		announce.LeftKind:      look(a.left),
+		announce.JobKind:       look(a.job),
 		announce.AllKind:       {Wanted: always, Stages: []job.Stage{{Name: "announce", Do: a.all}}},
 	}
 }
@@ -49,6 +50,8 @@ func always(_ context.Context, object []string) (*job.Want, error) {
 }
 
 func (a kinds) left(ctx context.Context, lineage []string) error { return a.Left(ctx, lineage[0]) }
+
+func (a kinds) job(ctx context.Context, id []string) error { return a.Job(ctx, id[0]) }
 
 // table announces all that has happened to a table.
 func (a kinds) table(ctx context.Context, id []string) error {
@@ -79,8 +82,9 @@ func (a kinds) all(ctx context.Context, r *job.Run) (any, error) {
 	steps := []func(ctx context.Context, after string) (count int, next string, err error){
 		a.page(a.Names.TablesAfter, a.table),
 		a.page(a.Names.NamespacesAfter, a.Namespace),
-		a.page(lineages(a.Leaving), a.left),
-		a.page(lineages(a.Vanished), a.left),
+		a.page(single(a.Leaving), a.left),
+		a.page(single(a.Vanished), a.left),
+		a.page(single(a.EndedJobs), a.job),
 		a.expire,
 	}
 	for at.Step < len(steps) {
@@ -126,12 +130,12 @@ func (a kinds) page(list func(ctx context.Context, after string) ([][]string, st
 	}
 }
 
-// lineages turns a list of lineages into one of objects.
-func lineages(list func(ctx context.Context, after string) ([]string, string, error)) func(context.Context, string) ([][]string, string, error) {
+// single turns a list of names into one of objects.
+func single(list func(ctx context.Context, after string) ([]string, string, error)) func(context.Context, string) ([][]string, string, error) {
 	return func(ctx context.Context, after string) (objects [][]string, next string, err error) {
 		found, next, err := list(ctx, after)
-		for _, lineage := range found {
-			objects = append(objects, []string{lineage})
+		for _, name := range found {
+			objects = append(objects, []string{name})
 		}
 		return objects, next, err
 	}

@@ -28,6 +28,7 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/announcing"
 )
 
@@ -348,4 +349,60 @@ func lastVersion(events []protocol.Event, before string) (version int64) {
 		}
 	}
 	return version
+}
+
+// A job whose end was told to nobody, because the process died or the suggestion was lost, is found by the regular
+// look. One that is resumed ends again.
+func TestTheEndOfAJobIsAnnouncedOnce(t *testing.T) {
+	now := time.Now()
+	s := open(t, memstore.New(), func() time.Time { return now })
+	s.announceAll(t)
+	ended := func(object []string, status protocol.TransactionStatus, failure string) string {
+		t.Helper()
+		began, err := s.Transactions.BeginWork(t.Context(), "maintain", object, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+		if _, err := s.Transactions.Advance(t.Context(), began.ID, func(job *transaction.Transaction) {
+			job.Status, job.Failure = status, failure
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return began.ID
+	}
+	told := func() (list []string) {
+		for _, e := range read(t, s) {
+			list = append(list, fmt.Sprintf("%s %s %v %s", e.Data.JobType, strings.Join(e.Data.ID, "/"), e.Data.State, e.Data.Message))
+		}
+		return list
+	}
+	ended([]string{"a"}, protocol.TransactionSucceeded, "")
+	s.work(t)
+	ended([]string{"b"}, protocol.TransactionCanceled, "")
+	s.queue.waiting = nil // the suggestion is lost
+	ended(nil, protocol.TransactionSucceeded, "")
+	failed := ended([]string{"c"}, protocol.TransactionFailed, "the disk is full")
+	s.work(t)
+	for range 2 {
+		s.announceAll(t)
+	}
+	want := []string{"maintain a DONE ", "maintain c FAILED the disk is full", "maintain b CANCELLED "}
+	if got := told(); !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	set := func(status protocol.TransactionStatus) {
+		t.Helper()
+		ref := transaction.Ref{Record: "job/" + failed}
+		now = now.Add(time.Minute)
+		if _, err := s.Transactions.Alter(t.Context(), ref, []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: status}}}); err != nil {
+			t.Fatal(err)
+		}
+		s.work(t)
+	}
+	set(protocol.TransactionRunning)
+	set(protocol.TransactionSucceeded)
+	if got := told(); !slices.Equal(got, append(want, "maintain c DONE ")) {
+		t.Errorf("after another end: got %q", got)
+	}
 }

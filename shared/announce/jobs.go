@@ -1,0 +1,85 @@
+package announce
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/event"
+	"tiltyard/shared/format"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// A jobMark is when a job ended whose end is announced.
+type jobMark struct {
+	Ended time.Time `json:"ended"`
+}
+
+// states are those in which jobs end.
+var states = map[protocol.TransactionStatus]protocol.JobState{
+	protocol.TransactionSucceeded: protocol.JobDone,
+	protocol.TransactionFailed:    protocol.JobFailed,
+	protocol.TransactionCanceled:  protocol.JobCancelled,
+}
+
+// isOfObject reports whether a job works on a table, a namespace or a function. The others are those of the clock.
+func isOfObject(t *transaction.Transaction) bool { return len(t.Object) > 0 }
+
+// ended suggests a look at a job.
+func (a *Announcer) ended(ctx context.Context, t *transaction.Transaction) {
+	if isOfObject(t) {
+		a.suggest(ctx, JobKind, []string{t.ID}, announceAfter)
+	}
+}
+
+// Job announces that a job has ended, if it has.
+func (a *Announcer) Job(ctx context.Context, id string) error {
+	t, err := a.jobs.Transactions.Job(ctx, id)
+	if err != nil {
+		return protocol.Ignore(err, protocol.TransactionNotFound)
+	}
+	since, err := a.Outbox.Log.Since(ctx)
+	if err != nil {
+		return err
+	}
+	end, ok := t.End()
+	if !ok || end.At.Before(since) || !isOfObject(t) {
+		return nil
+	}
+	_, err = a.Outbox.Announce(ctx, jobsFolder+"/"+id, func(text json.RawMessage) (event.News, error) {
+		var was jobMark
+		if text != nil {
+			if err := format.Decode("mark of events of job "+id, text, &was); err != nil || !end.At.After(was.Ended) {
+				return event.News{}, err
+			}
+		}
+		data := protocol.EventData{ID: t.Object, JobID: id, JobType: t.Kind, State: states[t.Status], Message: end.Message}
+		ended := protocol.Event{
+			ID: fmt.Sprintf("%s/ended/%d", id, end.At.UnixMilli()), Type: protocol.JobEnded, Time: end.At,
+			Subject: protocol.JoinID(t.Object, protocol.DefaultDelimiter), Data: data,
+		}
+		return event.News{Events: []protocol.Event{ended}, Mark: jobMark{end.At}, Expires: a.Outbox.Now().Add(forgetMark)}, nil
+	})
+	return err
+}
+
+// EndedJobs is Leaving for the jobs whose end may have to be announced: those that ended within the time for which
+// events are kept.
+func (a *Announcer) EndedJobs(ctx context.Context, after string) (ids []string, next string, err error) {
+	if a.jobs == nil {
+		return nil, "", nil
+	}
+	jobs, next, err := a.jobs.Transactions.Jobs(ctx, after, listSize)
+	if err != nil && !format.Newer(err) { // a job of a newer release is announced by that one
+		return nil, "", err
+	}
+	from := a.Outbox.Now().Add(-a.Keep)
+	for _, t := range jobs {
+		if end, ok := t.End(); ok && end.At.After(from) && isOfObject(t) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, next, nil
+}
