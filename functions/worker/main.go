@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/event/forward/awstarget"
 	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/function/wasm/host"
 	"tiltyard/shared/job"
@@ -29,6 +30,9 @@ func main() {
 	keys, err := boot.OpenKeys(env)
 	boot.ExitOn(err)
 	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), tables.Names.SecretsByName(keys)))
+	target, err := env.OpenEventTarget(awstarget.Open)
+	boot.ExitOn(err)
+	tables.Announcer.ForwardTo(env.EventTarget, target)
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue, Heavy: env.Heavy}, Light: true,

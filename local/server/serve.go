@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/console"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/event/forward/awstarget"
 	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
@@ -163,6 +164,10 @@ func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
 	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), catalog.Open(env.Objects, env.Now).SecretsByName(secretKeys)); err != nil {
 		return all.Services{}, err
 	}
+	target, err := env.OpenEventTarget(awstarget.Open)
+	if err != nil {
+		return all.Services{}, err
+	}
 	return all.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
@@ -171,6 +176,7 @@ func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
 		Vendor: env.Vendor, Runs: env.Runs,
 	}, all.Options{
 		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
+		EventTarget: target, EventAddress: env.EventTarget,
 	}), nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/event"
+	"tiltyard/shared/event/forward"
 	"tiltyard/shared/format"
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
@@ -34,6 +35,9 @@ const (
 	JobKind       = "announce_job"
 )
 
+// ForwardKind is the kind of looks that forward events; package announcing runs them.
+const ForwardKind = "forward_events"
+
 // AllKind is the kind of job that looks at all objects; package announcing runs it.
 const AllKind = "announce_all"
 
@@ -43,6 +47,8 @@ type Announcer struct {
 	Outbox *event.Outbox
 	Keep   time.Duration // how long events can be read
 	Logger *slog.Logger
+	// Forwarder sends events to a target; nil: they stay in the log.
+	Forwarder *forward.Forwarder
 
 	history History
 	jobs    *job.Starter
@@ -81,6 +87,31 @@ func Open(names *catalog.Catalog, jobs *job.Starter, o Options) *Announcer {
 		jobs.Transactions.WatchEnds(a.ended)
 	}
 	return a
+}
+
+// ForwardTo has events forwarded by the workers of this process. It does nothing without events or a target, and must be
+// called before the announcer is used.
+func (a *Announcer) ForwardTo(address string, target forward.Target) {
+	if a != nil && target != nil {
+		a.Forwarder = &forward.Forwarder{
+			Log: a.Outbox.Log, Records: a.Outbox.Records, Now: a.Outbox.Now, Logger: a.Logger, Target: target, Address: address,
+		}
+	}
+}
+
+// ForwardSoon has a worker forward what may have been announced. One look forwards the events of a burst. The
+// suggestion may be lost.
+func (a *Announcer) ForwardSoon(ctx context.Context) {
+	if a.Forwarder != nil {
+		a.suggest(ctx, ForwardKind, nil, announceAfter)
+	}
+}
+
+// ForwardAfter has a worker go on with forwarding after a pause.
+func (a *Announcer) ForwardAfter(ctx context.Context, pause time.Duration) {
+	if a.jobs != nil {
+		_ = a.jobs.Suggest(ctx, ForwardKind, nil, pause)
+	}
 }
 
 // suggest has a worker look at an object after a delay. The suggestion may be lost.

@@ -52,6 +52,8 @@ type Config struct {
 	DropRetention  time.Duration // how long dropped tables can be restored where no property says so
 	Events         string        // source of events; empty: none
 	EventRetention time.Duration // of events
+	EventTarget    string        // ARN or URL that events are forwarded to; empty: nowhere
+	EventKey       string        // a file or s3:// URL of the key that requests to a webhook are signed with
 	Listen         string        // for the local server only
 
 	Token                     string // a secret

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"tiltyard/shared/event/forward"
 	"tiltyard/shared/function/executor"
 )
 
@@ -106,6 +107,16 @@ var Settings = []Setting{
 			c.EventRetention, err = parseEventRetention(text)
 			return err
 		},
+	},
+	{
+		Name: "event-target", Value: "TARGET",
+		Help: "where events are forwarded to: the ARN of an SQS queue or of an event bus, or the https:// URL of a webhook",
+		set:  func(c *Config, text string) (err error) { c.EventTarget, err = parseEventTarget(text); return err },
+	},
+	{
+		Name: "event-key", Value: "PLACE",
+		Help: "file or s3://bucket/key of the key, of 16 bytes or more, that requests to a webhook are signed with",
+		set:  func(c *Config, text string) (err error) { c.EventKey, err = parsePlace(text); return err },
 	},
 	{
 		Name: "listen", Value: "HOST:PORT", Local: "127.0.0.1:10024",
@@ -362,6 +373,12 @@ func Read(sources ...Source) (Config, error) {
 	}
 	if c.VendRole != "" && c.VendKeys != "" {
 		wrong = append(wrong, errors.New("set only one of vend-role and vend-keys"))
+	}
+	if c.EventTarget != "" && c.Events == "" {
+		wrong = append(wrong, errors.New("event-target needs events, the source of what is forwarded"))
+	}
+	if at, err := forward.ParseAddress(c.EventTarget); err == nil && (at.Kind == forward.Webhook) != (c.EventKey != "") {
+		wrong = append(wrong, errors.New("event-key and a webhook as event-target need each other"))
 	}
 	return c, errors.Join(wrong...)
 }

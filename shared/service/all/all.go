@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/announce"
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/event/forward"
 	"tiltyard/shared/function"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
@@ -55,6 +56,9 @@ type Options struct {
 	Memory         *memory.Budget    // bounds the memory of jobs; nil: no bound
 	Keys           sealing.Keys      // seal secrets; nil: there are none
 	Runtimes       function.Runtimes // of functions, beside those that need no configuration
+	// EventTarget is what events are forwarded to, and EventAddress where it is; nil: nothing.
+	EventTarget  forward.Target
+	EventAddress string
 }
 
 // Routes returns the routes of all services. The handler answers every other operation as not
@@ -70,6 +74,7 @@ func Open(stores tables.Stores, opts Options) Services {
 		stores.Records = objectrecord.Open(stores.Objects.Home().Store, stores.Now)
 	}
 	tables := tables.Open(stores)
+	tables.Announcer.ForwardTo(opts.EventAddress, opts.EventTarget)
 	keeper := &maintain.Keeper{
 		Tables: tables, Records: stores.Records, Now: stores.Now, Grace: maintain.GraceAfter(opts.RequestTimeout),
 		Extend: build.Extender{},

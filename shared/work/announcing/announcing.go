@@ -23,22 +23,48 @@ func Kinds(announcer *announce.Announcer) map[string]job.Kind {
 	}
 	a := kinds{announcer}
 	return map[string]job.Kind{
-		announce.TableKind:     look(a.table),
-		announce.NamespaceKind: look(a.Namespace),
-		announce.LeftKind:      look(a.left),
-		announce.JobKind:       look(a.job),
+		announce.TableKind:     a.look(a.table),
+		announce.NamespaceKind: a.look(a.Namespace),
+		announce.LeftKind:      a.look(a.left),
+		announce.JobKind:       a.look(a.job),
+		announce.ForwardKind:   {Wanted: a.forward},
 		announce.AllKind:       {Wanted: always, Stages: []job.Stage{{Name: "announce", Do: a.all}}},
 	}
 }
 
 // look returns a kind whose looks do all of the work, so that they never begin a job.
-func look(do func(ctx context.Context, object []string) error) job.Kind {
+func (a kinds) look(do func(ctx context.Context, object []string) error) job.Kind {
 	return job.Kind{Wanted: func(ctx context.Context, object []string) (*job.Want, error) {
 		if len(object) == 0 {
 			return nil, nil
 		}
+		defer a.ForwardSoon(ctx)
 		return nil, do(ctx, object)
 	}}
+}
+
+// maxPages bounds the pages of events that one look forwards.
+const maxPages = 100
+
+// forward sends events to the target until it has them all.
+func (a kinds) forward(ctx context.Context, _ []string) (*job.Want, error) {
+	if a.Forwarder == nil {
+		return nil, nil
+	}
+	for range maxPages {
+		more, retry, err := a.Forwarder.Forward(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case retry > 0:
+			a.ForwardAfter(ctx, retry)
+			return nil, nil
+		case !more:
+			return nil, nil
+		}
+	}
+	a.ForwardAfter(ctx, 0)
+	return nil, nil
 }
 
 // always has each message of the clock begin a job.
@@ -85,6 +111,7 @@ func (a kinds) all(ctx context.Context, r *job.Run) (any, error) {
 		a.page(single(a.Leaving), a.left),
 		a.page(single(a.Vanished), a.left),
 		a.page(single(a.EndedJobs), a.job),
+		a.suggestForward,
 		a.expire,
 	}
 	for at.Step < len(steps) {
@@ -139,6 +166,12 @@ func single(list func(ctx context.Context, after string) ([]string, string, erro
 		}
 		return objects, next, err
 	}
+}
+
+// suggestForward is a step of its own, so that what waits is forwarded although no look has followed.
+func (a kinds) suggestForward(ctx context.Context, _ string) (count int, next string, err error) {
+	a.ForwardSoon(ctx)
+	return 0, "", nil
 }
 
 // expire deletes a page of old events.
