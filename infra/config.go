@@ -30,6 +30,8 @@ type Config struct {
 	Stream         bool     // stream: answers beyond 6 MB, as they are made: by a REST API, or beside an HTTP API by the URL of a function
 	Vending        bool     // vending: describing a table gives temporary credentials for its data to those who may read it
 	Secrets        bool     // secrets: a key of KMS that seals secrets, the values for functions
+	EventTarget    string   // event-target: where events are forwarded to; needs events, and makes an alarm
+	EventKey       string   // event-key: object with the key, of 16 bytes or more, that requests to a webhook are signed with
 	Executors      string   // executors: where functions of Python run, as the setting executor has it, without commands
 	AllowLocations []string // allow-locations: more s3://bucket/prefix whose tables may be registered, separated by commas
 
@@ -101,6 +103,8 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Vending:        r.flag("vending"),
 		Secrets:        r.flag("secrets"),
 		Executors:      r.executors("executors"),
+		EventTarget:    r.eventTarget("event-target"),
+		EventKey:       r.match("event-key", "s3://bucket/key", "", objectForm),
 		AllowLocations: r.locations("allow-locations"),
 		Architecture:   r.oneOf("architecture", "arm64", "amd64"),
 		Memory:         r.number("memory", 512, 128, 10240),
@@ -156,6 +160,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		c.AuditDays, c.BackupDays = 0, 0
 	}
 	r.checkNetwork(c)
+	r.checkEvents(c)
 	r.checkNames(context)
 	return c, r
 }

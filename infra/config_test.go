@@ -53,6 +53,13 @@ func TestConfigurationTellsAllThatIsWrong(t *testing.T) {
 		{"network", map[string]any{"vpc": "vpc-1", "subnets": "subnet-1, subnet-2"}, nil},
 		{"heavy work without a way to its image", map[string]any{"vpc": "new", "job-image": "x:1"}, []string{"job-image: no image can be fetched"}},
 		{"network without a way to the issuer", map[string]any{"vpc": "new", "executors": "a=https://x.example"}, []string{"vpc: functions in a new network reach no issuer", "reach no executor"}},
+		{"events for a queue", map[string]any{"events": "urn:a", "event-target": queueARN}, nil},
+		{"events for a webhook", map[string]any{"events": "urn:a", "event-target": "https://x.example/hook", "event-key": "s3://rules/key"}, nil},
+		{"forwarding without events", map[string]any{"event-target": queueARN}, []string{"event-target: needs events"}},
+		{"a webhook without a key", map[string]any{"events": "urn:a", "event-target": "https://x.example/hook"}, []string{"need each other"}},
+		{"a key without a webhook", map[string]any{"events": "urn:a", "event-key": "s3://rules/key"}, []string{"event-key: needs a webhook"}},
+		{"a webhook over plain HTTP", map[string]any{"events": "urn:a", "event-target": "http://127.0.0.1/", "event-key": "s3://rules/key"}, []string{"event-target: must be the ARN"}},
+		{"a webhook without a way to it", map[string]any{"events": "urn:a", "event-target": "https://x.example/hook", "event-key": "s3://rules/key", "vpc": "new"}, []string{"event-target: functions in a new network"}},
 		{"a list", map[string]any{"audience": []any{"a"}}, []string{"audience: must be a text"}},
 	}
 	for _, c := range cases {

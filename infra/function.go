@@ -183,6 +183,9 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	if n.worker && s.storage.HeavyJobs != nil {
 		env["TILTYARD_HEAVY_JOBS"] = s.storage.HeavyJobs.QueueUrl()
 	}
+	if n.worker {
+		s.forwardEvents(env)
+	}
 	if n.vends && s.vend != nil {
 		env["TILTYARD_VEND_ROLE"] = s.vend.arn
 	}
@@ -237,6 +240,9 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	}
 	if n.worker && s.storage.HeavyJobs != nil {
 		allow([]*string{s.storage.HeavyJobs.QueueArn()}, "sqs:SendMessage")
+	}
+	if n.worker {
+		s.allowForwarding(allow)
 	}
 	if s.storage.Key != nil && (n.objects > none || n.records > none || n.enqueues) {
 		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tiltyard/shared/event/forward"
 )
 
 // environments are the variables of the functions, by their folders.
@@ -216,5 +219,52 @@ func TestOnlyTheStreamFunctionHasAURLOfItsOwn(t *testing.T) {
 	}
 	if _, service := synthesize(t, nil); len(service.all("AWS::Lambda::Url")) != 0 {
 		t.Error("a function has a URL that nobody asked for")
+	}
+}
+
+const (
+	queueARN = "arn:aws:sqs:eu-central-1:123456789012:events"
+	busARN   = "arn:aws:events:eu-central-1:123456789012:event-bus/lake"
+)
+
+// The worker, and no other function, forwards events, may send them to the target alone, and an alarm tells when that
+// does not take them.
+func TestEventsAreForwardedByTheWorker(t *testing.T) {
+	for target, right := range map[string]string{
+		queueARN: "sqs:SendMessage", busARN: "events:PutEvents", "https://x.example/hook": "s3:GetObject",
+	} {
+		options := map[string]any{"events": "urn:lake", "event-target": target}
+		resource := target
+		if strings.HasPrefix(target, "https:") {
+			options["event-key"], resource = "s3://rules/event-key", ":s3:::rules/event-key"
+		}
+		_, service := synthesize(t, options)
+		var holders []string
+		for id, p := range service.all("AWS::IAM::Policy") {
+			for _, s := range statements(p["PolicyDocument"]) {
+				on, _ := json.Marshal(s["Resource"])
+				if slices.Contains(texts(s["Action"]), right) && strings.Contains(string(on), resource) {
+					name, _, _ := strings.Cut(id, "Role")
+					holders = append(holders, name)
+				}
+			}
+		}
+		if !slices.Equal(holders, []string{"Worker"}) {
+			t.Errorf("%s on %s is allowed to %v", right, resource, holders)
+		}
+		for name, variables := range environments(service) {
+			if got, isTold := variables["TILTYARD_EVENT_TARGET"]; isTold != (name == "worker") || isTold && got != target {
+				t.Errorf("%s forwards to %v", name, got)
+			}
+		}
+		watched := 0
+		for _, p := range service.all("AWS::Logs::MetricFilter") {
+			if p["FilterPattern"] == `"`+forward.FailedMessage+`"` {
+				watched++
+			}
+		}
+		if watched != 1 {
+			t.Errorf("%d filters look for events that are not forwarded", watched)
+		}
 	}
 }

@@ -30,6 +30,8 @@ var made = map[string]string{
 	"vend-role":       "vending, which makes the role",
 	"secrets":         "secrets, which makes the key",
 	"executor":        "executors, which also become rights",
+	"event-target":    "event-target, which also becomes a right",
+	"event-key":       "event-key, which also becomes a right",
 	"request-timeout": "the time limit of each function",
 	"stream":          "stream, which also changes the gateway",
 }

@@ -27,6 +27,7 @@ func full() map[string]any {
 	context["traces"] = "http://localhost:4318"
 	delete(context, "authorizer") // an authorizer of the gateway knows no API keys
 	context["api-keys"], context["jwt-type"], context["events"] = "s3://rules/keys", "at+jwt", "urn:lake:test"
+	context["event-target"], context["event-key"] = "https://example.com/hook", "s3://rules/event-key"
 	maps.Copy(context, map[string]any{"issuer": "https://id.example.com", "audience": "tiltyard", "jwks": "https://id.example.com/keys"})
 	return context
 }

@@ -52,6 +52,7 @@ func (s *Service) watch(t traffic) {
 		s.alarm(title(name)+"Errors", "functions/"+name+" ended without an answer", f.MetricErrors(nil), 0)
 		s.alarm(title(name)+"Throttles", "functions/"+name+" was called more often than the account allows", f.MetricThrottles(nil), 0)
 	}
+	s.watchForwarding()
 	s.newDashboard(t, setAside)
 }
 

@@ -68,7 +68,7 @@ func TestReadTakesTheFirstSourceThatKnows(t *testing.T) {
 
 func TestReadTakesEverySetting(t *testing.T) {
 	got, err := Read(texts(map[string]string{
-		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "heavy-jobs": "https://sqs.eu-central-1.amazonaws.com/1/heavy", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "drop-retention": "7d", "events": "urn:lake:test", "event-retention": "2d", "listen": "[::1]:0",
+		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "heavy-jobs": "https://sqs.eu-central-1.amazonaws.com/1/heavy", "maintenance": "off", "auto-refresh": "off", "auto-refresh-rows": "7", "auto-refresh-cooldown": "1s", "drop-retention": "7d", "events": "urn:lake:test", "event-retention": "2d", "event-target": "https://example.com/hook", "event-key": "file:///srv/event%20key", "listen": "[::1]:0",
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r", "secrets": "file:/srv/keys",
 		"executor":  "py=exec:/bin/py python=3.12",
@@ -82,7 +82,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 	}
 	want := Config{
 		Root: "/srv/a b", AllowLocations: []string{"/x", "/with,comma"}, Listen: "[::1]:0",
-		Auto: AutoRefresh{Rows: 7, Cooldown: time.Second}, DropRetention: 7 * 24 * time.Hour, Events: "urn:lake:test", EventRetention: 2 * 24 * time.Hour,
+		Auto: AutoRefresh{Rows: 7, Cooldown: time.Second}, DropRetention: 7 * 24 * time.Hour, Events: "urn:lake:test", EventRetention: 2 * 24 * time.Hour, EventTarget: "https://example.com/hook", EventKey: "/srv/event key",
 		Jobs: "https://sqs.eu-central-1.amazonaws.com/1/jobs", HeavyJobs: "https://sqs.eu-central-1.amazonaws.com/1/heavy",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r", Secrets: "/srv/keys",

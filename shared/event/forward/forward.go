@@ -46,9 +46,10 @@ const (
 	cursorFolder = "event-cursor"
 	// pageSize is how many events are sent between two writes of the record.
 	pageSize = 100
-	// firstRetry is the pause after a failure. Each further one doubles it, up to maxRetry.
+	// firstRetry is the pause after a failure. Each further one doubles it, up to maxRetry: an alarm that counts
+	// failures in five minutes does not end before the target takes events again.
 	firstRetry = 5 * time.Second
-	maxRetry   = 15 * time.Minute
+	maxRetry   = 4 * time.Minute
 	// early is how much sooner than the pause ends a repetition may come: clocks differ.
 	early = 2 * time.Second
 )

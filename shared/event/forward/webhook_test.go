@@ -100,7 +100,7 @@ func TestAWebhookRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			requests := 0
-			target := hook(t, c.key, func(w http.ResponseWriter, r *http.Request) {
+			target := hook(t, c.key, func(w http.ResponseWriter, _ *http.Request) {
 				requests++
 				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(c.status)
