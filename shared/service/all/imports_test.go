@@ -25,7 +25,7 @@ var mayImport = map[string]string{
 	"local/handover":            "pause",
 	"local/prometheus":          "httpapi memory",
 	"shared/format":             "protocol",
-	"shared/boot":               "event/forward =function function/executor function/wasm function/wasm/frame transaction memory vending arrowipc audit auth httpapi idempotency job metrics objectstore origin protocol record result sealing",
+	"shared/boot":               "event/forward tracing =function function/executor function/wasm function/wasm/frame transaction memory vending arrowipc audit auth httpapi idempotency job metrics objectstore origin protocol record result sealing",
 	"shared/metrics":            "httpapi",
 	"shared/httpapi":            "tracing format memory arrowipc auth idempotency objectstore origin protocol result",
 	"shared/httpapi/apigateway": "httpapi origin",
