@@ -35,13 +35,13 @@ export function versions(content, names) {
 /** One version. What it holds is not known of one that is deleted meanwhile. */
 function line(names, version, tags) {
   const found = version.details || { unreadable: "It is no longer there." };
-  const cell = (...content) => h("td", { class: "line" }, content);
+  const cell = (...content) => h("td", {}, content);
   const operation = found.transaction_id
     ? h("a", { href: `#/transactions/${encodeURIComponent(found.transaction_id)}`, title: "the transaction" }, found.operation) : found.operation;
   return h("tr", {}, cell(number(version.version)), cell(moment(version.timestamp_millis)),
     found.unreadable ? h("td", { colspan: "6", class: "quiet" }, found.unreadable)
       : [cell((found.authors || []).join(", ")), cell(operation), cell(number(found.num_rows)), cell(number(found.num_deleted_rows)),
-        cell(number(found.num_fragments)), cell(bytes(found.num_bytes))],
+        cell(number(found.num_fragments)), h("td", { class: "line" }, bytes(found.num_bytes))],
     cell(tags.join(", ")),
     cell(version.version > 1 && h("a", { href: link(names, `compare&a=${version.version - 1}&b=${version.version}`), title: "compare with the one before" }, "compare")));
 }
