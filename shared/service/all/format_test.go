@@ -201,6 +201,11 @@ func newerThan(t *testing.T, object []byte) map[string][]byte {
 			made[name+" of the value"] = bytes.Replace(object, envelope.Value, with(envelope.Value, member), 1)
 		}
 	}
+	for name, newer := range made {
+		if (len(newer)-len(object))%2 != 0 { // whether a record is marked shows in the parity of its size
+			made[name] = append(newer, '\n')
+		}
+	}
 	return made
 }
 
