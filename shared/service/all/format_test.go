@@ -188,9 +188,6 @@ func newerThan(t *testing.T, object []byte) map[string][]byte {
 		if !json.Valid(made) {
 			t.Fatalf("%s is not JSON", made)
 		}
-		if len(made)%2 != len(object)%2 {
-			made = append(made, ' ') // whether the size is odd is a mark that a list shows
-		}
 		return made
 	}
 	made := map[string][]byte{}
