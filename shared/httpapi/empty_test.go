@@ -52,6 +52,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.ListTablesRequest]("ListTables", `{}`),
 	emptyOf[protocol.ListAllTablesRequest]("ListAllTables", `{}`),
 	emptyOf[protocol.FindTablesRequest]("FindTables", `{}`),
+	emptyOf[protocol.ListEventsRequest]("ListEvents", `{}`),
 	emptyOf[protocol.RegisterTableRequest]("RegisterTable", `{"location":"x"}`),
 	emptyOf[protocol.AlterTableBackfillColumnsRequest]("AlterTableBackfillColumns", `{"column":"x"}`),
 	emptyOf[protocol.DescribeTableRequest]("DescribeTable", `{}`),
