@@ -57,6 +57,7 @@ func runDoctor(cmd *cobra.Command, fix, asJSON bool) error {
 	report := command.NewReport(cmd, asJSON)
 	err = doctor.Run(cmd.Context(), doctor.Options{
 		Tables: tables.Open(tables.Stores{Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: doctorCacheBytes}),
+		Home:   env.Objects.Home().Store,
 		Fix:    fix, Progress: report.Progress,
 	}, func(f doctor.Finding) { report.Add(command.Finding(f)) })
 	return report.End(err)

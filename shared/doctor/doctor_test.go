@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -391,5 +392,56 @@ func TestFilesThatAMovedRootHasLeftAreFound(t *testing.T) {
 		if len(got) != 1 || got[0].Kind != doctor.OutOfReach || got[0].Object != "t, branch dev" || !strings.Contains(got[0].Mend, c.want) {
 			t.Errorf("at %v: got %+v, want what says %q", c.places, got, c.want)
 		}
+	}
+}
+
+// keepingParts is a store whose server has parts of so many objects.
+type keepingParts struct {
+	objectstore.Store
+	count  int
+	err    error
+	before time.Time
+}
+
+func (k *keepingParts) Unfinished(_ context.Context, before time.Time) (int, string, error) {
+	k.before = before
+	return k.count, "data/a", k.err
+}
+
+func (k *keepingParts) AbortUnfinished(context.Context, time.Time) (int, error) {
+	aborted := k.count
+	k.count = 0
+	return aborted, k.err
+}
+
+// Parts that a server has of objects are found when they are a day old, and deleted. A bucket that does not tell is
+// a finding and no failure.
+func TestPartsOfObjects(t *testing.T) {
+	h := sound(t)
+	server := &keepingParts{Store: h.Objects}
+	look := func(fix bool) (found []doctor.Finding) {
+		t.Helper()
+		options := doctor.Options{Tables: h.Tables, Home: objectstore.Counting(server), Fix: fix}
+		if err := doctor.Run(t.Context(), options, func(f doctor.Finding) { found = append(found, f) }); err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := look(true); len(found) > 0 {
+		t.Errorf("got %+v, want nothing", found)
+	}
+	server.count = 3
+	if found := look(false); len(found) != 1 || found[0].Kind != doctor.LeftParts || !found[0].Fixable || found[0].Fixed || server.count != 3 {
+		t.Errorf("got %+v, and %d are left", found, server.count)
+	}
+	if age := h.Now().Sub(server.before); age < 24*time.Hour {
+		t.Errorf("parts of the last %v are taken for left ones", age)
+	}
+	if found := look(true); len(found) != 1 || !found[0].Fixed || server.count != 0 {
+		t.Errorf("got %+v, and %d are left", found, server.count)
+	}
+	server.err = errors.New("denied")
+	if found := look(true); len(found) != 1 || found[0].Fixable || !strings.Contains(found[0].Reason, "denied") {
+		t.Errorf("got %+v, want what went wrong", found)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/transaction"
@@ -18,12 +19,16 @@ const (
 	AsideJob       = "set-aside-job"   // workers have given it up until somebody resumes it
 	UnsureUpload   = "unsure-upload"   // a multipart write of which nobody can find out any more whether it was committed
 	LeftFiles      = "left-files"      // of uploads and writes that were never committed
+	LeftParts      = "left-parts"      // of objects that were never completed
 	ExpiredRecords = "expired-records" // nobody deletes them
 )
 
 const (
 	// fileAge is the age from which a file that no version names is left over. It is that of maintenance.
 	fileAge = 7 * 24 * time.Hour
+	// partAge is the age from which the parts of an object that is not complete are left over: no write
+	// takes that long.
+	partAge = 24 * time.Hour
 	// recordAge is how long ago records have expired that a server would have deleted.
 	recordAge = 2 * 24 * time.Hour
 	// jobPage is how many jobs are read at a time.
@@ -135,6 +140,38 @@ func (d *doctor) records(ctx context.Context) error {
 	if d.Fix {
 		if _, err := record.Sweep(ctx, d.Tables.Records, recordAge); err != nil {
 			return err
+		}
+		found.Fixed = true
+	}
+	d.tell(found)
+	return nil
+}
+
+// parts looks for objects that the home root's server has parts of, and nothing else.
+func (d *doctor) parts(ctx context.Context) error {
+	server := objectstore.UploaderOf(d.Home)
+	if server == nil {
+		return nil
+	}
+	before := d.Tables.Now().Add(-partAge)
+	count, first, err := server.Unfinished(ctx, before)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		d.tell(Finding{Kind: LeftParts, Object: "uploads", Reason: err.Error(), Mend: "permit s3:ListBucketMultipartUploads on the bucket, so that they can be looked for"})
+		return nil //nolint:nilerr // the finding says it
+	case count == 0:
+		return nil
+	}
+	found := Finding{
+		Kind: LeftParts, Object: "uploads",
+		Reason: fmt.Sprintf("parts of %d objects, the first of them %s, were sent more than a day ago, and the objects never completed", count, first),
+		Mend:   "--fix deletes them, and so does a rule of the bucket that aborts incomplete multipart uploads after a day", Fixable: true,
+	}
+	if d.Fix {
+		if _, err := server.AbortUnfinished(ctx, before); err != nil {
+			return fmt.Errorf("delete the parts of objects: %w", err)
 		}
 		found.Fixed = true
 	}

@@ -137,20 +137,29 @@ func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, opt
 	return nil
 }
 
-// listedKey decodes a key of a listing. The store asks for URL encoding, in which a plus means a
-// space, because keys may contain characters that XML cannot.
+// listedKey returns a key of a listing as it is in the store.
 func (s *Store) listedKey(text *string, encoding types.EncodingType) (string, error) {
-	key := aws.ToString(text)
-	if encoding == types.EncodingTypeUrl {
-		decoded, err := url.QueryUnescape(key)
-		if err != nil {
-			return "", fmt.Errorf("decode key: %w", err)
-		}
-		key = decoded
+	key, err := decoded(text, encoding)
+	if err != nil {
+		return "", err
 	}
 	below, ok := strings.CutPrefix(key, s.prefix)
 	if !ok {
 		return "", fmt.Errorf("the server listed %.80q, which is outside of %q", key, s.prefix)
 	}
 	return below, nil
+}
+
+// decoded decodes a key in the bucket. The store asks for URL encoding, in which a plus means a
+// space, because keys may contain characters that XML cannot.
+func decoded(text *string, encoding types.EncodingType) (string, error) {
+	key := aws.ToString(text)
+	if encoding != types.EncodingTypeUrl {
+		return key, nil
+	}
+	key, err := url.QueryUnescape(key)
+	if err != nil {
+		return "", fmt.Errorf("decode key: %w", err)
+	}
+	return key, nil
 }

@@ -22,7 +22,7 @@
 // A role needs GetObject, PutObject, DeleteObject and AbortMultipartUpload below the prefix, and
 // ListBucket, without which S3 answers 403 for missing objects. Uploads that a crash has left
 // unfinished are not listed but cost money; a lifecycle rule of the bucket should delete them after
-// a day.
+// a day. [Store.AbortUnfinished] does, too, with ListBucketMultipartUploads.
 package s3store
 
 import (

@@ -1,0 +1,84 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"tiltyard/shared/objectstore"
+)
+
+var _ objectstore.Uploader = (*Store)(nil)
+
+// Unfinished implements objectstore.Uploader. A role needs ListBucketMultipartUploads for it.
+func (s *Store) Unfinished(ctx context.Context, before time.Time) (count int, first string, err error) {
+	err = s.unfinished(ctx, before, func(key string, _ types.MultipartUpload) error {
+		if count++; count == 1 {
+			first = key
+		}
+		return nil
+	})
+	return count, first, err
+}
+
+// AbortUnfinished implements objectstore.Uploader.
+func (s *Store) AbortUnfinished(ctx context.Context, before time.Time) (aborted int, err error) {
+	err = s.unfinished(ctx, before, func(key string, u types.MultipartUpload) error {
+		full := s.prefix + key
+		in := &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &full, UploadId: u.UploadId}
+		err := s.write(ctx, "abort upload", full, 0, objectstore.Condition{}, func(ctx context.Context) error {
+			_, err := s.client.AbortMultipartUpload(ctx, in)
+			return err
+		})
+		if isStatus(err, http.StatusNotFound) {
+			return nil // it has just been completed, or aborted by somebody else
+		}
+		if err == nil {
+			aborted++
+		}
+		return err
+	})
+	return aborted, err
+}
+
+// unfinished calls f for each upload that was begun before a time, with its key in the store.
+func (s *Store) unfinished(ctx context.Context, before time.Time, f func(key string, u types.MultipartUpload) error) error {
+	in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &s.prefix, EncodingType: types.EncodingTypeUrl}
+	for {
+		var out *s3.ListMultipartUploadsOutput
+		err := s.read(ctx, request{"list uploads", s.prefix, 0, func(ctx context.Context, _ *time.Timer) (err error) {
+			out, err = s.client.ListMultipartUploads(ctx, in)
+			return err
+		}})
+		if err != nil {
+			return fmt.Errorf("list unfinished uploads: %w", err)
+		}
+		for _, u := range out.Uploads {
+			key, err := s.listedKey(u.Key, out.EncodingType)
+			if err == nil && u.Initiated != nil && u.Initiated.Before(before) {
+				err = f(key, u)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if !aws.ToBool(out.IsTruncated) {
+			return nil
+		}
+		if aws.ToString(out.NextKeyMarker) == "" && aws.ToString(out.NextUploadIdMarker) == "" {
+			return fmt.Errorf("list unfinished uploads: %w", errors.Join(errBroken, errors.New("the page is not the last, but names none after it")))
+		}
+		// The markers are encoded as the keys are, and sent as they are meant.
+		next, err := decoded(out.NextKeyMarker, out.EncodingType)
+		if err != nil {
+			return err
+		}
+		in.KeyMarker, in.UploadIdMarker = &next, out.NextUploadIdMarker
+	}
+}
