@@ -386,7 +386,8 @@ def test_columns_take_what_pylance_says(wire, register, place, storage):
 
     assert {c["name"]: c["bytes"] for c in answer.json["columns"]} == {f.name(): within(f) for f in dataset.lance_schema.fields()}
     assert not answer.json["estimated"] and answer.json["files"] == answer.json["files_read"] == 8
-    assert answer.json["total_bytes"] == sum(file.stat().st_size for file in place.glob("data/*.lance"))
+    files = [file for fragment in dataset.get_fragments() for file in fragment.data_files()]
+    assert answer.json["total_bytes"] == sum(file.file_size_bytes for file in files)
     assert answer.json["total_bytes"] == answer.json["other_bytes"] + sum(c["bytes"] for c in answer.json["columns"])
     sampled = wire.post(f"{wire_path}/storage", {"max_files": 4}).json
     assert sampled["estimated"] and sampled["files_read"] == 4
