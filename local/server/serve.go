@@ -65,15 +65,16 @@ func addFlag(flags *pflag.FlagSet, s boot.Setting) {
 		text = s.Local
 	}
 	usage := fmt.Sprintf("%s [%s]", s.Help, s.Variable())
-	flags.Var(&flagValue{shown: text, kind: s.Value}, s.Name, usage)
+	flags.Var(&flagValue{shown: text, kind: s.Value, several: s.Several}, s.Name, usage)
 }
 
-// flagValue is the text of a flag. Several texts are joined by commas, as settings with several
-// values expect.
+// flagValue is the text of a flag. If the flag is given several times, the last text counts, and of a
+// list all do.
 type flagValue struct {
-	shown string
-	kind  string
-	given []string
+	shown   string
+	kind    string
+	several bool
+	given   []string
 }
 
 // String returns the given text, or the default.
@@ -84,8 +85,11 @@ func (v *flagValue) String() string {
 	return strings.Join(v.given, ",")
 }
 
-// Set adds one text.
+// Set takes one text.
 func (v *flagValue) Set(text string) error {
+	if !v.several {
+		v.given = nil
+	}
 	v.given = append(v.given, text)
 	return nil
 }

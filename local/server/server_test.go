@@ -233,6 +233,21 @@ func TestRunningRequestsAreFinished(t *testing.T) {
 	}
 }
 
+// Of a flag that is given twice, the last text counts, and of a list both do.
+func TestFlagsGivenTwice(t *testing.T) {
+	cmd := newServeCommand()
+	if err := cmd.ParseFlags([]string{"--root", "a", "--allow-location", "b", "--root", "c", "--allow-location", "d"}); err != nil {
+		t.Fatal(err)
+	}
+	source := given(cmd.Flags())
+	for _, s := range boot.Settings {
+		want := map[string]string{"root": "c", "allow-location": "b,d"}[s.Name]
+		if text, ok := source(s); ok != (want != "") || ok && text != want {
+			t.Errorf("--%s is %q, want %q", s.Name, text, want)
+		}
+	}
+}
+
 func TestHelpNamesEveryFlagAndVariable(t *testing.T) {
 	var help bytes.Buffer
 	cmd := newCommand()

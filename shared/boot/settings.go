@@ -18,6 +18,7 @@ type Setting struct {
 	Local   string // default of the local server, where it differs
 	Help    string
 	Usual   string // variable that other programs read for the same purpose; it counts when ours is not set
+	Several bool   // whether the value is a list, whose entries commas separate
 
 	required bool
 	set      func(c *Config, text string) error
@@ -44,7 +45,7 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Root, err = parsePlace(text); return err },
 	},
 	{
-		Name: "allow-location", Value: "PLACE",
+		Name: "allow-location", Value: "PLACE", Several: true,
 		Help: "more such places, whose tables may be registered, separated by commas",
 		set:  func(c *Config, text string) (err error) { c.AllowLocations, err = parsePlaces(text); return err },
 	},
@@ -174,7 +175,7 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Secrets, err = parseSecrets(text); return err },
 	},
 	{
-		Name: "executor", Value: "EXECUTOR",
+		Name: "executor", Value: "EXECUTOR", Several: true,
 		Help: "where functions of Python run: NAME=exec:/path, NAME=https://… or NAME=lambda:arn…, and options such as python=3.12, separated by spaces; more after commas",
 		set:  func(c *Config, text string) (err error) { c.Executors, err = executor.Parse(text); return err },
 	},
@@ -209,7 +210,7 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.TracesShare, err = parseShare(text); return err },
 	},
 	{
-		Name: "traces-headers", Value: "HEADERS", Usual: "OTEL_EXPORTER_OTLP_HEADERS",
+		Name: "traces-headers", Value: "HEADERS", Usual: "OTEL_EXPORTER_OTLP_HEADERS", Several: true,
 		Help: "headers for the collector, NAME=VALUE separated by commas, with percent-encoding; they may be secrets",
 		set:  func(c *Config, text string) (err error) { c.TracesHeaders, err = parseHeaders(text); return err },
 	},
