@@ -27,7 +27,8 @@ files cannot be read, indices that are damaged or lack many rows, jobs that no w
 of uploads that were given up, and expired records. Each line has a way out. A server may be
 running. With --url or --context it asks a server instead, about the tables, indices and jobs that
 its token may see. With --fix it mends what can be mended without a loss; without, it changes
-nothing. The exit code is 9 if faults are left.`,
+nothing. In a bucket --fix also aborts every multipart upload below the root that is more than a
+day old, whichever program began it. The exit code is 9 if faults are left.`,
 		Example: `  tiltyard doctor --root ./data
   tiltyard doctor --root s3://lake/tables --records dynamodb://lake-records --fix
   tiltyard doctor --url https://lake.example.org`,
@@ -40,7 +41,7 @@ nothing. The exit code is 9 if faults are left.`,
 			addFlag(cmd.Flags(), s)
 		}
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without a loss")
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without a loss, and abort uploads below the root of a bucket that are more than a day old, also those of other programs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, with one fault in a line")
 	return cmd
 }

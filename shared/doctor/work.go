@@ -167,7 +167,7 @@ func (d *doctor) parts(ctx context.Context) error {
 	found := Finding{
 		Kind: LeftParts, Object: "uploads",
 		Reason: fmt.Sprintf("parts of %d objects, the first of them %s, were sent more than a day ago, and the objects never completed", count, first),
-		Mend:   "--fix deletes them, and so does a rule of the bucket that aborts incomplete multipart uploads after a day", Fixable: true,
+		Mend:   "--fix aborts these uploads, also those of other programs, and so does a rule of the bucket that aborts incomplete multipart uploads after a day", Fixable: true,
 	}
 	if d.Fix {
 		if _, err := server.AbortUnfinished(ctx, before); err != nil {
