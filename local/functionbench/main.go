@@ -22,11 +22,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"tiltyard/local/runtimeapi"
+	"tiltyard/shared/objectstore/s3store"
 )
 
 // The targets. On a machine that is so busy that the bare function starts late as well, the
@@ -110,8 +110,8 @@ func makeBucket(ctx context.Context) (env []string, err error) {
 	}
 	client := s3.NewFromConfig(configuration, func(o *s3.Options) { o.UsePathStyle = true })
 	bucket := fmt.Sprintf("tiltyard-bench-%d", time.Now().UnixNano())
-	if _, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(bucket)}); err != nil {
-		return nil, fmt.Errorf("make a bucket: %w", err)
+	if err := s3store.CreateBucket(ctx, client, bucket); err != nil {
+		return nil, err
 	}
 	return append(os.Environ(),
 		"TILTYARD_ROOT=s3://"+bucket, "TILTYARD_TOKEN="+token,

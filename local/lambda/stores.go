@@ -8,14 +8,14 @@ import (
 	"os"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"tiltyard/shared/objectstore/s3store"
+	"tiltyard/shared/record/dynamorecord"
 )
 
 // stores are the stores that the functions share, all under one name.
@@ -43,12 +43,11 @@ func openStores(ctx context.Context, name string) (*stores, error) {
 		return nil, fmt.Errorf("configuration of AWS: %w", err)
 	}
 	bucket := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
-	var taken *s3types.BucketAlreadyOwnedByYou
-	if _, err := bucket.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name}); err != nil && !errors.As(err, &taken) {
-		return nil, fmt.Errorf("create bucket %s: %w", name, err)
+	if err := s3store.CreateBucket(ctx, bucket, name); err != nil {
+		return nil, err
 	}
-	if err := createTable(ctx, dynamodb.NewFromConfig(cfg), name); err != nil {
-		return nil, fmt.Errorf("create table %s: %w", name, err)
+	if err := dynamorecord.CreateTable(ctx, dynamodb.NewFromConfig(cfg), name); err != nil {
+		return nil, err
 	}
 	s := &stores{name: name, sqs: sqs.NewFromConfig(cfg)}
 	if s.dead, err = s.createQueue(ctx, name+"-dead"); err != nil {
@@ -86,29 +85,6 @@ func (s *stores) createQueue(ctx context.Context, name string) (queue, error) {
 		return queue{}, fmt.Errorf("look at queue %s: %w", name, err)
 	}
 	return queue{url: *made.QueueUrl, arn: found.Attributes[string(arn)]}, nil
-}
-
-// createTable creates the table that package dynamorecord describes, unless it exists.
-func createTable(ctx context.Context, client *dynamodb.Client, name string) error {
-	text := dynamotypes.ScalarAttributeTypeS
-	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: dynamotypes.BillingModePayPerRequest,
-		AttributeDefinitions: []dynamotypes.AttributeDefinition{
-			{AttributeName: aws.String("folder"), AttributeType: text}, {AttributeName: aws.String("name"), AttributeType: text},
-		},
-		KeySchema: []dynamotypes.KeySchemaElement{
-			{AttributeName: aws.String("folder"), KeyType: dynamotypes.KeyTypeHash},
-			{AttributeName: aws.String("name"), KeyType: dynamotypes.KeyTypeRange},
-		},
-	})
-	var taken *dynamotypes.ResourceInUseException
-	if errors.As(err, &taken) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return dynamodb.NewTableExistsWaiter(client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
 }
 
 // environment returns the environment of the functions: that of this program, and the names

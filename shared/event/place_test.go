@@ -13,8 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
@@ -76,7 +74,7 @@ func bucket(t *testing.T) objectstore.Store {
 		t.Fatal(err)
 	}
 	name := "events-" + strings.ToLower(rand.Text())
-	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &name}); err != nil {
+	if err := s3store.CreateBucket(t.Context(), client, name); err != nil {
 		t.Fatal(err)
 	}
 	store, err := s3store.New(client, name, "", slog.New(slog.DiscardHandler))
@@ -91,21 +89,7 @@ func table(t *testing.T) record.Store {
 	t.Helper()
 	client := dynamodb.NewFromConfig(served(t, "TILTYARD_TEST_DYNAMODB"))
 	name := "events-" + strings.ToLower(rand.Text())
-	if _, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("folder"), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String("name"), AttributeType: types.ScalarAttributeTypeS},
-		},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String("folder"), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String("name"), KeyType: types.KeyTypeRange},
-		},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	waiter := dynamodb.NewTableExistsWaiter(client)
-	if err := waiter.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}, time.Minute); err != nil {
+	if err := dynamorecord.CreateTable(t.Context(), client, name); err != nil {
 		t.Fatal(err)
 	}
 	return dynamorecord.Open(client, name, time.Now)

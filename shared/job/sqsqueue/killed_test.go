@@ -19,7 +19,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"tiltyard/shared/job"
@@ -224,20 +223,7 @@ func (k *killing) makeTable(t *testing.T) {
 	t.Helper()
 	k.Table = "killed-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	records := dynamodb.New(dynamodb.Options{BaseEndpoint: &k.Records, Region: "us-east-1", Credentials: inMiniStack()})
-	text := dynamotypes.ScalarAttributeTypeS
-	_, err := records.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &k.Table, BillingMode: dynamotypes.BillingModePayPerRequest,
-		AttributeDefinitions: []dynamotypes.AttributeDefinition{
-			{AttributeName: aws.String("folder"), AttributeType: text}, {AttributeName: aws.String("name"), AttributeType: text},
-		},
-		KeySchema: []dynamotypes.KeySchemaElement{
-			{AttributeName: aws.String("folder"), KeyType: dynamotypes.KeyTypeHash}, {AttributeName: aws.String("name"), KeyType: dynamotypes.KeyTypeRange},
-		},
-	})
-	if err == nil {
-		err = dynamodb.NewTableExistsWaiter(records).Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &k.Table}, time.Minute)
-	}
-	if err != nil {
+	if err := dynamorecord.CreateTable(t.Context(), records, k.Table); err != nil {
 		t.Fatal(err)
 	}
 }

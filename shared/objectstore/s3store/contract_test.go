@@ -163,8 +163,8 @@ func standIn(t *testing.T) (client *s3.Client, bucket string) {
 		t.Fatal(err)
 	}
 	bucket = "test-" + strings.ToLower(rand.Text())
-	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
-		t.Fatalf("create bucket: %v", err)
+	if err := s3store.CreateBucket(t.Context(), client, bucket); err != nil {
+		t.Fatal(err)
 	}
 	return client, bucket
 }

@@ -51,34 +51,26 @@ func TestDynamoDBIsAStoreOfRecords(t *testing.T) {
 
 func createTable(t *testing.T, client *dynamodb.Client, name string) {
 	t.Helper()
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("folder"), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String("name"), AttributeType: types.ScalarAttributeTypeS},
-		},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String("folder"), KeyType: types.KeyTypeHash},
-			{AttributeName: aws.String("name"), KeyType: types.KeyTypeRange},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	waiter := dynamodb.NewTableExistsWaiter(client)
-	if err := waiter.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}, time.Minute); err != nil {
+	if err := dynamorecord.CreateTable(t.Context(), client, name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := client.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+		_, err := client.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name})
+		if gone := new(types.ResourceNotFoundException); err != nil && !errors.As(err, &gone) { // by a try whose answer was lost
 			t.Errorf("delete the table: %v", err)
 		}
 	})
 }
 
-// script is a server that gives one answer after the other. An answer may hold {write}:
-// the name of the write that was sent.
+// script returns the records of a server that answers by serve.
 func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) *dynamorecord.Store {
+	t.Helper()
+	return dynamorecord.Open(serve(t, answers...), "t", time.Now)
+}
+
+// serve returns a client of a server that gives one answer after the other. An answer may hold
+// {write}: the name of the write that was sent.
+func serve(t *testing.T, answers ...func(w http.ResponseWriter, write string)) *dynamodb.Client {
 	t.Helper()
 	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +94,7 @@ func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) 
 			t.Errorf("got %d requests, want %d", n, len(answers))
 		}
 	})
-	return dynamorecord.Open(clientOf(server.URL), "t", time.Now)
+	return clientOf(server.URL)
 }
 
 func answer(status int, body string) func(http.ResponseWriter, string) {
@@ -143,6 +135,28 @@ func TestAnswersOfPut(t *testing.T) {
 			_, err := s.Put(t.Context(), record.Record{Key: "f/a", Value: json.RawMessage("1"), Version: "old"})
 			if !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+func TestATableThatExistsIsCreated(t *testing.T) {
+	lost := func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }
+	taken := answer(400, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceInUseException"}`)
+	denied := answer(400, `{"__type":"com.amazon.coral.service#AccessDeniedException"}`)
+	active := answer(200, `{"Table":{"TableStatus":"ACTIVE"}}`)
+	for _, test := range []struct {
+		name    string
+		answers []func(http.ResponseWriter, string)
+		fails   bool
+	}{
+		{"new", []func(http.ResponseWriter, string){answer(200, `{}`), active}, false},
+		{"the answer of the first try was lost", []func(http.ResponseWriter, string){lost, taken, active}, false},
+		{"denied", []func(http.ResponseWriter, string){denied}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := dynamorecord.CreateTable(t.Context(), serve(t, test.answers...), "t"); (err != nil) != test.fails {
+				t.Errorf("got %v, want a failure: %v", err, test.fails)
 			}
 		})
 	}
