@@ -41,7 +41,7 @@ class Writer:
 
     def run(self, end: float) -> int:
         done = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end or done < 3:
             self.stamp += 1
             self.random.choice([self.insert, self.upsert, self.upsert, self.set, self.update, self.delete])()
             done += 1
@@ -138,7 +138,6 @@ def test_mixed_writers_lose_and_double_nothing(server, db, space, opens):
         meddling = pool.submit(meddle, server, f"{space}$t", end)
         done = sum(pool.map(lambda writer: writer.run(end), writers))
         meddling.result()
-    assert done >= 3 * WRITERS, "the test tested little"
 
     dataset = lance.dataset(table.uri)
     dataset.validate()

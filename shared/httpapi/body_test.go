@@ -27,7 +27,7 @@ func send(t *testing.T, server *httptest.Server, path string, length int, body s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", path, testToken, length, body)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestABodyThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 			t.Errorf("%s: got %d %s, want 408", name, answer.StatusCode, text)
 		}
 	}
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("that took %v", took)
 	}
 	if budget.Usage().Held != 0 {
@@ -97,7 +97,7 @@ func TestAnUploadThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 			if slow := answer.StatusCode == http.StatusRequestTimeout && strings.Contains(string(text), "too slowly"); slow == (name == "drained") {
 				t.Errorf("got %d %s", answer.StatusCode, text)
 			}
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("that took %v", took)
 			}
 			_ = conn.Close()

@@ -242,7 +242,7 @@ func TestAFunctionThatAlwaysFailsIsGivenUp(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "TimeLimit") {
 		t.Fatalf("got %v, want an error about the time", err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v to give up", took)
 	}
 }
@@ -333,7 +333,7 @@ func TestHostileModulesAreRefusedByName(t *testing.T) {
 			if p, ok := err.(*protocol.Error); !ok || p.Code != protocol.InvalidInput || !strings.Contains(p.Text(), c.want) { //nolint:errorlint // as it is
 				t.Errorf("got %v, want InvalidInput with %q", err, c.want)
 			}
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
 		})

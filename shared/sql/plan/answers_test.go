@@ -56,7 +56,7 @@ func TestParseAnswersAnything(t *testing.T) {
 		if err != nil && !errors.As(err, &e) {
 			t.Errorf("%.80q: got error %T, want *Error", text, err)
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%.80q of %d bytes took %v", text, len(text), took)
 		}
 	}

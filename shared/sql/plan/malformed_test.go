@@ -30,7 +30,7 @@ func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 		text := d.text()
 		start := time.Now()
 		_, err := sqltest.Compute(text, tables[i%len(tables)])
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%.200q… took %v", text, took)
 		}
 		var own *sql.Error

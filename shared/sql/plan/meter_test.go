@@ -108,7 +108,7 @@ func TestHostileExpressionsStayWithinTheirShare(t *testing.T) {
 		if held := share.Held(); held > meter.MaxFoldedAll {
 			t.Errorf("%s: holds %d bytes afterwards", text, held)
 		}
-		if took > 5*time.Second {
+		if took > 20*time.Second {
 			t.Errorf("%s: ended %v after it began, which is long after its context", text, took)
 		}
 		var own *sql.Error
@@ -205,7 +205,7 @@ func TestPlanningMakesLittle(t *testing.T) {
 			t.Logf("%.60s: %v", text, err)
 		}
 		runtime.ReadMemStats(&after)
-		if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 || time.Since(start) > 5*time.Second {
+		if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 || time.Since(start) > 20*time.Second {
 			t.Errorf("%.60s: planning made %d MB in %v", text, made>>20, time.Since(start))
 		}
 		if share.Held() > meter.MaxFoldedAll {

@@ -240,7 +240,7 @@ func TestRegexesAreReadInBoundedTime(t *testing.T) {
 			continue
 		}
 		n.Need(triples)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		} else {
 			t.Logf("%s: took %v", name, took)
