@@ -29,7 +29,7 @@ func TestDigestsStay(t *testing.T) {
 		if err != nil || f == nil || len(f.Versions) != 1 {
 			t.Fatalf("%s: got %+v, error %v, want one version", name, f, err)
 		}
-		got[name] = string(f.Versions[0].Digest)
+		got[name] = f.Versions[0].Digest
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("digests (-want +got):\n%s", diff)
