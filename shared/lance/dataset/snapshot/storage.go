@@ -29,8 +29,9 @@ const (
 	storageFanOut = 16
 	// storageRoom is about what the metadata of one takes while it is read.
 	storageRoom = 256 << 10
-	// perFile is what is held of each file of the version.
-	perFile = 128
+	// perFile is what is held of each file of the version, and perKind of each kind, beside the list of
+	// what its files hold.
+	perFile, perKind = 128, 512
 )
 
 // Storage reads the metadata of the data files, of at most limit of them. Of a version with more files
@@ -46,17 +47,24 @@ func (s *Snapshot) Storage(ctx context.Context, limit int) (Storage, error) {
 		return Storage{}, err
 	}
 	defer hold.Release()
-	kinds, err := s.fileKinds(ctx)
+	kinds, err := s.fileKinds(ctx, &hold)
 	if err != nil {
 		return Storage{}, err
 	}
-	sizes := Storage{Columns: make([]int64, len(s.Schema().Fields)), Files: total}
+	columns := len(s.Schema().Fields)
+	sizes := Storage{Columns: make([]int64, columns), Files: total}
 	left := min(limit, total)
 	for _, k := range kinds {
 		// The large kinds are first. Each has one file at least, as far as that goes.
 		k.choose(min(left, len(k.files), max(1, len(k.files)*limit/max(total, 1))))
 		left -= len(k.chosen)
 		sizes.Read += len(k.chosen)
+		if len(k.chosen) > 0 { // as there may be as many kinds as files
+			if err := hold.Resize(ctx, hold.Bytes()+int64(8*columns)); err != nil {
+				return Storage{}, err
+			}
+			k.columns = make([]int64, columns)
+		}
 	}
 	if err := s.readStorage(ctx, kinds); err != nil {
 		return Storage{}, err
@@ -82,7 +90,7 @@ type fileKind struct {
 	bytes  int64       // of all files, as far as the manifest tells
 	rows   int64
 
-	columns []int64 // of the chosen files
+	columns []int64 // of the chosen files; nil if there are none
 	read    int64   // bytes of the chosen files
 }
 
@@ -91,8 +99,9 @@ type sizedFile struct {
 	rows int64
 }
 
-// fileKinds returns the kinds of the version's files, those with the most bytes first.
-func (s *Snapshot) fileKinds(ctx context.Context) ([]*fileKind, error) {
+// fileKinds returns the kinds of the version's files, those with the most bytes first. The hold grows by what
+// they take.
+func (s *Snapshot) fileKinds(ctx context.Context, hold *memory.Hold) ([]*fileKind, error) {
 	var kinds []*fileKind
 	var last *fileKind
 	byColumns := map[string]*fileKind{}
@@ -104,7 +113,10 @@ func (s *Snapshot) fileKinds(ctx context.Context) ([]*fileKind, error) {
 			if last == nil || !last.files[0].HoldsAlike(file) {
 				held := file.AppendHeld(nil)
 				if last = byColumns[string(held)]; last == nil {
-					last = &fileKind{columns: make([]int64, len(s.Schema().Fields))}
+					if err := hold.Resize(ctx, hold.Bytes()+int64(perKind+len(held))); err != nil {
+						return nil, err
+					}
+					last = new(fileKind)
 					kinds, byColumns[string(held)] = append(kinds, last), last
 				}
 			}
