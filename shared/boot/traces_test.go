@@ -66,6 +66,38 @@ func TestTracesOfRequests(t *testing.T) {
 	}
 }
 
+// The sender of a request decides whether its trace is recorded, but not a stranger: the collector then gets no more than
+// the share of the traces that begin here.
+func TestStrangersDoNotDecideWhatIsRecorded(t *testing.T) {
+	c := tracetest.NewCollector(t)
+	var log bytes.Buffer
+	env, err := openFrom(t, &log, map[string]string{"token": "known", "traces": c.URL, "traces-share": "0", "metrics": "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := env.Handler(httpapi.JSON("DescribeNamespace", func(context.Context, *protocol.DescribeNamespaceRequest) (*protocol.DescribeNamespaceResponse, error) {
+		return &protocol.DescribeNamespaceResponse{}, nil
+	}))
+	for _, of := range []struct{ key, path, parent string }{
+		{"unknown", "/v1/namespace/a/describe", "01"},
+		{"", "/v1/namespace/b/describe", "01"},
+		{"", "/v1/nothing", "01"},
+		{"known", "/v1/namespace/d/describe", "00"},
+		{"known", "/v1/namespace/e/describe", "01"},
+	} {
+		r := httptest.NewRequest(http.MethodPost, of.path, strings.NewReader("{}"))
+		r.Header.Set("x-api-key", of.key)
+		r.Header.Set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"+of.parent)
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if err := env.Traces.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if spans := c.Spans(); len(spans) != 1 || spans[0].Properties["tiltyard.object"] != "e" {
+		t.Errorf("recorded are %+v, want the one of the last request", spans)
+	}
+}
+
 // Without a collector there is no tracer and no goroutine, stores are not wrapped, and what clients send is not looked at.
 func TestNoTraces(t *testing.T) {
 	var log bytes.Buffer

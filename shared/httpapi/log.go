@@ -23,6 +23,9 @@ func (h *handler) report(c *call, s *Served) {
 // endSpan describes a request in its span, and ends it. The span contains what the line in the log does, except for who has
 // sent the request and for the text of the error.
 func endSpan(span *tracing.Span, s *Served) {
+	if s.Principal == "" {
+		span.Distrust()
+	}
 	if s.Operation.Name != "" {
 		span.Name(s.Operation.Name)
 	}

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -101,6 +102,16 @@ func (s *Span) End() {
 	if ended {
 		s.tracer.sender.take(s)
 	}
+}
+
+// Distrust says that the sender of the request is not known. That its headers name a trace that is recorded does not
+// count then: the span is recorded as if it began a trace, or it ends here.
+func (s *Span) Distrust() {
+	s.change(func() {
+		if s.parent != [8]byte{} && rand.Float64() >= s.tracer.share {
+			s.ended = time.Now()
+		}
+	})
 }
 
 func (s *Span) add(p property) {
