@@ -36,9 +36,12 @@ func (t *Table) Commits(ctx context.Context, after uint64, f func(Commit) bool) 
 	}
 	var before *dataset.Dataset
 	if after > 0 {
-		if before, err = t.versionIfAny(ctx, after); err != nil {
-			return err
-		}
+		before, err = t.versionIfAny(ctx, after)
+	} else {
+		after, err = t.beforeFirst(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	for version := after + 1; version <= newest; version++ {
 		d, err := t.versionIfAny(ctx, version)
@@ -57,6 +60,30 @@ func (t *Table) Commits(ctx context.Context, after uint64, f func(Commit) bool) 
 		before = d
 	}
 	return nil
+}
+
+// beforeFirst returns the number before that of the first version. A clone begins with the number of the version of its
+// source, and all other tables with 1.
+func (t *Table) beforeFirst(ctx context.Context) (uint64, error) {
+	if d, err := t.versionIfAny(ctx, 1); d != nil || err != nil {
+		return 0, err
+	}
+	oldest, err := t.Versions(ctx, VersionList{Limit: 1})
+	if err != nil || len(oldest.Versions) == 0 {
+		return 0, err
+	}
+	d, err := t.versionIfAny(ctx, oldest.Versions[0].Number)
+	if d == nil || err != nil {
+		return 0, err
+	}
+	txn, err := d.Transaction(ctx)
+	if err != nil {
+		return 0, nil //nolint:nilerr // what is not known to be a clone has had its first versions cleaned up
+	}
+	if _, ok := txn.Operation.(*pb.Clone); ok {
+		return d.Version() - 1, nil
+	}
+	return 0, nil
 }
 
 // versionIfAny returns a version, nil if it is gone.
