@@ -59,7 +59,7 @@ var functions = map[string]needs{
 	"query":       {objects: read, records: read, stores: true, rows: true},
 	"index":       {objects: write, records: write, enqueues: true},
 	"version":     {objects: write, records: write, enqueues: true},
-	"ref":         {objects: write, records: write},
+	"ref":         {objects: write, records: write, enqueues: true},
 	"transaction": {objects: read, records: write, enqueues: true},
 	"view":        {objects: write, records: write, enqueues: true, seals: true, declares: true},
 	"default":     {},

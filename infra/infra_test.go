@@ -99,7 +99,7 @@ func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
 	want := map[string]string{
 		"Namespace": writes + " " + send, "Table": writes + " " + send, "Schema": writes + " " + send,
 		"Data": writes + " " + send, "Index": writes + " " + send, "Version": writes + " " + send,
-		"Ref": writes, "Stream": writes + " " + send, "View": writes + " " + send,
+		"Ref": writes + " " + send, "Stream": writes + " " + send, "View": writes + " " + send,
 		"Default":     log,
 		"Query":       strings.Join([]string{objects, "s3:AbortMultipartUpload s3:PutObject", records, log}, " "),
 		"Transaction": strings.Join([]string{objects, records, recordsToo, log, send}, " "),

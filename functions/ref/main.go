@@ -1,5 +1,5 @@
 // Command ref is the Lambda function behind the operations on tags and branches. It reads the records of the
-// catalog, and reads and writes the tags, branches and versions of tables.
+// catalog, reads and writes the tags, branches and versions of tables, and has commits announced.
 package main
 
 import (
@@ -14,7 +14,7 @@ func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention,
 	})
 	apigateway.Serve(env.Handler(ref.New(tables).Routes()...), env.Stream)
 }

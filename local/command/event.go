@@ -31,7 +31,7 @@ func newEventCommand(s *session) *cobra.Command {
 	follow.Long = "Show events as they come, until the command is interrupted. It begins with those that come\nafter now, unless --cursor names another place."
 	for _, cmd := range []*cobra.Command{list, follow} {
 		cmd.Flags().StringVar(&req.Cursor, "cursor", "", "begin behind this place, which an earlier list has written to standard error")
-		cmd.Flags().StringSliceVar(&req.Types, "type", nil, "only events of this type, such as tiltyard.table.committed, or of all that begin with tiltyard.table.")
+		cmd.Flags().StringSliceVar(&req.Types, "type", nil, "only events of this type, such as tiltyard.table.committed or tiltyard.branch.committed, or of all that begin with tiltyard.table.")
 		cmd.Flags().StringVar(&within, "within", "", "only events of this namespace or table and of all that it holds")
 	}
 	return newGroup("event", "Events of changes", list, follow)
@@ -49,7 +49,7 @@ const followPause = 2 * time.Second
 // events writes events up to the newest, and those that come later if it follows. At the end it writes the cursor
 // to standard error.
 func (s *session) events(r *run, req protocol.ListEventsRequest, follows bool) error {
-	out := s.list(r.cmd, "TIME (UTC)", "TYPE", "OBJECT", "VERSION", "OPERATION", "ADDED", "DELETED")
+	out := s.list(r.cmd, "TIME (UTC)", "TYPE", "OBJECT", "BRANCH", "VERSION", "OPERATION", "ADDED", "DELETED")
 	defer func() {
 		if req.Cursor != "" && req.Cursor != protocol.EventsLatest {
 			fmt.Fprintln(r.cmd.ErrOrStderr(), "cursor:", req.Cursor)
@@ -62,7 +62,7 @@ func (s *session) events(r *run, req protocol.ListEventsRequest, follows bool) e
 		}
 		for _, e := range answer.Events {
 			d := &e.Data
-			out.add(e, e.Time.Format(time.DateTime), strings.TrimPrefix(string(e.Type), "tiltyard."), strings.Join(d.ID, s.delimiter),
+			out.add(e, e.Time.Format(time.DateTime), strings.TrimPrefix(string(e.Type), "tiltyard."), strings.Join(d.ID, s.delimiter), d.Branch,
 				orNothing(d.Version), d.Operation+string(d.State), countText(d.RowsAdded), countText(d.RowsDeleted))
 		}
 		req.Cursor = answer.Cursor

@@ -2,8 +2,9 @@
 // events to the outbox (package event).
 //
 // Each object has a mark: the name under which it was announced, and the version up to which. A look compares
-// the mark with the record and the versions of the object. It needs no note of the changes that others made,
-// except for one: a dropped object leaves nothing to look at, so that is noted before (leaving.go).
+// the mark with the record and the versions of the object. The mark of a table also has the versions of its
+// branches (branches.go). A look needs no note of the changes that others made, except for one: a dropped object
+// leaves nothing to look at, so that is noted before (leaving.go).
 package announce
 
 import (
@@ -11,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,10 +28,12 @@ import (
 	"tiltyard/shared/record"
 )
 
-// Kinds of looks that announce changes; package announcing runs them. The object of the first two is a table or a
-// namespace, that of the third one the lineage of an object that has lost a name, and that of the fourth one a job.
+// Kinds of looks that announce changes; package announcing runs them. The object of the first one is a table, that of
+// the second one the id of a table and the name of a branch, and that of the third one a namespace. Then follow the
+// lineage of an object that has lost a name, and a job.
 const (
 	TableKind     = "announce_table"
+	BranchKind    = "announce_branch"
 	NamespaceKind = "announce_namespace"
 	LeftKind      = "announce_left"
 	JobKind       = "announce_job"
@@ -121,13 +125,16 @@ func (a *Announcer) suggest(ctx context.Context, kind string, object []string, a
 	}
 }
 
-// A History knows the versions of tables.
+// A History knows the versions of tables and of their branches. A nil branch is the table itself.
 type History interface {
 	// Commits calls f with what there is to announce about the versions after one, in their order, until f returns
-	// false. It returns nil for a table without versions.
-	Commits(ctx context.Context, t *catalog.Table, after uint64, f func(at time.Time, data protocol.EventData) bool) error
+	// false. It returns nil for a table without versions. What f got counts for nothing when there is an error, such
+	// as [ErrNoBranch].
+	Commits(ctx context.Context, t *catalog.Table, b *Branch, after uint64, f func(at time.Time, data protocol.EventData) bool) error
 	// VersionAt returns the version that a table had at a time, 0 for none.
-	VersionAt(ctx context.Context, t *catalog.Table, at time.Time) (uint64, error)
+	VersionAt(ctx context.Context, t *catalog.Table, b *Branch, at time.Time) (uint64, error)
+	// Branches returns the branches of a table by name, or only the one of the given name, if there is one.
+	Branches(ctx context.Context, t *catalog.Table, name string) ([]Branch, error)
 }
 
 // announceAfter is the delay of such a look. One look announces all commits of a burst.
@@ -147,6 +154,8 @@ type mark struct {
 	Version uint64    `json:"version,omitempty"` // of a table
 	Dropped bool      `json:"dropped,omitempty"`
 	Turn    int       `json:"turn,omitempty"` // counts renames, drops and restorations
+
+	Branches map[string]branchMark `json:"branches,omitempty"` // of a table, by [Branch.key]
 }
 
 func markKey(lineage string) string { return marksFolder + "/" + lineage }
@@ -187,7 +196,7 @@ func (d *draft) turn(kind protocol.EventType, name string, at time.Time, data pr
 
 // result returns the news that lead from a mark to the one of the draft.
 func (d *draft) result(was *mark, now time.Time) event.News {
-	if was != nil && len(d.news) == 0 && d.mark.Version == was.Version {
+	if was != nil && len(d.news) == 0 && d.mark.Version == was.Version && maps.Equal(d.mark.Branches, was.Branches) {
 		return event.News{}
 	}
 	news := event.News{Events: d.news, Mark: d.mark}
@@ -207,6 +216,7 @@ func draftOf(text json.RawMessage, kind keys.Kind, lineage string, id []string) 
 		return nil, nil, err
 	}
 	d.mark = *was
+	d.mark.Branches = maps.Clone(was.Branches)
 	return d, was, nil
 }
 
@@ -215,18 +225,26 @@ func parseMark(lineage string, text json.RawMessage) (*mark, error) {
 	return m, format.Decode("mark of events of "+lineage, text, m)
 }
 
-// Table announces what has happened to the table of an id. more means that there is more than fits into
-// one batch.
-func (a *Announcer) Table(ctx context.Context, id []string) (more bool, err error) {
-	ctx = auth.Unlimited(ctx)
-	found, err := a.Names.Table(ctx, id)
-	if isGone(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return a.announceTable(ctx, found, true)
+// lines are the lines of versions of a table whose commits a look announces.
+type lines struct {
+	main     bool   // those of the table itself
+	branches bool   // those of all branches
+	branch   string // those of this branch; empty: of none
+}
+
+// Table announces what has happened to the table of an id, except to its branches.
+func (a *Announcer) Table(ctx context.Context, id []string) error {
+	return a.announceTable(ctx, id, lines{main: true})
+}
+
+// Branch announces what has happened to the table of an id, and the commits to one of its branches.
+func (a *Announcer) Branch(ctx context.Context, id []string, name string) error {
+	return a.announceTable(ctx, id, lines{main: true, branch: name})
+}
+
+// Family announces what has happened to the table of an id, and the commits to all of its branches.
+func (a *Announcer) Family(ctx context.Context, id []string) error {
+	return a.announceTable(ctx, id, lines{main: true, branches: true})
 }
 
 // isGone reports whether an error means that there is no such table or namespace.
@@ -234,11 +252,34 @@ func isGone(err error) bool {
 	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) || catalog.PlainView(err) != nil
 }
 
-// announceTable is Table that can leave out the commits.
-func (a *Announcer) announceTable(ctx context.Context, found *catalog.Table, commits bool) (more bool, err error) {
+// announceTable announces what has happened to the table of an id, with the commits of some lines. A branch that cannot
+// be read does not keep back what can be announced.
+func (a *Announcer) announceTable(ctx context.Context, id []string, of lines) error {
+	ctx = auth.Unlimited(ctx)
+	for {
+		found, err := a.Names.Table(ctx, id)
+		if isGone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		more, unread, err := a.announceBatch(ctx, found, of)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return unread
+		}
+	}
+}
+
+// announceBatch announces as much about a table as fits into one batch, and reports whether there may be more. unread
+// is why branches could not be read.
+func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of lines) (more bool, unread, err error) {
 	since, err := a.Outbox.Log.Since(ctx)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	_, err = a.Outbox.Announce(ctx, markKey(found.Lineage), func(text json.RawMessage) (event.News, error) {
 		d, was, err := draftOf(text, keys.Tables, found.Lineage, found.ID)
@@ -249,7 +290,7 @@ func (a *Announcer) announceTable(ctx context.Context, found *catalog.Table, com
 		case was == nil && found.Created.Before(since) && a.history == nil:
 			return event.News{}, nil // its versions until then are not announced
 		case was == nil && found.Created.Before(since):
-			if d.mark.Version, err = a.history.VersionAt(ctx, found, since); err != nil {
+			if d.mark.Version, err = a.history.VersionAt(ctx, found, nil, since); err != nil {
 				return event.News{}, err
 			}
 		case was == nil:
@@ -261,17 +302,21 @@ func (a *Announcer) announceTable(ctx context.Context, found *catalog.Table, com
 			d.mark.ID = found.ID
 			d.turn(protocol.TableRenamed, "renamed", time.Time{}, protocol.EventData{FromID: was.ID})
 		}
-		if commits && a.history != nil {
+		more, unread = false, nil
+		if of.main && a.history != nil {
 			more, err = a.addCommits(ctx, found, d)
+		}
+		if err == nil && !more && (of.branches || of.branch != "") && a.history != nil {
+			more, unread, err = a.addBranches(ctx, found, d, of.branch)
 		}
 		return d.result(was, a.Outbox.Now()), err
 	})
-	return more, err
+	return more, unread, err
 }
 
 // addCommits adds the commits that are not announced, and reports whether some did not fit.
 func (a *Announcer) addCommits(ctx context.Context, found *catalog.Table, d *draft) (more bool, err error) {
-	err = a.history.Commits(ctx, found, d.mark.Version, func(at time.Time, data protocol.EventData) bool {
+	err = a.history.Commits(ctx, found, nil, d.mark.Version, func(at time.Time, data protocol.EventData) bool {
 		if more {
 			return false
 		}

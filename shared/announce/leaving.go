@@ -95,29 +95,22 @@ func (a *Announcer) announceBefore(ctx context.Context, l naming.Leaving) error 
 // announceLast announces all that has happened to an object that may be dropped next, without the commits if
 // those cannot be read: it must be possible to drop a damaged table.
 func (a *Announcer) announceLast(ctx context.Context, kind keys.Kind, id []string) error {
-	err := a.announceAll(ctx, kind, id)
-	if err == nil || kind == keys.Namespaces || ctx.Err() != nil {
-		return err
+	if kind == keys.Namespaces {
+		return a.Namespace(ctx, id)
 	}
-	found, err := a.Names.Table(ctx, id)
-	if err == nil {
-		_, err = a.announceTable(ctx, found, false)
-	}
-	if isGone(err) {
-		return nil
+	err := a.Family(ctx, id)
+	if err != nil && ctx.Err() == nil {
+		err = a.announceTable(ctx, id, lines{})
 	}
 	return err
 }
 
-// announceAll announces all that has happened to an object.
-func (a *Announcer) announceAll(ctx context.Context, kind keys.Kind, id []string) (err error) {
+// announceObject announces what has happened to an object.
+func (a *Announcer) announceObject(ctx context.Context, kind keys.Kind, id []string) error {
 	if kind == keys.Namespaces {
 		return a.Namespace(ctx, id)
 	}
-	for more := true; more && err == nil; {
-		more, err = a.Table(ctx, id)
-	}
-	return err
+	return a.Table(ctx, id)
 }
 
 // Left suggests a look at a lineage. Like every suggestion, it may be lost.
@@ -136,6 +129,13 @@ func (w watch) Changed(ctx context.Context, kind keys.Kind, id []string) {
 	}
 }
 
+// Committed suggests a look at a branch of a table.
+func (w watch) Committed(ctx context.Context, id []string, branch string) {
+	if !keys.IsDropped(id) {
+		w.suggest(ctx, BranchKind, append(slices.Clip(id), branch), announceAfter)
+	}
+}
+
 // Left announces that the object of a lineage was dropped, if it was, or else what has happened to it.
 func (a *Announcer) Left(ctx context.Context, lineage string) error {
 	ctx = auth.Unlimited(ctx)
@@ -150,7 +150,7 @@ func (a *Announcer) Left(ctx context.Context, lineage string) error {
 	for _, id := range ids {
 		stands, err := a.stands(ctx, kind, lineage, id)
 		if err == nil && stands {
-			err = a.announceAll(ctx, kind, id)
+			err = a.announceObject(ctx, kind, id)
 			if err == nil {
 				err = a.forgetLeavings(ctx, before, a.Outbox.Now().Add(-leavingAge))
 			}

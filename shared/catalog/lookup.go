@@ -131,9 +131,13 @@ const hintLag = 16
 // is far behind, and ignores failures, because the hint only saves time.
 func (l *Lookup) Hint(ctx context.Context, version uint64) { l.hint(ctx, version, hintLag) }
 
-// Committed has the watch learn that a table has another version.
-func (c *Catalog) Committed(ctx context.Context, id []string) {
-	c.names.Watch.Changed(context.WithoutCancel(ctx), keys.Tables, id)
+// Committed has the watch learn that a table has another version, or a branch of it. The branch "" is the table itself.
+func (c *Catalog) Committed(ctx context.Context, id []string, branch string) {
+	if ctx = context.WithoutCancel(ctx); branch != "" {
+		c.names.Watch.Committed(ctx, id, branch)
+		return
+	}
+	c.names.Watch.Changed(ctx, keys.Tables, id)
 }
 
 // HintNow is Hint for a version that took long to make, such as that of an index. It is the newest one for
@@ -141,7 +145,7 @@ func (c *Catalog) Committed(ctx context.Context, id []string) {
 func (l *Lookup) HintNow(ctx context.Context, version uint64) { l.hint(ctx, version, 1) }
 
 func (l *Lookup) hint(ctx context.Context, version, lag uint64) {
-	l.catalog.Committed(ctx, l.Table.ID)
+	l.catalog.Committed(ctx, l.Table.ID, "")
 	key := keys.Table(l.Table.ID)
 	last, seen := l.catalog.lookups.GetIfPresent(key)
 	if !seen || last.record.Hint+lag > version {

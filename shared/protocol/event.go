@@ -18,6 +18,7 @@ const (
 	TableDropped      EventType = "tiltyard.table.dropped"
 	TableRestored     EventType = "tiltyard.table.restored"
 	TableCommitted    EventType = "tiltyard.table.committed"
+	BranchCommitted   EventType = "tiltyard.branch.committed"
 	JobEnded          EventType = "tiltyard.job.ended"
 )
 
@@ -39,10 +40,11 @@ type EventData struct {
 	UID    string   `json:"uid,omitempty"` // differs from that of earlier and later objects of the id, and stays when the id changes
 	FromID []string `json:"from_id,omitempty"`
 
+	Branch        string `json:"branch,omitempty"`    // of the commit, if it is not one to the table itself
 	Version       int64  `json:"version,omitempty"`   // of the commit; the last one that was announced of a dropped table
 	Operation     string `json:"operation,omitempty"` // of the commit, as the table format names it, such as Append
 	TransactionID string `json:"transaction_id,omitempty"`
-	Rows          *int64 `json:"rows,omitempty"`         // of the table after the commit
+	Rows          *int64 `json:"rows,omitempty"`         // of the table, or of the branch, after the commit
 	RowsAdded     *int64 `json:"rows_added,omitempty"`   // by the commit; an updated row is added and deleted
 	RowsDeleted   *int64 `json:"rows_deleted,omitempty"` // by the commit
 

@@ -2,10 +2,14 @@ package tables
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
+	"tiltyard/shared/announce"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -13,12 +17,19 @@ import (
 // history is the history of tables for an announcer.
 type history struct{ Tables }
 
-// Commits returns what the versions of a table and the transactions that made them tell.
-func (h history) Commits(ctx context.Context, found *catalog.Table, after uint64, f func(at time.Time, data protocol.EventData) bool) error {
-	err := h.At(found).Commits(ctx, after, func(c engine.Commit) bool {
+// Commits returns what the versions of a table and the transactions that made them tell. Those of a branch count only
+// if the branch still stands when they were read: else they may be those of another one at its place.
+func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.Branch, after uint64, f func(at time.Time, data protocol.EventData) bool) error {
+	on, branch, err := h.line(ctx, found, b)
+	if err != nil {
+		return err
+	}
+	read := false
+	err = on.Commits(ctx, after, func(c engine.Commit) bool {
+		read = true
 		data := protocol.EventData{Version: int64(c.Version), Operation: c.Operation}
 		if c.UUID != "" {
-			data.TransactionID, _ = transaction.CommitID(found.ID, transaction.Commit{Version: c.Version, UUID: c.UUID})
+			data.TransactionID, _ = transaction.CommitID(found.ID, transaction.Commit{Branch: branch, Version: c.Version, UUID: c.UUID})
 		}
 		if n := c.Counts; n != nil {
 			data.Rows = &n.Rows
@@ -31,15 +42,64 @@ func (h history) Commits(ctx context.Context, found *catalog.Table, after uint64
 	if engine.IsDeclared(err) {
 		return nil
 	}
+	if err == nil && b != nil && read {
+		var now refs.Branch
+		if now, err = h.At(found).Branch(ctx, branch); err == nil && now.Incarnation() != b.Incarnation {
+			err = announce.ErrNoBranch
+		}
+	}
+	return noBranch(err)
+}
+
+// line returns a table or a branch of it, and the name of that.
+func (h history) line(ctx context.Context, found *catalog.Table, b *announce.Branch) (on *engine.Table, name string, err error) {
+	if b != nil {
+		name = b.Name
+	}
+	on, err = h.On(ctx, found, name)
+	return on, name, noBranch(err)
+}
+
+// noBranch gives the error for a missing branch the name that the announcer knows.
+func noBranch(err error) error {
+	if protocol.HasCode(err, protocol.TableBranchNotFound) {
+		return announce.ErrNoBranch
+	}
 	return err
 }
 
+// Branches returns branches as they are stored.
+func (h history) Branches(ctx context.Context, found *catalog.Table, name string) ([]announce.Branch, error) {
+	stored, err := map[string]refs.Branch{}, error(nil)
+	if name == "" {
+		stored, _, err = h.At(found).Branches(ctx, "", 0)
+	} else {
+		stored[name], err = h.At(found).Branch(ctx, name)
+		if protocol.HasCode(err, protocol.TableBranchNotFound) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	branches := make([]announce.Branch, 0, len(stored))
+	for _, name := range slices.Sorted(maps.Keys(stored)) {
+		b := stored[name]
+		branches = append(branches, announce.Branch{Name: name, Incarnation: b.Incarnation(), First: b.ParentVersion, Made: time.Unix(b.Created, 0)})
+	}
+	return branches, nil
+}
+
 // VersionAt goes by the times at which the manifests were stored.
-func (h history) VersionAt(ctx context.Context, found *catalog.Table, at time.Time) (uint64, error) {
+func (h history) VersionAt(ctx context.Context, found *catalog.Table, b *announce.Branch, at time.Time) (uint64, error) {
+	on, _, err := h.line(ctx, found, b)
+	if err != nil {
+		return 0, err
+	}
 	const pageSize = 100
 	opts := engine.VersionList{Descending: true, Limit: pageSize}
 	for {
-		page, err := h.At(found).Versions(ctx, opts)
+		page, err := on.Versions(ctx, opts)
 		if err != nil {
 			return 0, err
 		}

@@ -197,16 +197,18 @@ func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, wor
 			table = table.As(attempt.Carry(found.NoteUnanswered))
 		}
 		done, err := work(table, found)
-		if err == nil && branch == "" {
-			found.Hint(ctx, uint64(done.Version))
+		if err != nil {
+			return done, err
 		}
-		if err == nil {
+		if branch != "" {
+			t.Names.Committed(ctx, found.Table.ID, branch)
 			t.written(ctx, found.Table.ID, done.Version)
+			return done, nil
 		}
-		if err == nil && branch == "" {
-			t.follow(ctx, found)
-		}
-		return done, err
+		found.Hint(ctx, uint64(done.Version))
+		t.written(ctx, found.Table.ID, done.Version)
+		t.follow(ctx, found)
+		return done, nil
 	})
 	if err != nil {
 		return Changed{}, err

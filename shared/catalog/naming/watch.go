@@ -13,10 +13,12 @@ import (
 type Watch interface {
 	// Leaves is called before an object loses its name, which may fail after that. An error prevents it.
 	Leaves(ctx context.Context, l Leaving) error
-	// Left is called after that. A process may die before it calls Left, or Changed.
+	// Left is called after that. A process may die before it calls Left, Changed or Committed.
 	Left(ctx context.Context, l Leaving)
 	// Changed is called after an object got a name, or a table a version.
 	Changed(ctx context.Context, kind keys.Kind, id []string)
+	// Committed is called after a branch of a table got a version.
+	Committed(ctx context.Context, id []string, branch string)
 }
 
 // Leaving is an object that is about to lose its name.
@@ -34,6 +36,7 @@ type noWatch struct{}
 func (noWatch) Leaves(context.Context, Leaving) error        { return nil }
 func (noWatch) Left(context.Context, Leaving)                {}
 func (noWatch) Changed(context.Context, keys.Kind, []string) {}
+func (noWatch) Committed(context.Context, []string, string)  {}
 
 // LeavingTable returns what a watch learns of a table. ok is false for a plain view, which is no table.
 func LeavingTable(record *stored.Table, to []string) (l Leaving, ok bool) {

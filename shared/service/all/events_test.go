@@ -135,6 +135,49 @@ func TestTenantsSeeTheirOwnEvents(t *testing.T) {
 	}
 }
 
+// Commits to branches have a type of their own and name the branch. Those to a branch that is deleted are announced
+// before.
+func TestCommitsToBranchesAreAnnounced(t *testing.T) {
+	s, settle := announced(t, "urn:test")
+	s.must("admins", "/v1/namespace/first/create", "{}") // the log begins after the first change
+	settle()
+	s.must("admins", "/v1/table/first$t/create", string(stream(t, 0, 10)))
+	s.must("admins", "/v1/table/first$t/branches/create", `{"name":"dev"}`)
+	s.must("admins", "/v1/table/first$t/insert?branch=dev", string(stream(t, 10, 5)))
+	settle()
+	s.must("admins", "/v1/table/first$t/branches/create", `{"name":"short/lived"}`)
+	s.must("admins", "/v1/table/first$t/delete", `{"predicate":"id < 3","branch":"short/lived"}`)
+	s.must("admins", "/v1/table/first$t/branches/delete", `{"name":"short/lived"}`)
+
+	var answer protocol.ListEventsResponse
+	if err := json.Unmarshal([]byte(s.must("admins", "/v1/event/list", `{"types":["tiltyard.branch."],"within":["first"]}`)), &answer); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	ids := map[string]bool{}
+	for _, e := range answer.Events {
+		rows := "?"
+		if e.Data.Rows != nil {
+			rows = fmt.Sprint(*e.Data.Rows)
+		}
+		got = append(got, fmt.Sprintf("%s %s@%s %d %s: %s", e.Type, e.Subject, e.Data.Branch, e.Data.Version, e.Data.Operation, rows))
+		ids[e.ID] = true
+		if describe := "/v1/transaction/" + e.Data.TransactionID + "/describe"; e.Data.Branch == "dev" && !strings.Contains(s.must("admins", describe, "{}"), `"branch":"dev"`) {
+			t.Errorf("transaction %s of %+v is not that of the branch", e.Data.TransactionID, e)
+		}
+	}
+	want := []string{
+		"tiltyard.branch.committed first$t@dev 1 Clone: 10", "tiltyard.branch.committed first$t@dev 2 Append: 15",
+		"tiltyard.branch.committed first$t@short/lived 1 Clone: 10", "tiltyard.branch.committed first$t@short/lived 2 Delete: 7",
+	}
+	if !slices.Equal(got, want) || len(ids) != len(want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got, _ := s.events("admins", `{"types":["tiltyard.table.committed"]}`); !slices.Equal(got, []string{"table.committed first$t"}) {
+		t.Errorf("commits to the table itself: got %q", got)
+	}
+}
+
 func TestBadRequestsForEvents(t *testing.T) {
 	s, _ := announced(t, "urn:test")
 	for body, says := range map[string]string{

@@ -35,6 +35,7 @@ func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBra
 		if err != nil {
 			return err
 		}
+		s.tables.Names.Committed(ctx, req.ID, req.Name)
 		first := transaction.Commit{Branch: req.Name, Version: uint64(done.Version), UUID: done.Transaction}
 		answer.TransactionID = s.tables.Transactions.IDOfCommit(ctx, req.ID, first)
 		return nil
@@ -43,6 +44,9 @@ func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBra
 
 // DeleteBranch deletes a branch of a table and its versions.
 func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBranchRequest) (*protocol.DeleteTableBranchResponse, error) {
+	if err := s.tables.Announcer.BeforeDeleted(ctx, req.ID, req.Name); err != nil {
+		return nil, err
+	}
 	err := s.onTable(ctx, req.ID, func(t *engine.Table) error { return t.DeleteBranch(ctx, req.Name) })
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 		return nil, err
 	}
 	m.discard(ctx, at)
-	s.tables.Names.Committed(ctx, req.ID)
+	s.tables.Names.Committed(ctx, req.ID, protocol.BranchName(req.Branch))
 	made := entry(t, engine.Version{Number: m.Version, Info: info})
 	made.Metadata = m.metadata
 	return &protocol.CreateTableVersionResponse{

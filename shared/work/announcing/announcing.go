@@ -23,7 +23,8 @@ func Kinds(announcer *announce.Announcer) map[string]job.Kind {
 	}
 	a := kinds{announcer}
 	return map[string]job.Kind{
-		announce.TableKind:     a.look(a.table),
+		announce.TableKind:     a.look(a.Table),
+		announce.BranchKind:    a.look(a.branch),
 		announce.NamespaceKind: a.look(a.Namespace),
 		announce.LeftKind:      a.look(a.left),
 		announce.JobKind:       a.look(a.job),
@@ -79,14 +80,9 @@ func (a kinds) left(ctx context.Context, lineage []string) error { return a.Left
 
 func (a kinds) job(ctx context.Context, id []string) error { return a.Job(ctx, id[0]) }
 
-// table announces all that has happened to a table.
-func (a kinds) table(ctx context.Context, id []string) error {
-	for {
-		more, err := a.Table(ctx, id)
-		if !more || err != nil {
-			return err
-		}
-	}
+func (a kinds) branch(ctx context.Context, of []string) error {
+	last := len(of) - 1
+	return a.Branch(ctx, of[:last], of[last])
 }
 
 // A state is where a job is.
@@ -106,7 +102,7 @@ func (a kinds) all(ctx context.Context, r *job.Run) (any, error) {
 		return nil, err
 	}
 	steps := []func(ctx context.Context, after string) (count int, next string, err error){
-		a.page(a.Names.TablesAfter, a.table),
+		a.page(a.Names.TablesAfter, a.Family),
 		a.page(a.Names.NamespacesAfter, a.Namespace),
 		a.page(single(a.Leaving), a.left),
 		a.page(single(a.Vanished), a.left),

@@ -145,6 +145,49 @@ func insertInto(id, branch string) step {
 	}
 }
 
+func clone(id, to string) step {
+	return func(ctx context.Context, s service) error {
+		found, err := s.Names.Table(ctx, split(id))
+		if err != nil {
+			return err
+		}
+		at := s.Names.NewLocation(split(to))
+		made, err := s.At(found).CloneTo(ctx, s.Rows.Table(split(to), at, 0), nil, true)
+		if err != nil {
+			return err
+		}
+		_, err = s.Names.CreateTable(ctx, split(to), at, uint64(made.Version), nil)
+		return err
+	}
+}
+
+func branch(id, name string) step {
+	return func(ctx context.Context, s service) error {
+		found, err := s.Names.Table(ctx, split(id))
+		if err != nil {
+			return err
+		}
+		if _, err := s.At(found).CreateBranch(ctx, name, "", nil); err != nil {
+			return err
+		}
+		s.Names.Committed(ctx, split(id), name)
+		return nil
+	}
+}
+
+func deleteBranch(id, name string) step {
+	return func(ctx context.Context, s service) error {
+		found, err := s.Names.Table(ctx, split(id))
+		if err == nil {
+			err = s.Announcer.BeforeDeleted(ctx, split(id), name)
+		}
+		if err != nil {
+			return err
+		}
+		return s.At(found).DeleteBranch(ctx, name)
+	}
+}
+
 func rename(id, to string) step {
 	return func(ctx context.Context, s service) error {
 		_, err := s.Names.RenameTable(ctx, split(id), split(to))
@@ -182,6 +225,14 @@ var lives = []struct {
 		[]string{"table.created t", "table.committed t", "table.committed t", "table.dropped t", "table.restored t", "table.committed t"}},
 	{"a table that is restored under another name", []step{create("t"), drop("t"), undrop("t", "u"), drop("u")},
 		[]string{"table.created t", "table.committed t", "table.dropped t", "table.restored u", "table.dropped u"}},
+	{"a table with branches", []step{create("t"), branch("t", "a"), insertInto("t", "a"), branch("t", "b"), insert("t"), insertInto("t", "a")},
+		[]string{"table.created t", "table.committed t", "table.committed t", "branch.committed t@a", "branch.committed t@a", "branch.committed t@a", "branch.committed t@b"}},
+	{"a clone, which begins with the version of its source", []step{create("t"), insert("t"), clone("t", "u"), drop("t"), insert("u")},
+		[]string{"table.created t", "table.committed t", "table.committed t", "table.dropped t", "table.created u", "table.committed u", "table.committed u"}},
+	{"a branch of a table that is renamed and restored", []step{create("t"), branch("t", "a"), rename("t", "u"), insertInto("u", "a"), drop("u"), undrop("u", "t"), insertInto("t", "a")},
+		[]string{"table.created t", "table.committed t", "branch.committed t@a", "table.renamed u", "branch.committed u@a", "table.dropped u", "table.restored t", "branch.committed t@a"}},
+	{"a branch that is deleted and made again", []step{create("t"), branch("t", "a"), insertInto("t", "a"), deleteBranch("t", "a"), insert("t"), branch("t", "a"), insertInto("t", "a")},
+		[]string{"table.created t", "table.committed t", "branch.committed t@a", "branch.committed t@a", "table.committed t", "branch.committed t@a", "branch.committed t@a"}},
 	{"a namespace", []step{createNamespace("n"), create("n/t"), dropNamespace("n")},
 		[]string{"table.created n/t", "table.committed n/t", "table.dropped n/t", "namespace.created n", "namespace.dropped n"}},
 	{"a namespace that is restored", []step{createNamespace("n"), create("n/t"), dropNamespace("n"), undropNamespace("n", "m"), insert("m/t")},
@@ -257,13 +308,22 @@ func changes(events []protocol.Event) (list []string) {
 		if of[e.Data.UID] == nil {
 			uids = append(uids, e.Data.UID)
 		}
-		of[e.Data.UID] = append(of[e.Data.UID], strings.TrimPrefix(string(e.Type), "tiltyard.")+" "+strings.Join(e.Data.ID, "/"))
+		of[e.Data.UID] = append(of[e.Data.UID], strings.TrimPrefix(string(e.Type), "tiltyard.")+" "+nameOf(e))
 	}
 	slices.SortStableFunc(uids, func(a, b string) int { return strings.Compare(of[b][0][:5], of[a][0][:5]) })
 	for _, uid := range uids {
 		list = append(list, of[uid]...)
 	}
 	return list
+}
+
+// nameOf returns the name of the object of an event, with the branch.
+func nameOf(e protocol.Event) string {
+	name := strings.Join(e.Data.ID, "/")
+	if e.Data.Branch != "" {
+		name += "@" + e.Data.Branch
+	}
+	return name
 }
 
 // checkAgainst follows the events of each object, and compares where they end with the catalog.
@@ -274,6 +334,8 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 		version int64
 	}
 	told, seen := map[string]state{}, map[string]bool{}
+	branches := map[string]int64{} // the versions of branches that were announced, by the beginning of their events
+	lines := map[string]string{}   // these beginnings by the objects of the branches and their names
 	begun := map[string]bool{}
 	for _, e := range events {
 		uid, id := e.Data.UID, strings.Join(e.Data.ID, "/")
@@ -289,8 +351,14 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 			ok = ok && there && strings.Join(e.Data.FromID, "/") == was.id
 			told[uid] = state{id, was.version}
 		case protocol.TableCommitted:
-			ok = ok && there && was.id == id && e.Data.Version == was.version+1
+			cloned := was.version == 0 && e.Data.Operation == "Clone"
+			ok = ok && there && was.id == id && (e.Data.Version == was.version+1 || cloned)
 			told[uid] = state{id, e.Data.Version}
+		case protocol.BranchCommitted:
+			line, _, _ := strings.Cut(e.ID, "/version/")
+			last, begun := branches[line]
+			ok = ok && there && was.id == id && (!begun || e.Data.Version == last+1)
+			branches[line], lines[uid+"@"+e.Data.Branch] = e.Data.Version, line
 		case protocol.TableDropped, protocol.NamespaceDropped:
 			ok = ok && there && was.id == id && e.Data.Version == was.version
 			delete(told, uid)
@@ -320,6 +388,23 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 			t.Fatal(err)
 		}
 		stands[found.Lineage] = state{strings.Join(id, "/"), int64(newest)}
+		standing, _, err := s.At(found).Branches(t.Context(), "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range standing {
+			on, err := s.On(t.Context(), found, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest, err := on.Newest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := branches[lines[found.Lineage+"@"+name]]; got != int64(newest) {
+				t.Errorf("%s: branch %s of %s is at version %d, and announced up to %d", where, name, id, newest, got)
+			}
+		}
 	}
 	namespaces, _, err := s.Names.NamespacesAfter(t.Context(), "")
 	if err != nil {
