@@ -47,8 +47,8 @@
 // the same write, so that no event is in two batches and none is in no batch. A process that dies, or whose
 // answers are lost, leaves a record from which the next one continues.
 //
-// The log forgets entries, but a record may name a position for longer. Therefore [Log.Expire] first takes the
+// The log forgets entries, but a record may name a position for longer. Therefore [Outbox.Expire] first takes the
 // batch out of the record whose entry it deletes. A position that is expired and still named then never held
-// that batch. One thing rests on time: a process must not put an entry that it prepared more than
-// [MinRetention] ago. No run lasts that long.
+// that batch; or somebody else has deleted the entry, and the batch is announced once more. One thing rests on
+// time: a process must not put an entry that it prepared more than [MinRetention] ago. No run lasts that long.
 package event

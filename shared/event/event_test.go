@@ -331,6 +331,55 @@ func TestACrashOfAnExpiryDoesNoHarm(t *testing.T) {
 	}
 }
 
+// A process dies at each request of an expiry that deletes all there is; what another one announces then is read.
+func TestAnnouncementsAfterACrashOfAnExpiry(t *testing.T) {
+	for n, crashed := 1, true; crashed; n++ {
+		objects := place{objects: memstore.New()}
+		a, b := &thing{name: "a", changes: 8}, &thing{name: "b", changes: 8}
+		complete(t, objects, a, b)
+		later := func() time.Time { return time.Now().Add(2 * MinRetention) }
+		_, err := process(crashing(objects, n, false), later).Expire(t.Context(), 0, 100)
+		crashed = err != nil
+		a.change()
+		complete(t, objects, a, b)
+		l := process(objects, time.Now).Log
+		oldest, err := l.Oldest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := l.Read(t.Context(), oldest, 100, func(*protocol.Event) bool { return true })
+		if err != nil || len(page.Events) == 0 || page.Events[len(page.Events)-1].ID != "a/9" {
+			t.Fatalf("crash at %d: got %+v, %v; want a/9 at the end", n, page.Events, err)
+		}
+	}
+}
+
+// Somebody deletes entries: in time the log goes on behind them.
+func TestLostEntriesExpire(t *testing.T) {
+	objects := place{objects: memstore.New()}
+	a := &thing{name: "a", changes: 15}
+	complete(t, objects, a) // five entries
+	for _, lost := range []uint64{1, 3, 4} {
+		if err := objects.objects.Delete(t.Context(), keyAt(lost), objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	clock := func() time.Time { return now }
+	for _, c := range []struct {
+		age    time.Duration
+		oldest string
+	}{{0, "1"}, {2 * MinRetention, "5"}, {0, "5"}} {
+		now = now.Add(c.age)
+		if _, err := process(objects, clock).Expire(t.Context(), 0, 100); err != nil {
+			t.Fatal(err)
+		}
+		if oldest, err := process(objects, clock).Log.Oldest(t.Context()); err != nil || oldest.String() != c.oldest {
+			t.Errorf("the oldest is %s, %v; want %s", oldest, err, c.oldest)
+		}
+	}
+}
+
 // The requests of an announcement; docs/events.md has them.
 func TestRequestsOfAnAnnouncement(t *testing.T) {
 	objects := place{objects: memstore.New()}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -160,6 +161,16 @@ func (l *Log) end(ctx context.Context) (uint64, error) {
 	return at.Expired, nil
 }
 
+// lacks reports whether an entry that was there is gone: there are entries behind its position.
+func (l *Log) lacks(ctx context.Context, position uint64) (bool, error) {
+	end, err := l.end(ctx)
+	if err != nil || end <= position {
+		return false, err
+	}
+	e, err := l.get(ctx, position) // it may have been written meanwhile, and others behind it
+	return e == nil, err
+}
+
 // start reads where the log begins. It is the zero value when there is no log yet.
 func (l *Log) start(ctx context.Context) (at start, etag string, err error) {
 	data, info, err := l.objects.Get(ctx, startKey)
@@ -205,15 +216,20 @@ func (l *Log) begin(ctx context.Context, at start, etag string) error {
 	return nil
 }
 
-// delete deletes the entries up to a position, which start already names as expired.
+// delete deletes the entries up to a position, which start already names as expired. The newest one goes last: while
+// there is any, the end of the log is found by it, and nothing is announced at a position that has expired.
 func (l *Log) delete(ctx context.Context, until uint64) (deleted int, err error) {
 	const pageSize = 1000
+	var keys []string
 	opts := objectstore.ListOptions{Prefix: logFolder, StartAfter: keyAt(until + 1), Limit: pageSize, KeysOnly: true}
 	for object, err := range objectstore.Objects(ctx, l.objects, opts) {
-		if err == nil {
-			err = l.objects.Delete(ctx, object.Key, objectstore.Condition{})
-		}
 		if err != nil {
+			return 0, fmt.Errorf("list expired events: %w", err)
+		}
+		keys = append(keys, object.Key)
+	}
+	for _, key := range slices.Backward(keys) {
+		if err := l.objects.Delete(ctx, key, objectstore.Condition{}); err != nil {
 			return deleted, fmt.Errorf("delete expired events: %w", err)
 		}
 		deleted++

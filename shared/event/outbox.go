@@ -176,15 +176,12 @@ func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (dele
 	}
 	until, before := begin.Expired, o.Now().Add(-max(keep, MinRetention))
 	for range most {
-		e, made, err := o.Log.read(ctx, until+1)
+		old, err := o.expire(ctx, until+1, before)
 		if err != nil {
 			return 0, err
 		}
-		if e == nil || made.After(before) {
+		if !old {
 			break
-		}
-		if err := o.forget(ctx, e, until+1); err != nil {
-			return 0, err
 		}
 		until++
 	}
@@ -195,6 +192,21 @@ func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (dele
 		}
 	}
 	return o.Log.delete(ctx, until)
+}
+
+// expire reports whether the entry at a position was written before a time, or is lost. It takes the batch of the
+// entry out of its record.
+func (o *Outbox) expire(ctx context.Context, position uint64, before time.Time) (bool, error) {
+	e, made, err := o.Log.read(ctx, position)
+	switch {
+	case err != nil:
+		return false, err
+	case e == nil:
+		return o.Log.lacks(ctx, position)
+	case made.After(before):
+		return false, nil
+	}
+	return true, o.forget(ctx, e, position)
 }
 
 // forget takes the batch of an entry out of its record.
