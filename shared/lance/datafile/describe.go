@@ -1,12 +1,13 @@
 package datafile
 
 import (
+	"context"
 	"fmt"
-	"slices"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 )
 
 // NumColumns returns the number of the file's physical columns.
@@ -30,21 +31,16 @@ func (f *File) ColumnMetadata(index int) (*pb.ColumnMetadata, error) {
 	if index < 0 || index >= len(f.tables) {
 		return nil, fmt.Errorf("%w: no column %d of %d in data file %s", lance.ErrCorrupt, index, len(f.tables), f.key)
 	}
-	at := f.tables[index]
-	b, ok := f.metadata.find(at.from, at.size)
-	if !ok {
-		return nil, fmt.Errorf("%w: metadata of column %d of data file %s is not where metadata is", lance.ErrCorrupt, index, f.key)
-	}
-	m := new(pb.ColumnMetadata)
-	if err := m.Unmarshal(b); err != nil {
-		return nil, fmt.Errorf("%w: metadata of column %d of data file %s: %w", lance.ErrCorrupt, index, f.key, err)
+	m, err := f.columnMetadata(int32(index), nil)
+	if err != nil {
+		return nil, fmt.Errorf("column %d of data file %s: %w", index, f.key, err)
 	}
 	return m, nil
 }
 
 // StoredBytes returns how many bytes of the file the pages of a field take, with those of the fields
 // inside of it. The contents of blobs lie outside of pages. It makes no request.
-func (f *File) StoredBytes(field *schema.Field) (int64, error) {
+func (f *File) StoredBytes(ctx context.Context, field *schema.Field) (int64, error) {
 	total := uint64(0)
 	seen := map[int32]bool{}
 	for at := range (&schema.Schema{Fields: []*schema.Field{field}}).All() {
@@ -53,20 +49,44 @@ func (f *File) StoredBytes(field *schema.Field) (int64, error) {
 			continue // a struct of version 2.1 has no column of its own
 		}
 		seen[index] = true
-		m, err := f.ColumnMetadata(int(index))
+		n, err := f.storedIn(ctx, index)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("column %d of data file %s: %w", index, f.key, err)
 		}
-		sizes := [][]uint64{m.BufferSizes}
-		for i := range m.Pages {
-			sizes = append(sizes, m.Pages[i].BufferSizes)
-		}
-		for _, n := range slices.Concat(sizes...) {
-			// Nothing is larger than the file that holds it.
-			if total += min(n, uint64(f.size)); total > uint64(f.size) {
-				return 0, fmt.Errorf("%w: column %d of data file %s is larger than the file", lance.ErrCorrupt, index, f.key)
-			}
+		if total += n; total > uint64(f.size) {
+			return 0, fmt.Errorf("%w: columns of data file %s are larger than the file", lance.ErrCorrupt, f.key)
 		}
 	}
 	return int64(total), nil
+}
+
+// storedIn returns how many bytes the buffers of a column take.
+func (f *File) storedIn(ctx context.Context, index int32) (uint64, error) {
+	if int(index) >= len(f.tables) {
+		return 0, fmt.Errorf("%w: the file has %d columns", lance.ErrCorrupt, len(f.tables))
+	}
+	ctx, part, err := memory.Within(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer part.Close()
+	m, err := f.columnMetadata(index, roomOf(ctx))
+	if err != nil {
+		return 0, err
+	}
+	total := uint64(0)
+	add := func(sizes []uint64) error {
+		for _, n := range sizes {
+			// Nothing is larger than the file that holds it.
+			if total += min(n, uint64(f.size)); total > uint64(f.size) {
+				return fmt.Errorf("%w: larger than the file", lance.ErrCorrupt)
+			}
+		}
+		return nil
+	}
+	err = add(m.BufferSizes)
+	for i := 0; err == nil && i < len(m.Pages); i++ {
+		err = add(m.Pages[i].BufferSizes)
+	}
+	return total, err
 }

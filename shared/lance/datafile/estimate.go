@@ -5,6 +5,7 @@ import (
 	"tiltyard/shared/lance/encoding"
 	"tiltyard/shared/lance/encoding/read"
 	"tiltyard/shared/lance/encoding/repdef"
+	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
@@ -44,11 +45,23 @@ func (f *File) fieldBytes(field *schema.Field, above []repdef.Step) float64 {
 }
 
 func (f *File) leafBytes(leaf *schema.Field, above []repdef.Step) float64 {
-	c, err := f.columnOf(leaf, above)
+	c, err := f.columnOf(leaf, above, f.unasked)
 	if c == nil || err != nil {
 		return 0
 	}
 	return f.columnBytes(leaf, c)
+}
+
+// unasked is the room of an estimate, which asks no share. A column that would take the file above what it keeps is not
+// looked at, and counts as a damaged one does.
+func (f *File) unasked(bytes int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if bytes > maxKeptBytes-f.estimated {
+		return values.ErrTooLarge
+	}
+	f.estimated += bytes
+	return nil
 }
 
 // columnBytes estimates the decoded size of a column.

@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/lance/encoding"
 	"tiltyard/shared/lance/encoding/read"
 	"tiltyard/shared/lance/encoding/repdef"
+	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/encoding/version20"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -54,6 +55,8 @@ type stored struct {
 
 	mu      sync.Mutex
 	columns []*fileColumn // those that have been used, each in the forms that it was read in
+	// estimated is what columns have taken that an estimate used first: see unasked.
+	estimated int
 }
 
 // Version returns the version of the file, such as 2.2.
@@ -117,11 +120,14 @@ type filePage struct {
 	err    error
 }
 
+// pageBytes is what a page takes: the structures here and what a reader has made of the encoding. bufferBytes is what
+// each of its buffers does.
+const pageBytes, bufferBytes = 400, 24
+
 func (c *fileColumn) memory() int64 {
-	const perPage = 400 // the structures here and what a reader has made of the encoding
 	n := int64(64 + len(c.form))
 	for _, p := range c.pages {
-		n += perPage + 24*int64(len(p.sizes))
+		n += pageBytes + bufferBytes*int64(len(p.sizes))
 	}
 	return n
 }
@@ -131,8 +137,8 @@ func (c *fileColumn) memory() int64 {
 const maxForms = 8
 
 // columnOf returns the column that stores a leaf, or nil if the file has none. The steps in above
-// lead down to the leaf.
-func (f *File) columnOf(field *schema.Field, above []repdef.Step) (*fileColumn, error) {
+// lead down to the leaf. What the pages take when the column is first needed comes from the room.
+func (f *File) columnOf(field *schema.Field, above []repdef.Step, room values.Room) (*fileColumn, error) {
 	index, ok := f.fields[field.ID]
 	if !ok {
 		return nil, nil
@@ -143,22 +149,38 @@ func (f *File) columnOf(field *schema.Field, above []repdef.Step) (*fileColumn, 
 	var space [64]byte
 	form := appendForm(space[:0], field, above)
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	forms := 0
-	for c := f.columns[index]; c != nil; c = c.other {
-		if c.form == string(form) {
-			return c, nil
-		}
-		forms++
+	c, _ := f.keptColumn(index, form)
+	f.mu.Unlock()
+	if c != nil {
+		return c, nil
 	}
-	c, err := f.parseColumn(index)
+	made, err := f.parseColumn(index, room) // without the lock, as it may wait for memory
 	if err != nil {
 		return nil, fmt.Errorf("column %d: %w", index, err)
 	}
-	if c.form = string(form); forms < maxForms {
-		c.other, f.columns[index] = f.columns[index], c
+	made.form = string(form)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, forms := f.keptColumn(index, form)
+	if c != nil {
+		return c, nil
 	}
-	return c, nil
+	if forms < maxForms {
+		made.other, f.columns[index] = f.columns[index], made
+	}
+	return made, nil
+}
+
+// keptColumn returns the column in a form, nil if it is not kept, and in how many forms it is.
+// The caller has the lock.
+func (f *File) keptColumn(index int32, form []byte) (found *fileColumn, forms int) {
+	for c := f.columns[index]; c != nil; c = c.other {
+		if c.form == string(form) {
+			return c, forms
+		}
+		forms++
+	}
+	return nil, forms
 }
 
 // appendForm appends all that the readers of a leaf's pages depend on, other than the pages: the
@@ -176,15 +198,10 @@ func appendForm(b []byte, leaf *schema.Field, above []repdef.Step) []byte {
 	return leaf.AppendForm(append(b, ' '))
 }
 
-func (f *File) parseColumn(index int32) (*fileColumn, error) {
-	at := f.tables[index]
-	b, ok := f.metadata.find(at.from, at.size)
-	if !ok {
-		return nil, fmt.Errorf("%w: metadata at %d is not where metadata is", lance.ErrCorrupt, at.from)
-	}
-	var m pb.ColumnMetadata
-	if err := m.Unmarshal(b); err != nil {
-		return nil, fmt.Errorf("%w: metadata: %w", lance.ErrCorrupt, err)
+func (f *File) parseColumn(index int32, room values.Room) (*fileColumn, error) {
+	m, err := f.columnMetadata(index, room)
+	if err != nil {
+		return nil, err
 	}
 	c := &fileColumn{index: index, starts: make([]int, 1, len(m.Pages)+1)}
 	for i := range m.Pages {
@@ -200,6 +217,27 @@ func (f *File) parseColumn(index int32) (*fileColumn, error) {
 		c.starts = append(c.starts, end)
 	}
 	return c, nil
+}
+
+// columnMetadata reads the description of a column. A page may be described by two bytes, so what the pages take comes
+// from the room.
+func (f *File) columnMetadata(index int32, room values.Room) (*pb.ColumnMetadata, error) {
+	at := f.tables[index]
+	b, ok := f.metadata.find(at.from, at.size)
+	if !ok {
+		return nil, fmt.Errorf("%w: metadata at %d is not where metadata is", lance.ErrCorrupt, at.from)
+	}
+	pages, buffers, err := pb.CountPages(b)
+	if err == nil {
+		if err := room.Take(pageBytes*pages + bufferBytes*buffers); err != nil {
+			return nil, err
+		}
+	}
+	m := new(pb.ColumnMetadata)
+	if err := m.Unmarshal(b); err != nil {
+		return nil, fmt.Errorf("%w: metadata: %w", lance.ErrCorrupt, err)
+	}
+	return m, nil
 }
 
 // maxItems bounds how many items a column may claim to have.

@@ -210,6 +210,11 @@ func (f *File) extend(ctx context.Context, tail extent, first int64) (extent, er
 	if first >= tail.from {
 		return tail, nil
 	}
+	hold, err := memory.Take(ctx, tail.from-first) // until the cache counts it
+	if err != nil {
+		return extent{}, err
+	}
+	defer hold.Release()
 	got, _, err := f.store.GetRanges(ctx, f.key, objectstore.Range{Offset: first, Length: tail.from - first})
 	if err != nil {
 		return extent{}, err

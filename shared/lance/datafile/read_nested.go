@@ -21,7 +21,7 @@ func (r *fileRead) plan(field *schema.Field, above []repdef.Step) (fieldRead, er
 	if !field.IsLeaf() {
 		return r.planNested(field, above)
 	}
-	c, err := r.file.columnOf(field, above)
+	c, err := r.file.columnOf(field, above, r.room)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
 }
 
 func (r *fileRead) fieldV20(field *schema.Field) (fieldV20, error) {
-	c, err := r.file.columnOf(field, nil)
+	c, err := r.file.columnOf(field, nil, r.room)
 	if err != nil {
 		return nil, err
 	}

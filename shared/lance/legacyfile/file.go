@@ -129,7 +129,7 @@ func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 
 // StoredBytes returns about how many bytes of the file a field takes, with the fields inside of it. It
 // makes no request.
-func (f *File) StoredBytes(field *schema.Field) (int64, error) {
+func (f *File) StoredBytes(_ context.Context, field *schema.Field) (int64, error) {
 	return min(int64(f.BytesPerRow([]*schema.Field{field})*float64(f.NumRows())), f.size), nil
 }
 

@@ -105,6 +105,32 @@ func (c *ColumnMetadata) Unmarshal(b []byte) error {
 	return s.Err()
 }
 
+// CountPages returns how many pages an encoded ColumnMetadata has, and how many buffers these and the column have
+// together. It takes no memory for them, which a reader may have to ask for.
+func CountPages(b []byte) (pages, buffers int, err error) {
+	s := NewScanner(b)
+	count := func(uint64) { buffers++ }
+	page := func(b []byte) error {
+		s := NewScanner(b)
+		for s.Next() {
+			if s.Num == 2 {
+				s.Varints(count)
+			}
+		}
+		return s.Err()
+	}
+	for s.Next() {
+		switch s.Num {
+		case 2:
+			pages++
+			s.Message(page)
+		case 4:
+			s.Varints(count)
+		}
+	}
+	return pages, buffers, s.Err()
+}
+
 // Marshal writes the ColumnMetadata.
 func (c *ColumnMetadata) Marshal(e *Encoder) {
 	e.Message(1, c.Encoding.marshalEncoding)

@@ -23,7 +23,7 @@ type columnFile interface {
 	MemBytes() int64
 	Size() int64
 	BytesPerRow(fields []*schema.Field) float64
-	StoredBytes(field *schema.Field) (int64, error)
+	StoredBytes(ctx context.Context, field *schema.Field) (int64, error)
 	ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error)
 	Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error)
 }

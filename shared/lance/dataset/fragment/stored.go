@@ -43,7 +43,7 @@ func (d *File) StoredBytes(ctx context.Context, fields []*schema.Field) (byField
 		if !d.holds(field) && !isLegacy(d.meta) {
 			continue
 		}
-		if byField[i], err = opened.StoredBytes(field); err != nil {
+		if byField[i], err = opened.StoredBytes(ctx, field); err != nil {
 			return nil, 0, err
 		}
 	}
