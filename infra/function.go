@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/result"
 )
 
-// access is what a function may do with a store.
+// access is what a function may do with objects.
 type access int
 
 const (
@@ -27,19 +27,20 @@ const (
 )
 
 // needs lists what a function uses, as the main in its folder of functions/ wires it. Its
-// role allows this and nothing more.
+// role allows this and nothing more. A test holds it to what the operations of the function ask for.
 type needs struct {
 	objects  access // the bucket, and other locations of tables
-	records  access
-	enqueues bool // may begin a job
-	vends    bool // gives clients credentials, where that is configured
-	stores   bool // writes answers to storage that callers take from there; write includes it
-	rows     bool // reads or writes rows, and so needs memory
-	seals    bool // seals the values of secrets, which it cannot open
-	executes bool // runs functions of users, on the configured executors, and opens secrets for them
-	declares bool // answers whether the executors run a function
-	worker   bool // is driven by the queue and not by the gateway
-	url      bool // is called by a URL of its own and not by the gateway
+	records  bool   // of transactions, of jobs and of repeated requests
+	enqueues bool   // may begin a job
+	vends    bool   // gives clients credentials, where that is configured
+	parts    bool   // sends or copies files to storage that may be too large for one request
+	stores   bool   // writes answers to storage that callers take from there; write and parts include it
+	rows     bool   // reads or writes rows, and so needs memory
+	seals    bool   // seals the values of secrets, which it cannot open
+	executes bool   // runs functions of users, on the configured executors, and opens secrets for them
+	declares bool   // answers whether the executors run a function
+	worker   bool   // is driven by the queue and not by the gateway
+	url      bool   // is called by a URL of its own and not by the gateway
 }
 
 // behindGateway reports whether the gateway calls the function.
@@ -52,19 +53,19 @@ func (c Config) streamURL() bool { return c.Stream && c.Gateway != "rest" }
 // functions are all functions: one for each group of operations, the worker, the one for
 // requests that are no operation, and the one that streams the responses of all operations.
 var functions = map[string]needs{
-	"namespace":   {objects: write, records: write, enqueues: true},
-	"table":       {objects: write, records: write, enqueues: true, vends: true},
-	"schema":      {objects: write, records: write, enqueues: true, rows: true, declares: true},
-	"data":        {objects: write, records: write, enqueues: true, rows: true},
-	"query":       {objects: read, records: read, stores: true, rows: true},
-	"index":       {objects: write, records: write, enqueues: true},
-	"version":     {objects: write, records: write, enqueues: true},
-	"ref":         {objects: write, records: write, enqueues: true},
-	"transaction": {objects: read, records: write, enqueues: true},
-	"view":        {objects: write, records: write, enqueues: true, seals: true, declares: true},
+	"namespace":   {objects: write, records: true, enqueues: true},
+	"table":       {objects: write, parts: true, records: true, enqueues: true, vends: true},
+	"schema":      {objects: write, parts: true, records: true, enqueues: true, rows: true, declares: true},
+	"data":        {objects: write, parts: true, records: true, enqueues: true, rows: true},
+	"query":       {objects: read, stores: true, rows: true},
+	"index":       {objects: write, records: true, enqueues: true},
+	"version":     {objects: write, records: true, enqueues: true},
+	"ref":         {objects: write, parts: true, records: true, enqueues: true},
+	"transaction": {objects: read, records: true, enqueues: true},
+	"view":        {objects: write, records: true, enqueues: true, seals: true, declares: true},
 	"default":     {},
-	"worker":      {objects: write, records: write, enqueues: true, rows: true, executes: true, declares: true, worker: true},
-	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, seals: true, declares: true, url: true},
+	"worker":      {objects: write, parts: true, records: true, enqueues: true, rows: true, executes: true, declares: true, worker: true},
+	"stream":      {objects: write, parts: true, records: true, enqueues: true, rows: true, vends: true, seals: true, declares: true, url: true},
 }
 
 // gatewaySeconds is the time for which an HTTP API waits for a response, less the time that
@@ -224,16 +225,12 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	if s.policies != nil && n.objects > none {
 		allow([]*string{s.policies.arn}, "s3:GetObject")
 	}
-	s.allowObjects(allow, n.objects)
+	s.allowObjects(allow, n.objects, n.parts)
 	if n.stores {
 		allow([]*string{s.storage.Bucket.ArnForObjects(jsii.String(result.Folder + "*"))}, "s3:PutObject", "s3:AbortMultipartUpload")
 	}
-	records := []*string{s.storage.Records.TableArn()}
-	if n.records >= read {
-		allow(records, "dynamodb:GetItem", "dynamodb:Query")
-	}
-	if n.records >= write {
-		allow(records, "dynamodb:PutItem", "dynamodb:DeleteItem")
+	if n.records {
+		allow([]*string{s.storage.Records.TableArn()}, "dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem")
 	}
 	if n.enqueues {
 		allow([]*string{s.storage.Jobs.QueueArn()}, "sqs:SendMessage")
@@ -244,7 +241,7 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	if n.worker {
 		s.allowForwarding(allow)
 	}
-	if s.storage.Key != nil && (n.objects > none || n.records > none || n.enqueues) {
+	if s.storage.Key != nil && (n.objects > none || n.records || n.enqueues) {
 		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
 	}
 	if s.config.Tracing {
@@ -266,8 +263,9 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	return role
 }
 
-// allowObjects allows access to the bucket and to the other locations of tables.
-func (s *Service) allowObjects(allow func(resources []*string, actions ...string), a access) {
+// allowObjects allows access to the bucket and to the other locations of tables. Who sends objects in parts
+// also gives them up.
+func (s *Service) allowObjects(allow func(resources []*string, actions ...string), a access, parts bool) {
 	buckets := []*string{s.storage.Bucket.BucketArn()}
 	objects := []*string{s.storage.Bucket.ArnForObjects(jsii.String("*"))}
 	for _, location := range s.config.AllowLocations {
@@ -280,7 +278,10 @@ func (s *Service) allowObjects(allow func(resources []*string, actions ...string
 		allow(objects, "s3:GetObject")
 	}
 	if a >= write {
-		allow(objects, "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+		allow(objects, "s3:PutObject", "s3:DeleteObject")
+	}
+	if parts {
+		allow(objects, "s3:AbortMultipartUpload")
 	}
 }
 

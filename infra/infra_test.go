@@ -90,43 +90,6 @@ func TestOnlyTheGatewayAuthorizerAsksForTokens(t *testing.T) {
 	}
 }
 
-func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
-	const objects, objectsToo = "s3:GetObject s3:ListBucket", "s3:AbortMultipartUpload s3:DeleteObject s3:PutObject"
-	const records, recordsToo = "dynamodb:GetItem dynamodb:Query", "dynamodb:DeleteItem dynamodb:PutItem"
-	const log, send = "logs:CreateLogStream logs:PutLogEvents", "sqs:SendMessage"
-	const receive = "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage"
-	writes := strings.Join([]string{objects, objectsToo, records, recordsToo, log}, " ")
-	want := map[string]string{
-		"Namespace": writes + " " + send, "Table": writes + " " + send, "Schema": writes + " " + send,
-		"Data": writes + " " + send, "Index": writes + " " + send, "Version": writes + " " + send,
-		"Ref": writes + " " + send, "Stream": writes + " " + send, "View": writes + " " + send,
-		"Default":     log,
-		"Query":       strings.Join([]string{objects, "s3:AbortMultipartUpload s3:PutObject", records, log}, " "),
-		"Transaction": strings.Join([]string{objects, records, recordsToo, log, send}, " "),
-		"Worker":      strings.Join([]string{writes, send, receive}, " "),
-		"Clock":       send,
-	}
-	_, service := synthesize(t, map[string]any{"allow-locations": "s3://lake/tables, s3://other", "stream": "true"})
-	for id, p := range service.all("AWS::IAM::Policy") {
-		name, _, _ := strings.Cut(id, "Role")
-		got := map[string]bool{}
-		for _, s := range statements(p["PolicyDocument"]) {
-			for _, action := range texts(s["Action"]) {
-				got[action] = true
-			}
-		}
-		wanted := strings.Fields(want[name])
-		slices.Sort(wanted)
-		if got := slices.Sorted(maps.Keys(got)); !slices.Equal(got, wanted) {
-			t.Errorf("%s may %v, want %v", name, got, wanted)
-		}
-		delete(want, name)
-	}
-	if len(want) > 0 {
-		t.Errorf("no policies for %v", slices.Sorted(maps.Keys(want)))
-	}
-}
-
 // What the gateway has no route for reaches a function that can do no more than log it.
 func TestDefaultReachesNoStore(t *testing.T) {
 	for name, context := range variants {

@@ -22,7 +22,7 @@ func (s *Service) newVendRole() *vendRole {
 		}))
 	}
 	allow := func(resources []*string, actions ...string) { add(awsiam.Effect_ALLOW, resources, actions...) }
-	s.allowObjects(allow, write)
+	s.allowObjects(allow, write, true)
 	if s.storage.Key != nil {
 		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,10 +26,13 @@ import (
 // undelayed is a queue whose messages wait until the test does them, whatever their delay.
 type undelayed struct {
 	job.Queue
+	mu      sync.Mutex // held while a message is added: several requests may send at once
 	waiting []job.Message
 }
 
 func (q *undelayed) Send(_ context.Context, _ time.Duration, messages ...job.Message) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.waiting = append(q.waiting, messages...)
 	return nil
 }
