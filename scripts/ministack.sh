@@ -41,14 +41,15 @@ apigateway._extract_path_params = lambda route, path: match(
 from ministack.app import main
 main()' >"$work/log" 2>&1 &
 	pid=$!
-	if "$server/bin/python" - "$url/_ministack/health" 2>>"$work/log" <<'PYTHON'; then
-import sys, time, urllib.request
-give_up = time.monotonic() + 60
+	if "$server/bin/python" - "$url/_ministack/health" "$pid" 2>>"$work/log" <<'PYTHON'; then
+import os, sys, time, urllib.request
+give_up = time.monotonic() + 180  # on a busy machine
 while True:
     try:
         urllib.request.urlopen(sys.argv[1], timeout=5).read()
         break
     except OSError:
+        os.kill(int(sys.argv[2]), 0)  # fails when it has ended
         if time.monotonic() > give_up:
             raise
         time.sleep(0.1)

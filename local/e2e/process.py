@@ -19,9 +19,9 @@ import time
 import urllib.parse
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-START_SECONDS = 20
-STOP_SECONDS = 20
-FUNCTIONS_START_SECONDS = 180  # the first time, what stands in for AWS is installed
+START_SECONDS = 60
+STOP_SECONDS = 60
+FUNCTIONS_START_SECONDS = 300  # the first time, what stands in for AWS is installed
 
 # The line in which the server says where it is; with port 0 only it knows.
 GREETING = re.compile(rb"tiltyard serves (\S+) at (http://\S+) ")
