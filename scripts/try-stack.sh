@@ -31,14 +31,6 @@ until issuer=$(grep '^http://' "$work/issuer"); do
 	sleep 0.1
 done
 
-cdk() {
-	echo "cdk $1" >&2
-	if ! scripts/cdk.sh "$@" >"$work/log" 2>&1; then
-		tail -n 60 "$work/log" >&2
-		return 1
-	fi
-}
-
 # A token with all permissions, and the options by which Lance reaches the tables.
 token() {
 	(cd "$root/local/e2e" && "$python" -c 'import smoke, sys; print(smoke.sign_in(sys.argv[1], "writer", smoke.BOTH))' "$issuer")
@@ -50,26 +42,24 @@ storage=$(printf '{"aws_endpoint_url": "%s", "aws_allow_http": "true", "aws_regi
 outside=tiltyard-try-outside
 "$python" -c 'import sys, urllib.request; urllib.request.urlopen(urllib.request.Request(sys.argv[1], method="PUT"))' "$AWS_ENDPOINT_URL/$outside"
 
+# Run tests against the last deployment.
+judge() (
+	cd local/e2e
+	E2E_URL="$url" E2E_BEHIND=gateway E2E_VENDS="$vends" E2E_TOKEN="$(token)" E2E_STORAGE_OPTIONS="$storage" E2E_OUTSIDE="s3://$outside" \
+		exec "$python" -m pytest -q -p no:cacheprovider "$@"
+)
+
 bootstrapped=
 for options; do
 	# The options are words: they have no spaces in them.
 	# shellcheck disable=SC2086
-	cdk synth -q -o "$work/app" -c stage=try -c throw-away=true -c "architecture=$(go env GOARCH)" \
+	scripts/try-cdk.sh synth -q -o "$work/app" -c stage=try -c throw-away=true -c "architecture=$(go env GOARCH)" \
 		-c "issuer=$issuer" -c audience=urn:tiltyard -c "jwks=$issuer/jwks" -c "allow-locations=s3://$outside" $options
-	[ -n "$bootstrapped" ] || cdk bootstrap aws://000000000000/us-east-1 --app "$work/app"
+	[ -n "$bootstrapped" ] || scripts/try-cdk.sh bootstrap aws://000000000000/us-east-1 --app "$work/app"
 	bootstrapped=yes
-	cdk deploy --all --require-approval never --outputs-file "$work/outputs.json" --app "$work/app"
-	# The names of gateways do not resolve on this machine: the stand-in takes them as paths.
+	scripts/try-cdk.sh deploy --all --require-approval never --outputs-file "$work/outputs.json" --app "$work/app"
 	# shellcheck disable=SC2046
-	set -- $("$python" - "$work/outputs.json" "$AWS_ENDPOINT_URL/_aws" <<'PYTHON'
-import json, sys, urllib.parse
-outputs, at = json.load(open(sys.argv[1]))["tiltyard-try-service"], sys.argv[2]
-url, streams = (urllib.parse.urlsplit(outputs.get(name, "")) for name in ("Url", "StreamUrl"))
-print(f"{at}/execute-api/{url.netloc.split('.')[0]}/{url.path.strip('/') or '$default'}")
-if streams.netloc:
-    print(f"{at}/lambda-url/{streams.netloc.split('.')[0]}")
-PYTHON
-)
+	set -- $("$python" local/e2e/deployed.py "$work/outputs.json" tiltyard-try-service)
 	url=$1 streams=${2:-}
 	echo "deployed with $options: $url $streams" >&2
 	# LanceDB's clients send their token as x-api-key, which a gateway that checks tokens
@@ -84,10 +74,7 @@ PYTHON
 	"$python" local/e2e/smoke.py "$url" --issuer "$issuer" $key
 	# What stands in for function URLs takes streams for text: Arrow does not get through.
 	[ -z "$streams" ] || "$python" local/e2e/smoke.py "$streams" --issuer "$issuer" --key
-	[ -z "$key" ] || (
-		cd local/e2e
-		E2E_URL="$url" E2E_BEHIND=gateway E2E_VENDS=$vends E2E_TOKEN="$(token)" E2E_STORAGE_OPTIONS="$storage" E2E_OUTSIDE="s3://$outside" \
-			sh -c "exec '$python' -m pytest -q -p no:cacheprovider -n 4 --dist worksteal $tests" # who mostly wait
-	)
+	[ -z "$key" ] || eval "judge -n 4 --dist worksteal $tests" # who mostly wait
 done
-cdk destroy --all --force --app "$work/app"
+E2E_STACK=tiltyard-try judge test_dead_letters.py
+scripts/try-cdk.sh destroy --all --force --app "$work/app"
