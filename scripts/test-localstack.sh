@@ -1,6 +1,6 @@
 #!/bin/sh
 # Deploy the real stacks into LocalStack on this machine, and use them through its REST API;
-# scripts/localstack.sh runs it, and scripts/try-stack.sh does the work.
+# scripts/localstack.sh runs it, and scripts/try-stack.sh and scripts/try-kept.sh do the work.
 # The script needs npm, bin/functions for this machine, and Python 3.13.
 #
 # LocalStack has no HTTP APIs, and its REST APIs verify no tokens; the functions verify
@@ -10,9 +10,10 @@
 # handles compressed requests and unknown methods.
 set -eu
 cd "$(dirname "$0")/.."
-exec scripts/localstack.sh scripts/try-stack.sh "test_operations.py test_vending.py test_lancedb_remote.py test_lancedb_query.py \
+scripts/localstack.sh scripts/try-stack.sh "test_operations.py test_vending.py test_lancedb_remote.py test_lancedb_query.py \
 test_lancedb_catalog.py test_lance_namespace.py test_streaming.py test_transactions.py test_branches.py \
 test_columns.py test_bad_input.py test_maintenance.py::test_a_large_cascade_is_a_job \
 --deselect \"test_bad_input.py::test_bad_request['compressed body']\" \
 --deselect \"test_bad_input.py::test_bad_request['made-up method']\"" \
 	'-c gateway=rest -c vending=true'
+exec scripts/localstack.sh scripts/try-kept.sh

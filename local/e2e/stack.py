@@ -20,29 +20,11 @@ def text_of(root: xml.Element, name: str) -> list[str]:
     return [element.text or "" for element in root.findall(".//{*}" + name)]
 
 
-class Stack:
-    """The resources of the stacks NAME-storage and NAME-service."""
+class API:
+    """Requests to the services."""
 
-    def __init__(self, name: str):
+    def __init__(self):
         self.endpoint = os.environ["AWS_ENDPOINT_URL"]
-        self.resources: list[tuple[str, str, str]] = []  # the type, the logical id, the physical id
-        for part in ("storage", "service"):
-            self.resources += self._list(f"{name}-{part}")
-
-    def _list(self, name: str) -> Iterator[tuple[str, str, str]]:
-        after: dict[str, str] = {}
-        while True:
-            page = self.query("cloudformation", "ListStackResources", StackName=name, **after)
-            for one in page.findall(".//{*}member"):
-                yield tuple(one.findtext("{*}" + field) for field in ("ResourceType", "LogicalResourceId", "PhysicalResourceId"))
-            if not (token := text_of(page, "NextToken")):
-                return
-            after = {"NextToken": token[0]}
-
-    def find(self, kind: str, logical: str = "") -> str:
-        """The physical id of the one resource of a type whose logical id begins so."""
-        (found,) = [physical for a, b, physical in self.resources if a == kind and b.startswith(logical)]
-        return found
 
     def send(self, service: str, method: str, path: str, body: bytes | None = None, **headers: str) -> bytes:
         """A request. The names of headers have underscores in place of hyphens."""
@@ -70,6 +52,31 @@ class Stack:
 
     def keys(self, bucket: str, prefix: str) -> list[str]:
         return text_of(xml.fromstring(self.s3(bucket, list_type="2", prefix=prefix)), "Key")
+
+
+class Stack(API):
+    """The resources of the stacks NAME-storage and NAME-service."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.resources: list[tuple[str, str, str]] = []  # the type, the logical id, the physical id
+        for part in ("storage", "service"):
+            self.resources += self._list(f"{name}-{part}")
+
+    def _list(self, name: str) -> Iterator[tuple[str, str, str]]:
+        after: dict[str, str] = {}
+        while True:
+            page = self.query("cloudformation", "ListStackResources", StackName=name, **after)
+            for one in page.findall(".//{*}member"):
+                yield tuple(one.findtext("{*}" + field) for field in ("ResourceType", "LogicalResourceId", "PhysicalResourceId"))
+            if not (token := text_of(page, "NextToken")):
+                return
+            after = {"NextToken": token[0]}
+
+    def find(self, kind: str, logical: str = "") -> str:
+        """The physical id of the one resource of a type whose logical id begins so."""
+        (found,) = [physical for a, b, physical in self.resources if a == kind and b.startswith(logical)]
+        return found
 
     def attributes(self, queue: str) -> dict[str, str]:
         return self.sqs("GetQueueAttributes", QueueUrl=queue, AttributeNames=["All"])["Attributes"]

@@ -25,7 +25,7 @@ may come in any order and more than once.
 Each line holds the hash of the line before in its process. Lines that are missing at the end
 of a process do not show.`,
 		Example: `  tiltyard audit verify server.log
-  aws s3 cp --recursive s3://BUCKET/2026/ . && find . -type f | xargs tiltyard audit verify`,
+  aws s3 cp --recursive s3://BUCKET/audit/ lines && find lines -type f | xargs tiltyard audit verify`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var v audit.Verifier
 			if len(args) == 0 {

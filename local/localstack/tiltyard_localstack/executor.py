@@ -13,7 +13,7 @@ from localstack.services.lambda_.invocation.runtime_executor import LambdaRuntim
 
 from tiltyard_localstack.runtime_api import Event, RuntimeAPI
 
-START_SECONDS = 10
+START_SECONDS = 60  # on a busy machine
 STOP_SECONDS = 5
 LOG_LINES = 10_000  # that are kept of a process
 
@@ -67,9 +67,15 @@ class ProcessExecutor(RuntimeExecutor):
             payload=payload["payload"].encode(),
             deadline=time.time() + self.function_version.config.timeout,
         )
-        self._log.clear()
         answer, wrong = self._api.call(event)
-        return InvocationResult(event.id, answer, is_error=wrong, logs=self.get_logs())
+        return InvocationResult(event.id, answer, is_error=wrong, logs=self._take_log())
+
+    def _take_log(self) -> str:
+        """Lines that were not yet read from the process belong to its next call."""
+        taken = []
+        while self._log:
+            taken.append(self._log.popleft())
+        return "".join(taken)
 
     def get_logs(self) -> str:
         return "".join(list(self._log))
