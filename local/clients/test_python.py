@@ -11,11 +11,10 @@ import pytest
 import recipes
 
 CLIENTS = ["daft", "duckdb", "langchain", "llamaindex", "ray"]
-SLOW = pytest.mark.embedded("Ray takes long to start; Daft writes tables of the functions in the same way")
 
 
 @pytest.mark.seconds(600)  # Ray starts half a dozen processes, each of which imports a lot
-@pytest.mark.parametrize("client", [pytest.param(name, marks=SLOW) if name == "ray" else name for name in CLIENTS])
+@pytest.mark.parametrize("client", CLIENTS)
 def test_recipe(client, server, tmp_path):
     printed = recipes.run([sys.executable, "-c", recipes.program(client, "python", server)], cwd=tmp_path)
     recipes.check(client, printed)
