@@ -11,10 +11,15 @@ import (
 // check returns an error if a manifest breaks rules on which readers rely: unique fragment
 // ids, and numbers within their bounds.
 func (m *Manifest) check() error {
-	ascending := true
+	ascending, bytes := true, uint64(0)
 	for i, f := range m.Fragments {
 		if err := m.checkFragment(f); err != nil {
 			return err
+		}
+		for _, file := range f.Files {
+			if bytes += min(file.SizeBytes, math.MaxInt64+1); bytes > math.MaxInt64 {
+				return m.corrupt("the files up to fragment %d have 2^63 bytes or more", f.ID)
+			}
 		}
 		ascending = ascending && (i == 0 || m.Fragments[i-1].ID < f.ID)
 	}

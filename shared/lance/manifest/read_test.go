@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -274,6 +275,27 @@ func TestContentThatWeDoNotUnderstandIsNamed(t *testing.T) {
 	m.Fragments[1].Files[0].ColumnIndices = nil
 	if err := m.check(); !errors.Is(err, lance.ErrCorrupt) {
 		t.Errorf("a file 0.3 without columns: got error %v, want ErrCorrupt", err)
+	}
+}
+
+// Sums of the sizes of files are numbers of bytes, whatever a manifest says of each.
+func TestSizesOfFilesHaveASum(t *testing.T) {
+	for _, c := range []struct {
+		sizes [2]uint64
+		want  error
+	}{
+		{[2]uint64{math.MaxInt64 - 1, 1}, nil},
+		{[2]uint64{math.MaxInt64, 1}, lance.ErrCorrupt},
+		{[2]uint64{1, math.MaxUint64}, lance.ErrCorrupt},
+		{[2]uint64{math.MaxUint64, math.MaxUint64}, lance.ErrCorrupt},
+	} {
+		m := wide(t, 1, 2)
+		for i, size := range c.sizes {
+			m.Fragments[i].Files[0].SizeBytes = size
+		}
+		if _, err := Parse(encode(t, m)); !errors.Is(err, c.want) {
+			t.Errorf("sizes %d: got error %v, want %v", c.sizes, err, c.want)
+		}
 	}
 }
 
