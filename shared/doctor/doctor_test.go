@@ -162,6 +162,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		}, []string{"orphan-record none"}, true},
 		{"files of no table", func(t *testing.T, h *servicetest.House) { put(t, h, gone+"/data/x.lance", "x") },
 			[]string{"orphan-folder " + gone}, true},
+		{"files in a folder that no location names", func(t *testing.T, h *servicetest.House) {
+			put(t, h, "a\nb-0123456789abcdef01234567.lance/data/x.lance", "x")
+		}, []string{"unknown-folder a\nb-0123456789abcdef01234567.lance"}, false},
 		{"a table of LanceDB", func(t *testing.T, h *servicetest.House) { put(t, h, "other.lance/data/x.lance", "x") },
 			[]string{"unknown-folder other.lance"}, false},
 		{"a folder of another program", func(t *testing.T, h *servicetest.House) { put(t, h, "photos/x.jpg", "x") }, nil, false},
