@@ -69,7 +69,7 @@ func (v *APIKeys) Verify(_ context.Context, token string) (*Principal, error) {
 	if name == "" {
 		return nil, unauthenticated("the API key is not known", nil)
 	}
-	return &Principal{Subject: "key:" + name, Scopes: []string{ScopeRead, ScopeWrite}}, nil
+	return &Principal{Subject: keySubject + name, Scopes: []string{ScopeRead, ScopeWrite}}, nil
 }
 
 // FetchedAPIKeys verifies keys whose file is elsewhere and may change: a key that the file no longer

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"tiltyard/shared/protocol"
 )
@@ -22,12 +23,24 @@ type Principal struct {
 	Roles   []string // that the issuer gives it
 }
 
+// TokenSubject is the subject of the one token, and keySubject is that of an API key before its name.
+const TokenSubject, keySubject = "token", "key:"
+
 // String names the principal for logs.
 func (p *Principal) String() string {
 	if p.Issuer == "" {
 		return p.Subject
 	}
 	return p.Issuer + "#" + p.Subject
+}
+
+// Name names the principal for people of the same deployment: by the subject, and by the issuer, too, if the subject is a
+// name that credentials of our own have.
+func (p *Principal) Name() string {
+	if p.Subject == TokenSubject || strings.HasPrefix(p.Subject, keySubject) {
+		return p.String()
+	}
+	return p.Subject
 }
 
 // Verifier knows who holds a token. It is safe for concurrent use.

@@ -15,7 +15,7 @@ func openVerifier(c Config, log *slog.Logger) (auth.Verifier, error) {
 	var chain auth.Chain
 	var wrong []error
 	if c.Token != "" {
-		static, err := auth.NewStatic("token", c.Token)
+		static, err := auth.NewStatic(auth.TokenSubject, c.Token)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("token: %w", err))
 		}

@@ -102,10 +102,10 @@ func Open(s Stores) Tables {
 	return t
 }
 
-// author returns the subject whose request the context is of, "" if there is none: a job is nobody's.
+// author returns the name of whose request the context is of, "" if there is none: a job is nobody's.
 func author(ctx context.Context) string {
 	if who := auth.FromContext(ctx); who != nil {
-		return who.Subject
+		return who.Name()
 	}
 	return ""
 }

@@ -38,10 +38,25 @@ func listed(t *testing.T, s *version.Service, req *protocol.ListTableVersionsReq
 	return found
 }
 
+// Whoever chooses the subjects of an issuer cannot pass for a key of ours.
+func TestSubjectsOfAnIssuerAreNoKeysOfOurs(t *testing.T) {
+	house, service := open(t)
+	deleteRow(as(t, "key:ci"), t, house, "3")
+	deleteRow(as(t, "token"), t, house, "2")
+	versions := listed(t, service, &protocol.ListTableVersionsRequest{Details: true}).Versions
+	var got []string
+	for _, v := range versions[len(versions)-2:] {
+		got = append(got, v.Details.Authors...)
+	}
+	if want := []string{"iss#key:ci", "iss#token"}; !slices.Equal(got, want) {
+		t.Errorf("got the authors %q, want %q", got, want)
+	}
+}
+
 func TestVersionsTellWhatMadeThemAndForWhom(t *testing.T) {
 	house, service := open(t)
 	deleteRow(as(t, "ada"), t, house, "2")
-	deleteRow(as(t, "key:ci"), t, house, "3")
+	deleteRow(auth.NewContext(t.Context(), &auth.Principal{Subject: "key:ci"}), t, house, "3")
 	deleteRow(as(t, "line\nbreak"), t, house, "1")
 	got := listed(t, service, &protocol.ListTableVersionsRequest{Details: true})
 	want := []protocol.VersionDetails{
