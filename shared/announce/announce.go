@@ -282,9 +282,16 @@ func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of 
 		return false, nil, err
 	}
 	_, err = a.Outbox.Announce(ctx, markKey(found.Lineage), func(text json.RawMessage) (event.News, error) {
+		more, unread = false, nil
 		d, was, err := draftOf(text, keys.Tables, found.Lineage, found.ID)
 		if err != nil {
 			return event.News{}, err
+		}
+		if was != nil && (was.Dropped || !slices.Equal(was.ID, found.ID)) {
+			// The name may be one of before a rename or a drop that another look has announced meanwhile.
+			if stands, err := a.stands(ctx, keys.Tables, found.Lineage, found.ID); !stands || err != nil {
+				return event.News{}, err
+			}
 		}
 		switch {
 		case was == nil && found.Created.Before(since) && a.history == nil:
@@ -302,7 +309,6 @@ func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of 
 			d.mark.ID = found.ID
 			d.turn(protocol.TableRenamed, "renamed", time.Time{}, protocol.EventData{FromID: was.ID})
 		}
-		more, unread = false, nil
 		if of.main && a.history != nil {
 			more, err = a.addCommits(ctx, found, d)
 		}
@@ -348,6 +354,11 @@ func (a *Announcer) announceNamespace(ctx context.Context, found *catalog.Namesp
 		d, was, err := draftOf(text, keys.Namespaces, found.UID, found.ID)
 		if err != nil {
 			return event.News{}, err
+		}
+		if was != nil && (was.Dropped || !slices.Equal(was.ID, found.ID)) {
+			if stands, err := a.stands(ctx, keys.Namespaces, found.UID, found.ID); !stands || err != nil {
+				return event.News{}, err
+			}
 		}
 		switch {
 		case was == nil && !found.Created.Before(since):

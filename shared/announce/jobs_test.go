@@ -1,0 +1,106 @@
+package announce_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tiltyard/shared/announce"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/event"
+	"tiltyard/shared/job"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/transaction"
+)
+
+// noQueue is a queue that loses all messages.
+type noQueue struct{ job.Queue }
+
+func (noQueue) Send(context.Context, time.Duration, ...job.Message) error { return nil }
+
+func TestWhichEndsOfJobsAreAnnounced(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	objects := memstore.New()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := objectrecord.Open(objects, clock)
+	transactions := transaction.Open(records, clock)
+	a := announce.Open(catalog.Open(roots, clock), job.NewStarter(transactions, noQueue{}), announce.Options{
+		Source: "urn:test", Keep: 48 * time.Hour, Objects: objects, Records: records, Now: clock,
+	})
+	ids := map[string]string{} // by kind
+	add := func(kind string, object []string, status protocol.TransactionStatus, failure string) {
+		t.Helper()
+		began, err := transactions.BeginWork(t.Context(), kind, object, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+		if _, err := transactions.Advance(t.Context(), began.ID, func(t *transaction.Transaction) { t.Status, t.Failure = status, failure }); err != nil {
+			t.Fatal(err)
+		}
+		ids[kind] = began.ID
+	}
+	add("before the log", []string{"t"}, protocol.TransactionSucceeded, "")
+	now = now.Add(time.Hour)
+	if _, err := a.Outbox.Log.Since(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	add("done", []string{"t"}, protocol.TransactionSucceeded, "")
+	add("failed", []string{"n", "t"}, protocol.TransactionFailed, "the disk is full")
+	add("cancelled", []string{"t"}, protocol.TransactionCanceled, "")
+	add("running", []string{"t"}, protocol.TransactionRunning, "")
+	add("of the clock", nil, protocol.TransactionSucceeded, "")
+	for range 2 {
+		for _, kind := range []string{"before the log", "done", "failed", "cancelled", "running", "of the clock"} {
+			if err := a.Job(t.Context(), ids[kind]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.Job(t.Context(), "none"); err != nil {
+			t.Errorf("a job that does not exist: %v", err)
+		}
+	}
+	page, err := a.Outbox.Log.Read(t.Context(), event.Cursor{}, 100, func(*protocol.Event) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range page.Events {
+		got = append(got, fmt.Sprintf("%s %s %s %s", e.Data.JobType, e.Subject, e.Data.State, e.Data.Message))
+	}
+	want := []string{"done t DONE ", "failed n$t FAILED the disk is full", "cancelled t CANCELLED "}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+
+	listed := func() (kinds []string) {
+		t.Helper()
+		found, next, err := a.EndedJobs(t.Context(), "")
+		if err != nil || next != "" {
+			t.Fatalf("next %q, %v", next, err)
+		}
+		for kind, id := range ids {
+			if slices.Contains(found, id) {
+				kinds = append(kinds, kind)
+			}
+		}
+		slices.Sort(kinds)
+		return kinds
+	}
+	if got, want := listed(), []string{"before the log", "cancelled", "done", "failed"}; !slices.Equal(got, want) {
+		t.Errorf("the regular look asks for %q, want %q", got, want)
+	}
+	now = now.Add(47*time.Hour + 30*time.Minute)
+	if got, want := listed(), []string{"cancelled", "done", "failed"}; !slices.Equal(got, want) {
+		t.Errorf("later it asks for %q, want %q", got, want)
+	}
+}
