@@ -57,23 +57,31 @@ func Parse(file []byte) (*Manifest, error) {
 // at least the Manifest message. It skips dictionaries, and sections that begin before the
 // tail.
 func parseTail(tail []byte, size int64) (*Manifest, error) {
+	body, err := messageIn(tail, size)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.takeSections(windowAt(tail, size))
+}
+
+// messageIn returns the Manifest message in the last bytes of a file.
+func messageIn(tail []byte, size int64) ([]byte, error) {
 	start, err := messagePosition(tail, size)
 	if err != nil {
 		return nil, err
 	}
-	view := window{bytes: tail, from: size - int64(len(tail)), size: size}
-	body, ok, err := view.section(start)
+	body, ok, err := windowAt(tail, size).section(start)
 	if err != nil {
 		return nil, err
 	}
 	if !ok || start+lengthLen+int64(len(body))+footerLen != size {
 		return nil, corrupt("the message of %d bytes at %d does not end at the footer of a file of %d", len(body), start, size)
 	}
-	m, err := decode(body)
-	if err != nil {
-		return nil, err
-	}
-	return m, m.takeSections(view)
+	return body, nil
 }
 
 func corrupt(format string, args ...any) error {
@@ -104,6 +112,11 @@ type window struct {
 	bytes []byte
 	from  int64
 	size  int64
+}
+
+// windowAt returns the window of the last bytes of a file.
+func windowAt(tail []byte, size int64) window {
+	return window{bytes: tail, from: size - int64(len(tail)), size: size}
 }
 
 // section returns the message after the length at position. It is false if the window

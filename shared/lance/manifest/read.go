@@ -24,6 +24,9 @@ const (
 	// parsedFactor is how many bytes of memory one byte of a long manifest takes while it
 	// is read: parts are joined, and then parsed.
 	parsedFactor = 5
+
+	// entryBytes is about what a fragment, a file, a field or an index takes that says nothing of itself.
+	entryBytes = 256
 )
 
 // Read reads the manifest under key. A size, known from a listing, saves a request for
@@ -83,6 +86,15 @@ func readFrom(ctx context.Context, store objectstore.Store, key string, tail []b
 		}
 		tail = append(head, tail...)
 	}
+	if info.Size > tailLen {
+		body, err := messageIn(tail, info.Size)
+		if err == nil {
+			err = takeEntries(ctx, body)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	m, err := parseTail(tail, info.Size)
 	if err != nil {
 		return nil, err
@@ -95,7 +107,14 @@ func readFrom(ctx context.Context, store objectstore.Store, key string, tail []b
 			return nil, fmt.Errorf("index section: %w", err)
 		}
 	}
-	return m, nil
+	return m, takeEntries(ctx, m.IndexSection)
+}
+
+// takeEntries takes memory for the entries of a long message, as far as its bytes do not count for them: an entry may
+// have two.
+func takeEntries(ctx context.Context, message []byte) error {
+	more := entryBytes*pb.CountEntries(message) - parsedFactor*len(message)
+	return memory.FromContext(ctx).Take(ctx, int64(max(more, 0)))
 }
 
 // readRange reads a range of the object that info describes. It takes memory from the

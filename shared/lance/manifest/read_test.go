@@ -3,10 +3,13 @@ package manifest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -447,5 +450,47 @@ func TestTransactionFilesOfAnySizeAreNotRead(t *testing.T) {
 	m.TransactionFile, m.TransactionSection, m.OldTransactionSection, m.transaction = "1-u.txn", nil, nil, nil
 	if _, err := m.ReadTransaction(t.Context(), store, "t"); !errors.Is(err, lance.ErrCorrupt) || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("got %v, want that it is too long", err)
+	}
+}
+
+// An entry of a manifest may have two bytes, and takes memory for more.
+func TestManyEntriesTakeMemoryOfTheShare(t *testing.T) {
+	const entries = 1 << 20
+	small := encode(t, wide(t, 1, 1))
+	body, err := messageIn(small, int64(len(small)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := len(small) - footerLen - len(body)
+	with := func(more []byte) []byte {
+		large := binary.LittleEndian.AppendUint32(slices.Clone(small[:at-lengthLen]), uint32(len(body)+len(more)))
+		return slices.Concat(large, body, more, small[len(small)-footerLen:])
+	}
+	indexed := wide(t, 1, 1)
+	indexed.IndexSection = bytes.Repeat([]byte{0x0a, 0}, entries)
+	files := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), bytes.Repeat([]byte{0x12, 0}, entries))
+	for name, large := range map[string][]byte{
+		"fragments": with(bytes.Repeat([]byte{0x12, 0}, entries)),
+		"fields":    with(bytes.Repeat([]byte{0x0a, 0}, entries)),
+		"files":     with(files),
+		"indices":   encode(t, indexed),
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := memstore.New()
+			if _, err := store.Put(t.Context(), Key("t", 1, V2), large, objectstore.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+			share := memory.NewBudget(64<<20, 64<<20).Open()
+			defer share.Close()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := Read(memory.WithShare(t.Context(), share), store, Key("t", 1, V2), 0); !memory.TooMuch(err) {
+				t.Errorf("got %v, want a refusal", err)
+			}
+			runtime.ReadMemStats(&after)
+			if made := after.TotalAlloc - before.TotalAlloc; made > 32<<20 {
+				t.Errorf("%d MiB were allocated", made>>20)
+			}
+		})
 	}
 }

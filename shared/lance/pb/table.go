@@ -119,6 +119,27 @@ func (m *Manifest) Unmarshal(b []byte) error {
 	return s.Err()
 }
 
+// CountEntries returns how many messages there are in an encoded Manifest or IndexSection, of those that it may have many
+// of: fragments and their files, fields, indices, and whatever else it repeats. It takes no memory for them, which a reader may have to ask for.
+func CountEntries(b []byte) int {
+	n := 0
+	for s := NewScanner(b); s.Next(); {
+		if s.Type != protowire.BytesType {
+			continue
+		}
+		n++
+		if s.Num != 2 {
+			continue
+		}
+		for f := NewScanner(s.Bytes()); f.Next(); {
+			if f.Num == 2 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // unmarshalHigh reads a field numbered above 12.
 func (m *Manifest) unmarshalHigh(s *Scanner) {
 	switch s.Num {
