@@ -12,11 +12,14 @@ import recipes
 
 CLIENTS = ["daft", "duckdb", "langchain", "llamaindex", "ray"]
 
+# The workers of Ray otherwise give way to all else that runs here, and start for minutes.
+ENVIRONMENT = {"RAY_worker_niceness": "0"}
+
 
 @pytest.mark.seconds(600)  # Ray starts half a dozen processes, each of which imports a lot
 @pytest.mark.parametrize("client", CLIENTS)
 def test_recipe(client, server, tmp_path):
-    printed = recipes.run([sys.executable, "-c", recipes.program(client, "python", server)], cwd=tmp_path)
+    printed = recipes.run([sys.executable, "-c", recipes.program(client, "python", server)], cwd=tmp_path, env=ENVIRONMENT)
     recipes.check(client, printed)
 
 
