@@ -5,6 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
 log=$(mktemp)
+trap 'exit 1' INT TERM
 trap 'rm -f "$log"' EXIT
 echo "cdk $1" >&2
 if ! scripts/cdk.sh "$@" >"$log" 2>&1; then

@@ -1,17 +1,18 @@
 #!/bin/sh
 # Deploy both stacks into the stand-in for AWS at AWS_ENDPOINT_URL as they are meant to be kept,
 # with what scripts/try-stack.sh leaves out: the bucket of the audit, backups, a network without a
-# way to the internet, keys of clients, keys of KMS, secrets, and a queue that hears of changes.
+# way to the internet, keys of clients, keys of KMS, secrets, and a queue that gets events.
 # test_kept.py looks at what was made. scripts/test-localstack.sh calls this script.
 set -eu
 cd "$(dirname "$0")/.."
 python=$PWD/.venv/bin/python
 work=$(mktemp -d)
+trap 'exit 1' INT TERM
 trap 'rm -rf "$work"' EXIT
 key=$("$python" -c 'import secrets; print(secrets.token_urlsafe())')
 printf 'ada %s\n' "$(printf %s "$key" | sha256sum | cut -d ' ' -f 1)" >"$work/keys.txt"
 
-# Who hears of changes.
+# The queue that gets events exists before the first change.
 events=tiltyard-kept-events
 (cd local/e2e && "$python" -c 'import stack, sys; stack.API().sqs("CreateQueue", QueueName=sys.argv[1])' "$events")
 

@@ -11,7 +11,7 @@ from process import Server
 from wire import Wire
 
 SOON = {"TILTYARD_AUTO_REFRESH": "100ms", "TILTYARD_AUTO_REFRESH_COOLDOWN": "10ms"}
-WAIT_SECONDS = 30
+WAIT_SECONDS = 120
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ class Command:
     def close(self):
         for process in self.processes.values():
             process.stdin.close()
-            assert process.wait(10) == 0
+            assert process.wait(60) == 0
 
 
 class Http:

@@ -18,7 +18,7 @@ from process import Server
 from wire import Wire
 
 MEBIBYTES = 24
-WAIT_SECONDS = 30
+WAIT_SECONDS = 120
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from process import Server
 from wire import Wire
 
 TABLES = 600
-WAIT_SECONDS = 60
+WAIT_SECONDS = 120
 
 
 def steps(job: dict) -> int:

@@ -24,7 +24,7 @@ from target import TARGET
 from wire import Wire
 
 TABLES = 300
-WAIT_SECONDS = 60
+WAIT_SECONDS = 120
 
 
 class Cloud:

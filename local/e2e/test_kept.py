@@ -1,5 +1,5 @@
 """What a deployment that is meant to be kept has beside its functions: the bucket of the audit,
-a network, and somebody who hears of changes. scripts/try-kept.sh makes it."""
+a network, and a queue that gets events. scripts/try-kept.sh makes the deployment."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_lines_of_the_audit_reach_their_bucket(stack, audit, wire, space, tmp_pa
 
 
 def test_the_audit_is_locked(stack, audit):
-    """For whoever has no special permission, which the root of the account has, as everybody has here."""
+    """No request deletes an object before its time that does not ask to bypass the lock."""
     lock = xml.fromstring(stack.s3(audit, object_lock=""))
     assert (text_of(lock, "Mode"), text_of(lock, "Days")) == (["GOVERNANCE"], ["365"])
     versions = xml.fromstring(stack.s3(audit, versions=""))
@@ -83,15 +83,15 @@ def test_functions_are_in_a_network_without_a_way_out(stack):
     assert not text_of(stack.query("ec2", "DescribeNatGateways"), "natGatewayId")
 
 
-def test_changes_are_told_to_a_queue(stack, wire, space):
-    assert wire.post(f"/v1/namespace/{space}$told/create", {}).status == 200
+def test_a_queue_gets_the_events_of_changes(stack, wire, space):
+    assert wire.post(f"/v1/namespace/{space}$new/create", {}).status == 200
     queue = stack.sqs("GetQueueUrl", QueueName="tiltyard-kept-events")["QueueUrl"]
 
-    def told():
+    def event():
         for message in stack.sqs("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10).get("Messages", []):
-            event = json.loads(message["Body"])
-            if event["type"] == "tiltyard.namespace.created" and event["data"]["id"] == [space, "told"]:
-                return event
+            got = json.loads(message["Body"])
+            if got["type"] == "tiltyard.namespace.created" and got["data"]["id"] == [space, "new"]:
+                return got
         return None
 
-    assert until(told)["source"] == "urn:lake:kept"
+    assert until(event)["source"] == "urn:lake:kept"

@@ -22,7 +22,7 @@ from wire import Wire, stream
 pytestmark = pytest.mark.embedded("it opens the tables of the server's directory")
 
 STABLE = {"new_table_enable_stable_row_ids": "true"}
-WAIT_SECONDS = 60
+WAIT_SECONDS = 120
 NO_RESULT = {"mode": "no_op", "rows_written": 0}
 
 
