@@ -29,6 +29,7 @@ type Config struct {
 
 	Stream         bool     // stream: answers beyond 6 MB, as they are made: by a REST API, or beside an HTTP API by the URL of a function
 	Vending        bool     // vending: describing a table gives temporary credentials for its data to those who may read it
+	VendTags       bool     // vend-tags: the sessions of these credentials have tags, so that policies of your own buckets and keys may depend on the tenant, the table and the caller; needs vending
 	Secrets        bool     // secrets: a key of KMS that seals secrets, the values for functions
 	EventTarget    string   // event-target: where events are forwarded to; needs events, and makes an alarm
 	EventKey       string   // event-key: object with the key, of 16 bytes or more, that requests to a webhook are signed with
@@ -101,6 +102,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 		Authorizer:     r.oneOf("authorizer", "function", "gateway"),
 		Stream:         r.flag("stream"),
 		Vending:        r.flag("vending"),
+		VendTags:       r.flag("vend-tags"),
 		Secrets:        r.flag("secrets"),
 		Executors:      r.executors("executors"),
 		EventTarget:    r.eventTarget("event-target"),
@@ -149,6 +151,7 @@ func readConfig(context map[string]any) (Config, *reader) {
 	r.forbid(c.Authorizer == "gateway" && c.Gateway == "rest", "authorizer: only gateway=http verifies tokens itself")
 	r.forbid(c.Authorizer == "gateway" && c.APIKeys != "", "authorizer: the gateway knows no API keys")
 	r.forbid(c.WebACL != "" && c.Gateway != "rest", "web-acl: needs gateway=rest")
+	r.forbid(c.VendTags && !c.Vending, "vend-tags: needs vending, whose credentials have the tags")
 	r.forbid(c.Domain != "" && c.Certificate == "", "domain: needs a certificate")
 	r.forbid(c.Image != "" && c.Certificate == "", "image: its load balancer needs a certificate")
 	r.forbid(r.rows > uint64(goMemory(c.DataMemory))<<20, "cache-bytes, memory-bytes: together more than data-memory leaves to the program")

@@ -189,6 +189,9 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	}
 	if n.vends && s.vend != nil {
 		env["TILTYARD_VEND_ROLE"] = s.vend.arn
+		if s.config.VendTags {
+			env["TILTYARD_VEND_TAGS"] = jsii.String("on")
+		}
 	}
 	if s.storage.SecretsKey != nil && (n.seals || n.executes) {
 		env["TILTYARD_SECRETS"] = join("kms:", s.storage.SecretsKey.KeyArn())

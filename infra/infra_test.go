@@ -145,7 +145,7 @@ var variants = map[string]map[string]any{
 		"allow-locations": "s3://lake/tables", "architecture": "amd64", "jwt-type": "at+jwt",
 		"policies": "s3://rules/tiltyard.cedar", "tmp": "2048",
 		"traces": "http://localhost:4318", "traces-layer": "arn:aws:lambda:eu-central-1:123456789012:layer:collector:7",
-		"vending": "true", "stream": "true", "secrets": "true", "executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run",
+		"vending": "true", "vend-tags": "true", "stream": "true", "secrets": "true", "executors": "a=lambda:arn:aws:lambda:eu-central-1:123456789012:function:run",
 	},
 	"rest": {
 		"gateway": "rest", "stream": "true", "web-acl": "arn:aws:wafv2:eu-central-1:123456789012:regional/webacl/w/1",

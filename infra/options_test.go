@@ -62,6 +62,38 @@ func TestVendedCredentialsAreThoseOfOneRole(t *testing.T) {
 	}
 }
 
+// Sessions have tags only by an option, which makes the right to them on both sides.
+func TestTagsOfVendedCredentialsAreARight(t *testing.T) {
+	for _, option := range []string{"false", "true"} {
+		_, service := synthesize(t, map[string]any{"vending": "true", "vend-tags": option, "stream": "true"})
+		tagging := func(document any) (all bool) {
+			for _, s := range statements(document) {
+				if actions := texts(s["Action"]); slices.Contains(actions, "sts:AssumeRole") && slices.Contains(actions, "sts:TagSession") {
+					all = true
+				}
+			}
+			return all
+		}
+		want := option == "true"
+		if got := tagging(service.all("AWS::IAM::Role")["VendRole"]["AssumeRolePolicyDocument"]); got != want {
+			t.Errorf("vend-tags=%s: the role trusts sessions with tags: %v", option, got)
+		}
+		for id, p := range service.all("AWS::IAM::Policy") {
+			name, _, _ := strings.Cut(id, "Role")
+			vends := name == "Table" || name == "Stream"
+			if got := tagging(p["PolicyDocument"]); got != (want && vends) {
+				t.Errorf("vend-tags=%s: %s may tag sessions: %v", option, name, got)
+			}
+		}
+		for name, variables := range environments(service) {
+			vends := name == "table" || name == "stream"
+			if got := variables["TILTYARD_VEND_TAGS"] == "on"; got != (want && vends) {
+				t.Errorf("vend-tags=%s: %s is told of tags: %v", option, name, got)
+			}
+		}
+	}
+}
+
 // The worker, and no other function, calls the executors, and no other functions. Those that answer whether a
 // function runs know of them.
 func TestExecutorsAreCalledByTheWorker(t *testing.T) {

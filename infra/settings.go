@@ -28,6 +28,7 @@ var made = map[string]string{
 	"api-keys":        "api-keys, which also becomes a right",
 	"policies":        "policies, which also becomes a right",
 	"vend-role":       "vending, which makes the role",
+	"vend-tags":       "vend-tags, which also becomes a right",
 	"secrets":         "secrets, which makes the key",
 	"executor":        "executors, which also become rights",
 	"event-target":    "event-target, which also becomes a right",

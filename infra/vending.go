@@ -40,12 +40,17 @@ func (s *Service) newVendRole() *vendRole {
 	return &vendRole{arn: role.AttrArn(), trust: trust}
 }
 
-// allowVending lets one of our roles, and no other, assume the role of the credentials.
+// allowVending lets one of our roles, and no other, assume the role of the credentials, with tags if they are
+// configured.
 func (s *Service) allowVending(role awsiam.Role) {
+	actions := jsii.Strings("sts:AssumeRole")
+	if s.config.VendTags {
+		actions = jsii.Strings("sts:AssumeRole", "sts:TagSession")
+	}
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Actions: jsii.Strings("sts:AssumeRole"), Resources: &[]*string{s.vend.arn},
+		Actions: actions, Resources: &[]*string{s.vend.arn},
 	}))
 	s.vend.trust.AddStatements(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Actions: jsii.Strings("sts:AssumeRole"), Principals: &[]awsiam.IPrincipal{awsiam.NewArnPrincipal(role.RoleArn())},
+		Actions: actions, Principals: &[]awsiam.IPrincipal{awsiam.NewArnPrincipal(role.RoleArn())},
 	}))
 }

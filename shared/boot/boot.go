@@ -62,6 +62,7 @@ type Config struct {
 	Issuer, Audience, JWTType string
 	Policies                  string // a file or s3:// URL; empty: scopes decide
 	VendRole, VendKeys        string // an ARN and a file; at most one of them is set
+	VendTags                  bool   // the sessions of the role have tags
 
 	LogLevel slog.Level
 	LogText  bool // text in place of JSON

@@ -165,8 +165,13 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) error { c.VendRole = text; return nil },
 	},
 	{
+		Name: "vend-tags", Value: "SWITCH", Default: "off",
+		Help: "on or off: the sessions of these credentials have tags with the tenant, the table and the caller, for policies of the account",
+		set:  func(c *Config, text string) (err error) { c.VendTags, err = parseSwitch(text); return err },
+	},
+	{
 		Name: "vend-keys", Value: "FILE",
-		Help: "JSON object of storage options that describe and declare give clients in its place, the same for all tables",
+		Help: "JSON object of storage options that describe and declare give clients in place of those of vend-role, the same for all tables",
 		set:  func(c *Config, text string) error { c.VendKeys = text; return nil },
 	},
 	{
@@ -374,6 +379,9 @@ func Read(sources ...Source) (Config, error) {
 	}
 	if c.VendRole != "" && c.VendKeys != "" {
 		wrong = append(wrong, errors.New("set only one of vend-role and vend-keys"))
+	}
+	if c.VendTags && c.VendRole == "" {
+		wrong = append(wrong, errors.New("vend-tags needs vend-role, whose sessions have the tags"))
 	}
 	if c.EventTarget != "" && c.Events == "" {
 		wrong = append(wrong, errors.New("event-target needs events, the source of what is forwarded"))

@@ -33,7 +33,7 @@ func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
 	}
 	endpoint := aws.ToString(s3.NewFromConfig(environment).Options().BaseEndpoint)
 	role, err := vending.OpenRole(sts.NewFromConfig(environment), vending.Config{
-		Role: c.VendRole, Region: environment.Region, Endpoint: endpoint, Now: now,
+		Role: c.VendRole, Region: environment.Region, Endpoint: endpoint, Tags: c.VendTags, Now: now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("vend-role: %w", err)

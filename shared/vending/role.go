@@ -31,10 +31,11 @@ type Role struct {
 	role      string
 	partition string
 	options   map[string]string // beside the credentials: where S3 is
+	tags      bool              // of sessions
 	now       func() time.Time
 
 	mu   sync.Mutex
-	kept map[Request]kept
+	kept map[string]kept // by the key of the request
 }
 
 type kept struct {
@@ -47,6 +48,7 @@ type Config struct {
 	Role     string // ARN; the trust policy must name who runs this
 	Region   string // of the buckets
 	Endpoint string // of S3, where that is not the one of AWS
+	Tags     bool   // sessions have tags, see [tagsOf]; the trust policy must allow that
 	Now      func() time.Time
 }
 
@@ -56,7 +58,7 @@ func OpenRole(client *sts.Client, c Config) (*Role, error) {
 	if err != nil || parsed.Service != "iam" || !strings.HasPrefix(parsed.Resource, "role/") {
 		return nil, errors.New("must be the ARN of a role of IAM")
 	}
-	r := &Role{client: client, role: c.Role, partition: parsed.Partition, now: c.Now, kept: map[Request]kept{}}
+	r := &Role{client: client, role: c.Role, partition: parsed.Partition, tags: c.Tags, now: c.Now, kept: map[string]kept{}}
 	r.options = map[string]string{"aws_region": c.Region}
 	if c.Endpoint != "" {
 		r.options["aws_endpoint"] = c.Endpoint
@@ -79,10 +81,14 @@ func (r *Role) Vend(ctx context.Context, request Request) (map[string]string, er
 		return nil, err
 	}
 	name := sessionName(request.Holder)
-	answer, err := r.client.AssumeRole(ctx, &sts.AssumeRoleInput{
+	asked := &sts.AssumeRoleInput{
 		RoleArn: &r.role, RoleSessionName: &name, Policy: &policy,
 		DurationSeconds: aws.Int32(int32(duration / time.Second)),
-	})
+	}
+	if r.tags {
+		asked.Tags = tagsOf(request)
+	}
+	answer, err := r.client.AssumeRole(ctx, asked)
 	if err != nil {
 		return nil, fmt.Errorf("assume role: %w", err)
 	}
@@ -98,22 +104,27 @@ func (r *Role) Vend(ctx context.Context, request Request) (map[string]string, er
 	return maps.Clone(options), nil
 }
 
+// key tells requests apart. A table that was renamed has another one, because its tags are others.
+func (r Request) key() string {
+	return fmt.Sprintf("%q %q %t %q", r.Table, r.Location, r.Write, r.Holder)
+}
+
 // find returns credentials that were vended to the same holder for the same.
 func (r *Role) find(request Request) (kept, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before, ok := r.kept[request]
+	before, ok := r.kept[request.key()]
 	return before, ok && before.expires.Sub(r.now()) >= leastLeft
 }
 
 func (r *Role) keep(request Request, now kept) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.kept, func(_ Request, k kept) bool { return k.expires.Sub(r.now()) < leastLeft })
+	maps.DeleteFunc(r.kept, func(_ string, k kept) bool { return k.expires.Sub(r.now()) < leastLeft })
 	if len(r.kept) >= maxKept {
 		clear(r.kept)
 	}
-	r.kept[request] = now
+	r.kept[request.key()] = now
 }
 
 // sessionName makes what names a principal a name that STS takes. What tells principals of one

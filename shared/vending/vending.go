@@ -19,9 +19,10 @@ import (
 
 // A Request says what credentials are for.
 type Request struct {
-	Location string // URI of the data of the table
-	Write    bool   // and not only read
-	Holder   string // who gets them, for the logs of AWS
+	Table    []string // id of the table
+	Location string   // URI of its data
+	Write    bool     // and not only read
+	Holder   string   // who gets them, for the logs and the policies of AWS
 }
 
 // A Vendor gives credentials. It is safe for concurrent use. The answer is the caller's, and

@@ -42,6 +42,11 @@ func (f *fakeSTS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func openRole(t *testing.T, f *fakeSTS, now func() time.Time) *Role {
 	t.Helper()
+	return openTagged(t, f, now, false)
+}
+
+func openTagged(t *testing.T, f *fakeSTS, now func() time.Time, tags bool) *Role {
+	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	client := sts.New(sts.Options{
@@ -49,7 +54,7 @@ func openRole(t *testing.T, f *fakeSTS, now func() time.Time) *Role {
 		Credentials: credentials.NewStaticCredentialsProvider("own", "own", ""),
 	})
 	role, err := OpenRole(client, Config{
-		Role: "arn:aws:iam::123456789012:role/vend", Region: "eu-central-1", Endpoint: "http://127.0.0.1:9000", Now: now,
+		Role: "arn:aws:iam::123456789012:role/vend", Region: "eu-central-1", Endpoint: "http://127.0.0.1:9000", Tags: tags, Now: now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,13 +85,16 @@ func TestRoleVendsWhatSTSSays(t *testing.T) {
 	if form.Get("Policy") != policy {
 		t.Errorf("policy is %s, want %s", form.Get("Policy"), policy)
 	}
+	if tags := tagsAsked(form); len(tags) > 0 {
+		t.Errorf("tags are %v, want none, because no option asks for them", tags)
+	}
 }
 
 // Credentials are handed out again to the same holder for the same, while they last.
 func TestRoleAsksAgainWhenItMust(t *testing.T) {
 	f, now := &fakeSTS{lasts: time.Hour}, testNow
 	role := openRole(t, f, func() time.Time { return now })
-	base := Request{Location: "s3://lake/t", Holder: "ada"}
+	base := Request{Table: []string{"oak", "t"}, Location: "s3://lake/t", Holder: "ada"}
 	steps := []struct {
 		name   string
 		after  time.Duration
@@ -100,10 +108,11 @@ func TestRoleAsksAgainWhenItMust(t *testing.T) {
 		{"another holder", 0, func(r *Request) { r.Holder = "eve" }, 4},
 		{"a holder whose session is called the same", 0, func(r *Request) { r.Holder = "e e" }, 5},
 		{"another such", 0, func(r *Request) { r.Holder = "e#e" }, 6},
-		{"with half of the time left", duration - leastLeft, func(*Request) {}, 6},
-		{"with less", time.Second, func(*Request) {}, 7},
-		{"not in S3", 0, func(r *Request) { r.Location = "file:///t" }, 7},
-		{"a whole bucket", 0, func(r *Request) { r.Location = "s3://lake/" }, 7},
+		{"a renamed table", 0, func(r *Request) { r.Table = []string{"oak", "u"} }, 7},
+		{"with half of the time left", duration - leastLeft, func(*Request) {}, 7},
+		{"with less", time.Second, func(*Request) {}, 8},
+		{"not in S3", 0, func(r *Request) { r.Location = "file:///t" }, 8},
+		{"a whole bucket", 0, func(r *Request) { r.Location = "s3://lake/" }, 8},
 	}
 	for _, s := range steps {
 		request := base
@@ -114,6 +123,42 @@ func TestRoleAsksAgainWhenItMust(t *testing.T) {
 			t.Errorf("%s: asked %d times, want %d (%v)", s.name, len(f.asked), s.asked, err)
 		}
 		clear(options) // is ours
+	}
+}
+
+// tagsAsked returns the tags of a request for credentials, by their keys.
+func tagsAsked(form url.Values) map[string]string {
+	tags := map[string]string{}
+	for n := 1; form.Has(fmt.Sprintf("Tags.member.%d.Key", n)); n++ {
+		tags[form.Get(fmt.Sprintf("Tags.member.%d.Key", n))] = form.Get(fmt.Sprintf("Tags.member.%d.Value", n))
+	}
+	return tags
+}
+
+func TestSessionsHaveTags(t *testing.T) {
+	long := strings.Repeat("x", maxTagValue)
+	for _, c := range []struct {
+		name   string
+		table  []string
+		holder string
+		want   map[string]string
+	}{
+		{"a table of a namespace", []string{"acme", "eu", "orders"}, "https://iss#ada",
+			map[string]string{tenantTag: "acme", tableTag: "acme/eu/orders", principalTag: "https://iss=23ada"}},
+		{"a table of the root", []string{"orders"}, "ada", map[string]string{tableTag: "orders", principalTag: "ada"}},
+		{"names with what separates names and escapes", []string{"a/b=c", "t*?"}, "ü $",
+			map[string]string{tenantTag: "a=2Fb=3Dc", tableTag: "a=2Fb=3Dc/t=2A=3F", principalTag: "=C3=BC=20=24"}},
+		{"the longest value", []string{long, "t"}, long, map[string]string{tenantTag: long, principalTag: long}},
+		{"longer values", []string{long + "x", "t"}, long + "x", map[string]string{}},
+	} {
+		f := &fakeSTS{lasts: time.Hour}
+		role := openTagged(t, f, func() time.Time { return testNow }, true)
+		if _, err := role.Vend(t.Context(), Request{Table: c.table, Location: "s3://lake/t", Holder: c.holder}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, tagsAsked(f.asked[0])); diff != "" {
+			t.Errorf("%s: tags (-want +got):\n%s", c.name, diff)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package all_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,7 +45,7 @@ func TestCredentialsAllowWhatTheHolderMayDo(t *testing.T) {
 			}
 			var want map[string]string
 			if c.write != "" {
-				want = map[string]string{"location": answer.Location, "write": c.write, "holder": "iss#sub-" + c.group}
+				want = map[string]string{"location": answer.Location, "write": c.write, "holder": "iss#sub-" + c.group, "table": strings.Split(c.path, "/")[3]}
 			}
 			if diff := cmp.Diff(want, answer.Options); diff != "" {
 				t.Errorf("storage options (-want +got):\n%s", diff)

@@ -78,7 +78,9 @@ func serveLimited(t testing.TB) *limited {
 
 // Vend returns the request in place of credentials.
 func (s *limited) Vend(_ context.Context, r vending.Request) (map[string]string, error) {
-	return map[string]string{"location": r.Location, "write": strconv.FormatBool(r.Write), "holder": r.Holder}, nil
+	return map[string]string{
+		"table": protocol.JoinID(r.Table, "$"), "location": r.Location, "write": strconv.FormatBool(r.Write), "holder": r.Holder,
+	}, nil
 }
 
 // as sends a request as a member of a group.

@@ -23,7 +23,7 @@ func (s *Service) credentials(ctx context.Context, from protocol.Common, wanted 
 		return nil, nil
 	}
 	options, err := s.tables.Vendor.Vend(ctx, vending.Request{
-		Location: location, Write: writes, Holder: auth.FromContext(ctx).String(),
+		Table: from.ID, Location: location, Write: writes, Holder: auth.FromContext(ctx).String(),
 	})
 	if err == nil {
 		return options, nil
