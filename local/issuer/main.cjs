@@ -22,7 +22,7 @@ const clients = {
 
 const resource = {
   accessTokenFormat: "jwt",
-  accessTokenTTL: 3600,
+  accessTokenTTL: 6 * 3600, // a run of the suite on a busy machine signs in once
   jwt: { sign: { alg: "RS256" } },
 };
 
