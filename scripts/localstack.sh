@@ -16,7 +16,21 @@ ministack=$tools/ministack-$(cksum <scripts/ministack.txt | cut -d ' ' -f 1)
 work=$(mktemp -d)
 pid=
 trap 'exit 1' INT TERM
-trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; fi; rm -rf "$work"' EXIT
+trap 'stop; rm -rf "$work"' EXIT
+
+# LocalStack does not always end when it is told to, and then its DynamoDB does not, either.
+stop() {
+	[ -n "$pid" ] || return 0
+	kill "$pid" 2>/dev/null || :
+	waited=0
+	while kill -0 "$pid" 2>/dev/null && [ "$waited" -lt 150 ]; do
+		sleep 0.2
+		waited=$((waited + 1))
+	done
+	for left in "$pid" $(cat "$work/dynamodb" 2>/dev/null); do
+		kill -9 "$left" 2>/dev/null || :
+	done
+}
 
 missing() {
 	[ ! -e "$work/log" ] || tail -n 30 "$work/log" | cut -c 1-300 >&2
@@ -58,6 +72,7 @@ touch "$lib/dynamodb-local/2/DynamoDBLocal.jar"
 cat >"$lib/java/21/bin/java" <<SHELL
 #!/bin/sh
 while [ "\$1" != -port ]; do shift; done
+echo "\$\$" >'$work/dynamodb'
 SERVICES=dynamodb BIND_HOST=127.0.0.1 GATEWAY_PORT=\$2 IOT_MTLS_ENABLED=0 exec '$ministack/bin/ministack'
 SHELL
 chmod +x "$lib/java/21/bin/java"
