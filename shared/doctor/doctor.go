@@ -51,7 +51,8 @@ const (
 // Options say what to look at.
 type Options struct {
 	Tables tables.Tables
-	// Home is the store of the home root. Nil leaves out what objects in it were begun and not completed.
+	// Home is the store of the home root. Nil leaves out what objects in it were begun and not completed, and the log of
+	// events.
 	Home objectstore.Store
 	Fix  bool // mend what can be mended without a loss
 	// Progress, which may be nil, is called before each table with how many of all have been looked at.
@@ -75,7 +76,7 @@ func Run(ctx context.Context, opts Options, tell func(Finding)) error {
 			return fmt.Errorf("look at table %s: %w", protocol.JoinID(id, protocol.DefaultDelimiter), err)
 		}
 	}
-	for _, look := range []func(context.Context) error{d.jobs, d.uploads, d.parts, d.records} {
+	for _, look := range []func(context.Context) error{d.jobs, d.uploads, d.parts, d.records, d.events} {
 		if err := look(ctx); err != nil {
 			return err
 		}

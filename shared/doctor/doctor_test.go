@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,7 +36,7 @@ import (
 // findings runs the doctor and returns what it finds, as kind and object.
 func findings(t *testing.T, h *servicetest.House, fix bool) (found []string, fixed int) {
 	t.Helper()
-	err := doctor.Run(t.Context(), doctor.Options{Tables: h.Tables, Fix: fix}, func(f doctor.Finding) {
+	err := doctor.Run(t.Context(), doctor.Options{Tables: h.Tables, Home: h.Objects, Fix: fix}, func(f doctor.Finding) {
 		found = append(found, jobID.ReplaceAllString(f.Kind+" "+f.Object, "JOB"))
 		if f.Mend == "" || f.Fixed && !f.Fixable {
 			t.Errorf("%+v has no way out", f)
@@ -218,6 +220,13 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{"left-files t"}, true},
+		{"entries of the log of events that are gone", func(t *testing.T, h *servicetest.House) {
+			for _, position := range []uint64{1, 2, 5} {
+				put(t, h, fmt.Sprintf("_events/log/%016x", math.MaxUint64-position), `{"batch":"b","key":"k","events":[{}]}`)
+			}
+		}, []string{"lost-events _events/"}, false},
+		{"a log of events whose begin is no JSON", func(t *testing.T, h *servicetest.House) { put(t, h, "_events/start", "{") },
+			[]string{"lost-events _events/"}, false},
 		{"records that nobody deletes", func(t *testing.T, h *servicetest.House) {
 			upload(t, h)
 			time.Sleep(4 * 24 * time.Hour)

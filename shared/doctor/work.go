@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/event"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
@@ -21,6 +22,7 @@ const (
 	LeftFiles      = "left-files"      // of uploads and writes that were never committed
 	LeftParts      = "left-parts"      // of objects that were never completed
 	ExpiredRecords = "expired-records" // nobody deletes them
+	LostEvents     = "lost-events"     // an entry of the log of events is gone
 )
 
 const (
@@ -176,5 +178,27 @@ func (d *doctor) parts(ctx context.Context) error {
 		found.Fixed = true
 	}
 	d.tell(found)
+	return nil
+}
+
+// events looks for entries that are gone from the log of events, which stops those who read it.
+func (d *doctor) events(ctx context.Context) error {
+	if d.Home == nil {
+		return nil
+	}
+	lost, err := event.OpenLog(d.Home, d.Tables.Now).Lost(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		d.tell(Finding{Kind: LostEvents, Object: event.Folder, Reason: err.Error(), Mend: "put what cannot be read back from a backup"})
+		return nil //nolint:nilerr // the finding says it
+	case lost == 0:
+		return nil
+	}
+	d.tell(Finding{
+		Kind: LostEvents, Object: event.Folder, Reason: fmt.Sprintf("entry %d is gone, and there are later ones", lost),
+		Mend: fmt.Sprintf("put it back from a backup; else readers wait until what is before it has expired, or go on with cursor %q", event.Cursor{Position: lost}),
+	})
 	return nil
 }

@@ -364,12 +364,20 @@ func TestLostEntriesExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	checkLost := func(want uint64) {
+		t.Helper()
+		if lost, err := process(objects, time.Now).Log.Lost(t.Context()); err != nil || lost != want {
+			t.Errorf("lost is %d, %v; want %d", lost, err, want)
+		}
+	}
+	checkLost(1)
 	now := time.Now()
 	clock := func() time.Time { return now }
 	for _, c := range []struct {
 		age    time.Duration
 		oldest string
-	}{{0, "1"}, {2 * MinRetention, "5"}, {0, "5"}} {
+		lost   uint64
+	}{{0, "1", 3}, {2 * MinRetention, "5", 0}, {0, "5", 0}} {
 		now = now.Add(c.age)
 		if _, err := process(objects, clock).Expire(t.Context(), 0, 100); err != nil {
 			t.Fatal(err)
@@ -377,6 +385,7 @@ func TestLostEntriesExpire(t *testing.T) {
 		if oldest, err := process(objects, clock).Log.Oldest(t.Context()); err != nil || oldest.String() != c.oldest {
 			t.Errorf("the oldest is %s, %v; want %s", oldest, err, c.oldest)
 		}
+		checkLost(c.lost)
 	}
 }
 

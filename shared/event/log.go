@@ -171,6 +171,31 @@ func (l *Log) lacks(ctx context.Context, position uint64) (bool, error) {
 	return e == nil, err
 }
 
+// Lost returns the first position whose entry is gone, 0 if there is none. Readers wait before it: see [Outbox.Expire].
+func (l *Log) Lost(ctx context.Context) (uint64, error) {
+	var taken []uint64 // the newest first
+	for object, err := range objectstore.Objects(ctx, l.objects, objectstore.ListOptions{Prefix: logFolder, Limit: 1000, KeysOnly: true}) {
+		if err != nil {
+			return 0, fmt.Errorf("list the log of events: %w", err)
+		}
+		if position, err := positionOf(object.Key); err == nil {
+			taken = append(taken, position)
+		}
+	}
+	at, _, err := l.start(ctx) // afterwards: what has expired meanwhile is not lost
+	if err != nil {
+		return 0, err
+	}
+	next := at.Expired + 1
+	for _, position := range slices.Backward(taken) {
+		if position > next {
+			return next, nil
+		}
+		next = max(next, position+1)
+	}
+	return 0, nil
+}
+
 // start reads where the log begins. It is the zero value when there is no log yet.
 func (l *Log) start(ctx context.Context) (at start, etag string, err error) {
 	data, info, err := l.objects.Get(ctx, startKey)

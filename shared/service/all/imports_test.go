@@ -47,7 +47,7 @@ var mayImport = map[string]string{
 	"shared/job":                "tracing format memory job protocol transaction pause",
 	"shared/tables":             "announce auth catalog engine =function idempotency job lance/dataset lance/manifest multipart objectstore protocol record sql transaction vending",
 	"shared/work":               "announce auth catalog engine fulltext function index job lance/dataset lance/indexmeta objectstore protocol record sealing tables transaction view work",
-	"shared/doctor":             "catalog engine lance/dataset objectstore protocol record tables transaction",
+	"shared/doctor":             "catalog engine event lance/dataset objectstore protocol record tables transaction",
 	"shared/importing":          "catalog engine lance/dataset objectstore protocol",
 	"shared/catalog":            "format memory auth catalog lance/manifest objectstore protocol result sealing",
 	"shared/engine":             "memory engine fulltext =function take index lance objectstore protocol sortkey sql vector",
