@@ -90,7 +90,8 @@ func (h history) Branches(ctx context.Context, found *catalog.Table, name string
 	return branches, nil
 }
 
-// VersionAt goes by the times at which the manifests were stored.
+// VersionAt goes by the times at which the manifests were stored. S3 has them in whole seconds, so a version of the same
+// second counts as a later one.
 func (h history) VersionAt(ctx context.Context, found *catalog.Table, b *announce.Branch, at time.Time) (uint64, error) {
 	on, _, err := h.line(ctx, found, b)
 	if err != nil {
@@ -104,7 +105,7 @@ func (h history) VersionAt(ctx context.Context, found *catalog.Table, b *announc
 			return 0, err
 		}
 		for _, v := range page.Versions {
-			if !v.Modified.After(at) {
+			if v.Modified.Before(at.Truncate(time.Second)) {
 				return v.Number, nil
 			}
 		}
