@@ -11,4 +11,4 @@ case " ${WITHOUT:-} " in *" ministack "*)
 esac
 exec scripts/ministack.sh sh -c '
 	AWS_ENDPOINT_URL=$TILTYARD_TEST_S3 exec scripts/try-stack.sh \
-		. "-c authorizer=gateway" "-c authorizer=function -c stream=true -c vending=true"'
+		. "-c authorizer=gateway" "-c authorizer=function -c stream=true -c vending=true -c vend-tags=true"'
