@@ -148,6 +148,10 @@ func TestCommitsToBranchesAreAnnounced(t *testing.T) {
 	s.must("admins", "/v1/table/first$t/create", string(stream(t, 0, 10)))
 	s.must("admins", "/v1/table/first$t/branches/create", `{"name":"dev"}`)
 	s.must("admins", "/v1/table/first$t/insert?branch=dev", string(stream(t, 10, 5)))
+	s.must("admins", "/v1/table/first$t/insert?branch=dev", string(stream(t, 15, 5)))
+	settle()
+	time.Sleep(2 * time.Second) // one look is asked for in a second
+	s.must("admins", "/v1/table/first$t/maintain", `{"compact":true}`)
 	settle()
 	s.must("admins", "/v1/table/first$t/branches/create", `{"name":"short/lived"}`)
 	s.must("admins", "/v1/table/first$t/delete", `{"predicate":"id < 3","branch":"short/lived"}`)
@@ -172,6 +176,7 @@ func TestCommitsToBranchesAreAnnounced(t *testing.T) {
 	}
 	want := []string{
 		"tiltyard.branch.committed first$t@dev 1 Clone: 10", "tiltyard.branch.committed first$t@dev 2 Append: 15",
+		"tiltyard.branch.committed first$t@dev 3 Append: 20", "tiltyard.branch.committed first$t@dev 4 Rewrite: 20",
 		"tiltyard.branch.committed first$t@short/lived 1 Clone: 10", "tiltyard.branch.committed first$t@short/lived 2 Delete: 7",
 	}
 	if !slices.Equal(got, want) || len(ids) != len(want) {

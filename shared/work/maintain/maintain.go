@@ -234,8 +234,12 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 			return none, err
 		}
 		done, version, err := work(table.ConfirmWith(found.Confirm))
-		if err == nil && version > 0 && branch == "" {
+		switch {
+		case err != nil || version == 0:
+		case branch == "":
 			found.Hint(ctx, uint64(version))
+		default:
+			k.Tables.Names.Committed(ctx, id, branch)
 		}
 		return done, err
 	})
