@@ -21,7 +21,7 @@ def page(browser, server):
     complaints = []
     page.on("console", lambda message: complaints.append(message.text) if complains(message) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     page.goto(f"{server.url}/docs")
     page.locator("#search").wait_for()
     yield page

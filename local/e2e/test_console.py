@@ -23,6 +23,8 @@ from playwright.sync_api import expect
 import expensive
 
 COUNT, DIMENSIONS = 600, 32
+WAIT = 120_000  # milliseconds; a search looks at the tables of all tests
+expect.set_options(timeout=WAIT)
 WORDS = "river night city garden storm letter ocean train mountain secret harbor winter lantern bridge forest violin".split()
 GENRES = ["drama", "comedy", "thriller", "documentary"]
 
@@ -76,7 +78,7 @@ def page(browser, server):
     complaints = []
     page.on("console", lambda message: complaints.append(message.text) if complains(message) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(WAIT)
     page.goto(f"{server.url}/console/")
     page.fill("input[name=token]", server.token)
     page.keyboard.press("Enter")
@@ -100,7 +102,7 @@ def shoot(page, name: str) -> None:
 def visit(page, space: str, tab: str = "", table: str = "movies") -> None:
     """Opens a tab of the table, without loading the page again, which would sign out."""
     page.evaluate("hash => { location.hash = hash; }", f"#/table/{space}/{table}{'?' + tab if tab else ''}")
-    expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=20_000)  # the list of tables may be busy, too
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)  # the list of tables may be busy, too
 
 
 def ids(page) -> list[int]:
