@@ -6,6 +6,7 @@ import datetime
 import decimal
 import math
 import random
+import secrets
 import time
 
 import lance
@@ -63,7 +64,7 @@ KINDS = {"BTREE": (lancedb.index.BTree, "BTree"), "BITMAP": (lancedb.index.Bitma
 def built(request, server, outside, db, module_space):
     """A table with an index on each column, built by the service, at the service and in native Lance."""
     kind, ids = request.param
-    name = f"{kind}{ids[0]}"
+    name = f"{kind}{secrets.token_hex(4)}"  # a worker may set it up again, after tests that it took from another
     place = outside / f"{module_space}-{name}.lance"
     lance.write_dataset(values(0, ROWS), place, enable_stable_row_ids=ids == "stable ids", max_rows_per_file=ROWS // 2)
     lance.dataset(place).delete("id % 10 = 3")

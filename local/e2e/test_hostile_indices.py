@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import pathlib
 import random
+import secrets
 import shutil
 import time
 
@@ -167,7 +168,7 @@ def indexed(request, server, outside, module_space):
         pytest.skip("reads the log of the server, and changes files")
     wire, made = server.wire(), {}
     for make in (filtered, searched):
-        place = outside / f"{module_space}-{make.__name__}-{request.param}.lance"
+        place = outside / f"{module_space}-{make.__name__}-{secrets.token_hex(4)}.lance"
         make(place, request.param)
         assert wire.post(f"/v1/table/{module_space}${place.stem}/register", {"location": str(place)}).status == 200
         made[make] = Indexed(place, wire, module_space, server.process)

@@ -4,6 +4,8 @@ used: the rows are those of native Lance, and the plan names the index.
 
 from __future__ import annotations
 
+import secrets
+
 import lance
 import numpy as np
 import pyarrow as pa
@@ -45,7 +47,7 @@ def rows(start: int, count: int) -> pa.Table:
 @pytest.fixture(scope="module", params=[False, True], ids=["addresses", "stable"])
 def indexed(request, server, outside, module_space):
     """A table that was appended to, deleted from and updated since it was indexed."""
-    name = f"indexed{request.param}"
+    name = f"indexed{secrets.token_hex(4)}"  # a worker may set it up again, after tests that it took from another
     native = lance.write_dataset(rows(0, ROWS), outside / f"{name}-{module_space}.lance", max_rows_per_file=15_000, enable_stable_row_ids=request.param)
     for column, (kind, options) in INDICES.items():
         native.create_scalar_index(column, kind, **options)
