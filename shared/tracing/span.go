@@ -104,8 +104,8 @@ func (s *Span) End() {
 	}
 }
 
-// Distrust says that the sender of the request is not known. That its headers name a trace that is recorded does not
-// count then: the span is recorded as if it began a trace, or it ends here.
+// Distrust says that the sender of the request is not known. Its headers then do not decide that the span is recorded: the
+// share of recorded traces does, as for a span that begins a trace. A span that is not recorded ends here.
 func (s *Span) Distrust() {
 	s.change(func() {
 		if s.parent != [8]byte{} && rand.Float64() >= s.tracer.share {
