@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"tiltyard/shared/boot/traced"
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
 	"tiltyard/shared/tracing"
-	"tiltyard/shared/tracing/traced"
 )
 
 // openTraces returns what makes traces, nil when no collector is configured. It sends no request.

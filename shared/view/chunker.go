@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/function/splitting"
+	"tiltyard/shared/splitting"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/sql/syntax"
 )

@@ -99,7 +99,7 @@ func constant(name, arrowType string, optional bool) protocol.FunctionField {
 	return protocol.FunctionField{Name: name, ArrowType: arrowType, Nullable: optional}
 }
 
-// pieces returns the type of a list of pieces of a text, as package function/splitting makes them.
+// pieces returns the type of a list of pieces of a text, as package splitting makes them.
 func pieces(more ...arrow.Field) string {
 	fields := append([]arrow.Field{
 		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},

@@ -13,8 +13,8 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/function"
-	"tiltyard/shared/function/splitting"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/splitting"
 )
 
 func typeOf(t *testing.T, text string) arrow.DataType {

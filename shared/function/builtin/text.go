@@ -11,9 +11,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/function/splitting"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/splitting"
 )
 
 const (

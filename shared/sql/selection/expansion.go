@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/function/splitting"
+	"tiltyard/shared/splitting"
 	"tiltyard/shared/sql/plan"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/function/splitting"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/splitting"
 	"tiltyard/shared/sql/selection"
 )
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/boot/traced"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore"
@@ -15,7 +16,6 @@ import (
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/record/recordtest"
 	"tiltyard/shared/tracing"
-	"tiltyard/shared/tracing/traced"
 	"tiltyard/shared/tracing/tracetest"
 )
 
