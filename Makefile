@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack
+.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stack test-localstack ## all checks: also lint, races, the functions, other clients and the stacks; an hour
+test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stacks ## all checks: also lint, races, the functions, other clients and the stacks; an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
@@ -91,6 +91,9 @@ test-stack: build .venv/ready ## deploy into MiniStack on this machine and run t
 
 test-localstack: build .venv/ready ## deploy into LocalStack on this machine and run a part of it there
 	scripts/test-localstack.sh
+
+test-stacks: build .venv/ready
+	scripts/test-stacks.sh
 
 fuzz: ## run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

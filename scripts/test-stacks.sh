@@ -1,0 +1,23 @@
+#!/bin/sh
+# Run scripts/test-stack.sh and scripts/test-localstack.sh side by side. Each waits most of the time
+# for its stand-in for AWS, which computes on one core. What the second prints follows the first.
+set -eu
+cd "$(dirname "$0")/.."
+log=$(mktemp)
+pid=
+trap 'exit 1' INT TERM
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -f "$log"' EXIT
+for folder in infra local/issuer; do
+	scripts/npm.sh "$folder" true # what both need is installed once
+done
+scripts/ministack.sh true
+
+scripts/test-localstack.sh >"$log" 2>&1 &
+pid=$!
+failed=0
+scripts/test-stack.sh || failed=1
+echo 'the stacks in LocalStack:'
+wait "$pid" || failed=1
+pid=
+cat "$log"
+exit $failed
