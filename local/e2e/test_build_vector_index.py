@@ -183,6 +183,7 @@ def test_too_few_rows(server, outside, db, space):
     assert not disagreements(table, lance.dataset(place))
 
 
+@pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", ["clustered", "uniform"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -246,6 +247,7 @@ def embeddings(count: int, dim: int) -> np.ndarray:
     return values[chosen, :dim].astype(np.float32)
 
 
+@pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", REAL)
 def test_recall_of_real_embeddings(server, outside, db, space, kind):
@@ -298,6 +300,7 @@ def shares(place, vectors: np.ndarray, queries: np.ndarray, counts: list[int]) -
     return np.array([found, [sizes[order[:, :n]].sum(1).mean() / len(vectors) for n in counts]])
 
 
+@pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize(("metric", "partitions", "counts", "tables"), [("l2", 16, [2, 4, 8], 12), ("cosine", 300, [3, 10, 37], 2)])
 def test_recall_by_few_probes(server, outside, db, space, metric, partitions, counts, tables):

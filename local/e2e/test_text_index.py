@@ -151,6 +151,7 @@ CASES = [pytest.param(form, stable, ["body", "title"], id=f"{form}-{'stable ids'
 CASES += [pytest.param(form, False, ["body"], id=f"{form}-one column") for form in ("plain", "third format")]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form, stable, columns", CASES)
 def test_indices_of_every_form_answer_as_the_peers_do(form, stable, columns, server, outside, space):
     """With one index, the other column is read, whose rows are found beside those of the index."""

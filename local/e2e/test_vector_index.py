@@ -93,6 +93,7 @@ def differences(table, native: lance.LanceDataset, kind: str) -> list[str]:
     return found
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_history(server, db, space, outside, kind, stable):
