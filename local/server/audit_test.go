@@ -55,11 +55,8 @@ func TestAuditVerifyReadsTheLogOfTheServer(t *testing.T) {
 }
 
 // The page of the audit lists all fields that lines have.
-func TestThePageOfTheAuditListsItsFields(t *testing.T) {
-	page, err := os.ReadFile("../../docs/audit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestDocsListTheFieldsOfLines(t *testing.T) {
+	pages := map[any]string{"audit": "../../docs/audit.md", "request": "../../docs/settings.md"}
 	var log bytes.Buffer
 	env, err := boot.Open(boot.Config{Root: t.TempDir(), Token: "t"}, &log)
 	if err != nil {
@@ -83,17 +80,18 @@ func TestThePageOfTheAuditListsItsFields(t *testing.T) {
 		if fields["gateway_request_id"] != "g1" || fields["lambda_request_id"] != "l1" {
 			t.Errorf("the line does not name what brought its request: %s", line)
 		}
-		if fields["msg"] != "audit" {
+		page, ok := pages[fields["msg"]]
+		if !ok {
 			continue
 		}
 		lines++
 		for name := range fields {
-			if !regexp.MustCompile("(?m)^\\|.*`" + name + "`.* \\|.*\\|$").Match(page) {
-				t.Errorf("the page does not list %s", name)
+			if !regexp.MustCompile("(?m)^\\|.*`" + name + "`.* \\|.*\\|$").MatchString(readPage(t, page)) {
+				t.Errorf("%s does not list %s", page, name)
 			}
 		}
 	}
-	if lines != 2 {
-		t.Errorf("got %d lines of audit, want 2:\n%s", lines, log.String())
+	if lines != 4 {
+		t.Errorf("got %d lines of requests and of the audit, want 4:\n%s", lines, log.String())
 	}
 }

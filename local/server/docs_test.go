@@ -6,18 +6,22 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/local/prometheus"
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -35,15 +39,99 @@ func TestDocsListTheSettings(t *testing.T) {
 	checkSection(t, "../../docs/settings.md", "settings", settings())
 }
 
-// checkSection compares the text between two markers of a page with the text that should be there.
-func checkSection(t *testing.T, page, name, want string) {
-	t.Helper()
-	data, err := os.ReadFile(page)
+func TestDocsListTheLimits(t *testing.T) {
+	checkSection(t, "../../docs/api.md", "limits", limits())
+}
+
+func TestDocsListTheCommands(t *testing.T) {
+	page := readPage(t, "../../docs/cli.md")
+	for _, command := range newCommand().Commands() {
+		row := regexp.MustCompile("(?m)^\\|[^|]*`" + command.Name() + "`[^|]*\\|")
+		if !row.MatchString(page) {
+			t.Errorf("docs/cli.md has no row for the command %s", command.Name())
+		}
+	}
+}
+
+func TestDocsListTheMetrics(t *testing.T) {
+	page := readPage(t, "../../docs/settings.md")
+	var metrics strings.Builder
+	prometheus.New("", time.Now(), memory.NewBudget(1, 1)).Write(&metrics)
+	families := regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(metrics.String(), -1)
+	if len(families) < 10 {
+		t.Errorf("there are %d metrics, want more", len(families))
+	}
+	for _, family := range families {
+		if !strings.Contains(page, "`"+family[1]+"`") {
+			t.Errorf("docs/settings.md does not have the metric %s", family[1])
+		}
+	}
+}
+
+// A link leads to a file that is there, and to a heading of it, and each page and picture of docs is linked from a page.
+func TestLinksOfDocsLeadToPages(t *testing.T) {
+	pages := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	link := regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	linked := map[string]bool{pages[0]: true}
+	for _, page := range pages {
+		for _, match := range link.FindAllStringSubmatch(readPage(t, page), -1) {
+			file, heading, _ := strings.Cut(match[1], "#")
+			if strings.Contains(file, "://") {
+				continue
+			}
+			to := page
+			if file != "" {
+				to = filepath.Join(filepath.Dir(page), file)
+				linked[to] = true
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s leads to %s, which is not there", page, match[1])
+			} else if heading != "" && !slices.Contains(headings(readPage(t, to)), heading) {
+				t.Errorf("%s leads to %s, which has no such heading", page, match[1])
+			}
+		}
+	}
+	pictures, err := filepath.Glob("../../docs/*/*.png")
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, file := range append(pages, pictures...) {
+		if !linked[file] {
+			t.Errorf("no page leads to %s", file)
+		}
+	}
+}
+
+// headings returns the headings of a page as links name them.
+func headings(page string) (names []string) {
+	for _, match := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(page, -1) {
+		name := strings.ReplaceAll(strings.ToLower(match[1]), " ", "-")
+		names = append(names, regexp.MustCompile(`[^\w-]`).ReplaceAllString(name, ""))
+	}
+	return names
+}
+
+func readPage(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// checkSection compares the text between two markers of a page with the text that should be there.
+func checkSection(t *testing.T, page, name, want string) {
+	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s -->\n", name), fmt.Sprintf("<!-- end of %s -->\n", name)
-	before, rest, hasBegin := strings.Cut(string(data), begin)
+	before, rest, hasBegin := strings.Cut(readPage(t, page), begin)
 	got, after, hasEnd := strings.Cut(rest, end)
 	if !hasBegin || !hasEnd {
 		t.Fatalf("%s has no section between %q and %q", page, begin, end)
@@ -103,7 +191,7 @@ func prober(t *testing.T) func(protocol.Operation) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := all.Routes(tables.Stores{Objects: roots, Now: time.Now, Queue: new(memqueue.Queue)}, arrowipc.Limits{})
+	routes := all.Routes(tables.Stores{Objects: roots, Now: time.Now, Queue: new(memqueue.Queue), EventSource: "urn:docs"}, arrowipc.Limits{})
 	handler := httpapi.Handler(routes, httpapi.Options{Verifier: verifier})
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	return func(op protocol.Operation) bool {
@@ -121,6 +209,29 @@ func settings() string {
 	b.WriteString("| flag | variable | default | meaning |\n| --- | --- | --- | --- |\n")
 	for _, s := range boot.Settings {
 		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", s.Name, s.Variable(), defaults(s), s.Help)
+	}
+	return b.String()
+}
+
+// limits lists the limits of requests that no setting changes.
+func limits() string {
+	var b strings.Builder
+	b.WriteString("| of | at most |\n| --- | --- |\n")
+	for _, row := range []struct {
+		of, format string
+		values     []any
+	}{
+		{"an id", "%d parts of %d bytes", []any{protocol.MaxIDLevels, protocol.MaxIDComponentBytes}},
+		{"properties of a namespace or a table", "%d entries, %d bytes for a key or a value", []any{protocol.MaxProperties, protocol.MaxPropertyBytes}},
+		{"a filter of a query", "%d bytes", []any{protocol.MaxFilterBytes}},
+		{"columns that a query names", "%d", []any{protocol.MaxQueryColumns}},
+		{"vectors of a query", "%d vectors of %d dimensions", []any{protocol.MaxQueryVectors, protocol.MaxVectorDimensions}},
+		{"`nprobes`, `ef`, `refine_factor`", "%d, %d, %d", []any{protocol.MaxNProbes, protocol.MaxEF, protocol.MaxRefineFactor}},
+		{"a secret", "%d bytes, %d for its name", []any{protocol.MaxSecretBytes, protocol.MaxSecretNameBytes}},
+		{"a function", "%d parameters or outputs, %d bytes without its content, %d for its name",
+			[]any{protocol.MaxFunctionFields, protocol.MaxFunctionDefinition, protocol.MaxFunctionNameBytes}},
+	} {
+		fmt.Fprintf(&b, "| %s | "+row.format+" |\n", append([]any{row.of}, row.values...)...)
 	}
 	return b.String()
 }
