@@ -65,7 +65,7 @@ func refusal(status int) error {
 	return nil
 }
 
-// formEncoded writes a name as native Lance does, percentEncoded as all other clients do.
+// encodings are the ways to write a name in a path: form is that of native Lance, percent that of all other clients.
 var encodings = map[string]func(string) string{
 	"form": url.QueryEscape,
 	"percent": func(name string) string {

@@ -5,7 +5,7 @@
 //
 //	{…,"chain":"5f0c…","line":2,"before":"9b74…"}
 //
-// [Verify] reads lines again and reports what does not fit. A chain cannot show that lines are missing
+// A [Verifier] reads lines again and reports those that do not fit. A chain cannot show that lines are missing
 // at its end: only a place where nothing is deleted, such as a locked bucket, protects these.
 package audit
 

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
-// Prewarm is [dataset.Dataset.Prewarm] of the newest version.
+// Prewarm is [snapshot.Snapshot.Prewarm] of the newest version.
 func (t *Table) Prewarm(ctx context.Context, columns []string) error {
 	_, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (struct{}, error) {
 		err := d.Prewarm(ctx, columns)

@@ -19,7 +19,7 @@
 // Positions begin with 1. An entry is put if absent, so it never changes, and only at a position whose
 // predecessor its writer has seen. So the positions have no gaps, and no entry ever appears before one that is
 // there already: a reader that continues after the last entry that it has seen misses none. The keys sort the
-// newest first, so that one LIST finds the end. Old entries are deleted ([Log.Expire]); start holds the last
+// newest first, so that one LIST finds the end. Old entries are deleted ([Outbox.Expire]); start holds the last
 // position that may be deleted, and is written before the deletion.
 //
 // # Exactly once

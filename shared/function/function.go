@@ -1,7 +1,7 @@
 // Package function says what a registered function is to the programs that run functions. A [Runtime]
 // opens a function for one use, and the [Caller] that it returns computes batches of rows.
 //
-// The package holds no runtime. Package splitting has the built-in functions that cut texts.
+// The package holds no runtime. Packages builtin, executor, expression and wasm are the runtimes, each for functions of its kind.
 package function
 
 import (

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// router finds the operation of a path. There are about ninety patterns, all short, so the router
+// router finds the operation of a path. There are about a hundred patterns, all short, so the router
 // tries them one after the other. Patterns with more literal segments come first, so that {id} does
 // not match "version" of /v1/table/version/batch-create.
 type router struct {

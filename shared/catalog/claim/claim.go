@@ -49,7 +49,7 @@ type Places struct {
 	roots *objectstore.Roots
 	now   func() time.Time
 	names names
-	known atomic.Bool // see knowPlaces
+	known atomic.Bool // see EnsureKnown
 }
 
 // names finds the table that a name stands for: a claim counts if the record of its table names it.

@@ -7,7 +7,7 @@
 // into batches, of a size that it adapts to how long calls take, and halves a batch that fails, down to
 // the rows that cannot be computed. It repeats calls that fail for reasons of the moment.
 //
-// A [Carrier] brings one call to an executor and its reply back. HTTPS (https.go) and commands (exec.go)
+// A [Carrier] brings one call to an executor and its reply back. HTTPS (https.go) and commands (command.go)
 // are here; package lambdaexec has functions of AWS, so that only the programs that run functions
 // contain their client. Package executortest is the contract of carriers.
 //

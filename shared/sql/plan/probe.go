@@ -101,11 +101,10 @@ func (n *Narrowing) Probes() []Probe {
 // Narrow returns how indices narrow a filter down to some rows, or nil if they do not help.
 // all reports whether every row of the answer passes the filter. Narrow calls answer once
 // for each probe, for the use of an index.
-// each probe.
+//
 // The parts of a filter that are left to indices are native Lance's choice: of parts joined
 // by AND, all that an index can answer; of parts joined by OR, both or none; and of a LIKE
 // that is more than a prefix, nothing inside of an OR.
-// more than a prefix nothing within an OR.
 func (b *Bound) Narrow(answer func(Probe) ProbeAnswer) (n *Narrowing, all bool) {
 	p := probing{schema: b.schema, answer: answer}
 	return p.of(b.root)

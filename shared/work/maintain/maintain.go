@@ -16,7 +16,7 @@
 // that a request that has begun to restore the version can finish.
 //
 // A job begins when a client asks for one, or when a worker that checks a table every few versions
-// finds something to do ([Keeper.Wanted]) and the properties of the table allow it (policy.go).
+// finds something to do ([job.Kind.Wanted]) and the properties of the table allow it (policy.go).
 package maintain
 
 import (

@@ -4,7 +4,7 @@
 // ([Bases]).
 //
 // [Fragment.Read] returns columns of a [Selection] of physical rows, deleted ones among them:
-// package scan leaves those out. It joins the parts of a column that lie in several files, and
+// package snapshot leaves those out. It joins the parts of a column that lie in several files, and
 // keeps open files and decoded runs in the cache under keys that hold all that they depend on.
 package fragment
 

@@ -17,5 +17,4 @@
 //
 // The comments of [Shredder] and [Unraveler] give the numbering of levels. Source: crate
 // lance-encoding, src/repdef.rs.
-// and null struct that has none. The levels are stored by package codec.
 package repdef

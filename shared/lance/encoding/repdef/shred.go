@@ -46,7 +46,7 @@ type Shredder struct {
 	oldSpans         []values.Span
 	items            []uint16 // levels of the entries with a slot, when lists hide some
 	dictionaryBitmap []byte
-	flat             bool // see descendFlat
+	flat             bool // see DescendFlat
 }
 
 // NewShredder returns a shredder for the leaf at the end of a path.

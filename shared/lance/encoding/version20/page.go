@@ -10,7 +10,6 @@
 //	u8     01 02 03
 //
 // Begin with [PageReader] and [ColumnEncoder].
-// arithmetic.
 package version20
 
 import (
