@@ -33,6 +33,9 @@ const ledgerTime = 10 * time.Second
 // maxKeyBytes is the length of the longest key that a client may choose.
 const maxKeyBytes = 255
 
+// keyPrefix distinguishes keys that clients choose from ids of requests.
+const keyPrefix = "key "
+
 // repeatKey returns the key by which a repetition of the request is recognized, "" if the request
 // is not recognized at all. chosen means that the client chose the key for this purpose.
 func (c *call) repeatKey() (key string, chosen bool) {
@@ -41,7 +44,7 @@ func (c *call) repeatKey() (key string, chosen bool) {
 		return "", false
 	}
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
-		return "key " + key, true
+		return keyPrefix + key, true
 	}
 	id := c.r.Header.Get("X-Request-Id")
 	if id == "" || id != c.requestID || !sentAgain(operation.Group) || c.routes[operation.Name].body != jsonBody {
@@ -101,7 +104,7 @@ func (c *call) repeatable() (r idempotency.Request, ok bool, err error) {
 	if key == "" {
 		return r, false, nil
 	}
-	if len(key) > maxKeyBytes {
+	if len(key) > len(keyPrefix)+maxKeyBytes {
 		return r, false, protocol.Errorf(protocol.InvalidInput, "header idempotency-key is longer than %d bytes; choose a shorter key", maxKeyBytes)
 	}
 	r = idempotency.Request{

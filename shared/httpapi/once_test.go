@@ -57,7 +57,8 @@ func TestWhatIsTheSameRequest(t *testing.T) {
 		{"request id of what is not sent again", request{path: drop, header: withID("i")}, request{path: drop, header: withID("i")}, 2, 200},
 		{"request id of an upload", request{path: "/v1/table/t/insert", header: withID("i")}, request{path: "/v1/table/t/insert", header: withID("i")}, 2, 200},
 		{"request id that is not taken", request{path: tag, body: `{"predicate":"a"}`, header: withID("i i")}, request{path: tag, body: `{"predicate":"a"}`, header: withID("i i")}, 2, 200},
-		{"a key too long", request{path: drop, header: keyed("k")}, request{path: drop, header: keyed(strings.Repeat("k", 300))}, 1, 400},
+		{"a key too long", request{path: drop, header: keyed("k")}, request{path: drop, header: keyed(strings.Repeat("k", maxKeyBytes+1))}, 1, 400},
+		{"the longest key", request{path: drop, header: keyed(strings.Repeat("k", maxKeyBytes))}, request{path: drop, header: keyed(strings.Repeat("k", maxKeyBytes))}, 1, 200},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := new(service)
