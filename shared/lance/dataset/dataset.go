@@ -26,6 +26,15 @@ func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 	return &Dataset{Snapshot: s, table: t.plain()}, nil
 }
 
+// MemBytes estimates what the version occupies, with the transactions that it remembers.
+func (d *Dataset) MemBytes() int64 {
+	total := d.Snapshot.MemBytes()
+	for _, c := range d.recent {
+		total += c.memBytes()
+	}
+	return total
+}
+
 // Now returns what the clock of the session says.
 func (d *Dataset) Now() time.Time { return d.table.session.now() }
 

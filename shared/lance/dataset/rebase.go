@@ -62,6 +62,25 @@ type committed struct {
 	version uint64
 }
 
+// memBytes estimates what the transaction occupies. Its fragments are mostly those of the version.
+func (c committed) memBytes() int64 {
+	const bytes, perFragment = 500, 16
+	total, fragments := bytes, 0
+	for key, value := range c.Properties {
+		total += len(key) + len(value)
+	}
+	switch o := c.Operation.(type) {
+	case *pb.Append:
+		fragments = len(o.Fragments)
+	case *pb.Delete:
+		total += len(o.Predicate)
+		fragments = len(o.UpdatedFragments) + len(o.DeletedFragmentIDs)
+	case *pb.Update:
+		fragments = len(o.UpdatedFragments) + len(o.NewFragments) + len(o.RemovedFragmentIDs)
+	}
+	return int64(total + perFragment*fragments)
+}
+
 // since returns what made the versions after base up to newest. It is ErrConflict where these
 // are of another table, which was created at the place after base's was dropped.
 func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []committed, err error) {

@@ -65,6 +65,7 @@ func parseTail(tail []byte, size int64) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.file = int64(len(tail))
 	return m, m.takeSections(windowAt(tail, size))
 }
 

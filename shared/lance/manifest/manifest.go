@@ -39,6 +39,7 @@ type Manifest struct {
 	Location Location
 
 	transaction []byte // the inline transaction's message, when it was read along
+	file        int64  // bytes of a file, with which parts of this manifest, or of one before it, share memory
 }
 
 // Next returns a copy of m for the next version. It shares the schema and the fragments
@@ -59,6 +60,16 @@ func (m *Manifest) MetadataBytes() int {
 		for key, value := range entries {
 			total += len(key) + len(value)
 		}
+	}
+	return total
+}
+
+// MemBytes estimates the memory of what has no fixed size in a manifest: keys and values that users set, sections,
+// dictionaries, ids and versions of rows, and the bytes of the file.
+func (m *Manifest) MemBytes() int64 {
+	total := m.file + int64(len(m.IndexSection)+m.MetadataBytes()) + m.DictionaryBytes()
+	for _, f := range m.Fragments {
+		total += int64(len(f.RowIDs) + len(f.CreatedAt) + len(f.UpdatedAt))
 	}
 	return total
 }

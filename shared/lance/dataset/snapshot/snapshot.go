@@ -23,6 +23,7 @@ type Snapshot struct {
 	manifest  *manifest.Manifest
 	fragments func() []*fragment.Fragment // made at the first use: a version that was just written may never be read
 	rows      int64                       // not deleted
+	bytes     int64                       // see MemBytes
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
 	indices   func() (knownIndices, error)
@@ -41,6 +42,8 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 	for i := range m.Fragments {
 		s.rows += fragment.LiveRows(m.Fragments[i])
 	}
+	const perFragment, perField = 800, 500
+	s.bytes = perFragment*int64(len(m.Fragments)) + perField*int64(len(s.arrow.Fields())) + m.MemBytes()
 	s.fragments = sync.OnceValue(func() []*fragment.Fragment { return fragment.List(m, at.bases(m), at.Cache) })
 	s.indices = sync.OnceValues(s.readIndices)
 	s.reuse = sync.OnceValues(s.readReuse)
@@ -158,11 +161,8 @@ func (s *Snapshot) knowsDeletions() bool {
 // MaxConcurrentReads bounds the files of one table that are read side by side.
 const MaxConcurrentReads = 32
 
-// MemBytes estimates what the snapshot occupies.
-func (s *Snapshot) MemBytes() int64 {
-	const perFragment, perField = 800, 500
-	return int64(len(s.manifest.Fragments))*perFragment + int64(len(s.arrow.Fields()))*perField + int64(len(s.manifest.IndexSection)) + s.manifest.DictionaryBytes()
-}
+// MemBytes estimates what the snapshot occupies, without what is read of its files later.
+func (s *Snapshot) MemBytes() int64 { return s.bytes }
 
 // Fragments returns the fragments of the version in the order of their ids. They must not be changed.
 func (s *Snapshot) Fragments() []*fragment.Fragment { return s.fragments() }

@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// warmCache is the cache of a process in these tests.
+const warmCache = 16 << 20
+
+// checkKept checks that what a process keeps after some use of the tables in a store is not much more than its cache
+// may have.
+func checkKept(t *testing.T, store objectstore.Store, use func(*Session)) {
+	t.Helper()
+	session := NewSession(warmCache, time.Now)
+	use(session)
+	heap := heapBytes()
+	runtime.KeepAlive(session)
+	kept := heap - heapBytes()
+	runtime.KeepAlive(store)
+	if kept > 2*warmCache {
+		t.Errorf("the process keeps %d bytes with a cache of %d", kept, warmCache)
+	}
+}
+
+func placeOf(store objectstore.Store, name string) objectstore.Location {
+	return objectstore.Location{URI: "memory://test/" + name, Store: store, Prefix: name}
+}
+
+// A process that has read many versions keeps to its cache, however long their manifests are.
+func TestVersionsWithLongManifestsKeepToTheCache(t *testing.T) {
+	store := memstore.New()
+	d := mustCreate(t, tableIn(store), 1)
+	value := strings.Repeat("x", 1<<20)
+	for i := range 60 {
+		number := fmt.Sprint(i)
+		made, err := d.Commit(t.Context(), &pb.UpdateConfig{TableMetadata: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{
+			{Key: "k", Value: &value}, {Key: "n", Value: &number},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d = made
+	}
+	checkKept(t, store, func(s *Session) {
+		for version := range d.Version() {
+			if _, err := s.Table(placeOf(store, "t.lance"), 0).Version(t.Context(), version+1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A process that has deleted rows of many tables keeps to its cache, however long the conditions were.
+func TestTransactionsOfManyTablesKeepToTheCache(t *testing.T) {
+	store := memstore.New()
+	checkKept(t, store, func(s *Session) {
+		for i := range 12 {
+			made, err := s.Table(placeOf(store, fmt.Sprint(i)), 0).Create(t.Context(), rowsOf(0, 1, 2, 3, 4, 5, 6, 7, 8))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row := range uint64(8) {
+				gone := rowset.At()
+				gone.Add([]uint64{row})
+				if made, err = made.Dataset.Delete(t.Context(), gone, strings.Repeat("x", 1<<20)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
