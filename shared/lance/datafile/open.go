@@ -31,6 +31,8 @@ const (
 	maxMetadataBytes = 256 << 20
 	// maxKeptBytes bounds the page indices and dictionaries that a File keeps.
 	maxKeptBytes = 32 << 20
+	// fieldBytes is about what a field takes in memory that says nothing of itself, decoded and as part of a schema.
+	fieldBytes = 1 << 10
 )
 
 // A footer is the last 40 bytes of a data file; see Writer.appendFooter for its layout.
@@ -244,10 +246,11 @@ func (f *File) parseTable(in extent, at int64, n int) ([]interval, error) {
 // readLength reads the number of rows, field 2 of the FileDescriptor in global buffer 0. It skips
 // the schema, field 1, which is the larger part.
 func (f *File) readLength(ctx context.Context) error {
-	b, err := f.GlobalBuffer(ctx, 0)
+	b, held, err := f.descriptor(ctx)
 	if err != nil {
 		return err
 	}
+	defer held.Release()
 	s := pb.NewScanner(b)
 	for s.Next() {
 		if s.Num == 2 {
@@ -264,8 +267,32 @@ func (f *File) readLength(ctx context.Context) error {
 	return nil
 }
 
+// descriptor returns the file descriptor, with memory for it if it has to be read.
+func (f *File) descriptor(ctx context.Context) (b []byte, held memory.Hold, err error) {
+	if !f.holds(0) {
+		if held, err = memory.Take(ctx, f.GlobalBufferSize(0)); err != nil {
+			return nil, held, err
+		}
+	}
+	if b, err = f.GlobalBuffer(ctx, 0); err != nil {
+		held.Release()
+	}
+	return b, held, err
+}
+
+// holds reports whether GlobalBuffer makes no request.
+func (f *File) holds(i int) bool {
+	if i >= len(f.globals) {
+		return true
+	}
+	at := f.globals[i]
+	_, kept := f.kept.find(at.from, at.size)
+	_, known := f.metadata.find(at.from, at.size)
+	return kept || known
+}
+
 // GlobalBuffer returns the bytes of a global buffer of the file. Buffer 0 is the file descriptor;
-// index files have further ones. The caller must not change the bytes.
+// index files have further ones. The caller must not change the bytes, and takes memory for them.
 func (f *File) GlobalBuffer(ctx context.Context, i int) ([]byte, error) {
 	if i < 0 || i >= len(f.globals) {
 		return nil, fmt.Errorf("%w: no global buffer %d among %d", lance.ErrCorrupt, i, len(f.globals))
@@ -292,8 +319,12 @@ func (f *File) Schema(ctx context.Context) (*schema.Schema, error) {
 	if s := f.schema.Load(); s != nil {
 		return s, nil
 	}
-	b, err := f.GlobalBuffer(ctx, 0)
+	b, held, err := f.descriptor(ctx)
 	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	if err := held.Resize(ctx, held.Bytes()+int64(len(b)+fieldBytes*pb.CountFields(b))); err != nil {
 		return nil, err
 	}
 	var d pb.FileDescriptor

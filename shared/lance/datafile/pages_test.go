@@ -8,8 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"tiltyard/shared/lance/schema"
 	account "tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
 )
 
 // withPages returns a file whose first column is described to have as many more pages, each of two bytes and of no rows.
@@ -104,6 +107,59 @@ func TestLongMetadataTakesMemoryOfTheShare(t *testing.T) {
 		_, err := Open(account.WithShare(t.Context(), share), f.store, f.key, f.size, f.fields)
 		if account.TooMuch(err) != refused || !refused && err != nil {
 			t.Errorf("with a share of %d bytes: %v", limit, err)
+		}
+		if held := share.Held(); held != 0 {
+			t.Errorf("%d bytes are held at the end", held)
+		}
+		share.Close()
+	}
+}
+
+// A descriptor that lies before the metadata is read with memory for it, and so are the fields that it describes, which
+// take far more than their bytes.
+func TestALongDescriptorTakesMemoryOfTheShare(t *testing.T) {
+	data, err := os.ReadFile("testdata/native/vectors_v22.lance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	foot := data[len(data)-footerBytes:]
+	globals := binary.LittleEndian.Uint64(foot[16:])
+	at, size := binary.LittleEndian.Uint64(data[globals:]), binary.LittleEndian.Uint64(data[globals+8:])
+	const fields = 1 << 20
+	schema := protowire.AppendTag(nil, 1, protowire.BytesType)
+	schema = protowire.AppendBytes(schema, slices.Repeat([]byte{0x0a, 0}, fields))
+	long := slices.Concat(schema, data[at:at+size])
+	// The descriptor comes first, and a gap behind it keeps it apart from the metadata.
+	before := slices.Concat(long, make([]byte, tailBytes+1))
+	moved := slices.Concat(before, data)
+	foot = moved[len(moved)-footerBytes:]
+	for i := range 3 {
+		binary.LittleEndian.PutUint64(foot[8*i:], binary.LittleEndian.Uint64(foot[8*i:])+uint64(len(before)))
+	}
+	table := moved[binary.LittleEndian.Uint64(foot[8:]):]
+	for i := range binary.LittleEndian.Uint32(foot[28:]) {
+		binary.LittleEndian.PutUint64(table[16*i:], binary.LittleEndian.Uint64(table[16*i:])+uint64(len(before)))
+	}
+	binary.LittleEndian.PutUint64(moved[globals+uint64(len(before)):], 0)
+	binary.LittleEndian.PutUint64(moved[globals+uint64(len(before))+8:], uint64(len(long)))
+	f, err := openBytes(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.store.Put(t.Context(), f.key, moved, objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	for limit, refused := range map[int64]bool{1 << 20: true, 8 << 20: false} {
+		share := account.NewBudget(limit, limit).Open()
+		ctx := account.WithShare(t.Context(), share)
+		opened, err := Open(ctx, f.store, f.key, int64(len(moved)), f.fields)
+		if account.TooMuch(err) != refused || !refused && err != nil {
+			t.Errorf("with a share of %d bytes: %v", limit, err)
+		}
+		if err == nil {
+			if _, err := opened.Schema(ctx); !account.TooMuch(err) {
+				t.Errorf("the schema of %d fields with a share of %d bytes: %v", fields, limit, err)
+			}
 		}
 		if held := share.Held(); held != 0 {
 			t.Errorf("%d bytes are held at the end", held)

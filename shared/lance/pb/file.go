@@ -1,6 +1,10 @@
 package pb
 
-import "fmt"
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // A FileDescriptor is global buffer 0 of a data file: its schema and its number of rows.
 //
@@ -39,6 +43,18 @@ func (d *FileDescriptor) unmarshalSchema(b []byte) error {
 		}
 	}
 	return s.Err()
+}
+
+// CountFields returns how many fields, and entries of metadata, there are in an encoded FileDescriptor. It takes no memory
+// for them, which a reader may have to ask for.
+func CountFields(b []byte) int {
+	n := 0
+	for s := NewScanner(b); s.Next(); {
+		if s.Num == 1 && s.Type == protowire.BytesType {
+			n += CountEntries(s.Bytes())
+		}
+	}
+	return n
 }
 
 // Marshal writes the FileDescriptor.
