@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -303,13 +304,25 @@ func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.C
 		defer close(beating)
 		r.beat(working, stop)
 	}()
-	err := do(working)
+	err := w.contained(working, r, do)
 	stop(nil)
 	<-beating
 	if lost := context.Cause(working); err != nil && lost != nil && !errors.Is(lost, context.Canceled) && !errors.Is(lost, context.DeadlineExceeded) {
 		return lost // the heartbeat failed before do did
 	}
 	return err
+}
+
+// contained calls do, and returns a panic as an error. Others share the process, and the run would end each one that
+// takes it up again.
+func (w *Worker) contained(ctx context.Context, r *Run, do func(ctx context.Context) error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.Logger.ErrorContext(ctx, "panic", "job", r.unit.Job, "stage", r.unit.Stage, "part", r.unit.Part, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return do(ctx)
 }
 
 // lastWords is the time limit for recording the end of a run after its deadline.

@@ -201,6 +201,24 @@ func TestAJobThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
+// A panic fails the run of a job, and not the process that the jobs and requests of others share.
+func TestAJobThatPanicsFailsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs, looks := 0, 0
+		kind := job.Single("s", func(context.Context, *job.Run) (any, error) { runs++; panic("of a program") })
+		kind.Wanted = func(context.Context, []string) (*job.Want, error) { looks++; panic("of a look") }
+		h := newHouse(memstore.New(), new(memqueue.Queue), kind)
+		got := h.serve(t, h.begin(t, nil))
+		wantEnd(t, got, protocol.TransactionFailed, "")
+		if runs != 5 || !strings.HasSuffix(got.Failure, "internal error") {
+			t.Errorf("it was tried %d times, and failed with %q; want 5 times, and an internal error", runs, got.Failure)
+		}
+		if err := h.Do(t.Context(), job.Message{Kind: "k", Object: []string{"t"}}); err != nil || looks != 1 {
+			t.Errorf("it looked %d times, and returned %v; want once, and no error: a lost look does no harm", looks, err)
+		}
+	})
+}
+
 func TestAJobMayWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

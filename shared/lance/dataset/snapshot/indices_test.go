@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/fragreuse"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
@@ -102,10 +105,38 @@ func TestMetricsOfVectorIndices(t *testing.T) {
 	}
 }
 
+// miscounted is a bitmap of 65,536 fragments that gives their number as 5,000.
+var miscounted = slices.Concat([]byte{0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 0x87, 0x13, 16, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 1<<13))
+
+// A set of fragments whose parts contradict each other does not end the process, whatever it is compared with.
+func TestContradictoryCoverageIsDamage(t *testing.T) {
+	s := openIndices(t)
+	entries, err := s.manifest.Indices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := roaring.New()
+	moved.AddRange(0, 40_000)
+	reused, err := moved.ToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries[0].FragmentBitmap = miscounted
+	unreadable := &pb.IndexMetadata{Name: fragreuse.Name, FragmentBitmap: reused}
+	s.manifest.SetIndices(append(entries, unreadable))
+	if _, err := s.Indices(); err != nil {
+		t.Errorf("the other indices: %v", err)
+	}
+	if _, _, err := s.coverageOf(entries[0]); !errors.Is(err, lance.ErrCorrupt) {
+		t.Errorf("got %v, want lance.ErrCorrupt", err)
+	}
+}
+
 // An entry that cannot be decoded is left out, and the others stay.
 func TestDamagedEntriesAreLeftOut(t *testing.T) {
 	for name, damage := range map[string]func(x *pb.IndexMetadata){
-		"coverage": func(x *pb.IndexMetadata) { x.FragmentBitmap = []byte{1, 2, 3} },
+		"coverage":                func(x *pb.IndexMetadata) { x.FragmentBitmap = []byte{1, 2, 3} },
+		"coverage that is no set": func(x *pb.IndexMetadata) { x.FragmentBitmap = miscounted },
 		"details": func(x *pb.IndexMetadata) {
 			x.Details = &pb.Any{TypeURL: "/lance.table.InvertedIndexDetails", Value: []byte{0xff}}
 		},

@@ -86,7 +86,11 @@ func coveredBy(x *pb.IndexMetadata) (*roaring.Bitmap, error) {
 	if len(x.FragmentBitmap) == 0 {
 		return covered, nil
 	}
-	if err := covered.UnmarshalBinary(x.FragmentBitmap); err != nil {
+	err := covered.UnmarshalBinary(x.FragmentBitmap)
+	if err == nil && !covered.IsEmpty() {
+		err = covered.Validate() // operations on other bytes panic
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: coverage of index %s: %w", lance.ErrCorrupt, x.Name, err)
 	}
 	return covered, nil
