@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -126,5 +127,34 @@ func TestAnAnswerWithADictionaryHoldsMemory(t *testing.T) {
 			t.Errorf("with %d bytes: %d are held after all", c.limit, held)
 		}
 		share.Close()
+	}
+}
+
+func TestExpressionsOverListsOfDictionaries(t *testing.T) {
+	item := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	table := create(t, arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "x", Type: arrow.ListOf(item), Nullable: true},
+	}, nil), `[{"id":0,"x":["a",null]},{"id":1,"x":null},{"id":2,"x":[]}]`)
+
+	_, err := table.Update(t.Context(), []Assignment{{Column: "x", SQL: "coalesce(x, x)"}}, "")
+	if protocol.CodeOf(err) != protocol.Unsupported {
+		t.Errorf("got %v; want that no expression makes dictionaries in lists", err)
+	}
+	if _, err := table.Update(t.Context(), []Assignment{{Column: "x", SQL: "NULL"}}, "id = 2"); err != nil {
+		t.Error(err)
+	}
+	if _, err := table.AddColumns(t.Context(), []Assignment{{Column: "y", SQL: "x"}}); err != nil {
+		t.Error(err)
+	}
+	req := &protocol.QueryTableRequest{Filter: "id < 2", Columns: protocol.Projection{
+		{Name: "y"}, formula("same", "coalesce(x, x)"), formula("in", "make_array(x)"), formula("one", "x[1]"), formula("x", "x"),
+	}}
+	got := show(t, table, req)
+	if want := []string{
+		`y=["a",null] same=["a",null] in=[["a",null]] one=a x=["a",null]`,
+		`y=(null) same=(null) in=[null] one=(null) x=(null)`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -10,13 +10,33 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// ValueType returns the type of a column's values in expressions: for a dictionary the type
-// of its items, otherwise the type itself.
+// ValueType returns the type of a column's values in expressions: a dictionary counts as the type
+// of its items, also within lists. Those within structs stay what they are until a member is used.
 func ValueType(typ arrow.DataType) arrow.DataType {
-	if d, ok := typ.(*arrow.DictionaryType); ok {
-		return ValueType(d.ValueType)
+	switch t := typ.(type) {
+	case *arrow.DictionaryType:
+		return ValueType(t.ValueType)
+	case *arrow.ListType:
+		if elem := t.ElemField(); becomesValue(&elem) {
+			return arrow.ListOfField(elem)
+		}
+	case *arrow.LargeListType:
+		if elem := t.ElemField(); becomesValue(&elem) {
+			return arrow.LargeListOfField(elem)
+		}
+	case *arrow.FixedSizeListType:
+		if elem := t.ElemField(); becomesValue(&elem) {
+			return arrow.FixedSizeListOfField(t.Len(), elem)
+		}
 	}
 	return typ
+}
+
+// becomesValue gives the elements of a list their ValueType, and reports whether it is another type.
+func becomesValue(elem *arrow.Field) bool {
+	before := elem.Type
+	elem.Type = ValueType(before)
+	return !SameType(before, elem.Type)
 }
 
 // Loadable reports whether columns of the type can be read.
@@ -39,7 +59,7 @@ func Load(m *meter.Meter, arr arrow.Array) (Vec, error) {
 	if d, ok := arr.(*array.Dictionary); ok {
 		return loadDictionary(m, d)
 	}
-	v := Vec{Type: arr.DataType(), N: arr.Len()}
+	v := Vec{Type: ValueType(arr.DataType()), N: arr.Len()}
 	if bitmap := arr.NullBitmapBytes(); len(bitmap) > 0 && arr.NullN() != 0 {
 		v.Valid = bitsetOf(bitmap, arr.Data().Offset(), arr.Len())
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -31,6 +32,9 @@ func gatherStruct(m *meter.Meter, out Vec, from *array.Struct, slots []int) (Vec
 		member, err := Load(m, from.Field(i))
 		if err != nil {
 			return Vec{}, err
+		}
+		if is := from.Field(i).DataType(); !SameType(member.Type, is) {
+			return Vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "copies of structs with members of %s", is)
 		}
 		if err := m.Take(8 * len(slots)); err != nil {
 			return Vec{}, err

@@ -368,3 +368,51 @@ func ExampleBound_Select() {
 	// [n]
 	// [0 3] <nil>
 }
+
+func TestDictionariesInListsAreTheirValues(t *testing.T) {
+	item := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	word := arrow.BinaryTypes.String
+	for _, types := range [][2]arrow.DataType{
+		{arrow.ListOf(item), arrow.ListOf(word)},
+		{arrow.LargeListOf(item), arrow.LargeListOf(word)},
+		{arrow.FixedSizeListOf(2, item), arrow.FixedSizeListOf(2, word)},
+		{arrow.ListOfNonNullable(item), arrow.ListOfNonNullable(word)},
+	} {
+		schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: types[0], Nullable: true}}, nil)
+		rec := recordOf(t, schema, `[{"x":["a","b"]},{"x":null},{"x":["b","b"]}]`)
+		for _, expression := range []string{"x", "coalesce(x, x)", "CASE WHEN x IS NULL THEN x ELSE x END"} {
+			got, err := bindExpr(t, expression, schema).Eval(t.Context(), rec)
+			if err != nil || !arrow.TypeEqual(got.DataType(), types[1]) || got.String() != `[["a" "b"] (null) ["b" "b"]]` {
+				t.Errorf("%s of %s: got %v, %v", expression, types[0], got, err)
+			}
+		}
+		got, err := selectRows("x[1] = 'a' OR array_has(x, 'a')", rec)
+		if want := []int32{0}; err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%s: got rows %v, %v; want %v", types[0], got, err, want)
+		}
+	}
+}
+
+func TestStructsWithDictionariesAreNotCopied(t *testing.T) {
+	item := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	for _, member := range []arrow.DataType{item, arrow.ListOf(item)} {
+		of := arrow.StructOf(arrow.Field{Name: "a", Type: member, Nullable: true})
+		schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.ListOf(of), Nullable: true}}, nil)
+		rec := recordOf(t, schema, `[{"x":[{"a":null},null]}]`)
+		if got, err := bindExpr(t, "coalesce(x, x)", schema).Eval(t.Context(), rec); !errors.Is(err, sql.ErrUnsupported) {
+			t.Errorf("%s: got %v, %v; want that it is unsupported", member, got, err)
+		}
+		if got, err := bindExpr(t, "x", schema).Eval(t.Context(), rec); err != nil || got.Len() != 1 {
+			t.Errorf("%s: got %v, %v", member, got, err)
+		}
+	}
+}
+
+func recordOf(t *testing.T, schema *arrow.Schema, rows string) arrow.RecordBatch {
+	t.Helper()
+	rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}

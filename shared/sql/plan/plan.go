@@ -355,7 +355,7 @@ func (p *planner) call(e *syntax.Call) (*expr.Node, error) {
 	p.inCall = true
 	n, err := p.node(expr.Node{Op: expr.OpCall, Func: fn, Pos: e.Pos()}, e.Args...)
 	p.inCall = outer
-	if err == nil && fn.Name == "arrow_typeof" && n.Args[0].Op == expr.OpCol && p.schema.Field(n.Args[0].Index).Type.ID() == arrow.DICTIONARY {
+	if err == nil && fn.Name == "arrow_typeof" && n.Args[0].Op == expr.OpCol && !column.SameType(n.Args[0].Type, p.schema.Field(n.Args[0].Index).Type) {
 		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "arrow_typeof of a dictionary")
 	}
 	return n, err
