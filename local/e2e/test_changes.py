@@ -72,6 +72,29 @@ def test_update_a_vector(make):
 
 
 @pytest.mark.parametrize(
+    "value",
+    [{"b": 7, "c": 1.5}, {"c": 1.5, "b": 8}, {"b": 9}, {"b": "7", "d": [True]}, {"d": [1, 2]}, {"b": None, "inner": {"x": 3}}],
+)
+def test_update_a_struct(make, value):
+    inner = pa.struct([("x", pa.int16()), ("y", pa.string())])
+    type = pa.struct([("b", pa.int32()), ("c", pa.float32()), ("inner", inner), ("d", pa.list_(pa.int8()))])
+    pair = make(data=pa.table({"id": [1, 2, 3], "s": pa.array([{"b": 1, "inner": {"y": "a"}}, None, {"c": 0.5}], type)}))
+    pair.both(lambda t: t.update(where="id < 3", values={"s": value}))
+    alike(pair)
+
+
+def test_lists_of_dictionaries(make):
+    words = pa.list_(pa.dictionary(pa.int8(), pa.string()))
+    pair = make(data=pa.table({"id": [1, 2, 3], "x": pa.array([["a", None], None, []], words)}))
+    pair.same(lambda t: t.search().where("array_has(x, 'a')").limit(9).to_arrow())
+    pair.both(lambda t: t.add_columns({"y": "array_concat(x, x)"}))
+    rows = [t.search().select({"id": "id", "x": "x", "y": "y", "z": "coalesce(y, x)", "first": "x[1]"}).limit(9).to_list() for t in (pair.remote, pair.local)]
+    assert rows[0] == rows[1]
+    pair.both(lambda t: t.update(where="id = 1", values_sql={"x": "NULL"}))
+    pair.same(lambda t: t.search().select(["id", "x"]).limit(9).to_arrow(), sort=("id",))
+
+
+@pytest.mark.parametrize(
     "values", [{"nobody": "1"}, {"id": "name"}, {"id": "nobody + 1"}, {"id": "'x'"}, {"id": "1 +"}]
 )
 def test_update_refuses_what_the_peer_refuses(pair, values):

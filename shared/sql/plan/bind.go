@@ -50,7 +50,7 @@ func Bind(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*
 // the column that it is assigned to. Values are cast to the type; a value that does not fit
 // is sql.ErrValue.
 func BindAs(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
-	return bind(ctx, e, planner{schema: s, now: now}, asIs, func(n *expr.Node) (*expr.Node, error) { return expr.CastTo(n, typ) })
+	return bind(ctx, e, planner{schema: s, now: now}, asIs, func(n *expr.Node) (*expr.Node, error) { return convertTo(n, typ) })
 }
 
 func asIs(n *expr.Node) (*expr.Node, error) { return n, nil }

@@ -27,6 +27,14 @@ func TestBindAsCastsToTheColumn(t *testing.T) {
 		t.Fatal(err)
 	}
 	vector := arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)
+	point := arrow.StructOf(
+		arrow.Field{Name: "n", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+		arrow.Field{Name: "f", Type: arrow.PrimitiveTypes.Float32, Nullable: true},
+	)
+	nested := arrow.StructOf(
+		arrow.Field{Name: "p", Type: point, Nullable: true},
+		arrow.Field{Name: "l", Type: arrow.ListOf(arrow.PrimitiveTypes.Int16), Nullable: true},
+	)
 	for _, c := range []struct {
 		sql  string
 		as   arrow.DataType
@@ -53,6 +61,17 @@ func TestBindAsCastsToTheColumn(t *testing.T) {
 		{"X'0102'", &arrow.FixedSizeBinaryType{ByteWidth: 2}, `["\x01\x02" "\x01\x02" "\x01\x02"]`, nil},
 		{"X'010203'", &arrow.FixedSizeBinaryType{ByteWidth: 2}, "3 bytes, where 2 are wanted", sql.ErrValue},
 		{"id", arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64}), "conversion of int64", sql.ErrUnsupported},
+		{"named_struct('n', 1, 'f', 2.5)", point, `{[1 1 1] [2.5 2.5 2.5]}`, nil},
+		{"named_struct('f', '2', 'n', id)", point, `{[1 2 3] [2 2 2]}`, nil},
+		{"named_struct('n', s)", point, `{[10 (null) 30] [(null) (null) (null)]}`, nil},
+		{"named_struct('n', 1, 'f', NULL, 'more', 3)", point, `{[1 1 1] [(null) (null) (null)]}`, nil},
+		{"named_struct('p', named_struct('n', id), 'l', [1, 2])", nested, `{{[1 2 3] [(null) (null) (null)]} [[1 2] [1 2] [1 2]]}`, nil},
+		{"named_struct('p', NULL, 'l', NULL)", nested, `{{[(null) (null) (null)] [(null) (null) (null)]} [(null) (null) (null)]}`, nil},
+		{"named_struct('l', [id])", nested, `{{[(null) (null) (null)] [(null) (null) (null)]} [[1] [2] [3]]}`, nil},
+		{"named_struct('n', 5000000000)", point, "5000000000", sql.ErrValue},
+		{"named_struct('N', 1)", point, "conversion of struct", sql.ErrUnsupported},
+		{"struct(1, 2.5)", point, "conversion of struct", sql.ErrUnsupported},
+		{"named_struct('n', 1)", arrow.StructOf(arrow.Field{Name: "n", Type: arrow.PrimitiveTypes.Int8}), "conversion of struct", sql.ErrUnsupported},
 	} {
 		t.Run(c.sql+" as "+c.as.Name(), func(t *testing.T) {
 			got, err := evalAs(c.sql, s, c.as, batch)

@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/expr"
+)
+
+// convertTo casts a value to the type in which it is wanted. The members of a struct that the
+// expression itself makes, such as the clients of LanceDB write for a dict of Python, are converted
+// one by one, as native Lance does: they are found by name, members without a value are NULL, and
+// values without a member are dropped. Two structs without a common name have no conversion.
+func convertTo(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
+	to, wanted := typ.(*arrow.StructType)
+	from, isStruct := n.Type.(*arrow.StructType)
+	if !wanted || !isStruct || !makesStruct(n) || column.SameType(from, to) {
+		return expr.CastTo(n, typ)
+	}
+	members, common := make([]*expr.Node, to.NumFields()), false
+	for i, field := range to.Fields() {
+		value := expr.Literal(column.Null(column.TypeNull), n.Pos)
+		if at, ok := from.FieldIdx(field.Name); ok {
+			value, common = n.Args[at], true
+		}
+		if !field.Nullable {
+			return expr.CastTo(n, typ) // which says that there is no conversion
+		}
+		if value.IsNullLiteral() && field.Type.ID() == arrow.STRUCT {
+			members[i] = expr.Literal(noStruct(field.Type), n.Pos)
+			continue
+		}
+		var err error
+		if members[i], err = convertTo(value, field.Type); err != nil {
+			return nil, err
+		}
+	}
+	if !common {
+		return expr.CastTo(n, typ)
+	}
+	made := n.With(members...)
+	made.Type = to
+	return made, nil
+}
+
+// noStruct returns the constant NULL of a type of structs.
+func noStruct(typ arrow.DataType) column.Vec {
+	v := column.Constant(typ, array.MakeArrayOfNull(column.Allocator, typ, 1))
+	v.Valid = column.NewBitset(1)
+	return v
+}
+
+// makesStruct reports whether a node makes structs whose members are its arguments.
+func makesStruct(n *expr.Node) bool {
+	return n.Op == expr.OpCall && (n.Func.Name == "named_struct" || n.Func.Name == "struct")
+}
