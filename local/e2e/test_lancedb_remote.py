@@ -298,7 +298,8 @@ def merge(rows, *on, update=True, insert=True):
 
 
 def counters(result) -> tuple:
-    return result.version, result.num_inserted_rows, result.num_updated_rows, result.num_deleted_rows
+    rows = result.num_inserted_rows, result.num_updated_rows, result.num_deleted_rows, result.num_rows
+    return result.version, *rows, result.num_attempts
 
 
 @pytest.mark.parametrize("update,insert", [(True, True), (True, False), (False, True)])
@@ -322,7 +323,7 @@ def test_merge_on_several_keys(make):
     rows = lambda n, v: pa.table({"a": [i % 3 for i in range(n)], "b": [f"k{i // 3}" for i in range(n)], "v": [v] * n})
     pair = make(data=rows(12, 1))
     results = pair.both(merge(rows(20, 2), "a", "b"))
-    assert counters(results[0]) == counters(results[1]) == (2, 8, 12, 0)
+    assert counters(results[0]) == counters(results[1]) == (2, 8, 12, 0, 20, 1)
     pair.same(everything, sort=("a", "b"))
 
 

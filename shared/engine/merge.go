@@ -35,8 +35,10 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 		return Written{}, t.translate(err)
 	}
 	defer source.Close()
+	attempts := 0
 	plan, commit, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*merge.Plan, error) {
+			attempts++
 			if err := notComputed(rows.Schema)(d.Schema()); err != nil {
 				return nil, err
 			}
@@ -56,7 +58,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 		return already(Written{}, err)
 	}
 	done := written(commit)
-	done.Updated, done.Inserted, done.Deleted = plan.Updated, plan.Inserted, plan.Deleted
+	done.Updated, done.Inserted, done.Deleted, done.Attempts = plan.Updated, plan.Inserted, plan.Deleted, attempts
 	return done, nil
 }
 

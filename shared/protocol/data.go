@@ -82,12 +82,15 @@ func (r *MergeInsertIntoTableRequest) Validate() error {
 	return nil
 }
 
-// MergeInsertIntoTableResponse counts what the merge did.
+// MergeInsertIntoTableResponse counts what the merge did. The clients of LanceDB also read how many rows
+// it wrote, and how often it was tried.
 type MergeInsertIntoTableResponse struct {
 	TransactionID   string `json:"transaction_id,omitempty"`
 	NumUpdatedRows  int64  `json:"num_updated_rows"`
 	NumInsertedRows int64  `json:"num_inserted_rows"`
 	NumDeletedRows  int64  `json:"num_deleted_rows"`
+	NumRows         int64  `json:"num_rows"`     // updated and inserted
+	NumAttempts     int64  `json:"num_attempts"` // 1, and one more for each commit of others that was in the way
 	Version         int64  `json:"version"`
 }
 

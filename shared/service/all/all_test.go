@@ -238,11 +238,11 @@ func TestMergeUpdatesAndInserts(t *testing.T) {
 		const both = "?on=id&when_matched_update_all=true&when_not_matched_insert_all=true"
 		s.ok("/v1/table/t/declare", `{}`)
 		filled := s.ok("/v1/table/t/merge_insert"+both, stream(t, 0, 10))
-		if diff := cmp.Diff(map[string]any{"num_updated_rows": 0.0, "num_inserted_rows": 10.0, "num_deleted_rows": 0.0, "version": 1.0}, s.settled(filled)); diff != "" {
+		if diff := cmp.Diff(map[string]any{"num_updated_rows": 0.0, "num_inserted_rows": 10.0, "num_deleted_rows": 0.0, "num_rows": 10.0, "num_attempts": 1.0, "version": 1.0}, s.settled(filled)); diff != "" {
 			t.Errorf("merge into a declared table (-want +got):\n%s", diff)
 		}
 		merged := s.ok("/v1/table/t/merge_insert"+both, stream(t, 8, 4))
-		if diff := cmp.Diff(map[string]any{"num_updated_rows": 2.0, "num_inserted_rows": 2.0, "num_deleted_rows": 0.0, "version": 2.0}, s.settled(merged)); diff != "" {
+		if diff := cmp.Diff(map[string]any{"num_updated_rows": 2.0, "num_inserted_rows": 2.0, "num_deleted_rows": 0.0, "num_rows": 4.0, "num_attempts": 1.0, "version": 2.0}, s.settled(merged)); diff != "" {
 			t.Errorf("merge (-want +got):\n%s", diff)
 		}
 		if got, want := s.ids("t", `{"columns":["id"]}`), []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}; !slices.Equal(got, want) {

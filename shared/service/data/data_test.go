@@ -109,6 +109,9 @@ func TestMergeUpdatesInsertsAndDeletesByKey(t *testing.T) {
 	if done.NumUpdatedRows != 1 || done.NumInsertedRows != 1 || done.NumDeletedRows != 1 || done.Version != 2 {
 		t.Errorf("got %+v, want one row each in version 2", done)
 	}
+	if done.NumRows != 2 || done.NumAttempts != 1 {
+		t.Errorf("got %+v, want two written rows at the first attempt", done)
+	}
 	got := house.Rows(t, "t")
 	for _, want := range []string{`{"id":1,"name":"a"}`, `{"id":2,"name":"B"}`, `{"id":4,"name":"D"}`} {
 		if !strings.Contains(got, want) {

@@ -34,5 +34,6 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 	return &protocol.MergeInsertIntoTableResponse{
 		TransactionID:  done.TransactionID,
 		NumUpdatedRows: done.Updated, NumInsertedRows: done.Inserted, NumDeletedRows: done.Deleted, Version: done.Version,
+		NumRows: done.Updated + done.Inserted, NumAttempts: int64(max(done.Attempts, 1)),
 	}, nil
 }
