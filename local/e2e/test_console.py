@@ -279,7 +279,7 @@ def test_maintenance_is_begun_and_followed(page, movies, module_space):
     visit(page, module_space, "indices")
     page.get_by_text("all but 20 rows").wait_for()
     visit(page, module_space, "health")
-    page.get_by_text("1 indices take in").wait_for()
+    page.get_by_text("1 index takes in").wait_for()
     shoot(page, "health")
     page.get_by_role("button", name="Maintain now").click()
     page.get_by_text("the table is in order").wait_for()

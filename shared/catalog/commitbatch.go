@@ -17,6 +17,13 @@ type BatchResult struct {
 // CommitBatch applies all operations of a batch or none, and returns their results in the same
 // order: see [Committer.Commit].
 func (c *Catalog) CommitBatch(ctx context.Context, b *batch.Batch) ([]BatchResult, error) {
+	for _, op := range b.Operations {
+		if op.Declare != nil {
+			if err := checkProperties(op.Declare.Properties); err != nil {
+				return nil, err
+			}
+		}
+	}
 	committed, err := c.batches.Commit(ctx, b)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -194,15 +196,28 @@ func TestPropertiesSayHowLongWhatIsDroppedIsKept(t *testing.T) {
 			t.Errorf("%+v: kept for %v", test, got)
 		}
 	}
+}
+
+// Each way to make an object refuses properties that nothing could follow later.
+func TestBadPropertiesAreRefused(t *testing.T) {
 	c := open(t, memstore.New())
-	for _, bad := range []string{"", "7", "d", "-1h", "x", "99999d", "week", "1.5d"} {
-		properties := map[string]string{protocol.PropertyDropRetention: bad}
-		_, err := c.CreateNamespace(t.Context(), split("a"), properties, FailIfExists)
-		wantCode(t, "a namespace kept for "+bad, err, "InvalidInput")
-		_, err = c.CreateTable(t.Context(), split("t"), c.NewLocation(split("t")), 0, properties)
-		wantCode(t, "a table kept for "+bad, err, "InvalidInput")
-		_, err = c.RegisterTable(t.Context(), split("t"), Registration{Location: c.roots.Join("x"), Properties: properties})
-		wantCode(t, "a registered table kept for "+bad, err, "InvalidInput")
+	for key, values := range map[string][]string{
+		protocol.PropertyDropRetention: {"", "7", "d", "-1h", "x", "99999d", "week", "1.5d"},
+		upkeep.PropertyMode:            {"never"},
+		upkeep.PropertyRetention:       {"5m", "x"},
+		upkeep.PropertyKeep:            {"0"},
+	} {
+		for _, bad := range values {
+			properties := map[string]string{key: bad}
+			_, err := c.CreateNamespace(t.Context(), split("a"), properties, FailIfExists)
+			wantCode(t, "a namespace with "+key+"="+bad, err, "InvalidInput")
+			_, err = c.CreateTable(t.Context(), split("t"), c.NewLocation(split("t")), 0, properties)
+			wantCode(t, "a table with "+key+"="+bad, err, "InvalidInput")
+			_, err = c.RegisterTable(t.Context(), split("t"), Registration{Location: c.roots.Join("x"), Properties: properties})
+			wantCode(t, "a registered table with "+key+"="+bad, err, "InvalidInput")
+			_, err = commit(t.Context(), c, []batch.Operation{{ID: split("t"), Declare: &batch.Declaration{Location: c.NewLocation(split("t")), Properties: properties}}})
+			wantCode(t, "a table of a batch with "+key+"="+bad, err, "InvalidInput")
+		}
 	}
 }
 

@@ -7,18 +7,20 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/protocol"
 )
 
-// checkProperties returns InvalidInput for properties of a new table or namespace that the catalog
-// could not follow later.
+// checkProperties returns InvalidInput for properties of a new table or namespace that could
+// not be followed later.
 func checkProperties(properties map[string]string) error {
 	if text, ok := properties[protocol.PropertyDropRetention]; ok {
 		if _, err := protocol.ParseDropRetention(text); err != nil {
 			return protocol.Errorf(protocol.InvalidInput, "property %s: %w", protocol.PropertyDropRetention, err)
 		}
 	}
-	return nil
+	_, err := upkeep.Parse(properties)
+	return err
 }
 
 // retention returns how long an object is kept after its drop. The properties are those of the object

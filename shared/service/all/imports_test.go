@@ -143,6 +143,7 @@ var mayImport = map[string]string{
 	"shared/catalog/ledger":  "catalog/keys catalog/objects lance/manifest objectstore protocol",
 	"shared/catalog/objects": "format objectstore pause protocol",
 	"shared/catalog/keys":    "",
+	"shared/catalog/upkeep":  "protocol",
 }
 
 // onlyIn lists which packages may import some foreign packages.

@@ -3,14 +3,14 @@ package transaction
 import (
 	"context"
 
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/maintain"
 )
 
 // MaintainTable begins a job that compacts a table, brings its indices up to date and cleans it up, or some of
-// these. In a dry run it returns
-// what the job would do.
+// these. In a dry run it returns what the job would do.
 func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
 	order, err := s.order(ctx, req)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Service) order(ctx context.Context, req *protocol.MaintainTableRequest)
 		Retention: policy.Retention, Keep: policy.Keep,
 	}
 	if req.OlderThan != "" {
-		if order.Retention, err = maintain.ParseRetention(req.OlderThan); err != nil {
+		if order.Retention, err = upkeep.ParseRetention(req.OlderThan); err != nil {
 			return order, protocol.Errorf(protocol.InvalidInput, "older_than: %w", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/lance/dataset"
@@ -41,7 +42,7 @@ func TestLargeFoldsAreLeftToManyWorkers(t *testing.T) {
 				h := open(t, memstore.New())
 				h.keeper.Extend = build.Extender{}
 				h.keeper.Parts = indexing.Sizes{Time: time.Millisecond, Memory: 20_000}
-				h.create(t, nil, map[string]string{maintain.PropertyMode: "off"})
+				h.create(t, nil, map[string]string{upkeep.PropertyMode: "off"})
 				change := func(work func(at *engine.Table) (engine.Written, error)) {
 					t.Helper()
 					if _, err := h.tables.Change(t.Context(), table, "", work); err != nil {

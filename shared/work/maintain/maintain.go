@@ -28,6 +28,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
@@ -269,7 +270,7 @@ const sparedFor = 30 * 24 * time.Hour
 func (k *Keeper) expiry(ctx context.Context, id []string, order Order, dry bool) (dataset.Expiry, error) {
 	now := k.Now()
 	expiry := dataset.Expiry{
-		Before: now.Add(-max(order.Retention, MinRetention)), Keep: order.Keep, DryRun: dry, SparedBefore: now.Add(-sparedFor),
+		Before: now.Add(-max(order.Retention, upkeep.MinRetention)), Keep: order.Keep, DryRun: dry, SparedBefore: now.Add(-sparedFor),
 	}
 	found, err := k.Tables.Names.Table(ctx, id)
 	if err != nil {

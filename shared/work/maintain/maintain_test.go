@@ -185,7 +185,6 @@ func TestSmallWritesAreCompactedAsTheyCome(t *testing.T) {
 		"off around it":       {off, nil, 16},
 		"on nevertheless":     {off, on, 1},
 		"only cleanup":        {nil, map[string]string{"maintenance": "cleanup"}, 16},
-		"nonsense":            {nil, map[string]string{"maintenance": "perhaps"}, 16},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

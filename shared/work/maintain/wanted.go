@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
@@ -37,7 +38,7 @@ type cleaned struct {
 
 // next returns the record of a cleanup after this one, and when that is due. It is late when the earlier one has
 // deleted all that writers had replaced, and nobody has written since. A deleted tag, too, then frees its version late.
-func (c cleaned) next(now time.Time, versions string, made time.Time, policy Policy, fileAge time.Duration) (next cleaned, due time.Time) {
+func (c cleaned) next(now time.Time, versions string, made time.Time, policy upkeep.Policy, fileAge time.Duration) (next cleaned, due time.Time) {
 	next = cleaned{At: now, Versions: versions, Retention: policy.Retention, Keep: policy.Keep}
 	if c.Versions != next.Versions || c.Retention != next.Retention || c.Keep != next.Keep || c.At.Sub(made) <= max(policy.Retention, fileAge) {
 		return next, c.At.Add(cleanupEvery)
@@ -115,7 +116,7 @@ func gone(err error) bool {
 // claimCleanup reports whether a cleanup of the table is due, and records that it happens now. Of
 // several callers at the same time only one gets true. A table younger than the interval has
 // nothing to clean up.
-func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family engine.Family, policy Policy) (bool, error) {
+func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family engine.Family, policy upkeep.Policy) (bool, error) {
 	now := k.Now().UTC()
 	if now.Sub(found.Created) < cleanupEvery {
 		return false, nil

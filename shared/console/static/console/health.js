@@ -42,12 +42,18 @@ export function health(content, names) {
   });
 }
 
+/** A number and what it counts. */
+function count(n, one, more) {
+  return `${number(n)} ${n === 1 ? one : more}`;
+}
+
 /** The report of a dry run, in words. */
 function tasks(report = {}) {
   const all = [];
-  if (report.fragments_removed > 0) all.push(`${number(report.fragments_removed)} fragments are joined into ${number(report.fragments_added) === "0" ? "larger ones" : number(report.fragments_added)}`);
-  if (report.indices_folded > 0) all.push(`${number(report.indices_folded)} indices take in the rows that they do not cover`);
-  if (report.segments_merged > 0) all.push(`${number(report.segments_merged)} segments of indices are merged`);
-  if (report.cleaned?.versions > 0) all.push(`${number(report.cleaned.versions)} old versions go, with ${bytes(report.cleaned.bytes)}`);
+  const { fragments_removed: removed, fragments_added: added, indices_folded: folded, segments_merged: merged, cleaned } = report;
+  if (removed > 0) all.push(`${count(removed, "fragment is", "fragments are")} joined into ${added > 0 ? number(added) : "larger ones"}`);
+  if (folded > 0) all.push(`${count(folded, "index takes", "indices take")} in the rows that are not covered`);
+  if (merged > 0) all.push(`${count(merged, "segment", "segments")} of indices ${merged === 1 ? "is" : "are"} merged`);
+  if (cleaned?.versions > 0) all.push(`${count(cleaned.versions, "old version goes", "old versions go")}, with ${bytes(cleaned.bytes)}`);
   return all.length > 0 ? all : ["none: the table is in order"];
 }

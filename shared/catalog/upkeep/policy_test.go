@@ -1,4 +1,4 @@
-package maintain
+package upkeep
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestPoliciesOfTablesAreReadFromTheirProperties(t *testing.T) {
 		{"maintenance.retention", "90m", with(func(p *Policy) { p.Retention = 90 * time.Minute })},
 		{"maintenance.keep_versions", "100", with(func(p *Policy) { p.Keep = 100 })},
 	} {
-		got, err := parsePolicy(map[string]string{c.key: c.value})
+		got, err := Parse(map[string]string{c.key: c.value})
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s=%s (-want +got), %v:\n%s", c.key, c.value, err, diff)
 		}
@@ -41,7 +41,7 @@ func TestPoliciesOfTablesAreReadFromTheirProperties(t *testing.T) {
 		"maintenance.keep_versions": {"0", "-1", "x", "1.5"},
 	} {
 		for _, value := range values {
-			if got, err := parsePolicy(map[string]string{key: value}); protocol.CodeOf(err) != protocol.InvalidInput {
+			if got, err := Parse(map[string]string{key: value}); protocol.CodeOf(err) != protocol.InvalidInput {
 				t.Errorf("%s=%s: got %+v, %v; want InvalidInput", key, value, got, err)
 			}
 		}
