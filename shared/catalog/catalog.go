@@ -82,7 +82,7 @@ type Catalog struct {
 func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c := &Catalog{
 		roots: roots, store: objects.Store{Store: roots.Home().Store},
-		lookups: otter.Must(&otter.Options[string, lookedUp]{MaximumSize: maxLookups}),
+		lookups: otter.Must(&otter.Options[string, lookedUp]{MaximumWeight: maxLookupBytes, Weigher: func(key string, l lookedUp) uint32 { return l.bytes(key) }}),
 		folders: otter.Must(&otter.Options[string, []string]{MaximumSize: maxLookups}),
 	}
 	c.names = naming.New(roots, now, func(id []string) { c.lookups.Invalidate(keys.Table(id)) })

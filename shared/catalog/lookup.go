@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"time"
 
 	"tiltyard/shared/auth"
@@ -52,8 +54,44 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// maxLookups is how many records a catalog remembers.
-const maxLookups = 10_000
+const (
+	// maxLookupBytes is how much memory the records take that a catalog remembers. Most take little, but users may
+	// set a megabyte of properties.
+	maxLookupBytes = 32 << 20
+	// maxLookups is how many folders a catalog remembers.
+	maxLookups = 10_000
+)
+
+// bytes estimates how much memory a record takes that is remembered under a key.
+func (l lookedUp) bytes(key string) uint32 {
+	const fixed, perEntry = 2 << 10, 64
+	total := fixed + len(key)
+	add := func(texts ...string) {
+		for _, text := range texts {
+			total += perEntry + len(text)
+		}
+	}
+	r := l.record
+	add(r.Location)
+	add(r.Reads...)
+	add(r.Fills...)
+	for name, value := range r.Properties {
+		add(name, value)
+	}
+	for _, d := range r.Dependents {
+		add(d.UID)
+		add(d.ID...)
+	}
+	if r.Ledger != nil {
+		for _, e := range slices.Concat(r.Ledger.Next, r.Ledger.Made) {
+			add(e.Name, e.Source, e.Copy)
+		}
+	}
+	if r.Pending != nil && r.Pending.Then != nil {
+		total += int(lookedUp{record: r.Pending.Then}.bytes(""))
+	}
+	return uint32(min(total, math.MaxUint32))
+}
 
 // Lookup finds a table. A table that is remembered is returned at once and its record is read in
 // the background, so that the check and the first work on the table take one round trip together. A

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
 )
 
 // near is a store that is as near as a disk.
@@ -83,4 +86,40 @@ func TestLookupsOnADiskSeeThatABatchWasDecided(t *testing.T) {
 	}
 	_, err = c.Lookup(ctx, id)
 	wantCode(t, "lookup of a table that a batch has deregistered", err, "TableNotFound")
+}
+
+// What a catalog remembers of tables is bounded in bytes, and not only in number.
+func TestRememberedRecordsTakeBoundedMemory(t *testing.T) {
+	store := memstore.New()
+	writer, reader := open(t, store), open(t, store)
+	properties := map[string]string{}
+	for i := range protocol.MaxProperties {
+		properties[fmt.Sprint(i)] = strings.Repeat("x", protocol.MaxPropertyBytes)
+	}
+	const tables = 100
+	for i := range tables {
+		id := []string{fmt.Sprint("t", i)}
+		if _, err := writer.CreateTable(t.Context(), id, writer.NewLocation(id), 0, properties); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range tables {
+		if _, err := reader.Lookup(t.Context(), []string{fmt.Sprint("t", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heap := heapBytes()
+	runtime.KeepAlive(reader)
+	kept := heap - heapBytes()
+	runtime.KeepAlive(store)
+	if kept > 2*maxLookupBytes {
+		t.Errorf("a catalog of %d tables keeps %d bytes", tables, kept)
+	}
+}
+
+func heapBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
