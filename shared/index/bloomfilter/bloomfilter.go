@@ -174,7 +174,7 @@ func (r *Reader) testPage(ctx context.Context, from, to int64, hashes []uint64, 
 		return err
 	}
 	defer room.Close()
-	kept, err := r.files.Keep(fmt.Sprintf("%s filters %d", lookupFile, from), func() (any, int64, error) {
+	kept, err := r.files.Keep(fmt.Sprintf("%s filters %d to %d", lookupFile, from, to), func() (any, int64, error) {
 		read, err := r.filters.Read(reading, from, to)
 		if err != nil {
 			return nil, 0, err

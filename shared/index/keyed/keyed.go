@@ -302,7 +302,7 @@ func (k *Keys) rowsOf(ctx context.Context, p page) (*rowset.Set, error) {
 		return nil, err
 	}
 	defer room.Close()
-	kept, err := k.files.Keep(fmt.Sprintf("%s rows %d", k.format.File, p.from), func() (any, int64, error) {
+	kept, err := k.files.Keep(fmt.Sprintf("%s rows %d to %d", k.format.File, p.from, p.to), func() (any, int64, error) {
 		read, err := k.rows.Read(reading, p.from, p.to)
 		if err != nil {
 			return nil, 0, err
