@@ -44,8 +44,13 @@ func (t *Table) read(ctx context.Context, at manifest.Location) (*Dataset, error
 	if err != nil {
 		return nil, err
 	}
-	cache.Put(t.session.Cache, t.at.Cached, datasetPart(at.Key), d, d.MemBytes())
+	t.keep(datasetPart(at.Key), d, d)
 	return d, nil
+}
+
+// keep puts what holds a version into the cache. The version keeps each deletion vector that it has read.
+func (t *Table) keep(part string, value any, d *Dataset) {
+	cache.PutGrowing(t.session.Cache, t.at.Cached, part, value, d.MemBytes(), d.DeletionBytes())
 }
 
 func datasetPart(key string) string { return "dataset " + key }

@@ -209,7 +209,7 @@ func (t *Table) known() (known, bool) {
 
 // remember makes a version the newest known.
 func (t *Table) remember(k known) {
-	cache.Put(t.session.Cache, t.at.Cached, latestPart, k, k.dataset.MemBytes())
+	t.keep(latestPart, k, k.dataset)
 }
 
 // list finds the newest version by listing. The version that is hinted at is read

@@ -7,27 +7,25 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// warmCache is the cache of a process in these tests.
-const warmCache = 16 << 20
-
 // checkKept checks that what a process keeps after some use of the tables in a store is not much more than its cache
 // may have.
-func checkKept(t *testing.T, store objectstore.Store, use func(*Session)) {
+func checkKept(t *testing.T, store objectstore.Store, most int64, use func(*Session)) {
 	t.Helper()
-	session := NewSession(warmCache, time.Now)
+	session := NewSession(uint64(most), time.Now)
 	use(session)
 	heap := heapBytes()
 	runtime.KeepAlive(session)
 	kept := heap - heapBytes()
 	runtime.KeepAlive(store)
-	if kept > 2*warmCache {
-		t.Errorf("the process keeps %d bytes with a cache of %d", kept, warmCache)
+	if kept > 2*most {
+		t.Errorf("the process keeps %d bytes with a cache of %d", kept, most)
 	}
 }
 
@@ -50,9 +48,45 @@ func TestVersionsWithLongManifestsKeepToTheCache(t *testing.T) {
 		}
 		d = made
 	}
-	checkKept(t, store, func(s *Session) {
+	checkKept(t, store, 16<<20, func(s *Session) {
 		for version := range d.Version() {
 			if _, err := s.Table(placeOf(store, "t.lance"), 0).Version(t.Context(), version+1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A process that has read deletion vectors of many versions keeps to its cache.
+func TestDeletionsOfManyVersionsKeepToTheCache(t *testing.T) {
+	store := memstore.New()
+	const rows, versions = 1 << 20, 800
+	made, err := tableIn(store).Create(t.Context(), rowsOf(datasettest.UpTo(rows)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := made.Dataset
+	for i := range uint64(versions) {
+		gone := rowset.At(i)
+		if i == 0 {
+			for row := uint64(1); row < rows; row += 2 {
+				gone.Add([]uint64{row})
+			}
+		} else {
+			gone = rowset.At(2 * i)
+		}
+		if made, err = d.Delete(t.Context(), gone, ""); err != nil {
+			t.Fatal(err)
+		}
+		d = made.Dataset
+	}
+	checkKept(t, store, 4<<20, func(s *Session) {
+		for version := uint64(2); version <= d.Version(); version++ {
+			old, err := s.Table(placeOf(store, "t.lance"), 0).Version(t.Context(), version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := old.Fragments()[0].Deletions(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -62,7 +96,7 @@ func TestVersionsWithLongManifestsKeepToTheCache(t *testing.T) {
 // A process that has deleted rows of many tables keeps to its cache, however long the conditions were.
 func TestTransactionsOfManyTablesKeepToTheCache(t *testing.T) {
 	store := memstore.New()
-	checkKept(t, store, func(s *Session) {
+	checkKept(t, store, 16<<20, func(s *Session) {
 		for i := range 12 {
 			made, err := s.Table(placeOf(store, fmt.Sprint(i)), 0).Create(t.Context(), rowsOf(0, 1, 2, 3, 4, 5, 6, 7, 8))
 			if err != nil {

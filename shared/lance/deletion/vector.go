@@ -42,6 +42,24 @@ func (v *Vector) Len() int {
 	return int(v.bits.GetCardinality())
 }
 
+// MemBytes estimates what the vector occupies.
+func (v *Vector) MemBytes() int64 {
+	if v.Len() == 0 {
+		return 0
+	}
+	return MemBytes(uint64(v.bits.Maximum())+1, v.bits.GetCardinality())
+}
+
+// MemBytes estimates what a vector occupies that has some of the rows of a fragment. It has a container for each
+// 65,536 rows: 2 bytes for each of them, or a bit for each row.
+func MemBytes(rows, deleted uint64) int64 {
+	const container, bits = 1 << 16, 8 << 10
+	rows = min(rows, math.MaxUint32)
+	deleted = min(deleted, rows)
+	containers := min(rows/container+1, deleted)
+	return int64(min(2*deleted, containers*bits) + containers*64)
+}
+
 // Deleted returns how many of the rows [from, to) are deleted.
 func (v *Vector) Deleted(from, to int64) int64 {
 	if v == nil || from >= to {

@@ -124,3 +124,31 @@ func TestTheLastPossibleRow(t *testing.T) {
 		t.Errorf("live runs: got %v, want %v", runs, want)
 	}
 }
+
+func TestMemoryOfVectorsIsEstimated(t *testing.T) {
+	dense, sparse := make([]uint32, 1<<19), make([]uint32, 100)
+	for i := range dense {
+		dense[i] = uint32(2 * i)
+	}
+	for i := range sparse {
+		sparse[i] = uint32(i << 16)
+	}
+	for name, c := range map[string]struct {
+		offsets     []uint32
+		least, most int64
+	}{
+		"none":                   {nil, 0, 0},
+		"one":                    {[]uint32{7}, 2, 200},
+		"every other of 2^20":    {dense, 128 << 10, 140 << 10},
+		"one in each container":  {sparse, 200, 10_000},
+		"all of a few":           {dense[:100], 200, 500},
+		"the last possible rows": {[]uint32{1<<32 - 1}, 2, 200},
+	} {
+		if got := deletion.New(c.offsets...).MemBytes(); got < c.least || got > c.most {
+			t.Errorf("%s: %d bytes, want %d to %d", name, got, c.least, c.most)
+		}
+	}
+	if got := deletion.MemBytes(math.MaxUint64, math.MaxUint64); got < 0 || got > 1<<30 {
+		t.Errorf("of the most rows that a manifest can name: %d bytes", got)
+	}
+}

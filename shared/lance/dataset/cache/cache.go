@@ -67,6 +67,11 @@ func Put(c *Cache, object, part string, value any, bytes int64) {
 	c.entries.Set(key{object, part}, cached{value: value, bytes: uint32(bytes)})
 }
 
+// PutGrowing is [Put] for a value that takes more memory later, which counts as far as an entry may.
+func PutGrowing(c *Cache, object, part string, value any, bytes, later int64) {
+	Put(c, object, part, value, max(bytes, min(bytes+later, c.MaxEntry()-entryOverhead)))
+}
+
 // RecountBytes is by how much a kept value may grow before it is put again.
 const RecountBytes = 64 << 10
 

@@ -120,7 +120,7 @@ func (f *Fragment) Deletions(ctx context.Context) (*deletion.Vector, error) {
 		if vector, err = deletion.Read(ctx, at.Store, key, f.Meta); err != nil {
 			return nil, err
 		}
-		cache.Put(f.cache, at.URI, part, vector, int64(vector.Len())*4)
+		cache.Put(f.cache, at.URI, part, vector, vector.MemBytes())
 	}
 	f.deleted.Store(vector)
 	return vector, nil
@@ -242,5 +242,5 @@ func (f *Fragment) AtHand(field *schema.Field, set Selection) bool {
 // KeepDeletions puts a new deletion vector into the cache, so that the next reader need not read
 // its file. key is the file's in the store of uri.
 func (f *Fragment) KeepDeletions(uri, key string, file *pb.DeletionFile, v *deletion.Vector) {
-	cache.Put(f.cache, uri, deletionPart(key, f.manifest, f.Rows, file), v, int64(v.Len())*4)
+	cache.Put(f.cache, uri, deletionPart(key, f.manifest, f.Rows, file), v, v.MemBytes())
 }

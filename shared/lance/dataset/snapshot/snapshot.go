@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -24,6 +25,7 @@ type Snapshot struct {
 	fragments func() []*fragment.Fragment // made at the first use: a version that was just written may never be read
 	rows      int64                       // not deleted
 	bytes     int64                       // see MemBytes
+	deletions int64                       // see DeletionBytes
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
 	indices   func() (knownIndices, error)
@@ -41,6 +43,7 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 	s := &Snapshot{place: at, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
 	for i := range m.Fragments {
 		s.rows += fragment.LiveRows(m.Fragments[i])
+		s.deletions += deletion.MemBytes(m.Fragments[i].PhysicalRows, uint64(fragment.DeletedRows(m.Fragments[i])))
 	}
 	const perFragment, perField = 800, 500
 	s.bytes = perFragment*int64(len(m.Fragments)) + perField*int64(len(s.arrow.Fields())) + m.MemBytes()
@@ -163,6 +166,9 @@ const MaxConcurrentReads = 32
 
 // MemBytes estimates what the snapshot occupies, without what is read of its files later.
 func (s *Snapshot) MemBytes() int64 { return s.bytes }
+
+// DeletionBytes estimates what all deletion vectors occupy. The snapshot keeps each that it has read.
+func (s *Snapshot) DeletionBytes() int64 { return s.deletions }
 
 // Fragments returns the fragments of the version in the order of their ids. They must not be changed.
 func (s *Snapshot) Fragments() []*fragment.Fragment { return s.fragments() }
