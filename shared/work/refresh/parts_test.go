@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,12 +125,15 @@ func TestAPartGoesOnAfterACrash(t *testing.T) {
 // goesOn refreshes a view by one part, whose worker dies at the n-th request. It returns how often the part has
 // completed files, and whether the request was reached.
 func goesOn(t *testing.T, n int) (files int, reached bool) {
+	var crashed atomic.Bool // reads that a dead worker has begun go on beside the test
 	inner := memstore.New()
 	one := materialize.Sizes{Whole: 2, Rows: 1000, Parts: 1000}
 	slow := func(n int) *process {
 		return openSized(t, faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 			crashes := call.N == n
-			reached = reached || crashes
+			if crashes {
+				crashed.Store(true)
+			}
 			return faultstore.Fault{Crash: crashes, Wait: func(context.Context) error {
 				if strings.Contains(call.Key, "/data/") {
 					time.Sleep(61 * time.Second)
@@ -165,7 +169,7 @@ func goesOn(t *testing.T, n int) (files int, reached bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(result.Receipts), reached
+	return len(result.Receipts), crashed.Load()
 }
 
 // compact makes one fragment of all of a table.
@@ -203,6 +207,7 @@ func TestCommitsOfTheSourceAreRemoved(t *testing.T) {
 // commitsRemoved refreshes a view by a worker that dies at the n-th request, when commits are removed, and by
 // another one. It returns how often the refresh was divided again, and whether the request was reached.
 func commitsRemoved(t *testing.T, n int) (again int, reached bool) {
+	var crashed atomic.Bool // by a read that may go on beside the test
 	inner := memstore.New()
 	other := openSized(t, inner, tables.AutoRefresh{}, few)
 	other.source(t, true)
@@ -221,7 +226,7 @@ func commitsRemoved(t *testing.T, n int) (again int, reached bool) {
 		if call.N != n {
 			return faultstore.Fault{}
 		}
-		reached = true
+		crashed.Store(true)
 		return faultstore.Fault{Crash: true, Wait: func(ctx context.Context) error { return removeBetween(ctx, inner, versions, was, now) }}
 	}), tables.AutoRefresh{}, few)
 	p.Jobs.Queue, p.worker.Queue = other.Jobs.Queue, other.Jobs.Queue
@@ -238,7 +243,7 @@ func commitsRemoved(t *testing.T, n int) (again int, reached bool) {
 		t.Errorf("request %d: rows are %v, want %v", n, got, altered)
 	}
 	made := must[*transaction.Transaction](t)(last.Transactions.Job(t.Context(), id))
-	return made.Work.Pass, reached
+	return made.Work.Pass, crashed.Load()
 }
 
 // removeBetween removes the manifests of the versions between two.

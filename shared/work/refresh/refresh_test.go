@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,7 +278,8 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 
 // crash refreshes a view with a worker that meets a fault at its n-th request, and then with another.
 // It reports whether the fault was reached.
-func crash(t *testing.T, query string, full bool, rows []int64, sizes materialize.Sizes, fault faultstore.Fault, n int) (reached bool) {
+func crash(t *testing.T, query string, full bool, rows []int64, sizes materialize.Sizes, fault faultstore.Fault, n int) bool {
+	var met atomic.Bool // by a read that may go on beside the test
 	inner := memstore.New()
 	second := openSized(t, inner, tables.AutoRefresh{}, sizes)
 	second.source(t, true)
@@ -289,7 +291,7 @@ func crash(t *testing.T, query string, full bool, rows []int64, sizes materializ
 
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if call.N == n {
-			reached = true
+			met.Store(true)
 			return fault
 		}
 		return faultstore.Fault{}
@@ -320,7 +322,7 @@ func crash(t *testing.T, query string, full bool, rows []int64, sizes materializ
 		t.Errorf("rows are %v, want %v; the result is %s", got, rows, result)
 	}
 	last.checkStamp(t)
-	return reached
+	return met.Load()
 }
 
 // A create that fails anywhere leaves either a view or nothing, and can be done again.
@@ -342,12 +344,13 @@ func TestACreateSurvivesACrashAnywhere(t *testing.T) {
 
 // crashCreate creates a view over a store that has a fault at the n-th request, and again if it is not
 // there, and then fills it. It reports whether the fault was reached.
-func crashCreate(t *testing.T, query string, want []int64, fault faultstore.Fault, n int) (reached bool) {
+func crashCreate(t *testing.T, query string, want []int64, fault faultstore.Fault, n int) bool {
+	var met atomic.Bool // by a read that may go on beside the test
 	inner := memstore.New()
 	open(t, inner).source(t, true)
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if call.N == n {
-			reached = true
+			met.Store(true)
 			return fault
 		}
 		return faultstore.Fault{}
@@ -370,7 +373,7 @@ func crashCreate(t *testing.T, query string, want []int64, fault faultstore.Faul
 			t.Errorf("rows are %v, want %v", got, want)
 		}
 	})
-	return reached
+	return met.Load()
 }
 
 func (p *process) send(t *testing.T, id string) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,7 +176,8 @@ func TestChangesOfFunctionsSurviveACrashAnywhere(t *testing.T) {
 }
 
 // crash makes a change by a process that meets a fault at its n-th request, and reports whether it did.
-func (c change) crash(t *testing.T, fault faultstore.Fault, n int) (reached bool) {
+func (c change) crash(t *testing.T, fault faultstore.Fault, n int) bool {
+	var met atomic.Bool // by a read that may go on beside the test
 	inner := memstore.New()
 	sound := open(t, inner)
 	for _, code := range c.before {
@@ -188,7 +190,7 @@ func (c change) crash(t *testing.T, fault faultstore.Fault, n int) (reached bool
 		if call.N != n {
 			return faultstore.Fault{}
 		}
-		reached = true
+		met.Store(true)
 		return fault
 	}))
 	dying.Jobs.Queue, dying.worker.Queue = sound.Jobs.Queue, sound.Jobs.Queue
@@ -228,7 +230,7 @@ func (c change) crash(t *testing.T, fault faultstore.Fault, n int) (reached bool
 		t.Errorf("in the end the versions are %q, want %q", got, c.want)
 	}
 	sweep(t, inner, artifacts)
-	return reached
+	return met.Load()
 }
 
 // ended checks that the jobs have made the version.
