@@ -60,7 +60,7 @@ func TestVersionsWithLongManifestsKeepToTheCache(t *testing.T) {
 // A process that has read deletion vectors of many versions keeps to its cache.
 func TestDeletionsOfManyVersionsKeepToTheCache(t *testing.T) {
 	store := memstore.New()
-	const rows, versions = 1 << 20, 800
+	const rows, versions = 1 << 20, 200
 	made, err := tableIn(store).Create(t.Context(), rowsOf(datasettest.UpTo(rows)...))
 	if err != nil {
 		t.Fatal(err)
