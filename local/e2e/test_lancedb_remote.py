@@ -298,8 +298,10 @@ def merge(rows, *on, update=True, insert=True):
 
 
 def counters(result) -> tuple:
+    """What a merge tells, which is the same at both. One is tried again when its process did not know the newest
+    version, or others commit meanwhile, such as maintenance: that it was tried is all that is compared."""
     rows = result.num_inserted_rows, result.num_updated_rows, result.num_deleted_rows, result.num_rows
-    return result.version, *rows, result.num_attempts
+    return result.version, *rows, min(result.num_attempts, 1)
 
 
 @pytest.mark.parametrize("update,insert", [(True, True), (True, False), (False, True)])

@@ -19,7 +19,7 @@ type Written struct {
 	Inserted    int64
 	Updated     int64
 	Deleted     int64
-	Attempts    int // of a merge: 1, and one more for each commit of others for which it was planned again
+	Attempts    int // of a merge: 1, and one more for each newer version for which it was planned again
 }
 
 // Create writes rows as the first version of a table, which is like the engine's new tables. The error is

@@ -90,7 +90,7 @@ type MergeInsertIntoTableResponse struct {
 	NumInsertedRows int64  `json:"num_inserted_rows"`
 	NumDeletedRows  int64  `json:"num_deleted_rows"`
 	NumRows         int64  `json:"num_rows"`     // updated and inserted
-	NumAttempts     int64  `json:"num_attempts"` // 1, and one more for each commit of others that was in the way
+	NumAttempts     int64  `json:"num_attempts"` // 1, and one more for each newer version of others that was met
 	Version         int64  `json:"version"`
 }
 
