@@ -6,13 +6,15 @@ cd "$(dirname "$0")/.."
 log=$(mktemp)
 pid=
 trap 'exit 1' INT TERM
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -f "$log"' EXIT
+trap '[ -z "$pid" ] || kill -- "-$pid" 2>/dev/null || kill "$pid" 2>/dev/null || :; rm -f "$log"' EXIT
 for folder in infra local/issuer; do
 	scripts/npm.sh "$folder" true # what both need is installed once
 done
 scripts/ministack.sh true
 
-scripts/test-localstack.sh >"$log" 2>&1 &
+# Where there is setsid, all that it starts is a process group, which ends with this script.
+# shellcheck disable=SC2046
+$(command -v setsid) scripts/test-localstack.sh >"$log" 2>&1 &
 pid=$!
 failed=0
 scripts/test-stack.sh || failed=1

@@ -34,11 +34,12 @@ type Policy struct {
 	Compact   bool
 	Indices   bool
 	Cleanup   bool
-	Retention time.Duration // is how long a replaced version is kept
-	Keep      int           // is the least number of versions to keep
+	Retention time.Duration // how long a replaced version is kept
+	Keep      int           // the least number of versions to keep
 }
 
-// Parse reads a policy from properties, which may hold others, too. What they lack is as usual. The error is InvalidInput.
+// Parse reads a policy from the properties of an object, among which there may be others. A property that is not
+// there has its default. The error is InvalidInput.
 func Parse(properties map[string]string) (Policy, error) {
 	p := Policy{Retention: defaultRetention, Keep: 1}
 	if err := p.setMode(properties[PropertyMode]); err != nil {
