@@ -92,7 +92,7 @@ test-stack: build .venv/ready ## deploy into MiniStack on this machine and run t
 test-localstack: build .venv/ready ## deploy into LocalStack on this machine and run a part of it there
 	scripts/test-localstack.sh
 
-test-stacks: build .venv/ready
+test-stacks: build .venv/ready ## deploy into both, and run the tests of each operation and each client there
 	scripts/test-stacks.sh
 
 fuzz: ## run each fuzz target for FUZZTIME

@@ -5,14 +5,12 @@
 #
 # LocalStack has no HTTP APIs, and its REST APIs verify no tokens; the functions verify
 # them. Each request takes a tenth of a second, so the whole suite would take a quarter of
-# an hour, and tests of concurrency would not be concurrent. These tests cover each
-# operation and each client, refused requests, and work of the worker. LocalStack itself
+# an hour, and tests of concurrency would not be concurrent. The tests of stack-tests.txt cover
+# each operation and each client, refused requests, and work of the worker. LocalStack itself
 # handles compressed requests and unknown methods.
 set -eu
 cd "$(dirname "$0")/.."
-scripts/localstack.sh scripts/try-stack.sh "test_operations.py test_vending.py test_lancedb_remote.py test_lancedb_query.py \
-test_lancedb_catalog.py test_lance_namespace.py test_streaming.py test_transactions.py test_branches.py \
-test_columns.py test_bad_input.py test_maintenance.py::test_a_large_cascade_is_a_job \
+scripts/localstack.sh scripts/try-stack.sh "$(tr '\n' ' ' <scripts/stack-tests.txt) \
 --deselect \"test_bad_input.py::test_bad_request['compressed body']\" \
 --deselect \"test_bad_input.py::test_bad_request['made-up method']\"" \
 	'-c gateway=rest -c vending=true'

@@ -1,7 +1,10 @@
 #!/bin/sh
 # Deploy the real stacks into MiniStack on this machine, whose HTTP API checks tokens, and
-# run the acceptance suite through it; scripts/try-stack.sh does the work. The script needs
-# npm, and bin/functions for this machine.
+# run tests of the acceptance suite through it; scripts/try-stack.sh does the work. The script
+# needs npm, and bin/functions for this machine.
+#
+# The arguments are the tests, as pytest takes them in local/e2e. Without arguments the whole
+# suite runs, which takes ten minutes.
 set -eu
 cd "$(dirname "$0")/.."
 case " ${WITHOUT:-} " in *" ministack "*)
@@ -11,4 +14,5 @@ case " ${WITHOUT:-} " in *" ministack "*)
 esac
 exec scripts/ministack.sh sh -c '
 	AWS_ENDPOINT_URL=$TILTYARD_TEST_S3 exec scripts/try-stack.sh \
-		. "-c authorizer=gateway" "-c authorizer=function -c stream=true -c vending=true -c vend-tags=true"'
+		"$1" "-c authorizer=gateway" "-c authorizer=function -c stream=true -c vending=true -c vend-tags=true"' \
+	test-stack "${*:-.}"
