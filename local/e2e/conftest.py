@@ -6,7 +6,7 @@ Where functions are judged, the tests of very many cases about the engine and th
 the same there, and each kind of operation has its own tests, which all run. So are most cases of
 tests that are marked as many, which are about the engine, too: one in MANY runs, always the same.
 With --brief most of these are left out against the local server as well, and tests that are
-marked as slow.
+marked as slow. With E2E_MANY=5 the local server is asked one in five of these cases.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from target import REMOTE, TARGET
 from wire import Wire
 
 MANY = 7  # no divisor of how many values the parameters of such tests have
+HERE = int(os.environ.get("E2E_MANY") or 1)  # as MANY, against the local server
 
 
 def pytest_addoption(parser):
@@ -52,11 +53,12 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if brief and item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="takes long: make test-e2e runs it"))
-        if (brief or TARGET != "embedded") and item.get_closest_marker("many"):
-            if cases[item.function] % MANY:
-                whose = "a brief run asks" if brief else "functions are asked"
-                item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine {whose} one in {MANY}"))
-            cases[item.function] += 1
+        if not item.get_closest_marker("many"):
+            continue
+        share = MANY if brief or TARGET != "embedded" else HERE
+        if cases[item.function] % share:
+            item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine this run asks one in {share}: make test-e2e asks all"))
+        cases[item.function] += 1
 
 
 @pytest.fixture(scope="module")
