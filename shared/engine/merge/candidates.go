@@ -42,7 +42,10 @@ func (s *Source) values(ctx context.Context, column string) (arrow.Array, error)
 		if err != nil {
 			return nil, err
 		}
-		part := keyColumns(batch, []string{column})[0]
+		part, err := batch.match.Column(column, batch.RecordBatch)
+		if err != nil {
+			return nil, err
+		}
 		if part.NullN() > 0 {
 			var valid []int32
 			for i := range part.Len() {

@@ -3,13 +3,13 @@ package merge
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/take"
@@ -17,22 +17,20 @@ import (
 
 // dropUnless drops the pairs of rows for which a condition over the structs source and target is
 // not true. It reads the rows of the table batch by batch, and only the columns that the condition
-// names.
+// names. The struct source has no columns and members but those that the source has.
 func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 	const what = "when_matched_update_all_filt"
-	columns := p.mentioned(condition)
-	fields := make([]arrow.Field, len(columns))
-	for i, name := range columns {
-		fields[i] = p.Dataset.Schema().Field(name).Arrow()
-		fields[i].Nullable = true
-	}
-	sides := arrow.StructOf(fields...)
-	schema := arrow.NewSchema([]arrow.Field{{Name: "source", Type: sides}, {Name: "target", Type: sides}}, nil)
 	expr, err := syntax.Parse(condition)
 	if err != nil {
 		return failure.OfExpression(what, err)
 	}
-	bound, err := plan.BindFilter(ctx, expr, schema, p.Dataset.Now())
+	both := sides{source: p.source.match.Schema, target: p.Dataset.Schema()}
+	paths, err := plan.Paths(expr, both.schema(), p.Dataset.Now())
+	if err != nil {
+		return failure.OfFilter(failure.OfExpression(what, err))
+	}
+	both = both.only(paths)
+	bound, err := plan.BindFilter(ctx, expr, both.schema(), p.Dataset.Now())
 	if err != nil {
 		return failure.OfFilter(failure.OfExpression(what, err))
 	}
@@ -43,7 +41,7 @@ func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 		var all []merged
 		p.pairs.each(source.first, source.first+int(source.NumRows()), func(m merged) { all = append(all, m) })
 		for pairs := range slices.Chunk(all, batchRows) {
-			batch, err := p.sides(ctx, source, pairs, schema, columns)
+			batch, err := both.of(ctx, p.Dataset, source, pairs)
 			if err != nil {
 				return err
 			}
@@ -68,55 +66,85 @@ func (p *Plan) dropOthers(pairs []merged, kept []int32) {
 	}
 }
 
-// mentioned returns the columns whose names occur in the text of a condition. They include all
-// columns that the condition reads.
-func (p *Plan) mentioned(condition string) []string {
-	text := strings.ToLower(condition)
-	var names []string
-	for _, f := range p.Dataset.Schema().Fields {
-		if strings.Contains(text, strings.ToLower(f.Name)) {
-			names = append(names, f.Name)
+// sides are the columns of both structs that a condition is over. A struct without columns is absent.
+type sides struct{ source, target *schema.Schema }
+
+// schema returns the schema of the batches that of returns.
+func (s sides) schema() *arrow.Schema {
+	var fields []arrow.Field
+	for i, side := range []*schema.Schema{s.source, s.target} {
+		if len(side.Fields) > 0 {
+			columns := side.Arrow().Fields()
+			for k := range columns {
+				columns[k].Nullable = true
+			}
+			fields = append(fields, arrow.Field{Name: []string{"source", "target"}[i], Type: arrow.StructOf(columns...)})
 		}
 	}
-	if len(names) == 0 {
-		names = append(names, p.Dataset.Schema().Fields[0].Name) // a struct needs at least one member
-	}
-	return names
+	return arrow.NewSchema(fields, nil)
 }
 
-// sides returns the pairs of a source batch as a batch of two structs.
-func (p *Plan) sides(ctx context.Context, from sourceBatch, pairs []merged, schema *arrow.Schema, columns []string) (arrow.RecordBatch, error) {
+// only returns the sides with no columns but those that paths name.
+func (s sides) only(paths [][]string) sides {
+	named := func(side string, columns *schema.Schema) *schema.Schema {
+		found := &schema.Schema{}
+		for _, f := range columns.Fields {
+			if slices.ContainsFunc(paths, func(path []string) bool {
+				return path[0] == side && (len(path) == 1 || path[1] == f.Name)
+			}) {
+				found.Fields = append(found.Fields, f)
+			}
+		}
+		return found
+	}
+	return sides{named("source", s.source), named("target", s.target)}
+}
+
+// of returns the pairs of a source batch as a batch of two structs.
+func (s sides) of(ctx context.Context, d *dataset.Dataset, from sourceBatch, pairs []merged) (arrow.RecordBatch, error) {
 	positions := make([]int32, len(pairs))
 	addresses := make([]uint64, len(pairs))
 	for i, pair := range pairs {
 		positions[i], addresses[i] = pair.row-int32(from.first), pair.replaces
 	}
-	target, err := p.Dataset.Take(ctx, columns, addresses)
-	if err != nil {
-		return nil, err
+	whole := s.schema()
+	var structs []arrow.Array
+	add := func(columns []arrow.Array) error {
+		fields := whole.Field(len(structs)).Type.(*arrow.StructType).Fields()
+		side, err := array.NewStructArrayWithFields(columns, fields)
+		structs = append(structs, side)
+		return err
 	}
-	source := make([]arrow.Array, len(columns))
-	fields := schema.Field(0).Type.(*arrow.StructType).Fields()
-	for i, name := range columns {
-		at := from.Schema().FieldIndices(name)
-		if len(at) == 0 {
-			source[i] = take.Nulls(fields[i].Type, len(pairs))
-			continue
-		}
-		if source[i], err = take.Array(from.Column(at[0]), positions); err != nil {
+	if names := namesOf(s.source); len(names) > 0 {
+		columns, err := from.columns(names)
+		if err != nil {
 			return nil, err
 		}
-		if !arrow.TypeEqual(source[i].DataType(), fields[i].Type) {
-			if source[i], err = cast.Convert(ctx, source[i], fields[i].Type); err != nil {
-				return nil, failure.OfExpression("source column "+name, err)
+		for i := range columns {
+			if columns[i], err = take.Array(columns[i], positions); err != nil {
+				return nil, err
 			}
 		}
-	}
-	structs := make([]arrow.Array, 2)
-	for i, members := range [][]arrow.Array{source, target.Columns()} {
-		if structs[i], err = array.NewStructArrayWithFields(members, fields); err != nil {
+		if err := add(columns); err != nil {
 			return nil, err
 		}
 	}
-	return array.NewRecordBatch(schema, structs, int64(len(pairs))), nil
+	if names := namesOf(s.target); len(names) > 0 {
+		taken, err := d.Take(ctx, names, addresses)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(taken.Columns()); err != nil {
+			return nil, err
+		}
+	}
+	return array.NewRecordBatch(whole, structs, int64(len(pairs))), nil
+}
+
+func namesOf(s *schema.Schema) []string {
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Name
+	}
+	return names
 }

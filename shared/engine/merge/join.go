@@ -224,7 +224,11 @@ func (j *diskJoin) addSource(ctx context.Context, batch sourceBatch) error {
 		return err
 	}
 	defer part.Close()
-	keys, _, err := j.hash.of(ctx, keyColumns(batch, j.on), func(i int) uint64 { return uint64(batch.first + i) })
+	columns, err := batch.columns(j.on)
+	if err != nil {
+		return err
+	}
+	keys, _, err := j.hash.of(ctx, columns, func(i int) uint64 { return uint64(batch.first + i) })
 	if err != nil {
 		return err
 	}

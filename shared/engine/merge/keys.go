@@ -31,16 +31,21 @@ type keys struct {
 	next    []int32
 }
 
-// checkKeys returns an error for key columns that the table or the source does not have.
-func checkKeys(d *dataset.Dataset, source *arrow.Schema, on []string) error {
+// checkKeys returns an error for key columns that the table or the source does not have, or the
+// source only in part.
+func (p *Plan) checkKeys(on []string) error {
 	for _, name := range on {
-		if d.Schema().Field(name) == nil {
-			return failure.NoColumn(d.NoColumn(name))
+		if p.Dataset.Schema().Field(name) == nil {
+			return failure.NoColumn(p.Dataset.NoColumn(name))
 		}
-		if !source.HasField(name) {
+		at := p.source.schema.FieldIndices(name)
+		if len(at) == 0 {
 			return &protocol.Error{
 				Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("the rows to merge have no column %q, which the field on names", name),
 			}
+		}
+		if p.partial[at[0]] != nil {
+			return protocol.Errorf(protocol.InvalidInput, "the rows to merge have some members only of the column %q, which the field on names; send all of them", name)
 		}
 	}
 	return nil
@@ -78,7 +83,11 @@ func newKeys(ctx context.Context, source *Source, on []string, room *memory.Spar
 		if err != nil {
 			return nil, err
 		}
-		readers, err := newKeyReaders(keyColumns(batch, on))
+		columns, err := batch.columns(on)
+		if err != nil {
+			return nil, err
+		}
+		readers, err := newKeyReaders(columns)
 		if err != nil {
 			return nil, err
 		}

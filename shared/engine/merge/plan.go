@@ -43,8 +43,11 @@ type Plan struct {
 	pairs   *pairing
 	insert  bool        // rows of the source without a match are added
 	deletes *rowset.Set // includes the replaced rows
-	missing []string    // columns of the table that the source lacks
 	blobs   bool        // the source contains blobs that are stored elsewhere
+
+	missing []string            // columns of the table that the source lacks
+	partial map[int]*completion // columns of the source that lack members of structs, by their positions there
+	read    []string            // columns whose values in the table are kept: missing, then partial in their order
 
 	Updated, Inserted, Deleted int64 // rows
 }
@@ -60,22 +63,18 @@ type Means struct {
 func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, means Means) (*Plan, error) {
 	matching := d.Schema().MatchSome
 	if spec.InsertAll {
-		matching = d.Schema().Match
+		matching = d.Schema().MatchMembers
 	}
-	match, err := matching(source.schema)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkKeys(d, source.schema, spec.On); err != nil {
+	var err error
+	if source.match, err = matching(source.schema); err != nil {
 		return nil, err
 	}
 	p := &Plan{Dataset: d, source: source, insert: spec.InsertAll}
-	for _, f := range d.Schema().Fields {
-		if match.Schema.Field(f.Name) == nil {
-			p.missing = append(p.missing, f.Name)
-		} else {
-			p.blobs = p.blobs || f.HoldsBlobs()
-		}
+	if err := p.compare(); err != nil {
+		return nil, err
+	}
+	if err := p.checkKeys(spec.On); err != nil {
+		return nil, err
 	}
 	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, means); err != nil {
 		return nil, scratchError(err)
@@ -90,6 +89,29 @@ func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec,
 	}
 	p.Deleted = p.deletes.Len()
 	return p, p.update(ctx, spec)
+}
+
+// compare finds the columns and members that the source lacks.
+func (p *Plan) compare() error {
+	found := p.source.match.Schema
+	for _, f := range p.Dataset.Schema().Fields {
+		if found.Field(f.Name) == nil {
+			p.missing = append(p.missing, f.Name)
+		}
+	}
+	p.partial, p.read = map[int]*completion{}, slices.Clip(p.missing)
+	for i, column := range p.source.schema.Fields() {
+		have := found.Field(column.Name)
+		p.blobs = p.blobs || have.HoldsBlobs()
+		lacking, err := newCompletion(p.Dataset.Schema().Field(column.Name), have)
+		if err != nil {
+			return err
+		}
+		if lacking != nil {
+			p.partial[i], p.read = lacking, append(p.read, column.Name)
+		}
+	}
+	return nil
 }
 
 // Choose finds the rows of a version for which a predicate is true, and the memory of that set.
@@ -192,8 +214,12 @@ func (p *Plan) Replacement(ctx context.Context) (dataset.Replacement, error) {
 	}
 	fields := append([]arrow.Field(nil), p.source.schema.Fields()...)
 	values := p.Dataset.Schema().BlobValues()
+	stored := func(name string) arrow.Field { return values.Field(values.FieldIndices(name)[0]) }
+	for i, lacking := range p.partial {
+		fields[i].Type = lacking.typeOf(fields[i].Type, stored(fields[i].Name).Type)
+	}
 	for _, name := range p.missing {
-		fields = append(fields, values.Field(values.FieldIndices(name)[0]))
+		fields = append(fields, stored(name))
 	}
 	r.Insert.Schema = arrow.NewSchema(fields, nil)
 	r.Insert.Trusted = !p.blobs
@@ -277,10 +303,11 @@ func (p *Plan) piece(ctx context.Context, source sourceBatch, rows []merged, s *
 }
 
 // rows assembles the first of the given rows, as many as their blobs allow. The values come from a
-// batch of the source; for columns that the source lacks, from the replaced rows of the table.
+// batch of the source; for columns and members that the source lacks, from the replaced rows of the
+// table.
 func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {
 	var theirs []arrow.Array
-	if len(p.missing) > 0 {
+	if len(p.read) > 0 {
 		var addresses []uint64
 		var positions []int32
 		for _, m := range inserts {
@@ -291,14 +318,14 @@ func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s
 			positions = append(positions, int32(len(addresses)))
 			addresses = append(addresses, m.replaces)
 		}
-		fit, err := p.Dataset.FitValues(ctx, p.missing, addresses)
+		fit, err := p.Dataset.FitValues(ctx, p.read, addresses)
 		if err != nil {
 			return nil, err
 		}
 		if fit < len(addresses) {
 			addresses, positions = addresses[:fit], positions[:slices.Index(positions, int32(fit))]
 		}
-		taken, err := p.Dataset.TakeValues(ctx, p.missing, addresses)
+		taken, err := p.Dataset.TakeValues(ctx, p.read, addresses)
 		if err != nil {
 			return nil, err
 		}
@@ -319,7 +346,33 @@ func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s
 	if err != nil {
 		return nil, err
 	}
-	return array.NewRecordBatch(s, append(mine.Columns(), theirs...), int64(len(inserts))), nil
+	columns, err := p.complete(ctx, mine.Columns(), theirs[len(p.missing):])
+	if err != nil {
+		return nil, err
+	}
+	return array.NewRecordBatch(s, append(columns, theirs[:len(p.missing)]...), int64(len(inserts))), nil
+}
+
+// complete returns the columns of the source with the members that they lack, which come from the
+// columns of the table that are partial.
+func (p *Plan) complete(ctx context.Context, columns, kept []arrow.Array) ([]arrow.Array, error) {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		lacking := p.partial[i]
+		if lacking == nil {
+			continue
+		}
+		copies := int64(columns[i].Data().SizeInBytes() + kept[0].Data().SizeInBytes())
+		if _, err := memory.Take(ctx, copies); err != nil {
+			return nil, err
+		}
+		var err error
+		if columns[i], err = lacking.complete(columns[i], kept[0]); err != nil {
+			return nil, err
+		}
+		kept = kept[1:]
+	}
+	return columns, nil
 }
 
 // gatherRepeated is take.Batch for positions that may repeat. It first takes memory as if all

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/take"
@@ -35,6 +36,7 @@ const (
 // The file has no name, so the operating system removes it when the process ends.
 type Source struct {
 	schema  *arrow.Schema
+	match   *schema.Match // with the version for which the merge is planned
 	rows    int
 	most    int64        // how many bytes may be held in memory
 	room    memory.Spare // the memory for held
@@ -51,7 +53,20 @@ type Source struct {
 // A sourceBatch is a batch of consecutive rows of a source.
 type sourceBatch struct {
 	arrow.RecordBatch
+	match *schema.Match
 	first int // number of the first row
+}
+
+// columns returns columns as those of the table are: structs have their members in the same order.
+func (b sourceBatch) columns(names []string) ([]arrow.Array, error) {
+	columns := make([]arrow.Array, len(names))
+	for i, name := range names {
+		var err error
+		if columns[i], err = b.match.Column(name, b.RecordBatch); err != nil {
+			return nil, err
+		}
+	}
+	return columns, nil
 }
 
 // ReadSource reads the rows of a merge: up to maxBytes bytes in all, of which up to heldBytes stay
@@ -179,7 +194,7 @@ func (s *Source) batches(ctx context.Context) iter.Seq2[sourceBatch, error] {
 	return func(yield func(sourceBatch, error) bool) {
 		first := 0
 		for _, batch := range s.held {
-			if !yield(sourceBatch{batch, first}, nil) {
+			if !yield(sourceBatch{batch, s.match, first}, nil) {
 				return
 			}
 			first += int(batch.NumRows())
@@ -209,7 +224,7 @@ func (s *Source) readBack(ctx context.Context, first int, yield func(sourceBatch
 			return
 		}
 		batch := array.NewRecordBatch(s.schema, reader.RecordBatch().Columns(), reader.RecordBatch().NumRows())
-		if !yield(sourceBatch{batch, first}, nil) {
+		if !yield(sourceBatch{batch, s.match, first}, nil) {
 			return
 		}
 		first += int(batch.NumRows())
@@ -226,7 +241,7 @@ func (s *Source) describe(ctx context.Context, row int, columns []string) string
 			break
 		}
 		if row < batch.first+int(batch.NumRows()) {
-			return describeKey(batch, columns, row-batch.first)
+			return describeKey(batch.RecordBatch, columns, row-batch.first)
 		}
 	}
 	return fmt.Sprintf("row %d", row)

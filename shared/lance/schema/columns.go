@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -14,16 +15,31 @@ import (
 func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	columns := make([]arrow.Array, len(m.Schema.Fields))
 	for i, f := range m.Schema.Fields {
-		data, err := m.columns[i].arrange(f, batch.Column(m.columns[i].at).Data())
-		if err != nil {
-			return nil, fmt.Errorf("%w: field %s: %w", ErrMismatch, FormatPath(f.Name), err)
+		var err error
+		if columns[i], err = m.column(i, batch); err != nil {
+			return nil, err
 		}
-		columns[i] = array.MakeFromData(data)
 		if err := checkNulls(FormatPath(f.Name), f, columns[i], nil); err != nil {
 			return nil, err
 		}
 	}
 	return columns, nil
+}
+
+// Column returns one column as Columns does, with nulls where it has them. The name must be that
+// of a field of Schema.
+func (m *Match) Column(name string, batch arrow.RecordBatch) (arrow.Array, error) {
+	return m.column(slices.IndexFunc(m.Schema.Fields, func(f *Field) bool { return f.Name == name }), batch)
+}
+
+// column returns the column for the i-th field of Schema.
+func (m *Match) column(i int, batch arrow.RecordBatch) (arrow.Array, error) {
+	f := m.Schema.Fields[i]
+	data, err := m.columns[i].arrange(f, batch.Column(m.columns[i].at).Data())
+	if err != nil {
+		return nil, fmt.Errorf("%w: field %s: %w", ErrMismatch, FormatPath(f.Name), err)
+	}
+	return array.MakeFromData(data), nil
 }
 
 // arrange returns the data of one field with its children in the field's order. It fails on

@@ -33,16 +33,22 @@ type source struct {
 // field that is not nullable, or another type is [ErrMismatch]; the error names the field
 // and both types.
 func (s *Schema) Match(incoming *arrow.Schema) (*Match, error) {
-	return s.match(incoming, false)
+	return s.match(incoming, false, false)
 }
 
-// MatchSome is Match for new values of existing rows: any column may be absent.
+// MatchSome is Match for new values of existing rows: any column may be absent, and any member of a
+// struct.
 func (s *Schema) MatchSome(incoming *arrow.Schema) (*Match, error) {
-	return s.match(incoming, true)
+	return s.match(incoming, true, true)
 }
 
-func (s *Schema) match(incoming *arrow.Schema, some bool) (*Match, error) {
-	fields, sources, err := matchFields("", s.Fields, incoming.Fields(), some)
+// MatchMembers is Match for rows of which some exist: any member of a struct may be absent.
+func (s *Schema) MatchMembers(incoming *arrow.Schema) (*Match, error) {
+	return s.match(incoming, false, true)
+}
+
+func (s *Schema) match(incoming *arrow.Schema, someColumns, someMembers bool) (*Match, error) {
+	fields, sources, err := matchFields("", s.Fields, incoming.Fields(), someColumns, someMembers)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +59,8 @@ func (s *Schema) match(incoming *arrow.Schema, some bool) (*Match, error) {
 }
 
 // matchFields matches the members of the table's field at path, or its columns. With some,
-// fields that are not nullable may be absent, too.
-func matchFields(path string, want []*Field, have []arrow.Field, some bool) ([]*Field, []source, error) {
+// fields that are not nullable may be absent, too; with members, also those below them.
+func matchFields(path string, want []*Field, have []arrow.Field, some, members bool) ([]*Field, []source, error) {
 	at := make(map[string]int, len(have))
 	for i, h := range have {
 		if _, doubled := at[h.Name]; doubled {
@@ -75,7 +81,7 @@ func matchFields(path string, want []*Field, have []arrow.Field, some bool) ([]*
 			}
 			continue
 		}
-		f, children, err := matchField(join(path, w.Name), w, have[i])
+		f, children, err := matchField(join(path, w.Name), w, have[i], members)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -93,7 +99,7 @@ func join(path, name string) string {
 }
 
 // matchField matches one field, and returns it with the children that the data have.
-func matchField(path string, want *Field, have arrow.Field) (*Field, []source, error) {
+func matchField(path string, want *Field, have arrow.Field, members bool) (*Field, []source, error) {
 	have = storageField(have)
 	differ := func() error {
 		return fmt.Errorf("%w: field %s is %s in the table and %s in the data", ErrMismatch, path, describe(want), have.Type)
@@ -122,9 +128,9 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 	var sources []source
 	var err error
 	if want.LogicalType == "struct" {
-		found.Children, sources, err = matchFields(path, want.Children, arrowChildren(have.Type), false)
+		found.Children, sources, err = matchFields(path, want.Children, arrowChildren(have.Type), members, members)
 	} else {
-		found.Children, sources, err = matchItem(path, want, arrowChildren(have.Type)[0])
+		found.Children, sources, err = matchItem(path, want, arrowChildren(have.Type)[0], members)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -137,7 +143,7 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 
 // matchItem matches the one child of a list or map, whatever its name, and likewise the two
 // members of a map's entries.
-func matchItem(path string, want *Field, have arrow.Field) ([]*Field, []source, error) {
+func matchItem(path string, want *Field, have arrow.Field, members bool) ([]*Field, []source, error) {
 	item := want.Children[0]
 	if entries, ok := have.Type.(*arrow.StructType); ok && want.LogicalType == "map" {
 		members := entries.Fields()
@@ -146,7 +152,7 @@ func matchItem(path string, want *Field, have arrow.Field) ([]*Field, []source, 
 		}
 		have.Type = arrow.StructOf(members...)
 	}
-	f, below, err := matchField(join(path, item.Name), item, have)
+	f, below, err := matchField(join(path, item.Name), item, have, members)
 	return []*Field{f}, []source{{children: below}}, err
 }
 

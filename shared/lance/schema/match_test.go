@@ -81,8 +81,14 @@ func TestMatchSomeTakesAnyColumns(t *testing.T) {
 		t.Errorf("MatchSome without s: got %v and error %v", m, err)
 	}
 	half := arrow.NewSchema([]arrow.Field{{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int8})}}, nil)
-	if _, err := table.MatchSome(half); !errors.Is(err, ErrMismatch) {
-		t.Errorf("MatchSome of half of s: got %v, want ErrMismatch", err)
+	if _, err := table.Match(half); !errors.Is(err, ErrMismatch) {
+		t.Errorf("Match of half of s: got %v, want ErrMismatch", err)
+	}
+	if m, err := table.MatchSome(half); err != nil || len(m.Schema.Field("s").Children) != 1 {
+		t.Errorf("MatchSome of half of s: got %v and error %v", m, err)
+	}
+	if _, err := table.MatchMembers(half); !errors.Is(err, ErrMismatch) {
+		t.Errorf("MatchMembers without id: got %v, want ErrMismatch", err)
 	}
 }
 

@@ -203,15 +203,17 @@ func (b *Bound) Column() (name string, ok bool) {
 
 // Path returns the names of a column and of members below it, if the expression is nothing
 // else.
-func (b *Bound) Path() (path []string, ok bool) {
-	n := b.root
+func (b *Bound) Path() (path []string, ok bool) { return pathOf(b.root, b.schema) }
+
+// pathOf returns the path of a node that is a column or a member of one.
+func pathOf(n *expr.Node, s *arrow.Schema) (path []string, ok bool) {
 	for ; n.Op == expr.OpMember; n = n.Args[0] {
 		path = append(path, n.Name)
 	}
 	if n.Op != expr.OpCol {
 		return nil, false
 	}
-	path = append(path, b.schema.Field(n.Index).Name)
+	path = append(path, s.Field(n.Index).Name)
 	slices.Reverse(path)
 	return path, true
 }

@@ -43,7 +43,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 		{"i32 > nosuch", sql.ErrUnknownColumn, 6, `no column "nosuch"; there are "id", "i8"`},
 		{"`I32` > 1", sql.ErrUnknownColumn, 0, `no column "I32"`},
 		{"upper(S) = 'A'", sql.ErrUnknownColumn, 6, `no column "S"`},
-		{"st.nosuch = 1", sql.ErrUnknownColumn, 0, `no member "nosuch"; there are "a", "B b", "in"`},
+		{"st.nosuch = 1", sql.ErrUnknownColumn, 0, `no member "nosuch" of st; there are "a", "B b", "in"`},
 		{"st.A = 1", sql.ErrUnknownColumn, 0, `no member "A"`},
 		{"i32.a = 1", sql.ErrType, 0, "not a struct"},
 		{"i32 > 3.5", sql.ErrType, 6, "literal of type float64 cannot stand for int32"},

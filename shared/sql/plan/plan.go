@@ -235,7 +235,11 @@ func member(x *expr.Node, name string, pos int) (*expr.Node, error) {
 	}
 	i, ok := st.FieldIdx(name)
 	if !ok {
-		return nil, sql.Errorf(sql.ErrUnknownColumn, pos, "no member %q; there are %s", name, fieldNames(st.Fields()))
+		of := ""
+		if x.Op == expr.OpCol || x.Op == expr.OpMember {
+			of = " of " + x.Name
+		}
+		return nil, sql.Errorf(sql.ErrUnknownColumn, pos, "no member %q%s; there are %s", name, of, fieldNames(st.Fields()))
 	}
 	f := st.Field(i)
 	if !column.Loadable(f.Type) {
