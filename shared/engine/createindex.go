@@ -2,11 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/dataset/snapshot"
 )
 
 // A NewIndex is an index to build. Package build has one.
@@ -21,10 +18,8 @@ type NewIndex interface {
 func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 	_, err := Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (struct{}, error) {
 		wanted, err := n.Resolve(d)
-		if err == nil && !wanted.Replace {
-			if _, found := d.Index(wanted.Name); !errors.Is(found, snapshot.ErrNoIndex) {
-				err = fmt.Errorf("%w: %q", dataset.ErrIndexExists, wanted.Name)
-			}
+		if err == nil {
+			err = d.CheckIndex(wanted)
 		}
 		return struct{}{}, err
 	})

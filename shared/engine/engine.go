@@ -258,7 +258,7 @@ func (t *Table) translate(err error) error {
 	case errors.Is(err, dataset.ErrIndexExists):
 		return &protocol.Error{
 			Code: protocol.TableIndexAlreadyExists, Message: fmt.Sprintf("table %s: %v", t.name, err),
-			Detail: `choose another name, or send "replace": true`, Err: err,
+			Detail: `choose another name; "replace": true replaces an index of the same column`, Err: err,
 		}
 	case errors.Is(err, dataset.ErrConflict):
 		return &protocol.Error{

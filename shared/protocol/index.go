@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"math"
-	"strings"
 	"time"
 )
 
@@ -13,9 +12,11 @@ type CreateTableIndexRequest struct {
 	TextIndexParameters
 	Column string `json:"column"`
 	Type   string `json:"index_type"`
-	Name   string `json:"name"` // empty: the column, followed by _idx or, with list_element, _list_element_idx
+	// Name may be empty: the index is named after the column, followed by _idx or, with list_element,
+	// _list_element_idx. Where an index of another kind or column has that name, _2, _3 … is appended.
+	Name   string `json:"name"`
 	Branch string `json:"branch" query:"branch"`
-	// Replace lets the index replace one of the same name. Nil: LanceDB clients replace, others do not.
+	// Replace lets the index replace one of the same name and column. Nil: LanceDB clients replace, others do not.
 	Replace *bool `json:"replace"`
 	VectorIndexParameters
 }
@@ -79,17 +80,6 @@ func (r *CreateTableIndexRequest) Validate() error {
 
 // maxIndexName is the longest name of an index in bytes, since each version of the table holds it.
 const maxIndexName = 1024
-
-// IndexName returns the name of the index.
-func (r *CreateTableIndexRequest) IndexName() string {
-	if r.Name != "" {
-		return r.Name
-	}
-	if r.Dialect != DialectLanceDB && strings.EqualFold(r.DocumentGranularity, GranularityElement.String()) {
-		return r.Column + "_list_element_idx" // as native Lance names it; LanceDB clients wait for the other
-	}
-	return r.Column + "_idx"
-}
 
 // Replaces reports whether the index replaces one of the same name.
 func (r *CreateTableIndexRequest) Replaces() bool {

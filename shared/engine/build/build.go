@@ -34,6 +34,7 @@ import (
 // An Index is an index to build.
 type Index struct {
 	Name    string
+	Default bool   // Name was not asked for; see [dataset.NewIndex]
 	Column  string // path of the column; that of texts does not name the items of lists
 	Kind    indexmeta.Kind
 	Replace bool            // replaces an index of the same name
@@ -143,7 +144,7 @@ func isSortable(column arrow.Field) bool { return index.Sortable(column.Type) }
 func (n Index) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
 	p, err := n.plan(d)
 	return dataset.NewIndex{
-		Name: n.Name, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.version, Details: p.details,
+		Name: n.Name, Default: n.Default, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.version, Details: p.details,
 		Build: func(ctx context.Context, out *dataset.SegmentFiles) error { return p.write(ctx, segment{out}) },
 	}, err
 }
@@ -151,6 +152,9 @@ func (n Index) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
 func (n Index) plan(d *dataset.Dataset) (plan, error) {
 	if err := n.CanBuild(); err != nil {
 		return plan{}, err
+	}
+	if indexmeta.IsSystem(n.Name) {
+		return plan{}, protocol.Errorf(protocol.InvalidInput, "the name %.80q of the index is one that Lance keeps for itself; take one that does not begin with __lance_", n.Name)
 	}
 	if n.Kind == indexmeta.Text {
 		return planText(d, n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/apache/arrow-go/v18/arrow"
@@ -24,11 +25,12 @@ var ErrIndexExists = errors.New("there is such an index already")
 // A NewIndex is an index that is to be built over all rows of a version.
 type NewIndex struct {
 	Name    string
+	Default bool   // Name was not asked for: where another index has it, _2, _3 … is appended
 	Column  string // path of the field
 	Kind    indexmeta.Kind
 	Details []byte // the parameters, as the kind's message encodes them
 	Version int32  // of the index format
-	Replace bool   // an index of the same name is replaced; otherwise it is ErrIndexExists
+	Replace bool   // an index of the same name and column is replaced; otherwise it is ErrIndexExists
 
 	// Build writes the files of the segment. If it writes none, the index covers no rows: native
 	// Lance keeps such an entry for a table that has too few rows to train with.
@@ -41,7 +43,7 @@ type NewIndex struct {
 func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex) (*Dataset, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	op, err := d.replacing(n)
+	n, op, err := d.replacing(n)
 	if err != nil {
 		return nil, err
 	}
@@ -67,23 +69,64 @@ func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex) (*Dataset, error)
 	return d.table.commit(ctx, &change{read: d, operation: op, wait: out.puts.Wait})
 }
 
-// replacing returns the operation that creates an index, without its segments: it removes those of an
-// index that is replaced.
-func (d *Dataset) replacing(n NewIndex) (*pb.CreateIndex, error) {
-	op := new(pb.CreateIndex)
+// CheckIndex returns the error of a new index whose column does not exist, or whose name is taken.
+func (d *Dataset) CheckIndex(n NewIndex) error {
+	_, _, err := d.replacing(n)
+	return err
+}
+
+// replacing returns the index with its name, and the operation that creates it, without its segments:
+// it removes those of an index that is replaced.
+func (d *Dataset) replacing(n NewIndex) (NewIndex, *pb.CreateIndex, error) {
 	entries, err := d.Manifest().Indices()
 	if err != nil {
-		return nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)
+		return n, nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)
 	}
+	fields, err := d.Manifest().Schema.ResolveThrough(n.Column)
+	if err != nil {
+		return n, nil, d.NoColumn(n.Column)
+	}
+	field := fields[len(fields)-1].ID
+	if n.Default {
+		n.Name = freeName(entries, n.Name, field, n.Kind)
+	}
+	op := new(pb.CreateIndex)
 	for _, x := range entries {
-		if x.Name == n.Name {
+		switch {
+		case x.Name != n.Name:
+		case !isOn(x, field):
+			return n, nil, fmt.Errorf("%w: %q, on another column", ErrIndexExists, n.Name)
+		case !n.Replace:
+			return n, nil, fmt.Errorf("%w: %q", ErrIndexExists, n.Name)
+		default:
 			op.RemovedIndices = append(op.RemovedIndices, x)
 		}
 	}
-	if len(op.RemovedIndices) > 0 && !n.Replace {
-		return nil, fmt.Errorf("%w: %q", ErrIndexExists, n.Name)
+	return n, op, nil
+}
+
+// freeName returns the first of the names base, base_2, base_3 … that no index has but those of a
+// kind on a field, which a new one may replace.
+//
+// Source: index/create.rs of crate lance.
+func freeName(entries []*pb.IndexMetadata, base string, field int32, kind indexmeta.Kind) string {
+	name := base
+	for n := 2; slices.ContainsFunc(entries, func(x *pb.IndexMetadata) bool {
+		return x.Name == name && !(isOn(x, field) && isOf(x, kind))
+	}); n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
 	}
-	return op, nil
+	return name
+}
+
+// isOn reports whether an index finds rows by the values of a field.
+func isOn(x *pb.IndexMetadata, field int32) bool { return len(x.Fields) > 0 && x.Fields[0] == field }
+
+// isOf reports whether an entry is of a kind. One that does not tell its kind counts as of any.
+func isOf(x *pb.IndexMetadata, kind indexmeta.Kind) bool {
+	inferred := *x
+	indexmeta.Infer(&inferred)
+	return inferred.Details == nil || indexmeta.KindOf(inferred.Details.TypeURL) == kind
 }
 
 // newEntry returns the entry of an index that covers all fragments, without its files.

@@ -84,7 +84,7 @@ func (d *Dataset) HasStaged(ctx context.Context, s StagedSegment) (bool, error) 
 // are the same in d as in the version that the segment was built of; see [snapshot.Snapshot.SameValues]. An
 // index without segments covers no rows. The errors are those of CreateIndex.
 func (d *Dataset) CommitSegments(ctx context.Context, n NewIndex, segments []StagedSegment) (*Dataset, error) {
-	op, err := d.replacing(n)
+	n, op, err := d.replacing(n)
 	if err != nil {
 		return nil, err
 	}

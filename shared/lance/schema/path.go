@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // ParsePath splits a path such as "a.b" or "a.`dotted.name`" into names. A name with a dot
@@ -65,11 +66,28 @@ func FormatPath(names ...string) string {
 	for i, name := range names {
 		quoted[i] = name
 		if strings.ContainsAny(name, ".`") {
-			quoted[i] = "`" + strings.ReplaceAll(name, "`", "``") + "`"
+			quoted[i] = quote(name)
 		}
 	}
 	return strings.Join(quoted, ".")
 }
+
+// FormatFilterPath is FormatPath with all names quoted that have more than letters, digits and
+// underscores.
+//
+// Source: format_field_path of crate lance-core.
+func FormatFilterPath(names ...string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = name
+		if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '_' }) {
+			quoted[i] = quote(name)
+		}
+	}
+	return strings.Join(quoted, ".")
+}
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // Resolve returns the fields along a path, from the top-level column to the named field. An
 // unknown path is [ErrUnknownField].

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"tiltyard/shared/catalog"
@@ -9,6 +10,7 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/work/indexing"
 )
@@ -19,7 +21,10 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 	if err != nil {
 		return nil, err
 	}
-	wanted := build.Index{Name: req.IndexName(), Column: req.Column, Kind: kind, Replace: req.Replaces()}
+	wanted := build.Index{Name: req.Name, Column: req.Column, Kind: kind, Replace: req.Replaces()}
+	if req.Name == "" {
+		wanted.Name, wanted.Default = defaultName(req, kind), true
+	}
 	switch kind {
 	case indexmeta.Text:
 		if wanted.Text, err = build.TextParams(&req.TextIndexParameters); err != nil {
@@ -57,6 +62,31 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 		return nil, err
 	}
 	return &protocol.CreateTableIndexResponse{TransactionID: begun.ID, JobID: begun.ID}, nil
+}
+
+// defaultName returns the name of an index that the request does not name, as native Lance makes it
+// of the names along the path: bare, or as a path if one has a dot in it. Indices of texts have the path
+// as filters write it, and those of elements another ending; but the clients of LanceDB wait for the
+// bare names of these, too.
+//
+// Source: default_index_name of index/create.rs of crate lance.
+func defaultName(req *protocol.CreateTableIndexRequest, kind indexmeta.Kind) string {
+	names, err := schema.ParsePath(req.Column)
+	if err != nil {
+		return req.Column // there is no such column
+	}
+	path := strings.Join(names, ".")
+	ofTexts := kind == indexmeta.Text && req.Dialect != protocol.DialectLanceDB
+	switch {
+	case ofTexts:
+		path = schema.FormatFilterPath(names...)
+		if strings.EqualFold(req.DocumentGranularity, protocol.GranularityElement.String()) {
+			path += "_list_element"
+		}
+	case slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, ".") }):
+		path = schema.FormatFilterPath(names...)
+	}
+	return path + "_idx"
 }
 
 // recipe returns how an index of vectors is to be built.

@@ -68,12 +68,18 @@ var Columns = arrow.NewSchema([]arrow.Field{
 // of objects with the keys of [Columns].
 func Upload(t *testing.T, rows string) protocol.Upload {
 	t.Helper()
-	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, Columns, strings.NewReader(rows))
+	return UploadOf(t, Columns, rows)
+}
+
+// UploadOf is [Upload] with other columns.
+func UploadOf(t *testing.T, columns *arrow.Schema, rows string) protocol.Upload {
+	t.Helper()
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, columns, strings.NewReader(rows))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var body bytes.Buffer
-	w := ipc.NewWriter(&body, ipc.WithSchema(Columns))
+	w := ipc.NewWriter(&body, ipc.WithSchema(columns))
 	if err := errors.Join(w.Write(batch), w.Close()); err != nil {
 		t.Fatal(err)
 	}

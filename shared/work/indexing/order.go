@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
@@ -16,6 +17,7 @@ import (
 // An Order is the input of a job.
 type Order struct {
 	Name    string `json:"name"`
+	Default bool   `json:"default,omitempty"` // Name was not asked for; see [dataset.NewIndex]
 	Column  string `json:"column"`
 	Type    string `json:"type,omitempty"` // as index.Kind spells it; empty is an index of vectors
 	Replace bool   `json:"replace,omitempty"`
@@ -27,7 +29,7 @@ type Order struct {
 
 // NewOrder returns the order to build an index on a branch of a table.
 func NewOrder(n build.Index, branch string) Order {
-	o := Order{Name: n.Name, Column: n.Column, Replace: n.Replace, Branch: branch}
+	o := Order{Name: n.Name, Default: n.Default, Column: n.Column, Replace: n.Replace, Branch: branch}
 	if n.Kind == indexmeta.Vector {
 		o.Vectors = &n.Vectors
 		return o
@@ -40,7 +42,7 @@ func NewOrder(n build.Index, branch string) Order {
 }
 
 func (o Order) index() build.Index {
-	n := build.Index{Name: o.Name, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
+	n := build.Index{Name: o.Name, Default: o.Default, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
 	if o.Text != nil {
 		n.Text = *o.Text
 	}
@@ -48,6 +50,11 @@ func (o Order) index() build.Index {
 		n.Kind, n.Vectors = indexmeta.Vector, *o.Vectors
 	}
 	return n
+}
+
+// named reports whether the index has a name, or may get it because others have those before it.
+func (o Order) named(name string) bool {
+	return o.Name == name || o.Default && strings.HasPrefix(name, o.Name+"_")
 }
 
 // Building returns the unfinished job that builds an index of a name on a branch of a table, nil if there
@@ -73,7 +80,7 @@ func unfinished(ctx context.Context, transactions *transaction.Store, kind strin
 			continue
 		}
 		var order Order
-		if json.Unmarshal(job.Work.Input, &order) == nil && order.Name == name && protocol.BranchName(order.Branch) == protocol.BranchName(branch) {
+		if json.Unmarshal(job.Work.Input, &order) == nil && order.named(name) && protocol.BranchName(order.Branch) == protocol.BranchName(branch) {
 			return transactions.Follow(ctx, job)
 		}
 	}
