@@ -267,7 +267,7 @@ func (t *Table) translate(err error) error {
 		}
 	case errors.Is(err, refs.ErrName), errors.Is(err, refs.ErrInUse), errors.Is(err, operation.ErrInvalid), errors.Is(err, jsonb.ErrSyntax):
 		return &protocol.Error{Code: protocol.InvalidInput, Message: err.Error(), Err: err}
-	case errors.Is(err, schema.ErrMismatch), errors.Is(err, schema.ErrBounds):
+	case errors.Is(err, schema.ErrMismatch), errors.Is(err, schema.ErrBounds), errors.Is(err, schema.ErrName):
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
 	case errors.Is(err, lance.ErrUnsupported):
 		return &protocol.Error{Code: protocol.Unsupported, Message: err.Error(), Err: err}

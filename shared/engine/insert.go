@@ -103,20 +103,12 @@ func checkColumns(rows dataset.Rows) error {
 	return nil
 }
 
-// checkNames returns an error for columns with the names of row columns.
+// checkNames returns an error for names that columns cannot have.
 func checkNames(columns *arrow.Schema) error {
-	for _, name := range rowColumnNames() {
-		if columns.HasField(name) {
-			return protocol.Errorf(protocol.TableSchemaValidationError, "column name %q is reserved; choose another name", name)
+	for _, f := range columns.Fields() {
+		if err := schema.CheckName(f.Name); err != nil {
+			return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
 		}
 	}
 	return nil
-}
-
-func rowColumnNames() []string {
-	var names []string
-	for _, f := range snapshot.RowColumns() {
-		names = append(names, f.Name)
-	}
-	return names
 }

@@ -177,6 +177,9 @@ func (c *change) overwrite(op *pb.Overwrite) error {
 	if err != nil {
 		return err
 	}
+	if err := s.CheckNewNames(c.base.Schema); err != nil {
+		return err
+	}
 	c.next.Dictionaries = nil // fields are numbered anew
 	c.next.SetSchema(s)
 	c.next.IndexSection, c.next.Fragments = nil, nil

@@ -23,6 +23,9 @@ func (c *change) project(op *pb.Project) error {
 			return invalid("field %s has the id %d, which is not that of a field of its type", s.Path(f.ID), f.ID)
 		}
 	}
+	if err := s.CheckNewNames(c.base.Schema); err != nil {
+		return err
+	}
 	c.next.SetSchema(s)
 	c.dropUselessFiles()
 	return c.dropOrphanedIndices()
@@ -57,6 +60,9 @@ func (c *change) merge(op *pb.Merge) error {
 	}
 	merged := slices.Clone(op.Fragments[:n])
 	if err := checkMergedSchema(c.base, s, merged); err != nil {
+		return err
+	}
+	if err := s.CheckNewNames(c.base.Schema); err != nil {
 		return err
 	}
 	c.next.SetSchema(s)

@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -74,9 +73,8 @@ func FromArrowAbove(schema *arrow.Schema, highest int32) (*Schema, error) {
 	s := &Schema{Metadata: schema.Metadata().ToMap()}
 	seen := map[string]bool{}
 	for _, field := range schema.Fields() {
-		// Native Lance takes an empty name and a backtick, and cannot read the table then.
-		if field.Name == "" || strings.ContainsAny(field.Name, ".`") {
-			return nil, refuse(field, "a column's name cannot be empty or contain a dot or a backtick")
+		if err := checkPath(field.Name); err != nil {
+			return nil, err
 		}
 		if seen[field.Name] {
 			return nil, refuse(field, "two columns have this name")

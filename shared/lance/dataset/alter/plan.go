@@ -65,6 +65,11 @@ func (p *Plan) alter(ctx context.Context, alteration Alteration) error {
 	}
 	f := p.Fields[at]
 	if alteration.Rename != "" {
+		if len(chain) == 1 && alteration.Rename != was.Name {
+			if err := schema.CheckName(alteration.Rename); err != nil {
+				return err
+			}
+		}
 		f.Name = alteration.Rename
 	}
 	if alteration.Nullable != nil {
@@ -109,13 +114,14 @@ func (p *Plan) retype(at int, was *schema.Field, to arrow.DataType) error {
 	if err := p.refuseIndexed(was); err != nil {
 		return err
 	}
-	retyped, err := schema.FromArrowAbove(arrow.NewSchema([]arrow.Field{{Name: f.Name, Type: to, Nullable: f.Nullable}}, nil), p.highest)
+	alone := arrow.Field{Name: "retyped", Type: to, Nullable: f.Nullable} // a member may have names that columns cannot have
+	retyped, err := schema.FromArrowAbove(arrow.NewSchema([]arrow.Field{alone}, nil), p.highest)
 	if err != nil {
 		return err
 	}
 	p.highest = retyped.MaxFieldID()
 	fresh := retyped.PB()
-	fresh[0].ParentID = f.ParentID
+	fresh[0].Name, fresh[0].ParentID = f.Name, f.ParentID
 	below := 0
 	for range (&schema.Schema{Fields: []*schema.Field{was}}).All() {
 		below++

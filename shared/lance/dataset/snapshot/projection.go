@@ -15,19 +15,19 @@ import (
 
 // Names of the row columns: what a scan can say of a row beside its values.
 const (
-	RowID     = "_rowid"     // the row's id: its address, unless the table has stable row ids
-	RowAddr   = "_rowaddr"   // fragment id << 32 | physical row
-	RowOffset = "_rowoffset" // number of the row in the version, from 0
+	RowID     = schema.RowID     // the row's id: its address, unless the table has stable row ids
+	RowAddr   = schema.RowAddr   // fragment id << 32 | physical row
+	RowOffset = schema.RowOffset // number of the row in the version, from 0
 
 	// Versions of the table in which the row was made and last changed. Only tables with
 	// stable row ids keep them; in others they are 1.
-	RowCreatedAt = "_row_created_at_version"
-	RowUpdatedAt = "_row_last_updated_at_version"
+	RowCreatedAt = schema.RowCreatedAt
+	RowUpdatedAt = schema.RowUpdatedAt
 )
 
 // RowColumns are the fields of the row columns.
 func RowColumns() []arrow.Field {
-	names := []string{RowID, RowAddr, RowOffset, RowCreatedAt, RowUpdatedAt}
+	names := schema.RowColumns()
 	fields := make([]arrow.Field, len(names))
 	for i, name := range names {
 		fields[i] = arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint64, Nullable: true}

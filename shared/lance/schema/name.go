@@ -1,0 +1,55 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrName means that no column of a table can have a name.
+var ErrName = errors.New("a name that no column can have")
+
+// Names of the row columns: what a scan can say of a row beside its values.
+const (
+	RowID        = "_rowid"
+	RowAddr      = "_rowaddr"
+	RowOffset    = "_rowoffset"
+	RowCreatedAt = "_row_created_at_version"
+	RowUpdatedAt = "_row_last_updated_at_version"
+)
+
+// RowColumns returns the names of the row columns.
+func RowColumns() []string { return []string{RowID, RowAddr, RowOffset, RowCreatedAt, RowUpdatedAt} }
+
+// CheckName returns [ErrName] for a name that a column of a table cannot have, at the top level: it must
+// not be empty, contain a dot or a backtick, or be that of a row column. Native Lance takes some of
+// these names, mostly from renames, and cannot read the table then. Members of structs may have any name.
+//
+// Source: Schema::validate and is_system_column of crate lance-core; experiments with pylance 14.0.2.
+func CheckName(name string) error {
+	if slices.Contains(RowColumns(), name) {
+		return fmt.Errorf("%w: %q is reserved; choose another name", ErrName, name)
+	}
+	return checkPath(name)
+}
+
+// checkPath returns ErrName for a name that is not its own path.
+func checkPath(name string) error {
+	if name == "" || strings.ContainsAny(name, ".`") {
+		return fmt.Errorf("%w: %q: it cannot be empty or contain a dot or a backtick", ErrName, name)
+	}
+	return nil
+}
+
+// CheckNewNames is CheckName for the columns that an older schema does not have.
+func (s *Schema) CheckNewNames(older *Schema) error {
+	for _, f := range s.Fields {
+		if older.Field(f.Name) == nil {
+			if err := CheckName(f.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
