@@ -52,14 +52,22 @@ def test_the_wire_of_the_log(wire, table, space):
         assert (answer.status, answer.json["code"]) == (404, 4), operation
 
 
-def test_a_table_with_the_log_of_native_lance_is_refused(wire, ns, space, outside):
-    """What is in such a log is not known here, so nothing is said about it."""
+def test_a_table_with_the_log_of_native_lance_is_read_without_it(wire, db, space, outside):
+    """What is in such a log is not known here: only its specification is read, and the table without it."""
     key = pa.field("id", pa.int64(), nullable=False, metadata={b"lance-schema:unenforced-primary-key": b"true"})
     place = str(outside / f"log-{space}.lance")
     dataset = lance.write_dataset(pa.table({"id": [1]}, schema=pa.schema([key])), place)
     dataset.initialize_mem_wal(unsharded=True)
     assert wire.post(f"/v1/table/{space}$logged/register", {"location": place}).status == 200
-    for operation in (*GETS, *SETS):
-        answer = wire.post(f"/v1/table/{space}$logged/{operation}/")
+    refused = {*GETS, *SETS, "count_rows", "query"} - {"get_lsm_write_spec", "get_rte_spec"}
+    for operation in refused:
+        answer = wire.post(f"/v1/table/{space}$logged/{operation}/", {"k": 5} if operation == "query" else None)
         assert (answer.status, answer.json["code"]) == (501, 0), operation
         assert "__lance_mem_wal" in answer.json["error"]
+    for flag in ("use_lsm", "use_rte"):
+        assert wire.post(f"/v1/table/{space}$logged/count_rows/", {flag: False}).json == 1
+    table = db.open_table("logged", namespace_path=[space])
+    assert table.search().use_lsm(False).to_list() == [{"id": 1}]
+    with pytest.raises(Exception, match="__lance_mem_wal"):
+        table.search().to_list()
+    assert "unsharded" in str(table.get_lsm_write_spec())

@@ -53,13 +53,12 @@ func (c *Catalog) NamedLocation(asked string) (objectstore.Location, error) {
 	location, err := c.roots.Resolve(asked)
 	if err != nil {
 		return objectstore.Location{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "the location cannot be used", Detail: err.Error(), Err: err,
+			Code: protocol.InvalidInput, Message: err.Error(), Err: err, // it names the roots; clients print no details
 		}
 	}
 	if c.places.IsHome(location) && reserved(location.Prefix) {
 		return objectstore.Location{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "the location cannot be used",
-			Detail: "the catalog keeps its own records there; choose another folder",
+			Code: protocol.InvalidInput, Message: "the location cannot be used: the catalog keeps its own records there; choose another folder",
 		}
 	}
 	return location, nil

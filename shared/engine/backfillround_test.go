@@ -199,7 +199,7 @@ func TestPartsGiveTheSameValues(t *testing.T) {
 			parted := b
 			parted.Sizes = &BackfillSizes{Whole: 0, Rows: rapid.Int64Range(1, 30).Draw(rt, "rows"), Parts: 1000}
 			got := Backfilled{}
-			if n, err := tables[1].Count(t.Context(), nil, ""); err != nil {
+			if n, err := tables[1].Count(t.Context(), &protocol.CountTableRowsRequest{}); err != nil {
 				rt.Fatal(err)
 			} else if n.Count == 0 {
 				return

@@ -257,7 +257,7 @@ func (x *indexed) compare(t *testing.T, table, scanned *Table, filter, after str
 	if got := idsOf(t, table, version, filter); !slices.Equal(got, want) {
 		t.Errorf("%s: %s: got %v, want %v", after, filter, got, want)
 	}
-	count, err := table.Count(t.Context(), nil, filter)
+	count, err := table.Count(t.Context(), &protocol.CountTableRowsRequest{Predicate: filter})
 	if err != nil || count.Count != int64(len(want)) {
 		t.Errorf("%s: %s: got count %+v, want %d; error %v", after, filter, count, len(want), err)
 	}

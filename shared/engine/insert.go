@@ -31,6 +31,9 @@ func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) 
 // CreateFrom is Create with the rows of another table, and with stable row ids if that one has them.
 func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) {
 	return Settled(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
+		if err := CheckWhole(d); err != nil {
+			return Written{}, err
+		}
 		schema, batches, err := d.ScanValues(ctx, snapshot.ScanOptions{})
 		if err != nil {
 			return Written{}, err

@@ -17,7 +17,9 @@ import (
 func TestNoColumnGetsANameThatNativeLanceCannotRead(t *testing.T) {
 	number, ctx := arrow.PrimitiveTypes.Int64, t.Context()
 	for _, name := range append(schema.RowColumns(), "a.b", "a`b") {
-		of := func(name string) *arrow.Schema { return arrow.NewSchema([]arrow.Field{{Name: name, Type: number, Nullable: true}}, nil) }
+		of := func(name string) *arrow.Schema {
+			return arrow.NewSchema([]arrow.Field{{Name: name, Type: number, Nullable: true}}, nil)
+		}
 		table := create(t, arrow.NewSchema([]arrow.Field{
 			optional("id", number), optional("s", arrow.StructOf(optional("m", number))),
 		}, nil), `[{"id":1,"s":{"m":2}}]`)
@@ -32,7 +34,10 @@ func TestNoColumnGetsANameThatNativeLanceCannotRead(t *testing.T) {
 			"a part":    func() error { _, err := table.WritePart(ctx, rows, true); return err },
 			"null":      func() error { _, err := table.AddNullColumns(ctx, of(name)); return err },
 			"SQL":       func() error { _, err := table.AddColumns(ctx, []Assignment{{Column: name, SQL: "id"}}); return err },
-			"rename":    func() error { _, err := table.AlterColumns(ctx, []alter.Alteration{{Path: "id", Rename: name}}); return err },
+			"rename": func() error {
+				_, err := table.AlterColumns(ctx, []alter.Alteration{{Path: "id", Rename: name}})
+				return err
+			},
 			"rename and cast": func() error {
 				_, err := table.AlterColumns(ctx, []alter.Alteration{{Path: "id", Rename: name, Type: arrow.PrimitiveTypes.Int8}})
 				return err

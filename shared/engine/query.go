@@ -29,6 +29,9 @@ func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*pr
 
 // plan resolves a query of the table, or of the view that is seen of it.
 func (t *Table) plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (query.Answer, error) {
+	if err := checkLog(d, req.LogUse); err != nil {
+		return nil, err
+	}
 	seen, err := condition.Seen(ctx, d, t.view)
 	if err != nil {
 		return nil, err
@@ -76,20 +79,23 @@ func (t *Table) Failure(ctx context.Context, d *dataset.Dataset, err error) erro
 }
 
 // Count returns the number of rows, or of those for which a predicate is true.
-func (t *Table) Count(ctx context.Context, version *int64, predicate string) (*protocol.CountTableRowsResponse, error) {
-	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.CountTableRowsResponse, error) {
+func (t *Table) Count(ctx context.Context, req *protocol.CountTableRowsRequest) (*protocol.CountTableRowsResponse, error) {
+	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.CountTableRowsResponse, error) {
+		if err := checkLog(d, req.LogUse); err != nil {
+			return nil, err
+		}
 		seen, err := condition.Seen(ctx, d, t.view)
 		if err != nil {
 			return nil, err
 		}
 		limit := int64(math.MaxInt64)
 		if seen.View != nil && seen.View.Query.Limit != nil {
-			if predicate != "" {
+			if req.Predicate != "" {
 				return nil, protocol.Errorf(protocol.InvalidInput, "predicate: the view has a LIMIT, so its rows cannot be filtered")
 			}
 			limit = int64(*seen.View.Query.Limit)
 		}
-		count, err := t.count(ctx, seen, predicate)
+		count, err := t.count(ctx, seen, req.Predicate)
 		return &protocol.CountTableRowsResponse{Version: int64(d.Version()), Count: min(count, limit)}, err
 	})
 }

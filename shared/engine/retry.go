@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
@@ -37,6 +38,9 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 	inRoom := func(ctx context.Context, d *dataset.Dataset) (p P, err error) {
 		room.Close()
 		if ctx, room, err = memory.Within(ctx); err != nil {
+			return p, err
+		}
+		if err = operation.CheckWritable(d.Manifest()); err != nil {
 			return p, err
 		}
 		p, err = plan(ctx, d)

@@ -19,7 +19,13 @@ import (
 // nativeTexts is the table in testdata/text.
 func nativeTexts(t *testing.T, limits Limits) *Table {
 	t.Helper()
-	store, root := memstore.New(), "testdata/text/table.lance"
+	return nativeTable(t, "testdata/text/table.lance", limits)
+}
+
+// nativeTable is the table in a folder.
+func nativeTable(t *testing.T, root string, limits Limits) *Table {
+	t.Helper()
+	store := memstore.New()
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

@@ -115,7 +115,7 @@ func rows(n int64) *int64 { return &n }
 func TestColumnsOfViewsHaveTypes(t *testing.T) {
 	view := "SELECT id, CAST(id AS float) / 10 AS tenth FROM t"
 	for filter, want := range map[string]int64{"tenth = 0.1": 1, "tenth > 0.1": 1, "abs(tenth) = 0.1": 0} {
-		got, err := seen(t, view).Count(t.Context(), nil, filter)
+		got, err := seen(t, view).Count(t.Context(), &protocol.CountTableRowsRequest{Predicate: filter})
 		if err != nil || got.Count != want {
 			t.Errorf("%s: got %v, %v, want %d", filter, got, err, want)
 		}
@@ -130,7 +130,7 @@ func TestViewsAreCounted(t *testing.T) {
 		{"SELECT id FROM t", "", 3}, {"SELECT id FROM t WHERE id > 0", "", 2}, {"SELECT id AS a FROM t WHERE id > 0", "a < 2", 1},
 		{"SELECT id FROM t LIMIT 2", "", 2}, {"SELECT id FROM t WHERE id > 1 LIMIT 2", "", 1},
 	} {
-		got, err := seen(t, c.view).Count(t.Context(), nil, c.predicate)
+		got, err := seen(t, c.view).Count(t.Context(), &protocol.CountTableRowsRequest{Predicate: c.predicate})
 		if err != nil || got.Count != c.want {
 			t.Errorf("%s, %s: got %v, %v, want %d", c.view, c.predicate, got, err, c.want)
 		}

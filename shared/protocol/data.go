@@ -61,7 +61,8 @@ type MergeInsertIntoTableRequest struct {
 	WhenNotMatchedBySourceDeleteFilter string        `json:"-" query:"when_not_matched_by_source_delete_filt"`
 	Timeout                            time.Duration `json:"-" query:"timeout"`   // zero: none asked for
 	UseIndex                           *bool         `json:"-" query:"use_index"` // nil is true
-	Branch                             string        `json:"-" query:"branch"`
+	LogUse
+	Branch string `json:"-" query:"branch"`
 }
 
 // Validate requires different, non-empty key columns.

@@ -75,6 +75,9 @@ func (r *CreateTableIndexRequest) Validate() error {
 	if len(r.Name) > maxIndexName {
 		return Errorf(InvalidInput, "name has %d bytes; at most %d are possible", len(r.Name), maxIndexName)
 	}
+	if longest := r.MaxTokenLength.Value; longest != nil && *longest < 0 {
+		return Errorf(InvalidInput, "max_token_length is %d; it must not be negative", *longest)
+	}
 	return r.VectorIndexParameters.validate()
 }
 

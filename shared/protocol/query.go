@@ -51,6 +51,7 @@ type QueryTableRequest struct {
 
 	FullTextQuery *FullTextQuery `json:"full_text_query"`
 	WithRowID     bool           `json:"with_row_id"`
+	LogUse
 }
 
 // OrderBy is one key of a sort.
@@ -132,6 +133,7 @@ type CountTableRowsRequest struct {
 	Version   *int64 `json:"version"`
 	Branch    string `json:"branch"`
 	Predicate string `json:"predicate"` // empty: all rows
+	LogUse
 }
 
 // Validate refuses negative versions and endless predicates.

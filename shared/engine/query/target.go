@@ -53,7 +53,11 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 	}
 	vectors, lists := vectorType(column.Type)
 	if vectors == nil {
-		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s does not hold vectors, which are fixed-size lists of numbers", column.Name, column.Type)
+		why := "the table has none"
+		if all, _ := vectorPaths(d.Schema().Fields, 0); len(all) > 0 {
+			why = "choose one of " + listed(all)
+		}
+		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s does not hold vectors, which are fixed-size lists of numbers; %s", column.Name, column.Type, why)
 	}
 	t := &target{column: column.Name, lists: lists, batch: req.Vector.Several && !lists}
 	if given := len(req.Vector.Vectors[0]); given != int(vectors.Len()) {

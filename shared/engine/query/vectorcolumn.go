@@ -2,7 +2,9 @@ package query
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -47,9 +49,21 @@ func onlyVectors(all, fitting []string, dimensions int) (string, error) {
 	case len(candidates) == 1:
 		return candidates[0], nil
 	}
+	if len(all) == 0 {
+		return "", protocol.Errorf(protocol.InvalidInput, "the table has no column of vectors, which are fixed-size lists of numbers")
+	}
 	return "", protocol.Errorf(protocol.InvalidInput,
-		"vector_column is required: the table has %d columns of vectors, %d of them with %d dimensions, and none of them is called vector",
-		len(all), len(fitting), dimensions)
+		"vector_column is required: the table has %d columns of vectors, %d of them with %d dimensions, and none of them is called vector; choose one of %s",
+		len(all), len(fitting), dimensions, listed(candidates))
+}
+
+// listed names columns for messages, the first of them.
+func listed(columns []string) string {
+	const most = 20
+	if more := len(columns) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(columns[:most], ", "), more)
+	}
+	return strings.Join(columns, ", ")
 }
 
 // vectorPaths returns the paths of all columns of vectors, members of structs included, and of

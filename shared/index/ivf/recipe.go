@@ -143,7 +143,9 @@ func (r Recipe) Complete(column arrow.DataType) (Recipe, error) {
 
 // completeProduct completes a recipe with product quantization of vectors of so many dimensions.
 func (r Recipe) completeProduct(dim int, checks []check) (Recipe, error) {
-	r.SubVectors, r.Bits = orElse(r.SubVectors, subVectors(dim)), orElse(r.Bits, 8)
+	r.Bits = orElse(r.Bits, 8)
+	usual := subVectors(dim, r.Bits)
+	r.SubVectors = orElse(r.SubVectors, usual)
 	if err := firstError(append(checks, check{"num_sub_vectors", r.SubVectors, 1, dim})); err != nil {
 		return r, err
 	}
@@ -151,22 +153,29 @@ func (r Recipe) completeProduct(dim int, checks []check) (Recipe, error) {
 	case r.Bits != 4 && r.Bits != 8:
 		return r, fmt.Errorf("num_bits is %d; it may be 4 or 8", r.Bits)
 	case dim%r.SubVectors != 0:
-		return r, fmt.Errorf("num_sub_vectors is %d; it must divide the %d dimensions, as %d does", r.SubVectors, dim, subVectors(dim))
+		return r, fmt.Errorf("num_sub_vectors is %d; it must divide the %d dimensions, as %d does", r.SubVectors, dim, usual)
+	case r.Bits == 4 && dim%2 != 0:
+		return r, fmt.Errorf("num_bits is 4, for which vectors need an even number of dimensions; these have %d", dim)
 	case r.Bits == 4 && r.SubVectors%2 != 0:
 		return r, fmt.Errorf("num_sub_vectors is %d; with num_bits 4 it must be even", r.SubVectors)
 	}
 	return r, nil
 }
 
-// subVectors returns into how many sub-vectors clients cut vectors of so many dimensions.
-func subVectors(dim int) int {
+// subVectors returns into how many sub-vectors clients cut vectors of so many dimensions, and twice as
+// many if codes of 4 bits need an even number.
+func subVectors(dim, bits int) int {
+	n := 1
 	switch {
 	case dim%16 == 0:
-		return dim / 16
+		n = dim / 16
 	case dim%8 == 0:
-		return dim / 8
+		n = dim / 8
 	}
-	return 1
+	if bits == 4 && n%2 != 0 && dim%2 == 0 {
+		n *= 2
+	}
+	return n
 }
 
 const (

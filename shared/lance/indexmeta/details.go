@@ -22,6 +22,9 @@ type Description struct {
 // IsVector says whether the index is one of vectors.
 func (k Description) IsVector() bool { return k.Of == Vector }
 
+// MemWAL is the name of the entry of a write-ahead log beside the table.
+const MemWAL = "__lance_mem_wal"
+
 // IsSystem reports whether an entry of this name is of no index: writers keep other things in the
 // section, too.
 func IsSystem(name string) bool { return strings.HasPrefix(name, "__lance_") }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -16,7 +17,7 @@ import (
 // Names of entries in the index section that are not indices of columns.
 const (
 	fragmentReuseIndex = "__lance_frag_reuse" // how compactions moved rows that indices still name
-	memWALIndex        = "__lance_mem_wal"    // a write-ahead log beside the table
+	memWALIndex        = indexmeta.MemWAL
 )
 
 func isSystem(x *pb.IndexMetadata) bool { return x.Name == fragmentReuseIndex || x.Name == memWALIndex }

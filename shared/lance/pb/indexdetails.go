@@ -261,3 +261,38 @@ func (d *ZoneMapIndexDetails) Marshal(e *Encoder) {
 	e.AlwaysUint64(2, 0)
 	e.AlwaysUint64(3, protowire.EncodeBool(d.HasNullBitmap))
 }
+
+// MemWALDetails are the details of the entry __lance_mem_wal: how native writers divide the rows of a
+// write-ahead log beside the table. What the log holds is in files of its own, below _mem_wal.
+//
+// Source: protos/table.proto of the format, message MemWalIndexDetails.
+//
+//pb:message
+type MemWALDetails struct {
+	Sharding       []ShardingSpec    `pb:"7"` // the first is used
+	Maintained     []string          `pb:"8"` // indices that the log has, too
+	WriterDefaults map[string]string `pb:"11"`
+	MaintainAll    bool              `pb:"12"` // then Maintained has no meaning
+	Unknown        []byte
+}
+
+// ShardingSpec is how rows are divided into shards. Without fields, there is one shard.
+//
+//pb:message
+type ShardingSpec struct {
+	ID      uint32          `pb:"1"`
+	Fields  []ShardingField `pb:"2"`
+	Unknown []byte
+}
+
+// ShardingField is a function of columns whose values divide rows.
+//
+//pb:message
+type ShardingField struct {
+	ID         string            `pb:"1"`
+	Sources    []int32           `pb:"2"` // ids of fields
+	Transform  string            `pb:"3"` // identity, bucket …
+	Expression string            `pb:"4"` // in place of a transform
+	Parameters map[string]string `pb:"6"` // num_buckets of bucket
+	Unknown    []byte
+}

@@ -946,6 +946,99 @@ func (m *HNSWDetails) Unmarshal(b []byte) error {
 	return s.Err()
 }
 
+// Unmarshal reads an encoded MemWALDetails. It may keep parts of b.
+func (m *MemWALDetails) Unmarshal(b []byte) error {
+	*m = MemWALDetails{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 7:
+			values(s, &m.Sharding)
+		case 8:
+			m.Maintained = append(m.Maintained, string(s.Bytes()))
+		case 11:
+			ScanMapEntry(s, &m.WriterDefaults)
+		case 12:
+			m.MaintainAll = s.Bool()
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the MemWALDetails.
+func (m *MemWALDetails) Marshal(e *Encoder) {
+	for i := range m.Sharding {
+		e.Message(7, m.Sharding[i].Marshal)
+	}
+	for _, text := range m.Maintained {
+		e.AlwaysBytes(8, []byte(text))
+	}
+	EncodeMap(e, 11, m.WriterDefaults)
+	e.Bool(12, m.MaintainAll)
+	e.Unknown(m.Unknown)
+}
+
+// Unmarshal reads an encoded ShardingSpec. It may keep parts of b.
+func (m *ShardingSpec) Unmarshal(b []byte) error {
+	*m = ShardingSpec{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			m.ID = s.Uint32()
+		case 2:
+			values(s, &m.Fields)
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the ShardingSpec.
+func (m *ShardingSpec) Marshal(e *Encoder) {
+	e.Uint64(1, uint64(m.ID))
+	for i := range m.Fields {
+		e.Message(2, m.Fields[i].Marshal)
+	}
+	e.Unknown(m.Unknown)
+}
+
+// Unmarshal reads an encoded ShardingField. It may keep parts of b.
+func (m *ShardingField) Unmarshal(b []byte) error {
+	*m = ShardingField{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			m.ID = s.String()
+		case 2:
+			s.Varints(func(v uint64) { m.Sources = append(m.Sources, int32(v)) })
+		case 3:
+			m.Transform = s.String()
+		case 4:
+			m.Expression = s.String()
+		case 6:
+			ScanMapEntry(s, &m.Parameters)
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the ShardingField.
+func (m *ShardingField) Marshal(e *Encoder) {
+	e.String(1, m.ID)
+	Packed(e, 2, m.Sources)
+	e.String(3, m.Transform)
+	e.String(4, m.Expression)
+	EncodeMap(e, 6, m.Parameters)
+	e.Unknown(m.Unknown)
+}
+
 // OperationName returns "Append".
 func (*Append) OperationName() string    { return "Append" }
 func (*Append) number() protowire.Number { return 100 }

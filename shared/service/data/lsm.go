@@ -3,13 +3,15 @@ package data
 import (
 	"context"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
 )
 
 // LanceDB servers may collect the writes to a table in a log beside it (LSM, in newer clients RTE),
 // from which they are merged into the table later. This service merges rows into the table before
 // it answers. So every table is as if its log were off and empty, and flushing and compacting have
-// nothing to do. A table with the log of a native writer is refused.
+// nothing to do. A table with the log of a native writer is not written, and is read without the log
+// only if a request asks for that.
 
 // withoutLSM returns the operation that answers for a table without a log.
 func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMRequest) (*Response, error) {
@@ -19,6 +21,26 @@ func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMReq
 		}
 		return new(Response), nil
 	}
+}
+
+// LSMSpec returns how native writers collect rows in a log, nil for a table without one.
+func (s *Service) LSMSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetLSMWriteSpecResponse, error) {
+	spec, err := s.logSpec(ctx, req)
+	return &protocol.GetLSMWriteSpecResponse{Spec: spec}, err
+}
+
+// RTESpec is LSMSpec under the name that newer clients use.
+func (s *Service) RTESpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetRTESpecResponse, error) {
+	spec, err := s.logSpec(ctx, req)
+	return &protocol.GetRTESpecResponse{Spec: spec}, err
+}
+
+func (s *Service) logSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMWriteSpec, error) {
+	table, err := s.tableOf(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return table.LogSpec(ctx)
 }
 
 // SetLSM refuses to begin a log.
@@ -43,13 +65,17 @@ func (s *Service) UnsetLSM(ctx context.Context, req *protocol.LSMRequest) (*prot
 // checkNoLog returns an error for a table that needs what this service does not have to be written:
 // the log of a native writer is such a thing.
 func (s *Service) checkNoLog(ctx context.Context, req *protocol.LSMRequest) error {
-	found, err := s.tables.Names.Table(ctx, req.ID)
-	if err != nil {
-		return err
-	}
-	table, err := s.tables.On(ctx, found, req.Branch)
+	table, err := s.tableOf(ctx, req)
 	if err != nil {
 		return err
 	}
 	return table.CheckWritable(ctx)
+}
+
+func (s *Service) tableOf(ctx context.Context, req *protocol.LSMRequest) (*engine.Table, error) {
+	found, err := s.tables.Names.Table(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.tables.On(ctx, found, req.Branch)
 }

@@ -19,7 +19,9 @@ import (
 // namedColumns are columns whose indices have names that differ from the paths of the columns.
 var namedColumns = func() *arrow.Schema {
 	number, text := arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String
-	optional := func(name string, t arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: t, Nullable: true} }
+	optional := func(name string, t arrow.DataType) arrow.Field {
+		return arrow.Field{Name: name, Type: t, Nullable: true}
+	}
 	return arrow.NewSchema([]arrow.Field{
 		optional("id", number), optional("user-id", number), optional("text", text), optional("user-text", text),
 		optional("s", arrow.StructOf(optional("in", text), optional("dot.ted", text), optional("sp ace", text))),
@@ -101,5 +103,35 @@ func TestDefaultNamesOfIndices(t *testing.T) {
 		if diff := cmp.Diff(c.want, strings.Join(got, ", ")); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", c.name, diff)
 		}
+	}
+}
+
+// Clients divide texts into words by the details of an index.
+func TestDetailsOfTextIndicesHaveTheStopWords(t *testing.T) {
+	house := servicetest.Open(t)
+	house.Create(t, "t", `[{"id":1,"name":"of the lance"}]`)
+	service := index.New(house.Tables)
+	req := &protocol.CreateTableIndexRequest{Common: servicetest.Named("t"), Column: "name", Type: "FTS"}
+	req.CustomStopWords = []string{"lance"}
+	if _, err := service.Create(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	listed, err := service.List(t.Context(), &protocol.ListTableIndicesRequest{Common: servicetest.Named("t")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"custom_stop_words":["lance"]`, `"lance_tokenizer":"text"`, `"max_token_length":40`} {
+		if details := listed.Indexes[0].Details; !strings.Contains(details, want) {
+			t.Errorf("the details are %s, want %s in them", details, want)
+		}
+	}
+}
+
+func TestNoIndexTakesANegativeLengthOfTokens(t *testing.T) {
+	longest := -1
+	for _, kind := range []string{"BTREE", "FTS", "IVF_PQ"} {
+		req := &protocol.CreateTableIndexRequest{Column: "x", Type: kind}
+		req.MaxTokenLength.Value = &longest
+		servicetest.WantCode(t, kind, req.Validate(), protocol.InvalidInput)
 	}
 }

@@ -89,6 +89,5 @@ func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (
 // errNoTable is the answer when the location holds no table. It does not repeat the location,
 // because it goes into the log and a location may contain a secret.
 var errNoTable = &protocol.Error{
-	Code: protocol.InvalidInput, Message: "there is no Lance table at the location",
-	Detail: "give the folder that holds the table's _versions folder",
+	Code: protocol.InvalidInput, Message: "there is no Lance table at the location: give the folder that holds the table's _versions folder",
 }

@@ -50,8 +50,9 @@ func (s *Service) look(ctx context.Context, id []string, at objectstore.Location
 	version, err = table.Newest(ctx)
 	if engine.IsDeclared(err) {
 		return 0, nil, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "there is no Lance table at the location",
-			Detail: "give the folder that holds the table's _versions folder; use declare for a table that has not been written yet",
+			Code: protocol.InvalidInput,
+			Message: "there is no Lance table at the location: give the folder that holds the table's _versions folder, " +
+				"or use declare for a table that has not been written yet",
 		}
 	}
 	if err == nil {

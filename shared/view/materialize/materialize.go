@@ -91,6 +91,9 @@ func (o Order) all() bool { return o.Full || o.Limit != nil }
 
 // target resolves what the order wants over a version of the source.
 func (o Order) target(ctx context.Context, s *dataset.Dataset) (*target, error) {
+	if err := engine.CheckWhole(s); err != nil {
+		return nil, err
+	}
 	columns := s.Schema().BlobValues()
 	plan, err := o.Query.Plan(ctx, columns)
 	if err == nil && o.Call != nil {

@@ -72,7 +72,7 @@ func (p *process) want(t *testing.T, when string, missing, jobs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.At(found).Count(t.Context(), nil, "double IS NULL")
+	got, err := p.At(found).Count(t.Context(), &protocol.CountTableRowsRequest{Predicate: "double IS NULL"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ var codings = map[string]struct{ read, write string }{
 	"[]byte":             {"m.%[1]s = s.Bytes()", "e.Bytes(%[2]s, m.%[1]s)"},
 	"[][]byte":           {"m.%[1]s = append(m.%[1]s, s.Bytes())", "for _, raw := range m.%[1]s {\ne.AlwaysBytes(%[2]s, raw)\n}"},
 	"*string":            {"m.%[1]s = ptr(s.String())", "if m.%[1]s != nil {\ne.AlwaysString(%[2]s, *m.%[1]s)\n}"},
+	"[]string":           {"m.%[1]s = append(m.%[1]s, string(s.Bytes()))", "for _, text := range m.%[1]s {\ne.AlwaysBytes(%[2]s, []byte(text))\n}"},
 	"[]PackedField":      {"scanPackedField(s, &m.%[1]s, depth)", "for i := range m.%[1]s {\ne.Message(%[2]s, m.%[1]s[i].marshal)\n}"},
 	"BufferRef":          {"s.Message(m.%[1]s.Unmarshal)", ""},
 }

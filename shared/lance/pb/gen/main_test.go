@@ -49,6 +49,7 @@ func TestAFieldIsReadAndWrittenByItsType(t *testing.T) {
 		"*string `pb:\"3\"`":                  {"m.F = ptr(s.String())", "e.AlwaysString(3, *m.F)"},
 		"[]byte `pb:\"3\"`":                   {"m.F = s.Bytes()", "e.Bytes(3, m.F)"},
 		"[]byte `pb:\"3,optional\"`":          {"m.F = present(s.Bytes())", "e.AlwaysBytes(3, m.F)"},
+		"[]string `pb:\"3\"`":                 {"m.F = append(m.F, string(s.Bytes()))", "e.AlwaysBytes(3, []byte(text))"},
 		"[]int32 `pb:\"3\"`":                  {"s.Varints(func(v uint64) { m.F = append(m.F, int32(v)) })", "Packed(e, 3, m.F)"},
 		"map[string]string `pb:\"3\"`":        {"ScanMapEntry(s, &m.F)", "EncodeMap(e, 3, m.F)"},
 		"*Inner `pb:\"3\"`":                   {"m.F = new(Inner)", "e.Message(3, m.F.Marshal)"},

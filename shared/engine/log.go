@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/protocol"
+)
+
+// LogSpec returns how native writers collect rows in a write-ahead log beside the newest version, nil if
+// they do not. The error is Unsupported for ways that clients have no words for.
+func (t *Table) LogSpec(ctx context.Context) (*protocol.LSMWriteSpec, error) {
+	return Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*protocol.LSMWriteSpec, error) {
+		entry, err := logOf(d)
+		if err != nil || entry == nil {
+			return nil, err
+		}
+		return logSpec(d, entry)
+	})
+}
+
+// logOf returns the entry of the log of a version, nil if it has none.
+func logOf(d *dataset.Dataset) (*pb.IndexMetadata, error) {
+	// Nearly all reads get by without decoding the section.
+	if !bytes.Contains(d.Manifest().IndexSection, []byte(indexmeta.MemWAL)) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	entries, err := d.Manifest().Indices()
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(entries, func(x *pb.IndexMetadata) bool { return x.Name == indexmeta.MemWAL }); i >= 0 {
+		return entries[i], nil
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// logSpec decodes the entry of a log.
+//
+// Source: table/merge/lsm.rs of crate lancedb, rte_spec_from_details.
+func logSpec(d *dataset.Dataset, entry *pb.IndexMetadata) (*protocol.LSMWriteSpec, error) {
+	var details pb.MemWALDetails
+	if entry.Details != nil {
+		if err := details.Unmarshal(entry.Details.Value); err != nil {
+			return nil, fmt.Errorf("%w: details of %s: %w", lance.ErrCorrupt, indexmeta.MemWAL, err)
+		}
+	}
+	made := &protocol.LSMWriteSpec{WriterConfigDefaults: details.WriterDefaults}
+	if made.WriterConfigDefaults == nil {
+		made.WriterConfigDefaults = map[string]string{}
+	}
+	if !details.MaintainAll {
+		made.MaintainedIndexes = (*protocol.List[string])(&details.Maintained)
+	}
+	unknown := fmt.Errorf("%w: the shards of %s", lance.ErrUnsupported, indexmeta.MemWAL)
+	if len(details.Sharding) == 0 || len(details.Sharding[0].Fields) == 0 {
+		return nil, unknown
+	}
+	field := details.Sharding[0].Fields[0]
+	made.Sharding.Mode = field.Transform
+	switch made.Sharding.Mode {
+	case "unsharded":
+		return made, nil
+	case "bucket":
+		n, err := strconv.ParseUint(field.Parameters["num_buckets"], 10, 32)
+		if err != nil || n == 0 {
+			return nil, unknown
+		}
+		made.Sharding.NumBuckets = int64(n)
+	case "identity":
+	default:
+		return nil, unknown
+	}
+	if len(field.Sources) != 1 || d.Schema().ByID(field.Sources[0]) == nil {
+		return nil, unknown
+	}
+	made.Sharding.Column = d.Schema().ByID(field.Sources[0]).Name
+	return made, nil
+}
+
+// CheckWhole returns Unsupported for a version with a log: the files of the table lack its rows.
+func CheckWhole(d *dataset.Dataset) error { return checkLog(d, protocol.LogUse{}) }
+
+// CheckLog refuses writes that insist on a log: there is none, or it is not written here.
+func (t *Table) CheckLog(ctx context.Context, use protocol.LogUse) error {
+	if wanted := use.Wanted(); wanted == nil || !*wanted {
+		return nil
+	}
+	return Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return checkLog(d, use) })
+}
+
+// checkLog is CheckWhole for a read that may do without the rows in the log, or insists on a log.
+func checkLog(d *dataset.Dataset, use protocol.LogUse) error {
+	wanted := use.Wanted()
+	if wanted != nil && !*wanted {
+		return nil
+	}
+	entry, err := logOf(d)
+	switch {
+	case err != nil:
+		return err
+	case entry != nil:
+		return &protocol.Error{
+			Code:    protocol.Unsupported,
+			Message: fmt.Sprintf("the table has a write-ahead log (%s), and its rows are not read here", indexmeta.MemWAL),
+			Detail:  "use_lsm false, or use_rte false in newer clients, reads the table without them",
+		}
+	case wanted != nil:
+		return protocol.Errorf(protocol.InvalidInput, "use_lsm or use_rte is true, but the table has no write-ahead log; leave it out")
+	}
+	return nil
+}
