@@ -9,14 +9,15 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"tiltyard/local/command"
-	"tiltyard/shared/boot"
 	"tiltyard/shared/function/wasm/host"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/release"
 )
 
 func main() {
@@ -51,7 +52,7 @@ func newVersionCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tiltyard %s, commit %s\n%s %s/%s\nLance Namespace specification %s, LanceDB remote protocol %s\n",
-				boot.Release(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, protocol.SpecificationVersion, protocol.RemoteVersion)
+				strings.TrimPrefix(release.Version(), "v"), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, protocol.SpecificationVersion, protocol.RemoteVersion)
 			return err
 		},
 	}

@@ -23,6 +23,7 @@ import (
 	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/release"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
@@ -131,7 +132,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	numbers := prometheus.New(boot.Release(), env.Now(), env.Memory)
+	numbers := prometheus.New(release.Version(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := console.Handler(env.Handler(services.Routes...), env.BasePath)
 	defer holdHeapFloor()()

@@ -19,7 +19,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -35,6 +34,7 @@ import (
 	"tiltyard/shared/metrics"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
+	"tiltyard/shared/release"
 	"tiltyard/shared/result"
 	"tiltyard/shared/tracing"
 	"tiltyard/shared/vending"
@@ -89,6 +89,7 @@ type Config struct {
 	MemoryBytes    int64           // of all requests and jobs; 0: Open chooses the size
 	MergeBytes     int64
 	TopK           int
+	ReadOnly       bool // directories are opened as they are: they must exist, and a write is an error
 	StableRowIDs   bool // of new tables whose creator does not say
 	Anonymous      bool // versions do not name who asked for them
 }
@@ -213,19 +214,9 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Ready:        e.ready,
 		Now:          e.Now,
 		BasePath:     e.BasePath,
-		Release:      Release(),
+		Release:      release.Version(),
 		Timeout:      e.RequestTimeout,
 		StallTimeout: e.StallTimeout,
 		Limits:       e.Limits,
 	})
-}
-
-// Release returns the version of the program: a tag, or a version made of the commit; "(devel)"
-// when the build has neither.
-func Release() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }

@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
+	"tiltyard/shared/release"
 	"tiltyard/shared/tracing"
 )
 
@@ -24,7 +25,7 @@ func openTraces(c Config, log *slog.Logger) *tracing.Tracer {
 	}
 	return tracing.Open(tracing.Options{
 		Collector: c.Traces, Headers: c.TracesHeaders, Share: c.TracesShare, Logger: log,
-		Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "tiltyard"), Release: Release(), Function: os.Getenv(functionVariable),
+		Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "tiltyard"), Release: release.Version(), Function: os.Getenv(functionVariable),
 	})
 }
 

@@ -148,7 +148,7 @@ func (t *table) detail(ctx context.Context, info objectstore.Info) (Detail, erro
 		Fields: fields(m.Schema),
 	}
 	if w := m.WriterVersion; w != nil {
-		d.Writer = w.Library + " " + w.Version
+		d.Writer = w.Library + " " + w.Number()
 	}
 	if m.DataFormat != nil {
 		d.FileVersion = m.DataFormat.Version

@@ -22,11 +22,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/release"
 )
 
 // ErrInvalid means that an operation does not fit the table. A retry cannot succeed.
@@ -36,8 +38,18 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// writerVersion is the writer that our manifests record.
-var writerVersion = pb.WriterVersion{Library: "tiltyard", Version: "0.1.0"}
+// writerVersion is the writer that our manifests record: this release.
+var writerVersion = writerOf(release.Version())
+
+// writerOf returns the writer with a version such as v1.2.3-rc.1+dirty, and 0.0.0 for a build without one.
+func writerOf(version string) pb.WriterVersion {
+	w := pb.WriterVersion{Library: "tiltyard", Version: "0.0.0"}
+	if number, ok := strings.CutPrefix(version, "v"); ok {
+		number, w.BuildMetadata, _ = strings.Cut(number, "+")
+		w.Version, w.Prerelease, _ = strings.Cut(number, "-")
+	}
+	return w
+}
 
 // Create returns version 1 of a new table, which op makes. format is the version of its
 // data files. With stableRowIDs, rows keep their ids when they move.

@@ -57,6 +57,18 @@ type WriterVersion struct {
 	Unknown       []byte
 }
 
+// Number returns the whole version, such as 1.2.3-rc.1+dirty.
+func (w *WriterVersion) Number() string {
+	text := w.Version
+	if w.Prerelease != "" {
+		text += "-" + w.Prerelease
+	}
+	if w.BuildMetadata != "" {
+		text += "+" + w.BuildMetadata
+	}
+	return text
+}
+
 // DataFormat is the format of new data files.
 //
 //pb:message
