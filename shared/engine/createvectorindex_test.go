@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"tiltyard/shared/engine/build"
@@ -32,11 +33,16 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			if strings.HasSuffix(kind, "PQ") {
 				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
 			}
+			var watched atomic.Int64
 			made, err := table.CreateIndex(t.Context(), build.Index{
 				Name: "built", Column: c.Column, Kind: indexmeta.Vector, Vectors: recipe, Replace: true,
+				Watch: func(rows int64) { watched.Add(rows) },
 			})
 			if err != nil {
 				t.Fatalf("%s of %s: %v", kind, c.Table, err)
+			}
+			if watched.Load() == 0 {
+				t.Errorf("%s of %s: the build reported no rows", kind, c.Table)
 			}
 			for _, old := range indicesOn(t, table, c.Column) {
 				if old != "built" {

@@ -19,7 +19,7 @@ type vectors struct {
 
 // write builds a segment of all rows.
 func (v vectors) write(ctx context.Context, out index.Output) error {
-	return ivf.Build(ctx, v.recipe, v.kind, v.dataset.IndexSource(v.column, v.stores), out)
+	return ivf.Build(ctx, v.recipe, v.kind, v.dataset.IndexSource(v.column, v.stores), v.watch, out)
 }
 
 // Train implements Parts: all shards share a model.

@@ -26,6 +26,18 @@ type Options struct {
 	Metric     vector.Metric // L2 or Dot
 	Edges      int           // of a new node on each level; others get twice as many on level 0
 	Candidates int           // that a new node chooses from
+
+	// Watch is called by all cores with how many more nodes have been joined. Nil: nobody watches.
+	Watch func(nodes int64)
+}
+
+// watchEvery is how many nodes are reported together.
+const watchEvery = 256
+
+func (o Options) watch(nodes int64) {
+	if o.Watch != nil {
+		o.Watch(nodes)
+	}
 }
 
 // A Built is a graph that has been built.
@@ -65,6 +77,7 @@ func Build(ctx context.Context, vectors []float32, dim int, o Options) (*Built, 
 	for range workers {
 		group.Go(func() error {
 			v := &visitor{graph: g, seen: make([]uint32, n)}
+			joined := int64(0)
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				if ctx.Err() != nil {
 					return ctx.Err()
@@ -72,7 +85,11 @@ func Build(ctx context.Context, vectors []float32, dim int, o Options) (*Built, 
 				if uint32(i) != g.entry {
 					v.insert(uint32(i))
 				}
+				if joined++; joined%watchEvery == 0 {
+					o.watch(watchEvery)
+				}
 			}
+			o.watch(joined % watchEvery)
 			return nil
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"tiltyard/shared/memory"
@@ -56,7 +57,7 @@ func TestABuiltGraphFindsTheNearestNodes(t *testing.T) {
 	for _, metric := range []vector.Metric{vector.L2, vector.Dot} {
 		for _, n := range []int{1, 2, 30, 3000} {
 			vectors := randomVectors(uint64(n), n, dim)
-			b, err := Build(t.Context(), vectors, dim, Options{metric, 8, 80})
+			b, err := Build(t.Context(), vectors, dim, Options{Metric: metric, Edges: 8, Candidates: 80})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +88,7 @@ func TestABuiltGraphFindsTheNearestNodes(t *testing.T) {
 func TestEachNodeOfABuiltGraphIsReached(t *testing.T) {
 	const dim = 3
 	for name, vectors := range map[string][]float32{"random": randomVectors(5, 2000, dim), "equal": make([]float32, 500*dim)} {
-		b, err := Build(t.Context(), vectors, dim, Options{vector.L2, 4, 10})
+		b, err := Build(t.Context(), vectors, dim, Options{Metric: vector.L2, Edges: 4, Candidates: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,13 +104,25 @@ func TestABuildEndsWithItsContextAndItsMemory(t *testing.T) {
 	vectors := randomVectors(5, 500, 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Build(ctx, vectors, 4, Options{vector.L2, 8, 50}); !errors.Is(err, context.Canceled) {
+	if _, err := Build(ctx, vectors, 4, Options{Metric: vector.L2, Edges: 8, Candidates: 50}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the error of the context", err)
 	}
 	share := memory.NewBudget(1<<10, 1<<10).Open()
 	defer share.Close()
 	var refused *memory.Error
-	if _, err := Build(memory.WithShare(t.Context(), share), vectors, 4, Options{vector.L2, 8, 50}); !errors.As(err, &refused) {
+	if _, err := Build(memory.WithShare(t.Context(), share), vectors, 4, Options{Metric: vector.L2, Edges: 8, Candidates: 50}); !errors.As(err, &refused) {
 		t.Errorf("got %v, want that there is no memory", err)
+	}
+}
+
+func TestABuildReportsItsNodes(t *testing.T) {
+	for _, n := range []int{0, 1, watchEvery, 3*watchEvery + 1} {
+		var joined atomic.Int64
+		if _, err := Build(t.Context(), randomVectors(1, n, 4), 4, Options{Metric: vector.L2, Edges: 4, Candidates: 10, Watch: func(n int64) { joined.Add(n) }}); err != nil {
+			t.Fatal(err)
+		}
+		if joined.Load() != int64(n) {
+			t.Errorf("%d of %d nodes were reported", joined.Load(), n)
+		}
 	}
 }

@@ -30,6 +30,7 @@ type build struct {
 	element arrow.Type
 	dim     int // values of a vector: see quantize.DimOf
 	random  *rand.Rand
+	watch   func(rows int64) // see Build; nil: nobody watches
 
 	centroids []float32
 	table     *vector.Table // of the centroids
@@ -42,11 +43,15 @@ type build struct {
 // Build writes the files of a segment with the vectors of a column by a complete recipe. When there
 // are too few of them to train with, it writes none. Codes that do not fit into memory are sorted in
 // a temporary file.
-func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, out index.Output) error {
+//
+// Build calls watch, which may be nil, with how many more rows have a code, or a place in a graph if the
+// recipe has graphs, whose building takes most of the time.
+func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, watch func(rows int64), out index.Output) error {
 	b, err := newBuild(r, column, rows.Rows())
 	if err != nil {
 		return err
 	}
+	b.watch = watch
 	if trained, err := b.train(ctx, rows); err != nil || !trained {
 		return err
 	}
@@ -63,6 +68,9 @@ func (b *build) encode(ctx context.Context, rows index.Source, out index.Output)
 		}
 		if err != nil {
 			return err
+		}
+		if b.watch != nil && !b.hasGraph() {
+			b.watch(int64(len(keys)))
 		}
 	}
 	return b.write(ctx, sorter.Sorted(), out)

@@ -120,7 +120,7 @@ func (w *writer) writeGraph(ctx context.Context) error {
 	for i := range rows {
 		decoder.Decode(w.codes[i*width:(i+1)*width], vectors[i*w.dim:(i+1)*w.dim])
 	}
-	graph, err := hnsw.Build(ctx, vectors, w.dim, hnsw.Options{Metric: w.grouping(), Edges: w.Edges, Candidates: w.Candidates})
+	graph, err := hnsw.Build(ctx, vectors, w.dim, hnsw.Options{Metric: w.grouping(), Edges: w.Edges, Candidates: w.Candidates, Watch: w.watch})
 	if err != nil {
 		return err
 	}
