@@ -99,6 +99,16 @@ def test_a_directory_namespace_is_served_from_where_it_is(tmp_path, clients):
     assert ns.list_tables(n.ListTablesRequest(id=["a"])).tables == ["later"]
 
 
+def test_a_table_outside_of_the_root_is_refused_with_the_flag(tmp_path, clients):
+    root, lake = tmp_path / "root", tmp_path / "lake"
+    lancedb.connect(lake).create_table("t", rows(1))
+    run("--root", root, lake)
+    ns, remote = clients(root)
+    for ask in (lambda: ns.count_table_rows(n.CountTableRowsRequest(id=["t"])), lambda: remote.open_table("t")):
+        with pytest.raises(Exception, match="allow-location"):
+            ask()
+
+
 def test_what_cannot_be_read_is_skipped_with_a_reason(tmp_path):
     root = tmp_path / "root"
     lancedb.connect(root).create_table("good", rows(1))

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
 )
 
 // at returns the location that a client names.
@@ -464,4 +465,25 @@ func placeIn(t *testing.T, store objectstore.Store, key string) string {
 		t.Fatal(err)
 	}
 	return record.Location
+}
+
+// A table whose place the server was not given, as after an import, is refused with the setting that gives it.
+func TestATableOutsideOfTheRootsNamesTheSetting(t *testing.T) {
+	home := memstore.New()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: home}, objectstore.Root{URI: "memory://lake", Store: memstore.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := roots.Resolve("memory://lake/t.lance")
+	if err == nil {
+		_, err = Open(roots, time.Now).RegisterTable(t.Context(), split("t"), Registration{Location: at})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = open(t, home).Table(t.Context(), split("t"))
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) || refusal.Code != protocol.InvalidTableState || !strings.Contains(refusal.Detail, "memory://lake/t.lance") || !strings.Contains(refusal.Detail, "--allow-location") {
+		t.Errorf("the error is %v with the detail %q", err, refusal.Detail)
+	}
 }

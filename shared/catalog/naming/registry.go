@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
 )
 
 // A Registry knows what names stand for, and gives and takes them. It is safe for concurrent use.
@@ -50,7 +51,12 @@ func (r *Registry) Forget(id []string) { r.changed(id) }
 func (r *Registry) Locate(record *stored.Table) (objectstore.Location, error) {
 	at, err := r.roots.Resolve(record.Location)
 	if err != nil {
-		return at, fmt.Errorf("location of table %s: %w", keys.Display(record.ID), err)
+		return at, &protocol.Error{
+			Code: protocol.InvalidTableState, Damaged: true,
+			Message: fmt.Sprintf("table %s lies outside of the places that this server may read; --allow-location allows more", keys.Display(record.ID)),
+			Detail:  fmt.Sprintf("its files are at %s, and the operator of the server sets --allow-location (TILTYARD_ALLOW_LOCATION)", record.Location),
+			Err:     fmt.Errorf("location of table %s: %w", keys.Display(record.ID), err),
+		}
 	}
 	return at, nil
 }

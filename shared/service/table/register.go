@@ -51,8 +51,8 @@ func (s *Service) look(ctx context.Context, id []string, at objectstore.Location
 	if engine.IsDeclared(err) {
 		return 0, nil, &protocol.Error{
 			Code: protocol.InvalidInput,
-			Message: "there is no Lance table at the location: give the folder that holds the table's _versions folder, " +
-				"or use declare for a table that has not been written yet",
+			Message: "there is no Lance table at the location: give the folder that holds the table's _versions folder; " +
+				"a table that has not been written yet is created or declared, and not registered",
 		}
 	}
 	if err == nil {
