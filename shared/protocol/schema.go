@@ -23,10 +23,15 @@ type JSONField struct {
 
 // JSONType is a data type: a name in one of the two vocabularies, the children of nested
 // types, and the length of fixed-size ones.
+//
+// Precise is the type for people where the word leaves a part of it out: the unit of a time,
+// the zone of a timestamp, the precision of a decimal, or that values are a dictionary. It is
+// not part of the public specification, and nothing is read from it.
 type JSONType struct {
-	Type   string      `json:"type"`
-	Fields []JSONField `json:"fields,omitempty"`
-	Length *int64      `json:"length,omitempty"`
+	Type    string      `json:"type"`
+	Fields  []JSONField `json:"fields,omitempty"`
+	Length  *int64      `json:"length,omitempty"`
+	Precise string      `json:"precise,omitempty"`
 }
 
 // EncodeSchema writes a schema in the vocabulary of the dialect: float32 and utf8 for
@@ -38,7 +43,22 @@ func EncodeSchema(dialect Dialect, schema *arrow.Schema) (*JSONSchema, error) {
 	if err != nil {
 		return nil, err
 	}
+	if dialect != DialectLanceDB {
+		addPrecise(fields, schema.Fields())
+	}
 	return &JSONSchema{Fields: fields, Metadata: encodeMetadata(schema.Metadata())}, nil
+}
+
+// addPrecise sets the precise types of encoded fields.
+func addPrecise(encoded []JSONField, fields []arrow.Field) {
+	for i, field := range fields {
+		typ := field.Type
+		if extension, ok := typ.(arrow.ExtensionType); ok {
+			typ = extension.StorageType()
+		}
+		encoded[i].Type.Precise = preciseName(typ)
+		addPrecise(encoded[i].Type.Fields, typeChildren(typ))
+	}
 }
 
 // maxTypeNesting bounds the depth of types.
@@ -133,6 +153,27 @@ func namespaceName(typ arrow.DataType) string {
 		return "map"
 	}
 	return sharedName(typ)
+}
+
+// preciseName is a type with the parts for which JsonArrow has no words, such as
+// timestamp[us, tz=Europe/Berlin] or decimal128(10,2), or "" if the word is the whole type.
+func preciseName(typ arrow.DataType) string {
+	switch typ := typ.(type) {
+	case *arrow.TimestampType:
+		if typ.TimeZone != "" {
+			return fmt.Sprintf("timestamp[%s, tz=%s]", typ.Unit, typ.TimeZone)
+		}
+		return fmt.Sprintf("timestamp[%s]", typ.Unit)
+	case *arrow.Time32Type, *arrow.Time64Type, *arrow.DurationType:
+		return fmt.Sprintf("%s[%s]", typ.Name(), typ.(arrow.TemporalWithUnit).TimeUnit())
+	case *arrow.MonthIntervalType, *arrow.DayTimeIntervalType, *arrow.MonthDayNanoIntervalType:
+		return typ.Name()
+	case arrow.DecimalType:
+		return fmt.Sprintf("%s(%d,%d)", namespaceName(typ), typ.GetPrecision(), typ.GetScale())
+	case *arrow.DictionaryType:
+		return fmt.Sprintf("dictionary<%s, %s>", TypeText(typ.IndexType), cmp.Or(preciseName(typ.ValueType), TypeText(typ.ValueType)))
+	}
+	return ""
 }
 
 // lanceName is the word for a type among Lance's logical types, the vocabulary of the
