@@ -133,7 +133,7 @@ def test_restrict_keeps_what_is_not_empty(ns, table):
     assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 20
 
 
-def test_cascade_drops_everything_inside(ns, table, opens):
+def test_cascade_drops_everything_inside(ns, wire, table, opens):
     ns.create_namespace(n.CreateNamespaceRequest(id=[table[0], "a"]))
     create(ns, [table[0], "a", "deep"], sample.people(3))
     location = ns.describe_table(n.DescribeTableRequest(id=[table[0], "a", "deep"])).location
@@ -141,6 +141,8 @@ def test_cascade_drops_everything_inside(ns, table, opens):
     for id in (table, [table[0], "a", "deep"]):
         with pytest.raises((n.TableNotFoundError, n.NamespaceNotFoundError)):
             ns.describe_table(n.DescribeTableRequest(id=id))
+    for id in (table, [table[0], "a", "deep"]):
+        assert wire.post(f"/v1/table/{'$'.join(id)}/purge", {}).status == 200
     with pytest.raises(ValueError, match="not found"):
         lance.dataset(location)
 
@@ -308,7 +310,32 @@ def test_exists(ns, table):
         ns.table_exists(n.TableExistsRequest(id=[table[0], "missing"]))
 
 
-def test_drop_table_removes_the_data(ns, table, opens):
+def test_a_dropped_table_is_kept_for_a_week(ns, wire, table, opens):
+    location = ns.describe_table(n.DescribeTableRequest(id=table)).location
+    path = f"/v1/table/{'$'.join(table)}"
+    ns.drop_table(n.DropTableRequest(id=table))
+    with pytest.raises(n.TableNotFoundError):
+        ns.table_exists(n.TableExistsRequest(id=table))
+    assert ns.list_tables(n.ListTablesRequest(id=table[:1])).tables == []
+    create(ns, table, sample.people(3))
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 3
+    ns.drop_table(n.DropTableRequest(id=table))
+    dropped = wire.post(f"/v1/namespace/{table[0]}/dropped/list", {"sizes": True}).json["dropped"]
+    assert [d["restorable_until_millis"] - d["dropped_at_millis"] for d in dropped] == [7 * 24 * 3600 * 1000] * 2
+    assert all(d["bytes"] > 0 for d in dropped) and location in [d["location"] for d in dropped]
+    older = next(d["drop_id"] for d in dropped if d["location"] == location)
+    assert wire.post(f"{path}/undrop", {"drop_id": older}).status == 200
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 20
+    ns.drop_table(n.DropTableRequest(id=table))
+    ns.drop_namespace(n.DropNamespaceRequest(id=table[:1]))  # what is dropped is not in it
+    ns.create_namespace(n.CreateNamespaceRequest(id=table[:1]))
+
+
+def test_drop_table_removes_the_data_without_a_retention(ns, space, opens):
+    around = [space, "at once"]
+    ns.create_namespace(n.CreateNamespaceRequest(id=around, properties={"drop.retention": "0"}))
+    table = [*around, "t"]
+    create(ns, table, sample.people(20))
     location = ns.describe_table(n.DescribeTableRequest(id=table)).location
     dropped = ns.drop_table(n.DropTableRequest(id=table))
     assert dropped.id == table and dropped.location == location

@@ -172,14 +172,14 @@ def test_a_large_cascade_is_a_job(wire, space):
 @pytest.mark.slow
 @pytest.mark.embedded("starts servers of its own")
 def test_a_cascade_outlives_its_server(tmp_path):
-    root = tmp_path / "root"
-    with Server(root) as process:
+    root, at_once = tmp_path / "root", {"TILTYARD_DROP_RETENTION": "0"}
+    with Server(root, settings=at_once) as process:
         wire = Wire(process.url, process.token)
         assert wire.post("/v1/namespace/n/create", {}).status == 200
         plant(wire, "n", 60)
         (transaction,) = wire.post("/v1/namespace/n/drop", {"behavior": "Cascade"}).json["transaction_id"]
         process.kill()
-    with Server(root) as process:
+    with Server(root, settings=at_once) as process:
         wire = Wire(process.url, process.token)
         status = lambda: wire.post(f"/v1/transaction/{transaction}/describe", {}).json["status"]
         if status() != "Succeeded":

@@ -92,7 +92,7 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Auto.Cooldown, err = parseTimeout(text); return err },
 	},
 	{
-		Name: "drop-retention", Value: "DURATION", Default: "0",
+		Name: "drop-retention", Value: "DURATION", Default: "7d",
 		Help: "how long dropped tables and namespaces can be restored, such as 7d, where no property drop.retention is set; 0 deletes them at once",
 		set:  func(c *Config, text string) (err error) { c.DropRetention, err = parseRetention(text); return err },
 	},

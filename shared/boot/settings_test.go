@@ -46,7 +46,7 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 		MergeBytes:  16 << 30,
 		TopK:        100_000,
 
-		EventRetention: 7 * 24 * time.Hour,
+		DropRetention: 7 * 24 * time.Hour, EventRetention: 7 * 24 * time.Hour,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("local defaults (-want +got):\n%s", diff)

@@ -133,7 +133,7 @@ func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
 	}
 	notEmpty := namespaceNotEmpty(id)
 	if !auth.Limited(ctx) { // the caller may not be allowed to see the child
-		notEmpty.Detail = fmt.Sprintf("it holds %q; %s", found, notEmpty.Detail)
+		notEmpty.Message += fmt.Sprintf("; it holds %q", found)
 	}
 	return notEmpty
 }

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -104,6 +105,34 @@ func (c *Catalog) listDropped(ctx context.Context, inside []string, after string
 	return found, "", nil
 }
 
+// SizesOf returns how many bytes the files in the folder of each dropped table take, and nil for the other
+// objects. The storage lists all of these files.
+func (c *Catalog) SizesOf(ctx context.Context, all []*Dropped) ([]*int64, error) {
+	sizes := make([]*int64, len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readFanOut)
+	for i, one := range all {
+		if one.Location == "" {
+			continue
+		}
+		group.Go(func() error {
+			at, err := c.roots.Resolve(one.Location)
+			if err != nil {
+				return fmt.Errorf("location of dropped table %s: %w", keys.Display(one.ID), err)
+			}
+			sizes[i] = new(int64)
+			for object, err := range objectstore.Objects(ctx, at.Store, objectstore.ListOptions{Prefix: at.Prefix + "/", Limit: objects.PageSize}) {
+				if err != nil {
+					return fmt.Errorf("list the files of dropped table %s: %w", keys.Display(one.ID), err)
+				}
+				*sizes[i] += object.Size
+			}
+			return nil
+		})
+	}
+	return sizes, group.Wait()
+}
+
 // droppedPage is how many records of dropped objects are read at a time.
 const droppedPage = 100
 
@@ -172,7 +201,7 @@ func (c *Catalog) newestDrop(ctx context.Context, id []string, of auth.Object) (
 func nothingDropped(id []string) *protocol.Error {
 	return &protocol.Error{
 		Code: protocol.TableNotFound, Message: fmt.Sprintf("nothing that was dropped as %s can be restored", keys.Display(id)),
-		Detail: fmt.Sprintf("the list of what is dropped shows what can be; drops without the property %s delete at once", protocol.PropertyDropRetention),
+		Detail: fmt.Sprintf("the list of what is dropped shows what can be; drops with the property %s=0 delete at once", protocol.PropertyDropRetention),
 	}
 }
 

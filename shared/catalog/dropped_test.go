@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -366,7 +367,11 @@ func TestThePlaceOfADroppedTableIsTaken(t *testing.T) {
 	if _, err := c.DropTable(ctx, split("t")); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "a table at the place of a dropped one", register("u"), "InvalidInput")
+	taken := register("u")
+	wantCode(t, "a table at the place of a dropped one", taken, "InvalidInput")
+	if !strings.Contains(taken.Error(), "table t, which was dropped and can be restored until") {
+		t.Errorf("the error is %v", taken)
+	}
 	if _, err := c.UndropTable(ctx, split("t"), "", split("back")); err != nil || !hasData(t, at) {
 		t.Fatal(err)
 	}
@@ -439,4 +444,49 @@ func TestHiddenDropsStayHidden(t *testing.T) {
 	if _, err := c.UndropTable(t.Context(), split("n/nothing"), "", nil); !errors.As(err, &notFound) || notFound.Detail == "" {
 		t.Errorf("got %v, want a way out", err)
 	}
+}
+
+func TestDroppedTablesHaveSizes(t *testing.T) {
+	ctx := t.Context()
+	c := keeping(t, memstore.New(), 0)
+	at := mustData(t, c, "t").Location
+	mustTable(t, c, "empty")
+	for _, key := range []string{"/data/a.lance", "/_indices/b/index.idx"} {
+		if _, err := at.Store.Put(ctx, at.Prefix+key, make([]byte, 1000), objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := bytesAt(t, at)
+	for _, name := range []string{"t", "empty"} {
+		if _, err := c.DropTable(ctx, split(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, _, err := c.ListDropped(ctx, nil, "", All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, err := c.SizesOf(ctx, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for i, one := range all {
+		got[one.ID[0]] = *sizes[i]
+	}
+	if want := map[string]int64{"t": before, "empty": 0}; before < 2000 || !maps.Equal(got, want) {
+		t.Errorf("sizes are %v, want %v", got, want)
+	}
+}
+
+// bytesAt adds up what the files at a location take.
+func bytesAt(t *testing.T, at objectstore.Location) (sum int64) {
+	t.Helper()
+	for object, err := range objectstore.Objects(t.Context(), at.Store, objectstore.ListOptions{Prefix: at.Prefix + "/"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += object.Size
+	}
+	return sum
 }

@@ -39,6 +39,8 @@ func ParseDropRetention(text string) (time.Duration, error) {
 type ListDroppedRequest struct {
 	Common
 	Page
+	// Sizes asks for the sizes of tables. For that the storage lists all of their files.
+	Sizes bool `json:"sizes" query:"sizes"`
 }
 
 // Validate checks where the page begins.
@@ -67,6 +69,7 @@ type DroppedObject struct {
 	DroppedAtMillis       int64        `json:"dropped_at_millis"`
 	RestorableUntilMillis int64        `json:"restorable_until_millis"`
 	Location              string       `json:"location,omitempty"` // of the files of a table
+	Bytes                 *int64       `json:"bytes,omitempty"`    // of all files in the folder of a table, if the request asks for sizes
 	// WithDropID is the drop of the namespace with which it was dropped, and is restored.
 	WithDropID string `json:"with_drop_id,omitempty"`
 }

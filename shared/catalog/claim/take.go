@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
@@ -150,7 +151,11 @@ func describeOverlap(ctx context.Context, mine, other string, record *stored.Tab
 	case strings.HasPrefix(other, mine+"/"):
 		how = "lies around"
 	}
-	if !auth.Sees(ctx, auth.Table(record.ID)) {
+	if d := record.Dropped; d != nil && auth.Sees(ctx, auth.Table(d.ID)) {
+		return fmt.Sprintf("%s the folder of table %s, which was dropped and can be restored until %s; a purge of the drop %s frees it",
+			how, keys.Display(d.ID), d.Until.UTC().Format(time.RFC3339), record.ID[1])
+	}
+	if record.Dropped != nil || !auth.Sees(ctx, auth.Table(record.ID)) {
 		return how + " the folder of a table"
 	}
 	return fmt.Sprintf("%s the folder of table %s", how, keys.Display(record.ID))

@@ -18,12 +18,21 @@ func (s *Service) ListDropped(ctx context.Context, req *protocol.ListDroppedRequ
 	if err != nil {
 		return nil, err
 	}
+	var sizes []*int64
+	if req.Sizes {
+		if sizes, err = s.names.SizesOf(ctx, found); err != nil {
+			return nil, err
+		}
+	}
 	answer := &protocol.ListDroppedResponse{PageToken: next}
-	for _, one := range found {
+	for i, one := range found {
 		answer.Dropped = append(answer.Dropped, protocol.DroppedObject{
 			DropID: one.Drop, Kind: one.Kind, ID: one.ID, DroppedBy: one.By, Location: one.Location, WithDropID: one.With,
 			DroppedAtMillis: one.At.UnixMilli(), RestorableUntilMillis: one.Until.UnixMilli(),
 		})
+		if sizes != nil {
+			answer.Dropped[i].Bytes = sizes[i]
+		}
 	}
 	return answer, nil
 }
