@@ -27,6 +27,7 @@ func Add(root *cobra.Command) {
 	s := new(session)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
 	makeGroup(root)
+	root.SetHelpCommand(newHelpCommand())
 	root.AddCommand(newManCommand())
 	root.AddGroup(&cobra.Group{ID: "client", Title: "Commands for a server that runs:"})
 	for _, cmd := range root.Commands() {
@@ -107,7 +108,7 @@ func (s *session) target() (target, error) {
 		name = stored.Current
 	}
 	if name == "" {
-		return target{URL: defaultURL, Token: os.Getenv("TILTYARD_TOKEN")}, nil
+		return target{URL: defaultURL, Token: os.Getenv("TILTYARD_TOKEN"), isDefault: true}, nil
 	}
 	found, ok := stored.Servers[name]
 	if !ok {
@@ -176,19 +177,48 @@ func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 // makeGroup lets a command show its help when it is called alone, and refuse other commands than it
-// has.
+// has. It parses its flags itself, because cobra answers --help without a look at the arguments.
 func makeGroup(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = cobra.ArbitraryArgs
+	cmd.DisableFlagParsing = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
+		cmd.DisableFlagParsing = false
+		if err := cmd.ParseFlags(args); err != nil {
+			return cmd.FlagErrorFunc()(cmd, err)
 		}
-		text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			text += "; did you mean " + strings.Join(near, " or ") + "?"
+		if words := cmd.Flags().Args(); len(words) > 0 {
+			return noCommand(cmd, words[0])
 		}
-		return &UsageError{errors.New(text)}
+		return cmd.Help()
+	}
+}
+
+// noCommand is the error for a command that a group does not have.
+func noCommand(group *cobra.Command, name string) error {
+	text := fmt.Sprintf("%s has no command %q", group.CommandPath(), name)
+	if near := group.SuggestionsFor(name); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return &UsageError{errors.New(text)}
+}
+
+// newHelpCommand returns the command help. Cobra's own shows the help of a group for commands that the group
+// does not have.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND...]", Short: "Help about a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return &UsageError{err}
+			}
+			if len(rest) > 0 && found.HasSubCommands() {
+				return noCommand(found, rest[0])
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
 	}
 }
 
@@ -209,9 +239,7 @@ func (s *session) command(use, short string, args cobra.PositionalArgs, do func(
 			if err != nil {
 				return err
 			}
-			ctx, done := s.ctx(cmd)
-			defer done()
-			return do(&run{ctx, cmd, c, args})
+			return s.bounded(cmd, func(ctx context.Context) error { return do(&run{ctx, cmd, c, args}) })
 		},
 	}
 }

@@ -106,6 +106,7 @@ var changing = []struct {
 	{regexp.MustCompile(`"created_at":"[^"]*"`), `"created_at":"TIME"`},
 	{regexp.MustCompile(`_millis":\d+`), `_millis":0`},
 	{regexp.MustCompile(`\b(\d{8}t\d{6}z)?[0-9a-f]{24}\b`), "DROP"},
+	{regexp.MustCompile(`DROP  \d{4}\n`), "DROP  BYTES\n"}, // a manifest has an id, whose length differs
 }
 
 // A session's commands and their output are as in testdata/session.txt.
@@ -120,6 +121,13 @@ func TestASession(t *testing.T) {
 		{"", "insert sales/points " + file + " --create"},
 		{"id,name\n3,three\n4,\n", "insert sales/points --format csv"},
 		{`{"id":4,"name":"four","vector":[7,8]} {"id":5}`, "insert sales/points --format jsonl --merge-on id"},
+		{`{"id":4} {"id":5,"name":"five"}`, "insert sales/points --format jsonl --merge-on id"},
+		{`[{"id":4,"name":"four"}, {"id":5,"name":null}]`, "insert sales/points --format jsonl --merge-on id"},
+		{`[{"id":2,"vector":[3.5,4]}`, "insert sales/points --format jsonl --merge-on id"},
+		{`{"id":2,"vector":[3.5,4]}`, "insert sales/points --format jsonl --merge-on id"},
+		{"", "insert sales/points " + file + " --create"},
+		{"{}", "insert sales/none --format jsonl"},
+		{"", "ns create sales"},
 		{"", "query sales/points --order-by id"},
 		{"", "query sales/points --where 'id > 2' --columns id,twice=id*2 --order-by -id -o json"},
 		{"", "query sales/points --vector [3,3] --limit 1 --columns id,_distance"},
@@ -144,6 +152,7 @@ func TestASession(t *testing.T) {
 		{"", "version restore sales/points 1"},
 		{"", "index create sales/points id --type BTREE --wait"},
 		{"", "index list sales/points"},
+		{"", "index create sales/points id --type BTREE"},
 		{"", "job list"},
 		{"", "view create sales/two 'SELECT id FROM sales.points WHERE id = 2' --wait"},
 		{"", "query sales/two"},
@@ -189,9 +198,20 @@ func TestASession(t *testing.T) {
 		{"", "dropped purge kept/points"},
 		{"", "dropped purge kept/points --drop X"},
 		{"", "dropped list"},
+		{"", "insert kept/now " + file + " --create"},
+		{"", "table drop kept/now --now"},
+		{"", "undrop kept/now"},
+		{"", "insert kept/later " + file + " --create"},
+		{"", "table drop kept/later --now --keep-data"},
+		{"", "table drop kept/later"},
+		{"", "dropped list kept --sizes"},
 		{"", "ns create long --property drop.retention=long"},
 		{"", "tabel list"},
 		{"", "table lst"},
+		{"", "table create --help"},
+		{"", "help table create"},
+		{"", "table --no-such-flag"},
+		{"", "table list none"},
 		{"", "table list --no-such-flag"},
 		{"", "table show"},
 		{"", "table delete points"},
@@ -292,6 +312,24 @@ func TestTokensAreKeptPrivate(t *testing.T) {
 	}
 	if _, stderr, code := tiltyard(t, "", "table", "list"); code == 0 || !strings.Contains(stderr, "chmod 600") {
 		t.Errorf("with a file that others can read: %d, %s", code, stderr)
+	}
+}
+
+func TestACommandThatTakesTooLongNamesItsTimeout(t *testing.T) {
+	setUp(t)
+	stdout, stderr, code := tiltyard(t, "", "table", "list", "--timeout", "1ns")
+	if code != command.ExitUnavailable || stdout != "" || !strings.Contains(stderr, "--timeout of 1ns") || strings.Contains(stderr, "tiltyard serve") {
+		t.Errorf("exit code %d, %s%s; want %d and the timeout", code, stdout, stderr, command.ExitUnavailable)
+	}
+}
+
+func TestHelpOfCommands(t *testing.T) {
+	setUp(t)
+	for _, args := range [][]string{{}, {"--help"}, {"-h"}, {"help"}, {"table"}, {"table", "--help"}, {"help", "table"}, {"table", "list", "--help"}, {"help", "table", "list"}} {
+		stdout, stderr, code := tiltyard(t, "", args...)
+		if code != 0 || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("%v: exit code %d, %s%s; want 0 and help", args, code, stdout, stderr)
+		}
 	}
 }
 

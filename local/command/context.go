@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ import (
 type target struct {
 	URL   string `json:"url"`
 	Token string `json:"token,omitempty"`
+
+	isDefault bool // nobody has named the server
 }
 
 // contexts are the stored servers by name. They are a file that only its owner can read.
@@ -136,9 +139,11 @@ you can read. No command prints it.`,
 			if err != nil {
 				return &UsageError{err}
 			}
-			ctx, done := s.ctx(cmd)
-			defer done()
-			if _, err := c.ListNamespaces(ctx, &protocol.ListNamespacesRequest{Page: protocol.Page{Limit: new(int64(1))}}); err != nil && !errors.Is(err, protocol.PermissionDenied) {
+			err = s.bounded(cmd, func(ctx context.Context) error {
+				_, err := c.ListNamespaces(ctx, &protocol.ListNamespacesRequest{Page: protocol.Page{Limit: new(int64(1))}})
+				return err
+			})
+			if err != nil && !errors.Is(err, protocol.PermissionDenied) {
 				return err
 			}
 			if stored.Servers == nil {

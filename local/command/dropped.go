@@ -9,16 +9,26 @@ import (
 )
 
 func newDroppedCommand(s *session) *cobra.Command {
+	var sizes bool
 	list := s.in("list", "List the dropped tables, views and namespaces that can be restored", func(r *run, id protocol.Common) error {
-		out := s.list(r.cmd, "NAME", "KIND", "UNTIL", "DROPPED", "BY", "DROP")
-		for one, err := range r.client.Dropped(r.ctx, &protocol.ListDroppedRequest{Common: id}) {
+		heading := []string{"NAME", "KIND", "UNTIL", "DROPPED", "BY", "DROP"}
+		if sizes {
+			heading = append(heading, "BYTES")
+		}
+		out := s.list(r.cmd, heading...)
+		for one, err := range r.client.Dropped(r.ctx, &protocol.ListDroppedRequest{Common: id, Sizes: sizes}) {
 			if err != nil {
 				return err
 			}
-			out.add(one, strings.Join(one.ID, s.delimiter), one.Kind, at(one.RestorableUntilMillis), at(one.DroppedAtMillis), one.DroppedBy, one.DropID)
+			cells := []any{strings.Join(one.ID, s.delimiter), one.Kind, at(one.RestorableUntilMillis), at(one.DroppedAtMillis), one.DroppedBy, one.DropID}
+			if sizes {
+				cells = append(cells, countText(one.Bytes))
+			}
+			out.add(one, cells...)
 		}
 		return out.flush()
 	})
+	list.Flags().BoolVar(&sizes, "sizes", false, "show what the files of each table take; the storage lists all of them for that")
 	return newGroup("dropped", "Dropped tables and namespaces that can be restored; see undrop", list, newPurge(s))
 }
 
@@ -61,7 +71,7 @@ func newUndropCommand(s *session) *cobra.Command {
 			Common: id, DropID: drop, NewTableName: to.ID[last], NewNamespaceID: around,
 		})
 		if err != nil {
-			return err
+			return advised(err, protocol.TableAlreadyExists, "give it another name with --as")
 		}
 		return s.show(r.cmd, back, "table", strings.Join(back.ID, s.delimiter))
 	})

@@ -68,6 +68,33 @@ func exitCodeOf(code protocol.Code) int {
 	return ExitFailed
 }
 
+// An advice is an error of the server with a way out in the words of the command line. The server's own
+// is for callers of the API.
+type advice struct {
+	error
+	text string
+}
+
+// Unwrap returns the error of the server.
+func (a *advice) Unwrap() error { return a.error }
+
+// advised gives an error, which may be nil, an advice if it has the code.
+func advised(err error, code protocol.Code, text string) error {
+	if protocol.HasCode(err, code) {
+		return &advice{err, text}
+	}
+	return err
+}
+
+// advisedTooLarge gives an error, which may be nil, an advice if a request or what it asks for is too large.
+func advisedTooLarge(err error, text string) error {
+	var refusal *client.Error
+	if errors.As(err, &refusal) && (refusal.Kind == "too-large" || refusal.Kind == "body-too-large") {
+		return &advice{err, text}
+	}
+	return err
+}
+
 // isUnreachable reports whether an error is one of the connection to the server.
 func isUnreachable(err error) bool {
 	var request *url.Error
@@ -78,16 +105,19 @@ func isUnreachable(err error) bool {
 func Explain(err error) string {
 	text := err.Error()
 	var refusal *protocol.Error
-	if errors.As(err, &refusal) && refusal.Detail != "" {
+	var own *advice
+	if errors.As(err, &own) {
+		text += "\n" + own.text
+	} else if errors.As(err, &refusal) && refusal.Detail != "" {
 		text += "\n" + refusal.Detail
 	}
 	var request *client.Error
-	if errors.As(err, &request) && refusal.Code == protocol.Internal && request.RequestID != "" {
+	if errors.As(err, &request) && errors.As(err, &refusal) && refusal.Code == protocol.Internal && request.RequestID != "" {
 		text += "\nthe request is " + request.RequestID
 	}
 	if exit := ExitCode(err); exit == ExitDenied && errors.Is(err, protocol.Unauthenticated) {
 		text += "\ntiltyard login stores a token; TILTYARD_TOKEN is the one of TILTYARD_URL and --url"
-	} else if exit == ExitUnavailable && refusal == nil {
+	} else if late := (*timeoutError)(nil); exit == ExitUnavailable && refusal == nil && !errors.As(err, &late) {
 		text += "\nis the server running? tiltyard serve starts one; --url and tiltyard login name another"
 	}
 	return printable(text, true)

@@ -29,7 +29,7 @@ func newIndexCommand(s *session) *cobra.Command {
 		}
 		begun, err := r.client.CreateTableIndex(r.ctx, req)
 		if err != nil {
-			return err
+			return advised(err, protocol.TableIndexAlreadyExists, "give another --name, or --replace")
 		}
 		return s.begun(r, begun.JobID, wait)
 	})

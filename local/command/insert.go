@@ -11,6 +11,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
+// createIt is the advice where the table does not exist.
+const createIt = "--create makes it, from Arrow or Parquet"
+
 func newInsertCommand(s *session) *cobra.Command {
 	var create, overwrite bool
 	var format, branch string
@@ -42,7 +45,7 @@ func newInsertCommand(s *session) *cobra.Command {
 		if file := countFile(in); file != nil {
 			in, read.share = file, file.share
 		}
-		source, err := open(r.ctx, in, format, schema)
+		source, err := open(r.ctx, in, format, schema, len(merge) > 0)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -53,13 +56,14 @@ func newInsertCommand(s *session) *cobra.Command {
 				Common: id, On: merge, WhenMatchedUpdateAll: true, WhenNotMatchedInsertAll: true, Branch: branch,
 			}, source)
 			if err != nil {
-				return err
+				return advisedTooLarge(advised(err, protocol.TableNotFound, createIt), "merge the rows by several commands")
 			}
 			return s.show(r.cmd, answer, "inserted rows", answer.NumInsertedRows, "updated rows", answer.NumUpdatedRows, "version", answer.Version)
 		case create:
 			answer, err := r.client.CreateTable(r.ctx, &protocol.CreateTableRequest{Common: id}, source)
 			if err != nil {
-				return err
+				err = advisedTooLarge(err, "create the table with some of the rows, and insert the others, which go in parts")
+				return advised(err, protocol.TableAlreadyExists, "leave out --create to add rows, or use --overwrite to replace those that are there")
 			}
 			return s.show(r.cmd, answer, "location", answer.Location, "version", answer.Version)
 		}
@@ -69,14 +73,19 @@ func newInsertCommand(s *session) *cobra.Command {
 		}
 		answer, err := r.client.InsertInParts(r.ctx, req, source, 0)
 		if err != nil {
-			return err
+			return advised(err, protocol.TableNotFound, createIt)
 		}
 		return s.show(r.cmd, answer, "inserted rows", answer.NumInsertedRows, "version", answer.Version)
 	})
 	cmd.Long = `Add the rows of a file, or of standard input, to a table. The file is an Arrow stream or file,
-Parquet, CSV with a header, or JSON with one object in a line. The types of CSV and JSON are
-those of the columns of the table; --create needs Arrow or Parquet. Rows are read while they
-are sent, so a file may be larger than the memory. All of them become one version, or none.
+Parquet, CSV with a header, or JSON: one object in a line, or an array of objects. The types of
+CSV and JSON are those of the columns of the table; --create needs Arrow or Parquet. Rows are
+read while they are sent, so a file may be larger than the memory. All of them become one
+version, or none. Columns that the file lacks are null in new rows.
+
+With --merge-on, rows that are there keep the columns that the file lacks. All JSON objects must
+then have the same fields: a command whose rows differ in that does nothing.
+
 Rows that are added go in parts of 64 MiB, and a part whose answer is lost is sent again alone.
 If the command fails, the same one within 15 minutes adds the rows once.`
 	cmd.Example = `  tiltyard insert sales/orders orders.arrow --create
@@ -112,7 +121,7 @@ func columnsOf(r *run, id protocol.Common, branch string, create bool) (*arrow.S
 	}
 	rows, err := r.client.QueryTable(r.ctx, &protocol.QueryTableRequest{Common: id, Branch: branch, Filter: "false", K: new(int64(1))})
 	if err != nil {
-		return nil, err
+		return nil, advised(err, protocol.TableNotFound, createIt)
 	}
 	defer rows.Close()
 	return rows.Schema(), nil

@@ -27,7 +27,7 @@ func newNamespaceCommand(s *session) *cobra.Command {
 			req.Mode = protocol.CreateModeExistOk
 		}
 		_, err := r.client.CreateNamespace(r.ctx, req)
-		return err
+		return advised(err, protocol.NamespaceAlreadyExists, "choose another name, or --exist-ok to keep it as it is")
 	})
 	create.Flags().StringToStringVar(&properties, "property", nil, "a property KEY=VALUE; may be repeated")
 	create.Flags().BoolVar(&existOK, "exist-ok", false, "do nothing if it exists")
@@ -46,7 +46,7 @@ func newNamespaceCommand(s *session) *cobra.Command {
 		if err == nil && dropped != nil && dropped.DropID != "" {
 			say(r.cmd, "tiltyard undrop --namespace %s restores it until %s", r.args[0], at(dropped.RestorableUntilMillis))
 		}
-		return err
+		return advised(err, protocol.NamespaceNotEmpty, "drop what it holds first, or use --cascade")
 	})
 	drop.Flags().BoolVar(&cascade, "cascade", false, "drop what is in it, too")
 	drop.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing if it does not exist")

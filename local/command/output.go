@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -47,25 +48,45 @@ func (f *form) Set(text string) error {
 // Type returns the placeholder in the help.
 func (f *form) Type() string { return "form" }
 
-// ctx returns the context of a command, which ends after --timeout.
-func (s *session) ctx(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	if s.timeout > 0 {
-		return context.WithTimeout(cmd.Context(), s.timeout)
+// bounded calls do with the context of a command, which ends after --timeout.
+func (s *session) bounded(cmd *cobra.Command, do func(context.Context) error) error {
+	if s.timeout <= 0 {
+		return do(cmd.Context())
 	}
-	return context.WithCancel(cmd.Context())
+	ctx, done := context.WithTimeout(cmd.Context(), s.timeout)
+	defer done()
+	err := do(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		return &timeoutError{s.timeout, err}
+	}
+	return err
 }
 
-// A list writes entries as a table, or as JSON with one entry in a line.
-type list struct {
-	cmd   *cobra.Command
-	form  form
-	json  *json.Encoder
-	table *tabwriter.Writer
+// A timeoutError is the error of a command that --timeout has ended.
+type timeoutError struct {
+	after time.Duration
 	err   error
 }
 
+// Error returns the text.
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("the command was ended after its --timeout of %s; a change that it asked for may be made all the same", e.after)
+}
+
+// Unwrap returns what the command was ended in.
+func (e *timeoutError) Unwrap() error { return e.err }
+
+// A list writes entries as a table, or as JSON with one entry in a line. The heading comes with the
+// first entry or at the end, so that a command that fails has no output.
+type list struct {
+	heading []string // not written yet; nil afterwards
+	json    *json.Encoder
+	table   *tabwriter.Writer
+	err     error
+}
+
 func (s *session) list(cmd *cobra.Command, columns ...string) *list {
-	l := &list{cmd: cmd, form: s.form}
+	l := new(list)
 	switch s.form {
 	case formJSON:
 		l.json = newEncoder(cmd.OutOrStdout())
@@ -73,7 +94,7 @@ func (s *session) list(cmd *cobra.Command, columns ...string) *list {
 		l.err = usagef("only the rows of query have the form arrow; use table or json")
 	default:
 		l.table = tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-		l.row(columns)
+		l.heading = columns
 	}
 	return l
 }
@@ -85,11 +106,20 @@ func (l *list) add(value any, cells ...any) {
 	case l.json != nil:
 		l.err = l.json.Encode(value)
 	default:
+		l.begin()
 		texts := make([]string, len(cells))
 		for i, cell := range cells {
 			texts[i] = printable(fmt.Sprint(cell), false)
 		}
 		l.row(texts)
+	}
+}
+
+// begin writes the heading, if that has not been done.
+func (l *list) begin() {
+	if heading := l.heading; heading != nil {
+		l.heading = nil
+		l.row(heading)
 	}
 }
 
@@ -102,6 +132,7 @@ func (l *list) row(cells []string) {
 
 func (l *list) flush() error {
 	if l.err == nil && l.table != nil {
+		l.begin()
 		l.err = l.table.Flush()
 	}
 	return l.err

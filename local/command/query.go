@@ -77,6 +77,9 @@ words. Rows come as a table, with --output json as JSON with one row in a line, 
 	return cmd
 }
 
+// fewer is the advice where an answer is too large to be stored.
+const fewer = "ask for less by --limit or --columns; what was stored is deleted after a day"
+
 // rows returns the rows that a query finds.
 func (q *question) rows(r *run, req *protocol.QueryTableRequest) (*client.Rows, error) {
 	if !q.stored {
@@ -84,7 +87,7 @@ func (q *question) rows(r *run, req *protocol.QueryTableRequest) (*client.Rows, 
 	}
 	made, err := r.client.StoreQuery(r.ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, advisedTooLarge(err, fewer)
 	}
 	return r.client.ReadTableResult(r.ctx, &protocol.ReadTableResultRequest{Common: req.Common, ResultID: made.ID})
 }
@@ -93,7 +96,7 @@ func (q *question) rows(r *run, req *protocol.QueryTableRequest) (*client.Rows, 
 func (s *session) link(r *run, req *protocol.QueryTableRequest) error {
 	made, err := r.client.StoreQuery(r.ctx, req)
 	if err != nil {
-		return err
+		return advisedTooLarge(err, fewer)
 	}
 	return s.show(r.cmd, made, "result", made.ID, "location", made.Location, "url", made.URL, "url works until (UTC)", at(made.URLExpiresAtMillis),
 		"deleted (UTC)", at(made.ExpiresAtMillis), "rows", made.Rows, "bytes", made.Bytes, "version", made.Version)

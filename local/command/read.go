@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,8 +49,9 @@ func formatOf(given, name string) (string, error) {
 	return "", usagef("give --format arrow, parquet, csv or jsonl: the name of the file does not say it")
 }
 
-// open returns the rows of a file. schema has the columns of the table, for files without types.
-func open(ctx context.Context, in io.Reader, format string, schema *arrow.Schema) (client.Source, error) {
+// open returns the rows of a file. schema has the columns of the table, for files without types. With sparse,
+// rows that lack a column leave it out of the source.
+func open(ctx context.Context, in io.Reader, format string, schema *arrow.Schema, sparse bool) (client.Source, error) {
 	switch format {
 	case formatArrow:
 		return openArrow(in)
@@ -60,31 +60,7 @@ func open(ctx context.Context, in io.Reader, format string, schema *arrow.Schema
 	case formatCSV:
 		return openCSV(in, schema)
 	}
-	return openJSON(in, schema), nil
-}
-
-// openJSON reads objects, whose fields are columns of the schema. Columns without a field are null.
-func openJSON(in io.Reader, schema *arrow.Schema) client.Source {
-	decoder := json.NewDecoder(bufio.NewReaderSize(in, 1<<20))
-	row := 0
-	read := func(b *array.RecordBuilder) error {
-		row++
-		var object json.RawMessage
-		if err := decoder.Decode(&object); err != nil {
-			return err
-		}
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
-			return errors.New("it is no JSON object")
-		}
-		for name := range fields {
-			if !schema.HasField(name) {
-				return fmt.Errorf("the table has no column %q", name)
-			}
-		}
-		return b.UnmarshalJSON(object)
-	}
-	return textSource(schema, read, func() string { return fmt.Sprintf("row %d", row) })
+	return openJSON(in, schema, sparse)
 }
 
 // openArrow reads an Arrow stream, or an Arrow file as a stream: it has the same messages behind its

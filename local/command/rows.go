@@ -76,35 +76,17 @@ func writeTable(w io.Writer, rows *client.Rows, most int, bounded bool) (more bo
 	return false, table.Flush()
 }
 
-// cell returns a value in a form that fits into a line.
+// cell returns a value in a form that fits into a line: a vector by its first items, everything else as
+// [valueText] does.
 func cell(column arrow.Array, i int) string {
-	if column.IsNull(i) {
-		return "null"
-	}
-	switch column := column.(type) {
-	case *array.Binary:
-		return fmt.Sprintf("%d bytes", len(column.Value(i)))
-	case *array.LargeBinary:
-		return fmt.Sprintf("%d bytes", len(column.Value(i)))
-	case *array.FixedSizeList:
-		from, end := column.ValueOffsets(i)
-		return items(column.ListValues(), int(from), int(end-from))
-	}
-	return shorten(printable(column.ValueStr(i), false))
-}
-
-// items writes the first items of a vector, and how many there are if they are more.
-func items(values arrow.Array, from, count int) string {
 	const most = 4
-	var texts []string
-	for i := range min(count, most) {
-		texts = append(texts, values.ValueStr(from+i))
+	if vector, ok := column.(*array.FixedSizeList); ok && column.IsValid(i) {
+		from, end := vector.ValueOffsets(i)
+		if end-from > most {
+			return fmt.Sprintf("[%s, … %d in all]", printable(elements(vector.ListValues(), from, from+most), false), end-from)
+		}
 	}
-	text := strings.Join(texts, ", ")
-	if count > most {
-		text += fmt.Sprintf(", … %d in all", count)
-	}
-	return "[" + printable(text, false) + "]"
+	return shorten(printable(valueText(column, i), false))
 }
 
 // shorten cuts a text for a cell.
@@ -118,6 +100,9 @@ func shorten(text string) string {
 
 // typeText writes a type in a line.
 func typeText(t protocol.JSONType) string {
+	if t.Precise != "" {
+		return t.Precise
+	}
 	text := t.Type
 	var parts []string
 	for _, field := range t.Fields {

@@ -27,7 +27,7 @@ func newTableShow(s *session) *cobra.Command {
 	var at place
 	cmd := s.on("show TABLE", "Show the version, the location and the columns of a table", exactly(1), func(r *run, id protocol.Common) error {
 		found, err := r.client.DescribeTable(r.ctx, &protocol.DescribeTableRequest{
-			Common: id, LoadDetailedMetadata: true, Version: at.at(r.cmd), Branch: at.branch,
+			Common: id, LoadDetailedMetadata: true, Version: at.at(r.cmd), Branch: at.branch, VendCredentials: new(false),
 		})
 		if err != nil {
 			return err
@@ -136,10 +136,13 @@ func newTableCount(s *session) *cobra.Command {
 }
 
 func newTableDrop(s *session) *cobra.Command {
-	var ifExists, keep bool
-	cmd := s.on("drop TABLE", "Remove a table, and its data if it cannot be restored", exactly(1), func(r *run, id protocol.Common) error {
+	var ifExists, keep, now bool
+	cmd := s.on("drop TABLE", "Remove a table; undrop restores it for a time", exactly(1), func(r *run, id protocol.Common) error {
 		var dropped *protocol.DropTableResponse
 		var err error
+		if keep && now {
+			return usagef("--keep-data and --now exclude each other")
+		}
 		if keep {
 			_, err = r.client.DeregisterTable(r.ctx, &protocol.DeregisterTableRequest{Common: id})
 		} else {
@@ -148,15 +151,28 @@ func newTableDrop(s *session) *cobra.Command {
 		if ifExists && errors.Is(err, protocol.TableNotFound) {
 			return nil
 		}
-		if err == nil && dropped != nil && dropped.DropID != "" {
-			say(r.cmd, "tiltyard undrop %s restores it until %s", r.args[0], at(dropped.RestorableUntilMillis))
+		if err != nil || dropped == nil || dropped.DropID == "" {
+			return err
 		}
-		return err
+		if now {
+			_, err = r.client.PurgeTable(r.ctx, &protocol.PurgeTableRequest{Common: id, DropID: dropped.DropID})
+			return err
+		}
+		say(r.cmd, "tiltyard undrop %s restores it until %s; its files stay until then", r.args[0], at(dropped.RestorableUntilMillis))
+		return nil
 	})
+	cmd.Long = `Remove a table. Its files stay for as long as the property drop.retention of the table, of a
+namespace around it, or the setting --drop-retention of the server has it, which is 7d by default: until
+then tiltyard undrop restores it, and tiltyard dropped list --sizes shows what it takes. With --now the
+files are deleted with the drop, and nothing can restore the table.`
 	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "do nothing if it does not exist")
 	cmd.Flags().BoolVar(&keep, "keep-data", false, "remove the name only")
+	cmd.Flags().BoolVar(&now, "now", false, "delete the files at once, so that nothing can restore the table")
 	return cmd
 }
+
+// nameTaken is the advice where another table has a name.
+const nameTaken = "choose another name, or drop the table that has this one; --keep-data keeps its files"
 
 func newTableRename(s *session) *cobra.Command {
 	return s.on("rename TABLE NEW", "Give a table another name, and perhaps another namespace", exactly(2), func(r *run, id protocol.Common) error {
@@ -170,14 +186,14 @@ func newTableRename(s *session) *cobra.Command {
 			namespace = []string{protocol.DefaultDelimiter} // the root
 		}
 		_, err = r.client.RenameTable(r.ctx, &protocol.RenameTableRequest{Common: id, NewTableName: to.ID[last], NewNamespaceID: namespace})
-		return err
+		return advised(err, protocol.TableAlreadyExists, nameTaken)
 	})
 }
 
 func newTableRegister(s *session) *cobra.Command {
 	return s.on("register TABLE LOCATION", "Give a name to a table that exists on storage", exactly(2), func(r *run, id protocol.Common) error {
 		_, err := r.client.RegisterTable(r.ctx, &protocol.RegisterTableRequest{Common: id, Location: r.args[1]})
-		return err
+		return advised(err, protocol.TableAlreadyExists, nameTaken)
 	})
 }
 
