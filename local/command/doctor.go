@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -91,8 +92,16 @@ func (s *session) extendDoctor(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.context, "context", "", "look at a server that login has stored")
 	ofRoot := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if s.url == "" && s.context == "" {
+		named := s.url != "" || s.context != ""
+		of, err := s.target()
+		if err != nil {
+			return err
+		}
+		if !named && (of.isDefault || namesRoot(cmd)) {
 			return ofRoot(cmd, args)
+		}
+		if !named {
+			say(cmd, "looking at the server %s; --root looks at a root", of.URL)
 		}
 		fix, fixErr := cmd.Flags().GetBool("fix")
 		asJSON, jsonErr := cmd.Flags().GetBool("json")
@@ -104,6 +113,11 @@ func (s *session) extendDoctor(cmd *cobra.Command) {
 		e := &examination{run: &run{cmd.Context(), cmd, c, args}, report: report, fix: fix}
 		return report.End(e.service())
 	}
+}
+
+// namesRoot reports whether the flags or the environment name a root.
+func namesRoot(cmd *cobra.Command) bool {
+	return cmd.Flags().Changed("root") || cmd.Flags().Changed("records") || os.Getenv("TILTYARD_ROOT") != ""
 }
 
 // staleFactor: an index that lacks more than the rows divided by it is stale.

@@ -117,6 +117,7 @@ func TestFaultsOfAService(t *testing.T) {
 
 func TestTheDoctorOfAServiceSaysWhenThereIsNone(t *testing.T) {
 	server := setUp(t)
+	t.Setenv("TILTYARD_URL", "")
 	if stdout, _, code := tiltyard(t, "", "doctor"); stdout != "a root\n" || code != 0 {
 		t.Errorf("without a server: exit code %d, %s", code, stdout)
 	}
@@ -129,4 +130,26 @@ func TestTheDoctorOfAServiceSaysWhenThereIsNone(t *testing.T) {
 	if _, _, code := tiltyard(t, "", "doctor", "--url", server.URL, "--json"); code != command.ExitUnavailable {
 		t.Errorf("without a server: exit code %d, want %d", code, command.ExitUnavailable)
 	}
+}
+
+func TestTheDoctorLooksWhereTheOtherCommandsGo(t *testing.T) {
+	server := setUp(t)
+	looks := func(where string, args ...string) {
+		t.Helper()
+		stdout, stderr, code := tiltyard(t, "", append([]string{"doctor"}, args...)...)
+		if code != 0 || !strings.Contains(stdout+stderr, where) {
+			t.Errorf("doctor %v: exit code %d, %s%s; want it to look at %s", args, code, stdout, stderr, where)
+		}
+	}
+	looks("looking at the server " + server.URL)
+	t.Setenv("TILTYARD_ROOT", t.TempDir())
+	looks("a root")
+	t.Setenv("TILTYARD_ROOT", "")
+	t.Setenv("TILTYARD_URL", "")
+	if _, stderr, code := tiltyard(t, alltest.Token, "login", "local", "--url", server.URL); code != 0 {
+		t.Fatal(stderr)
+	}
+	looks("looking at the server " + server.URL)
+	tiltyard(t, "", "context", "remove", "local")
+	looks("a root")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,8 @@ func newDoctorCommand() *cobra.Command {
 files cannot be read, indices that are damaged or lack many rows, jobs that no worker runs, files
 of uploads that were given up, and expired records. Each line has a way out. A server may be
 running. With --url or --context it asks a server instead, about the tables, indices and jobs that
-its token may see. With --fix it mends what can be mended without a loss; without, it changes
+its token may see; without them and without --root, it asks the server that the other commands use,
+if a context or TILTYARD_URL names one. With --fix it mends what can be mended without a loss; without, it changes
 nothing. In a bucket --fix also aborts every multipart upload below the root that is more than a
 day old, whichever program began it. The exit code is 9 if faults are left.`,
 		Example: `  tiltyard doctor --root ./data
@@ -51,6 +53,13 @@ func runDoctor(cmd *cobra.Command, fix, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if _, err := canonicalPlace(config.Root); err != nil {
+		return fmt.Errorf("root: %w", err)
+	}
+	if !cmd.Flags().Changed("root") {
+		fmt.Fprintf(cmd.ErrOrStderr(), "looking at the root %s; --root, --url or --context name another place\n", config.Root)
+	}
+	config.ReadOnly = !fix
 	env, err := boot.Open(config, cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,5 +35,24 @@ func TestTheDoctorSaysWhatIsWrongAndMendsIt(t *testing.T) {
 		if got != step.want || command.ExitCode(err) != step.code {
 			t.Errorf("doctor %s: got %v\n%s\nwant\n%s", strings.Join(step.args, " "), err, got, step.want)
 		}
+	}
+}
+
+func TestTheDoctorMakesNothing(t *testing.T) {
+	root := t.TempDir()
+	if got, err := runCommand(t, "doctor", "--root", root); err != nil {
+		t.Errorf("an empty root: %v\n%s", err, got)
+	}
+	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
+		t.Errorf("the doctor has made %v, %v", left, err)
+	}
+	none := filepath.Join(root, "none")
+	for _, more := range [][]string{nil, {"--fix"}} {
+		if got, err := runCommand(t, append([]string{"doctor", "--root", none}, more...)...); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a root that does not exist, %v: %v\n%s", more, err, got)
+		}
+	}
+	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the doctor has made a root: %v", err)
 	}
 }

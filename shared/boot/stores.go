@@ -21,14 +21,14 @@ import (
 // missing allowed location, which is more likely a typing mistake. It sends no request to buckets.
 func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 	buckets := &bucketOpener{log: log}
-	home, err := openRoot(c.Root, buckets)
+	home, err := openRoot(c, c.Root, buckets)
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
 	}
 	roots := []objectstore.Root{home}
 	var wrong []error
 	for _, location := range c.AllowLocations {
-		root, err := openAllowed(location, buckets)
+		root, err := openAllowed(c, location, buckets)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("allow-location: %w", err))
 			continue
@@ -44,14 +44,14 @@ func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 	return objectstore.NewRoots(roots...)
 }
 
-func openRoot(place string, buckets *bucketOpener) (objectstore.Root, error) {
+func openRoot(c Config, place string, buckets *bucketOpener) (objectstore.Root, error) {
 	if isBucket(place) {
 		return buckets.open(place)
 	}
-	return openDirectory(place)
+	return openDirectory(c, place)
 }
 
-func openAllowed(place string, buckets *bucketOpener) (objectstore.Root, error) {
+func openAllowed(c Config, place string, buckets *bucketOpener) (objectstore.Root, error) {
 	if isBucket(place) {
 		return buckets.open(place)
 	}
@@ -60,7 +60,7 @@ func openAllowed(place string, buckets *bucketOpener) (objectstore.Root, error) 
 	} else if !info.IsDir() {
 		return objectstore.Root{}, fmt.Errorf("%s is not a directory", place)
 	}
-	return openDirectory(place)
+	return openDirectory(c, place)
 }
 
 // isBucket reports whether a place that parsePlace returned is a bucket.
@@ -68,12 +68,16 @@ func isBucket(place string) bool { return strings.HasPrefix(place, bucketScheme)
 
 // openDirectory opens the store over a directory. Its URI is absolute and free of links, because
 // locations are compared as text and passed to other programs in this form.
-func openDirectory(path string) (objectstore.Root, error) {
+func openDirectory(c Config, path string) (objectstore.Root, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return objectstore.Root{}, err
 	}
-	store, err := openStore(path)
+	open := openStore
+	if c.ReadOnly {
+		open = openReadOnly
+	}
+	store, err := open(path)
 	if err != nil {
 		return objectstore.Root{}, err
 	}
