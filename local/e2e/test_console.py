@@ -20,7 +20,9 @@ from lancedb.index import FTS
 from lancedb.rerankers import RRFReranker
 from playwright.sync_api import expect
 
+import all_types as types
 import expensive
+from process import binary
 
 COUNT, DIMENSIONS = 600, 32
 WAIT = 120_000  # milliseconds; a search looks at the tables of all tests
@@ -245,6 +247,80 @@ def test_what_is_copied_for_curl_runs(page, movies, module_space, server, tmp_pa
     subprocess.run(["sh", "-ec", command], env={**os.environ, "TOKEN": server.token}, check=True, cwd=tmp_path, timeout=60)
     with pa.ipc.open_stream((tmp_path / "rows.arrows").read_bytes()) as reader:
         assert reader.read_all()["id"].to_pylist() == want
+
+
+def test_a_hybrid_query_for_curl_keeps_both_answers(page, movies, module_space, server, tmp_path):
+    visit(page, module_space, "query")
+    page.select_option("select[name=kind]", "hybrid")
+    page.fill("input[name=like]", "id = 5")
+    page.fill("input[name=text]", "lantern")
+    run(page, "As curl")
+    command = page.locator("pre.snippet").inner_text()
+    subprocess.run(["sh", "-ec", command], env={**os.environ, "TOKEN": server.token}, check=True, cwd=tmp_path, timeout=60)
+    columns = {f.name: pa.ipc.open_stream(f.read_bytes()).schema.names for f in tmp_path.iterdir()}
+    assert "_distance" in columns["vectors.arrows"] and "_score" in columns["text.arrows"] and len(columns) == 2
+
+
+def test_values_of_all_types_are_those_of_the_command_line(page, server, module_space):
+    table = types.all_types()
+    created = server.wire().upload(f"/v1/table/{module_space}$types/create", table)
+    assert created.status == 200, created.body
+
+    def line(*args) -> list[list[str]]:
+        env = {**os.environ, "TILTYARD_URL": server.url, "TILTYARD_TOKEN": server.token}
+        done = subprocess.run([str(binary()), *args], capture_output=True, text=True, env=env, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return [re.split(r"  +", text) for text in done.stdout.splitlines()]
+
+    visit(page, module_space, "query", "types")
+    page.select_option("select[name=order]", "id")
+    run(page)
+    shown = [row.split("\t") for row in page.locator("#results tr").all_inner_texts()]
+    shoot(page, "types")
+    assert shown[0] == table.schema.names
+    assert shown == line("query", f"{module_space}/types", "--order-by", "id")
+    first = dict(zip(shown[0], shown[1]))
+    assert {name: first[name] for name in types.TEXTS} == types.TEXTS
+    visit(page, module_space, "", "types")
+    cells = "rows => rows.map(row => [row.cells[0].innerText, row.cells[1].innerText])"
+    told = dict(page.get_by_role("region", name="Columns").locator("tbody tr").evaluate_all(cells))
+    assert {name: told[name] for name in types.TYPES} == types.TYPES
+    columns = {row[0]: row[1] for row in line("table", "show", f"{module_space}/types") if len(row) > 1}
+    assert {name: columns[name] for name in types.TYPES} == types.TYPES
+
+
+def test_a_refusal_of_the_server_names_its_request(page, movies, module_space):
+    refused = {"status": 500, "json": {"error": "internal error", "code": 18, "request_id": "the-request"}}
+    page.route("**/query", lambda route: route.fulfill(**refused))
+    visit(page, module_space, "query")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("the-request")
+
+
+def test_the_address_of_the_server_leads_to_the_console(browser, server):
+    page = browser.new_page()
+    page.goto(server.url)
+    page.locator("input[name=token]").wait_for()
+    assert page.url == f"{server.url}/console/" and page.request.get(f"{server.url}/favicon.ico").ok
+    page.close()
+
+
+def test_versions_are_compared_behind_the_first_thousand_rows(page, db, module_space):
+    ids = [i // 2 for i in range(2500)]  # two rows for each key
+    table = db.create_table("long", pa.table({"id": ids, "n": list(range(2500)), "v": [0.5] * 2500}), namespace_path=[module_space])
+    table.update("n = 1800", {"v": 0.25})
+    table.delete("n = 2401")
+    visit(page, module_space, f"compare&a=1&b={table.version}", "long")
+    page.get_by_role("cell", name="Deleted rows", exact=True).wait_for()
+    page.select_option("select[name=key]", "id")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    differing = page.locator("table", has_text="Rows that differ: 2 (all rows were compared)").locator("tbody tr")
+    differing.first.wait_for()
+    assert [[text.strip() for text in row.split("\t")] for row in differing.all_inner_texts()] == [["± changed", "900", "v 0.5 → 0.25"], ["− removed", "1200", ""]]
+    visit(page, module_space, "compare&a=1&b=1", "long")
+    page.select_option("select[name=key]", "id")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_text("No rows differ: all rows were compared.").wait_for()
 
 
 def test_refusals_are_told_in_the_words_of_the_service(page, movies, module_space):

@@ -36,15 +36,22 @@ func Handler(next http.Handler, basePath string) http.Handler {
 }
 
 // serve answers with the file of that name, or with the page of a folder, and reports whether there
-// is one.
+// is one. The address of the server leads a browser to the console; programs get what next answers.
 func serve(w http.ResponseWriter, r *http.Request, name string) bool {
+	switch {
+	case name == "" && asksForPage(r):
+		w.Header().Set("Vary", "Accept")
+		return redirect(w, "console/", http.StatusFound)
+	case name == "favicon.ico":
+		return redirect(w, "console/icon.svg", http.StatusPermanentRedirect)
+	}
 	folder, isFolder := strings.CutSuffix(name, "/")
 	if isFolder {
 		name = path.Join(folder, "index.html")
 	}
 	body, err := static.ReadFile(path.Join("static", path.Clean("/"+name)))
 	if err != nil {
-		return !isFolder && redirect(w, name)
+		return !isFolder && isPage(name) && redirect(w, path.Base(name)+"/", http.StatusPermanentRedirect)
 	}
 	digest := sha256.Sum256(body)
 	header := w.Header()
@@ -58,17 +65,23 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	return true
 }
 
-// redirect sends whoever leaves out the slash behind a folder there. The way is relative, because a
-// gateway may have put something before the path.
-func redirect(w http.ResponseWriter, name string) bool {
-	if name == "" {
+// asksForPage reports whether a browser asks for a page to show. Other clients name no media type, or JSON.
+func asksForPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
+// isPage reports whether there is a page in a folder, behind whose name a request has left out the slash.
+func isPage(folder string) bool {
+	if folder == "" {
 		return false
 	}
-	if page, err := fs.Stat(static, path.Join("static", path.Clean("/"+name), "index.html")); err != nil || page.IsDir() {
-		return false
-	}
-	w.Header().Set("Location", path.Base(name)+"/")
-	w.WriteHeader(http.StatusPermanentRedirect)
+	page, err := fs.Stat(static, path.Join("static", path.Clean("/"+folder), "index.html"))
+	return err == nil && !page.IsDir()
+}
+
+// redirect answers with another address and returns true. The address is relative, because a gateway may have
+// put something before the path.
+func redirect(w http.ResponseWriter, to string, status int) bool {
+	w.Header().Set("Location", to)
+	w.WriteHeader(status)
 	return true
 }
 

@@ -56,6 +56,27 @@ func TestPagesAreServedAndTheRestIsGivenOn(t *testing.T) {
 	}
 }
 
+func TestTheAddressOfTheServerLeadsBrowsersToTheConsole(t *testing.T) {
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, tt := range []struct {
+		base, path, accept string
+		status             int
+		location           string
+	}{
+		{"", "/", browser, 302, "console/"},
+		{"/lance", "/lance/", browser, 302, "console/"},
+		{"", "/", "application/json", 418, ""},
+		{"", "/", "*/*", 418, ""},
+		{"/lance", "/", browser, 418, ""},
+		{"", "/favicon.ico", "image/svg+xml,*/*", 308, "console/icon.svg"},
+	} {
+		got := get(tt.base, "GET", tt.path, "Accept", tt.accept)
+		if got.Code != tt.status || got.Header().Get("Location") != tt.location {
+			t.Errorf("%s at %q for %s: %d %q, want %d %q", tt.path, tt.base, tt.accept, got.Code, got.Header().Get("Location"), tt.status, tt.location)
+		}
+	}
+}
+
 func TestAnUnchangedPageIsNotSentAgain(t *testing.T) {
 	first := get("", "GET", "/console/")
 	again := get("", "GET", "/console/", "If-None-Match", first.Header().Get("ETag"))

@@ -19,6 +19,7 @@ export class Refusal extends Error {
     super(problem.error || problem.message || problem.title || `The server answered ${status}.`);
     this.status = status;
     this.detail = problem.detail && problem.detail !== this.message ? problem.detail : "";
+    this.request = problem.request_id || "";
   }
 }
 

@@ -1,11 +1,14 @@
 // Two versions of a table side by side: their columns, sizes and indices, and rows by a key.
 
 import * as api from "./api.js";
-import { cell, plain } from "./cells.js";
+import { cell } from "./cells.js";
 import { choice, field, fill, grid, h, number } from "./dom.js";
 import { plainColumns, typeText } from "./schema.js";
+import { jsonOf, records, textOf } from "./values.js";
 
-const mostRows = 1000; // of either version, in the order of the key
+const pageRows = 1000; // that are read at a time
+const mostRows = 20_000; // that are compared of either version, in the order of the key
+const mostLines = 1000; // rows that are shown
 
 /** Draws the tab. */
 export function compare(content, names, parameters) {
@@ -21,7 +24,7 @@ export function compare(content, names, parameters) {
         event.preventDefault();
         show();
       },
-    }, field("Version", a), field("and version", b), field("Rows by the key", key, `the first ${mostRows} of each`), h("button", { class: "main" }, "Compare"));
+    }, field("Version", a), field("and version", b), field("Rows by the key", key, `at most ${number(mostRows)} of each`), h("button", { class: "main" }, "Compare"));
     show();
     return [form, results];
   });
@@ -30,9 +33,8 @@ export function compare(content, names, parameters) {
 async function differences(names, a, b, key) {
   const at = (version) => Promise.all([
     api.describe(names, { version }), api.call(api.path("table", names, "count_rows"), { version }), api.call(api.path("table", names, "index/list"), { version }),
-    key && api.rows(api.path("table", names, "query"), { version, k: mostRows, order_by: [{ column_name: key, ascending: true }] }),
   ]);
-  const [[was, wasRows, wasIndices, wasAnswer], [is, isRows, isIndices, isAnswer]] = await Promise.all([at(a), at(b)]);
+  const [[was, wasRows, wasIndices], [is, isRows, isIndices]] = await Promise.all([at(a), at(b)]);
   const indexText = (list) => list.indexes.map((index) => `${index.index_name} (${index.index_type}, ${number(index.num_indexed_rows)} rows)`).join("; ") || "none";
   const change = (from, to) => to - from > 0 ? `+${number(to - from)}` : number(to - from);
   return [
@@ -43,7 +45,7 @@ async function differences(names, a, b, key) {
       ["Indices", indexText(wasIndices), indexText(isIndices), ""],
     ]),
     columns(was.schema, is.schema),
-    key && rows(key, wasAnswer, isAnswer),
+    key && await rows(names, key, [a, b], [wasRows, isRows]),
   ];
 }
 
@@ -57,15 +59,58 @@ function columns(was, is) {
 
 const sign = (was, is) => !was ? "+ added" : !is ? "− removed" : "± changed";
 
-function rows(key, was, is) {
-  const byKey = (answer) => new Map(Array.from({ length: answer.numRows }, (_, i) => answer.get(i).toJSON()).map((record) => [String(plain(record[key])), record]));
-  const before = byKey(was), after = byKey(is);
-  const names = [...new Set([...was.schema.fields, ...is.schema.fields].map((f) => f.name))];
-  const lines = [...new Set([...before.keys(), ...after.keys()])].flatMap((value) => {
-    const old = before.get(value), now = after.get(value);
-    const differing = names.filter((name) => JSON.stringify(plain(old?.[name])) !== JSON.stringify(plain(now?.[name])));
-    return differing.length === 0 ? [] : [[sign(old, now), value, old && now ? differing.map((name) => [h("strong", {}, name), " ", cell(old[name]), " → ", cell(now[name]), h("br")]) : ""]];
-  });
-  const note = Math.max(was.numRows, is.numRows) === mostRows ? ` among the first ${mostRows}` : "";
-  return lines.length === 0 ? h("p", {}, `The rows are the same${note}.`) : grid(`Rows that differ${note}`, ["", key, "What"], lines);
+/** The rows that differ, of two versions that are read page by page in the order of a key. */
+async function rows(names, key, versions, counts) {
+  const sides = versions.map(() => ({ left: new Map(), unmatched: 0 })); // by key: the rows without an equal on the other side
+  const readable = Math.min(Math.max(...counts), mostRows), whole = Math.max(...counts) <= mostRows;
+  for (let from = 0; from < readable; from += pageRows) {
+    const pages = await Promise.all(versions.map((version) => api.rows(api.path("table", names, "query"),
+      { version, k: pageRows, offset: from, order_by: [{ column_name: key, ascending: true }] })));
+    pages.forEach((page, side) => records(page).forEach((record, i) => match(sides[side], sides[1 - side], row(key, record, from + i))));
+  }
+  // Behind the last page, an equal of one of the last rows may follow.
+  const certain = whole ? Infinity : readable - Math.max(...sides.map((side) => side.unmatched));
+  const [before, after] = sides.map((side) => [...side.left.values()].flat());
+  const lines = differing(key, before, after, certain);
+  const which = whole ? `all rows were compared` : `the first ${number(mostRows)} of each version were compared, by ${key}; rows behind them may differ`;
+  if (lines.length === 0) return h("p", {}, `No rows differ: ${which}.`);
+  return grid(`Rows that differ: ${number(lines.length)}${lines.length > mostLines ? `, of which ${mostLines} are shown` : ""} (${which})`, ["", key, "What"], lines.slice(0, mostLines));
+}
+
+/** A row for comparisons: the text of each of its values, and all together. */
+function row(key, record, place) {
+  const texts = Object.fromEntries(Object.entries(record).map(([name, value]) => [name, jsonOf(value)]));
+  return { key: textOf(record[key]), record, texts, whole: JSON.stringify(texts), place };
+}
+
+/** Takes a row together with an equal one of the other side, or keeps it. Rows may share a key. */
+function match(side, other, one) {
+  const equals = other.left.get(one.key) || [];
+  const at = equals.findIndex((row) => row.whole === one.whole);
+  if (at < 0) {
+    side.left.set(one.key, [...side.left.get(one.key) || [], one]);
+    side.unmatched++;
+    return;
+  }
+  other.unmatched--;
+  if (equals.length === 1) other.left.delete(one.key);
+  else equals.splice(at, 1);
+}
+
+/** The lines for rows without an equal: those with the same key on both sides have changed. */
+function differing(key, before, after, certain) {
+  const lines = [], changed = Map.groupBy(after, (one) => one.key);
+  for (const old of before) {
+    const now = changed.get(old.key)?.shift();
+    if (!now) {
+      if (old.place < certain) lines.push([sign(true, false), old.key, ""]);
+      continue;
+    }
+    const names = [...new Set([...Object.keys(old.texts), ...Object.keys(now.texts)])].filter((name) => old.texts[name] !== now.texts[name]);
+    lines.push([sign(true, true), old.key, names.map((name) => [h("strong", {}, name), " ", cell(old.record[name]), " → ", cell(now.record[name]), h("br")])]);
+  }
+  for (const one of [...changed.values()].flat()) {
+    if (one.place < certain) lines.push([sign(false, true), one.key, ""]);
+  }
+  return lines;
 }

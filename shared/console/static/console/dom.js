@@ -45,7 +45,8 @@ export function say(text, isError = false) {
 
 /** Shows what went wrong where the content would be. */
 export function problem(error) {
-  return h("div", { class: "problem", role: "alert" }, h("strong", {}, error.message), error.detail ? h("p", {}, error.detail) : null);
+  return h("div", { class: "problem", role: "alert" }, h("strong", {}, error.message), error.detail ? h("p", {}, error.detail) : null,
+    error.request ? h("p", { class: "quiet" }, "Request ", h("code", {}, error.request)) : null);
 }
 
 /**

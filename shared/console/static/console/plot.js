@@ -1,10 +1,10 @@
 // A sample of a column of vectors in the plane of its two principal components.
 
 import * as api from "./api.js";
-import { numbers } from "./cells.js";
 import { choice, field, fill, h, number, svg } from "./dom.js";
 import { plainColumns, quoted, vectorColumns } from "./schema.js";
 import { link } from "./tree.js";
+import { isDate, isNull, isText, numbersOf, records, textOf, valuesOf } from "./values.js";
 
 const rounds = 30; // of the power iteration, which ends long before for vectors that have structure
 const most = 5000; // points
@@ -40,7 +40,7 @@ async function telling(names, schema) {
   if (columns.length === 0) return "";
   const some = await api.rows(api.path("table", names, "query"), { k: 100, columns: { column_names: columns } });
   return columns.find((name) => {
-    const values = new Set(Array.from({ length: some.numRows }, (_, i) => String(some.getChild(name).get(i))));
+    const values = new Set(valuesOf(some.getChild(name)).map(textOf));
     return values.size > 1 && values.size <= groups;
   }) || "";
 }
@@ -56,13 +56,20 @@ async function sample(names, column, by, id, count) {
     { offset, k: all <= count ? count : each, columns: { column_names: wanted } })));
   const points = [];
   for (const answer of answers) {
-    for (let i = 0; i < answer.numRows; i++) {
-      const vector = answer.getChild(column).get(i);
-      if (vector) points.push({ vector: numbers(vector), group: by ? answer.getChild(by).get(i) : "", id: id ? answer.getChild(id).get(i) : null });
+    for (const record of records(answer)) {
+      const vector = numbersOf(record[column]);
+      if (vector) points.push({ vector, group: by ? textOf(record[by]) : "", id: id && !isNull(record[id]) ? literal(record[id]) : null });
     }
   }
   project(points);
   return { points, all };
+}
+
+/** A value as SQL writes it. */
+function literal(value) {
+  const text = textOf(value);
+  if (isText(value)) return `'${text.replaceAll("'", "''")}'`;
+  return isDate(value) ? `date '${text}'` : text;
 }
 
 /** Sets x and y of all points: their places along the two directions in which they differ most. */
@@ -112,18 +119,18 @@ const signs = [
 /** Divides values into groups: numbers of many values by their size, others by what they are. */
 function grouping(points) {
   const values = points.map((point) => point.group);
-  const distinct = [...new Set(values.map(String))];
-  if (distinct.length > groups && values.every((v) => typeof v === "number" || typeof v === "bigint")) {
+  const distinct = [...new Set(values)];
+  if (distinct.length > groups && values.every((v) => v !== "" && Number.isFinite(Number(v)))) {
     const sorted = values.map(Number).sort((a, b) => a - b);
     const bounds = Array.from({ length: 5 }, (_, i) => sorted[Math.floor(i * (sorted.length - 1) / 4)]);
     const name = (i) => `${Number(bounds[i].toPrecision(3))} to ${Number(bounds[i + 1].toPrecision(3))}`;
     return [[0, 1, 2, 3].map(name), (value) => Math.max(0, Math.min(3, bounds.findLastIndex((low) => Number(value) >= low)))];
   }
   const counts = new Map();
-  for (const value of values) counts.set(String(value), (counts.get(String(value)) || 0) + 1);
+  for (const value of values) counts.set(value, (counts.get(value) || 0) + 1);
   const kept = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   const names = kept.length > groups ? [...kept.slice(0, groups - 1), "others"] : kept;
-  return [names, (value) => names.includes(String(value)) ? names.indexOf(String(value)) : names.length - 1];
+  return [names, (value) => names.includes(value) ? names.indexOf(value) : names.length - 1];
 }
 
 function scatter(names, column, id, { points, all }) {
@@ -139,10 +146,10 @@ function scatter(names, column, id, { points, all }) {
   const marks = points.map((point) => {
     const group = groupOf(point.group);
     const sign = signs[group](Number(x(point.x).toFixed(1)), Number((height - y(point.y)).toFixed(1)));
-    const name = point.id === null ? "" : `${id} = ${typeof point.id === "string" ? `'${point.id.replaceAll("'", "''")}'` : point.id}`;
-    const mark = svg("g", { class: `group-${group}` }, svg("title", {}, [name, String(point.group)].filter(Boolean).join("\n")), sign);
+    const name = point.id === null ? "" : `${id} = ${point.id}`;
+    const mark = svg("g", { class: `group-${group}` }, svg("title", {}, [name, point.group].filter(Boolean).join("\n")), sign);
     if (!name) return mark;
-    const like = `${quoted(id)} = ${name.slice(id.length + 3)}`;
+    const like = `${quoted(id)} = ${point.id}`;
     return svg("a", { href: link(names, `query&${new URLSearchParams({ like, column })}`), "aria-label": name, tabindex: "-1" }, mark);
   });
   return h("figure", {},

@@ -1,11 +1,12 @@
 // The query page of a table: what is asked, the rows, the plan, and the same query for programs.
 
 import * as api from "./api.js";
-import { cell, numbers } from "./cells.js";
+import { cell } from "./cells.js";
 import { choice, copy, field, fill, grid, h, number } from "./dom.js";
 import { draw } from "./plan.js";
 import { plainColumns, textColumns, vectorColumns } from "./schema.js";
 import { inLanguage } from "./snippets.js";
+import { numbersOf, records, textOf, valuesOf } from "./values.js";
 
 const most = 1000; // rows that a page shows
 const fusion = 60; // the constant of reciprocal rank fusion, as LanceDB's clients have it
@@ -114,9 +115,9 @@ async function exampleVector(names, part) {
   if (!part.like.value.trim()) throw new Error("Say which row's vector to search for, or give a vector.");
   const column = part.column.value;
   const found = await api.rows(api.path("table", names, "query"), { filter: part.like.value.trim(), k: 1, columns: { column_names: [column] } });
-  const value = found.numRows > 0 ? found.getChild(column).get(0) : null;
-  if (!value) throw new Error(`No row with a vector has ${part.like.value.trim()}.`);
-  return numbers(value);
+  const vector = found.numRows > 0 ? numbersOf(valuesOf(found.getChild(column))[0]) : null;
+  if (!vector) throw new Error(`No row with a vector has ${part.like.value.trim()}.`);
+  return vector;
 }
 
 async function find(names, bodies) {
@@ -124,30 +125,25 @@ async function find(names, bodies) {
   const where = api.path("table", names, "query");
   const answers = await Promise.all(bodies.map((body) => api.rows(where, { ...body, with_row_id: bodies.length > 1 })));
   const took = `in ${(performance.now() - start).toFixed(0)} ms`;
-  const [records, fields] = answers.length === 1 ? [listed(answers[0]), answers[0].schema.fields.map((f) => f.name)] : fused(answers, bodies[0].k);
-  if (records.length === 0) return h("p", {}, `No row is like that (${took}).`);
-  return grid(`${number(records.length)} rows ${took}`, fields, records.map((record) => fields.map((name) => cell(record[name]))));
-}
-
-/** The rows of an answer as objects; columns of one name are told apart by nobody, as in a table. */
-function listed(answer) {
-  const columns = answer.schema.fields.map((f) => [f.name, answer.getChild(f.name)]);
-  return Array.from({ length: answer.numRows }, (_, i) => Object.fromEntries(columns.map(([name, column]) => [name, column.get(i)])));
+  const [rows, fields] = answers.length === 1 ? [records(answers[0]), answers[0].schema.fields.map((f) => f.name)] : fused(answers, bodies[0].k);
+  if (rows.length === 0) return h("p", {}, `No row is like that (${took}).`);
+  return grid(`${number(rows.length)} rows ${took}`, fields, rows.map((record) => fields.map((name) => cell(record[name]))));
 }
 
 /** Joins the answers of a hybrid query by the ranks of their rows, as LanceDB's clients do. */
 function fused(answers, k) {
   const byRow = new Map();
   for (const answer of answers) {
-    listed(answer).forEach((record, rank) => {
-      const at = byRow.get(record._rowid) || { _relevance_score: 0 };
-      byRow.set(record._rowid, { ...at, ...record, _relevance_score: at._relevance_score + 1 / (rank + 1 + fusion) });
+    records(answer).forEach((record, rank) => {
+      const id = textOf(record._rowid);
+      const at = byRow.get(id) || { _relevance_score: 0 };
+      byRow.set(id, { ...at, ...record, _relevance_score: at._relevance_score + 1 / (rank + 1 + fusion) });
     });
   }
-  const records = [...byRow.values()].sort((a, b) => b._relevance_score - a._relevance_score).slice(0, k);
+  const joined = [...byRow.values()].sort((a, b) => b._relevance_score - a._relevance_score).slice(0, k);
   const hidden = new Set(["_rowid", "_distance", "_score"]);
   const fields = answers[0].schema.fields.map((f) => f.name).filter((name) => !hidden.has(name));
-  return [records, [...fields, "_distance", "_score", "_relevance_score"]];
+  return [joined, [...fields, "_distance", "_score", "_relevance_score"]];
 }
 
 async function plans(names, bodies, operation, wrap) {

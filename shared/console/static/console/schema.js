@@ -2,6 +2,7 @@
 
 /** The type of a column, in one line. */
 export function typeText(type) {
+  if (type.precise) return type.precise;
   const inner = (type.fields || []).map((f) => type.type === "struct" ? `${f.name}: ${typeText(f.type)}` : typeText(f.type));
   switch (type.type) {
     case "fixed_size_list": return `${inner[0]}[${type.length}]`;

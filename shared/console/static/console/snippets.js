@@ -5,17 +5,17 @@ const quote = JSON.stringify;
 /** The query in a language. The token stays out of it. */
 export function inLanguage(language, address, names, bodies) {
   switch (language) {
-    case "curl": return bodies.map((body) => curl(address, names, body)).join("\n\n");
+    case "curl": return bodies.map((body) => curl(address, names, body, bodies.length === 1 ? "rows.arrows" : body.vector ? "vectors.arrows" : "text.arrows")).join("\n\n");
     case "Python": return python(address, names, bodies);
     default: return node(address, names, bodies);
   }
 }
 
-function curl(address, names, body) {
+function curl(address, names, body, file) {
   const id = names.map(encodeURIComponent).join("$");
   const json = JSON.stringify({ vector: [], ...body }).replaceAll("'", "'\\''");
   return `curl -s '${address}/v1/table/${id}/query' -H "Authorization: Bearer $TOKEN" \\\n` +
-    `  -H 'Content-Type: application/json' -H 'Accept: application/vnd.apache.arrow.stream' \\\n  -d '${json}' -o rows.arrows`;
+    `  -H 'Content-Type: application/json' -H 'Accept: application/vnd.apache.arrow.stream' \\\n  -d '${json}' -o ${file}`;
 }
 
 /** A call of a builder for each part of a body, by the names that a language has for them. */

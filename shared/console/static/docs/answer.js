@@ -1,7 +1,8 @@
 // An answer of the service, fit for people.
 
-import { cell, plain } from "../console/cells.js";
+import { binary, cell } from "../console/cells.js";
 import { bytes, copy, grid, h } from "../console/dom.js";
+import { jsonOf, valuesOf } from "../console/values.js";
 
 const shownRows = 100;
 const shownText = 200_000; // characters
@@ -24,7 +25,7 @@ export function answerOf({ answer, bytes: content, millis }) {
 function contentOf(type, content) {
   if (content.length === 0) return h("p", { class: "quiet" }, "The answer has no body.");
   if (type.startsWith("application/vnd.apache.arrow")) return rowsOf(content);
-  if (type === "application/octet-stream") return cell(content);
+  if (type === "application/octet-stream") return binary(content);
   const text = type === "application/json" ? indented(new TextDecoder().decode(content)) : new TextDecoder().decode(content);
   return h("pre", { tabindex: "0" }, text.length > shownText ? `${text.slice(0, shownText)} …` : text);
 }
@@ -39,12 +40,14 @@ function indented(text) {
 function rowsOf(content) {
   const table = window.Arrow.tableFromIPC(content);
   const { fields } = table.schema;
-  const shown = Array.from({ length: Math.min(table.numRows, shownRows) }, (_, i) => table.get(i));
+  const columns = fields.map((_, i) => valuesOf(table.getChildAt(i)));
+  const shown = Array.from({ length: Math.min(table.numRows, shownRows) }, (_, i) => columns.map((values) => values[i]));
+  const asJSON = () => `[\n${shown.map((row) => `  {${row.map((value, i) => `${JSON.stringify(fields[i].name)}: ${jsonOf(value)}`).join(", ")}}`).join(",\n")}\n]`;
   const more = table.numRows > shownRows ? `, of which ${shownRows} are shown` : "";
   return [
     grid(`${table.numRows} rows${more}`,
       fields.map(({ name, type }) => [name, h("br"), h("span", { class: "quiet" }, String(type))]),
-      shown.map((row) => fields.map(({ name, type }) => cell(row[name], type)))),
-    shown.length > 0 ? h("button", { type: "button", onclick: () => copy(JSON.stringify(shown.map((row) => plain(row)), null, 2)) }, "Copy as JSON") : null,
+      shown.map((row) => row.map(cell))),
+    shown.length > 0 ? h("button", { type: "button", onclick: () => copy(asJSON()) }, "Copy as JSON") : null,
   ];
 }
