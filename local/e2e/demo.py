@@ -11,8 +11,8 @@ nearest vector is the nearest airport, which a sailor's formula can check.
 
     python demo.py [--keep] [--url URL --token TOKEN]
 
-Without a URL it starts bin/tiltyard over a directory that it removes again, with --keep not before the user ends it: until
-then one can look at the tables, in the console for example.
+Without a URL it starts bin/tiltyard over a directory that it removes again, with --keep not before the user ends it by
+Ctrl-C or a signal: until then one can look at the tables, in the console for example.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import argparse
 import contextlib
 import io
 import pathlib
+import signal
+import sys
 import tempfile
 import threading
 
@@ -198,6 +200,7 @@ def main() -> None:
     parser.add_argument("--token", default="", help="for that server")
     parser.add_argument("--keep", action="store_true", help="leave the server running, to look at its tables, until Ctrl-C")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the server ends and its directory is removed
     with contextlib.ExitStack() as stack:
         if not options.url:
             directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="tiltyard-demo-"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 
 import pytest
 
@@ -23,7 +24,12 @@ def printed(notebook: dict) -> list[list[str]]:
 def test_notebook(file, tmp_path, monkeypatch):
     stored = json.loads(file.read_text())
     with Server(tmp_path / "root", settings={"TILTYARD_STABLE_ROW_IDS": "on"}) as server:
-        monkeypatch.setenv("TILTYARD", str(binary()))
+        programs = tmp_path / "programs"
+        programs.mkdir()
+        (programs / "tiltyard").symlink_to(binary().resolve())
+        monkeypatch.delenv("TILTYARD", raising=False)
+        monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        monkeypatch.chdir(notebooks.FOLDER)  # as a kernel does
         monkeypatch.setenv("TILTYARD_URL", server.url)
         monkeypatch.setenv("TILTYARD_TOKEN", server.token)
         run = copy.deepcopy(stored)
@@ -37,7 +43,7 @@ def test_notebook(file, tmp_path, monkeypatch):
     elif file.stem == "migration":
         assert got == want
     else:  # pictures change with the pages
-        assert len(variables["files"]) == rows and got[3] == [f"{want[3][0].split(' of ')[0]} of {variables['first'].size()} bytes\n"]
+        assert got[0] == want[0] and len(variables["files"]) == rows and got[3] == [f"{want[3][0].split(' of ')[0]} of {variables['first'].size()} bytes\n"]
 
 
 def test_there_are_notebooks():
