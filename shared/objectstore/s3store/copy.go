@@ -117,9 +117,7 @@ func (u *upload) addCopy(c copying, begin, end int64) {
 			if out.CopyPartResult == nil || aws.ToString(out.CopyPartResult.ETag) == "" {
 				return fmt.Errorf("%w: %w", errBroken, errNoETag)
 			}
-			copied := out.CopyPartResult
-			part.ETag = copied.ETag
-			part.ChecksumCRC32, part.ChecksumCRC32C, part.ChecksumCRC64NVME = copied.ChecksumCRC32, copied.ChecksumCRC32C, copied.ChecksumCRC64NVME
+			u.arrived(part, out.CopyPartResult.ETag, out.CopyPartResult.ChecksumCRC32)
 			return nil
 		}})
 		if err != nil {

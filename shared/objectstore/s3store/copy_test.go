@@ -2,7 +2,10 @@ package s3store
 
 import (
 	"errors"
+	"io"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"tiltyard/shared/objectstore"
 )
@@ -48,6 +51,27 @@ func TestCopiesThroughFaults(t *testing.T) {
 				t.Errorf("object is %q, and %d uploads are left, want %q and none, after %q", object, uploads, c.object, requests)
 			}
 		})
+	}
+}
+
+// AWS_REQUEST_CHECKSUM_CALCULATION=when_required turns checksums off, for servers that do not take them.
+func TestUploadsWithoutChecksums(t *testing.T) {
+	server, store, _ := newServer(t)
+	cfg := configOf(*store.client.Options().BaseEndpoint)
+	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+	store = openStore(t, cfg, io.Discard)
+	data := content(firstPart + 1)
+	if err := stream(t.Context(), store, data); err != nil {
+		t.Fatal(err)
+	}
+	server.objects["a b+c"] = string(data)
+	store.copies = copySize{whole: 1, part: firstPart}
+	was := objectstore.Info{Key: "a b+c", Size: int64(len(data)), ETag: etagOf(string(data))}
+	if err := store.CopyFrom(t.Context(), store, was, "k"); err != nil {
+		t.Error(err)
+	}
+	if server.sums != 0 {
+		t.Errorf("got %d checksums, want none", server.sums)
 	}
 }
 

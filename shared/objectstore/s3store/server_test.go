@@ -3,8 +3,11 @@ package s3store
 import (
 	"bytes"
 	"crypto/md5"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/xml"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"maps"
@@ -40,32 +43,44 @@ type fault struct {
 type fakeServer struct {
 	mu       sync.Mutex
 	objects  map[string]string
-	uploads  map[string]map[int]string // parts by number; missing when done or aborted
+	uploads  map[string]*fakeUpload // missing when done or aborted
 	begun    int
+	sums     int     // requests that named a checksum or an algorithm
 	faults   []fault // of the next requests; of none or the zero value nothing comes
 	always   *fault  // when there are no more of them
 	requests []string
 	closing  chan struct{}
 }
 
+// A fakeUpload is an upload in parts.
+type fakeUpload struct {
+	sums  string         // the algorithm of its checksums: CRC32, or none
+	parts map[int]string // by number
+}
+
 // newServer starts a server and opens a store on it. Retries are quick and stalls short.
 func newServer(t *testing.T) (*fakeServer, *Store, *bytes.Buffer) {
 	t.Helper()
-	s := &fakeServer{objects: map[string]string{}, uploads: map[string]map[int]string{}, closing: make(chan struct{})}
+	s := &fakeServer{objects: map[string]string{}, uploads: map[string]*fakeUpload{}, closing: make(chan struct{})}
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	t.Cleanup(func() { close(s.closing) })
-	client, err := NewClient(configOf(h.URL))
+	var log bytes.Buffer
+	return s, openStore(t, configOf(h.URL), &log), &log
+}
+
+func openStore(t *testing.T, cfg aws.Config, log io.Writer) *Store {
+	t.Helper()
+	client, err := NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	store, err := New(client, "bucket", "root", slog.New(slog.NewTextHandler(&log, nil)))
+	store, err := New(client, "bucket", "root", slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	store.pace.first, store.pace.longest = time.Millisecond, 2*time.Millisecond
-	return s, store, &log
+	return store
 }
 
 // configOf is the configuration of a server that accepts any credentials, as the AWS environment
@@ -124,7 +139,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.serve(answer, r, string(body))
 	if f.wrong {
-		answer.Header().Set("x-amz-checksum-crc32", "AAAAAA==")
+		answer.Header().Set(sumHeader, "AAAAAA==")
 	}
 	switch {
 	case f.lost:
@@ -146,6 +161,9 @@ func (s *fakeServer) next(r *http.Request) fault {
 		}
 	}
 	s.requests = append(s.requests, text)
+	if r.Header.Get(sumHeader) != "" || r.Header.Get("x-amz-checksum-algorithm") != "" {
+		s.sums++
+	}
 	switch {
 	case len(s.faults) > 0:
 		f := s.faults[0]
@@ -176,6 +194,12 @@ func fail(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, "<Error><Code>%s</Code><Message>no</Message></Error>", code)
 }
 
+const sumHeader = "x-amz-checksum-crc32"
+
+func sumOf(data string) string {
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(data))))
+}
+
 func etagOf(data string) string { return fmt.Sprintf(`"%x"`, md5.Sum([]byte(data))) }
 
 // serve carries a request out.
@@ -187,7 +211,7 @@ func (s *fakeServer) serve(w http.ResponseWriter, r *http.Request, body string) 
 	case q.Has("uploads"):
 		s.begun++
 		id := strconv.Itoa(s.begun)
-		s.uploads[id] = map[int]string{}
+		s.uploads[id] = &fakeUpload{sums: r.Header.Get("x-amz-checksum-algorithm"), parts: map[int]string{}}
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
 	case r.Header.Get("x-amz-copy-source") != "":
 		s.copy(w, r, key)
@@ -245,19 +269,29 @@ func (s *fakeServer) list(w io.Writer, prefix string) {
 
 func (s *fakeServer) upload(w http.ResponseWriter, r *http.Request, key, body string) {
 	id := r.URL.Query().Get("uploadId")
-	parts, exists := s.uploads[id]
+	u, exists := s.uploads[id]
 	switch {
 	case !exists:
 		fail(w, http.StatusNotFound, "NoSuchUpload")
 	case r.Method == http.MethodPut:
 		n, _ := strconv.Atoi(r.URL.Query().Get("partNumber"))
-		parts[n] = body
+		if sum := r.Header.Get(sumHeader); sum != "" {
+			if sum != sumOf(body) {
+				fail(w, http.StatusBadRequest, "BadDigest")
+				return
+			}
+			w.Header().Set(sumHeader, sum)
+		}
+		u.parts[n] = body
 		w.Header().Set("ETag", etagOf(body))
 	case r.Method == http.MethodDelete:
 		delete(s.uploads, id)
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		s.complete(w, id, key, body)
+		if data, ok := u.complete(w, body); ok {
+			delete(s.uploads, id)
+			s.objects[key] = data
+		}
 	}
 }
 
@@ -287,29 +321,40 @@ func (s *fakeServer) copy(w http.ResponseWriter, r *http.Request, key string) {
 		panic(err)
 	}
 	n, _ := strconv.Atoi(q.Get("partNumber"))
-	s.uploads[q.Get("uploadId")][n] = data[begin : last+1]
-	fmt.Fprintf(w, "<CopyPartResult><ETag>%s</ETag></CopyPartResult>", etagOf(data[begin:last+1]))
+	u, part := s.uploads[q.Get("uploadId")], data[begin:last+1]
+	u.parts[n] = part
+	sum := ""
+	if u.sums != "" {
+		sum = "<ChecksumCRC32>" + sumOf(part) + "</ChecksumCRC32>"
+	}
+	fmt.Fprintf(w, "<CopyPartResult><ETag>%s</ETag>%s</CopyPartResult>", etagOf(part), sum)
 }
 
-func (s *fakeServer) complete(w io.Writer, id, key, body string) {
+// complete returns the object that the named parts make, or answers what is wrong with them.
+func (u *fakeUpload) complete(w http.ResponseWriter, body string) (data string, ok bool) {
 	var named struct {
 		Parts []struct {
-			PartNumber int
-			ETag       string
+			PartNumber          int
+			ETag, ChecksumCRC32 string
 		} `xml:"Part"`
 	}
 	if err := xml.Unmarshal([]byte(body), &named); err != nil {
-		panic(err)
+		fail(w, http.StatusBadRequest, "MalformedXML")
+		return "", false
 	}
 	var whole strings.Builder
 	for _, part := range named.Parts {
-		data := s.uploads[id][part.PartNumber]
-		if etagOf(data) != part.ETag {
-			panic("a part is named by another ETag")
+		data, exists := u.parts[part.PartNumber]
+		switch {
+		case u.sums != "" && part.ChecksumCRC32 == "": // each part of such an upload must name its checksum
+			fail(w, http.StatusBadRequest, "InvalidRequest")
+			return "", false
+		case !exists, part.ETag != etagOf(data), part.ChecksumCRC32 != "" && (u.sums == "" || part.ChecksumCRC32 != sumOf(data)):
+			fail(w, http.StatusBadRequest, "InvalidPart")
+			return "", false
 		}
 		whole.WriteString(data)
 	}
-	delete(s.uploads, id)
-	s.objects[key] = whole.String()
 	fmt.Fprintf(w, "<CompleteMultipartUploadResult><ETag>%s</ETag></CompleteMultipartUploadResult>", etagOf(whole.String()))
+	return whole.String(), true
 }

@@ -152,12 +152,15 @@ func (w *writer) usable() error {
 	return nil
 }
 
-// An upload is an object that is being written in parts.
+// An upload is an object that is being written in parts. If the client computes checksums, each part has a CRC32: S3
+// takes the checksums of parts at the end of an upload if its beginning has named their algorithm, and refuses them
+// (InvalidPart) otherwise.
 type upload struct {
 	store *Store
 	full  string
 	id    *string
-	parts []*types.CompletedPart // each entry is set when the part has arrived
+	sums  types.ChecksumAlgorithm // of the parts; empty: they have none
+	parts []*types.CompletedPart  // each entry is set when the part has arrived
 	group *errgroup.Group
 	stop  context.CancelFunc
 
@@ -170,8 +173,11 @@ type upload struct {
 // which costs nothing.
 func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
 	u := &upload{store: s, full: full}
+	if s.client.Options().RequestChecksumCalculation == aws.RequestChecksumCalculationWhenSupported {
+		u.sums = types.ChecksumAlgorithmCrc32
+	}
 	_, err := s.do(ctx, request{"begin upload", full, 0, func(ctx context.Context, _ *time.Timer) error {
-		out, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: &full})
+		out, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: &full, ChecksumAlgorithm: u.sums})
 		if err != nil {
 			return err
 		}
@@ -215,14 +221,21 @@ func (u *upload) send(part *types.CompletedPart, data []byte) error {
 		if err != nil {
 			return err
 		}
-		part.ETag = out.ETag
-		part.ChecksumCRC32, part.ChecksumCRC32C, part.ChecksumCRC64NVME = out.ChecksumCRC32, out.ChecksumCRC32C, out.ChecksumCRC64NVME
+		u.arrived(part, out.ETag, out.ChecksumCRC32)
 		return nil
 	}})
 	if err != nil {
 		return fmt.Errorf("part %d: %w", *part.PartNumber, err)
 	}
 	return nil
+}
+
+// arrived fills in a part that the server has confirmed.
+func (u *upload) arrived(part *types.CompletedPart, etag, crc32 *string) {
+	part.ETag = etag
+	if u.sums != "" {
+		part.ChecksumCRC32 = crc32
+	}
 }
 
 // complete waits for the parts and turns them into the object.
