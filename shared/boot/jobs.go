@@ -1,14 +1,13 @@
 package boot
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/sqsqueue"
 )
@@ -22,14 +21,15 @@ func openJobs(c Config) (queue, heavy job.Queue, err error) {
 		}
 		return nil, nil, nil
 	}
-	aws, err := config.LoadDefaultConfig(context.Background())
+	aws, err := cloud.Load()
 	if err != nil {
 		return nil, nil, fmt.Errorf("jobs: %w", err)
 	}
 	if aws.Region == "" {
 		return nil, nil, errors.New("jobs: no region of AWS is configured (AWS_REGION)")
 	}
-	client := sqs.NewFromConfig(aws)
+	service := cloud.Service{Name: "SQS", What: "a queue of jobs in SQS", Attempt: cloud.UsualAttempt}
+	client := sqs.NewFromConfig(service.Client(aws))
 	if c.HeavyJobs != "" {
 		heavy = tracedQueue(c, sqsqueue.Open(client, c.HeavyJobs))
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
 	"tiltyard/shared/record/dynamorecord"
@@ -18,6 +18,9 @@ import (
 // recordsScheme is the prefix of the name of a DynamoDB table.
 const recordsScheme = "dynamodb://"
 
+// recordsAttempt is the time limit of one attempt at a request to DynamoDB, which usually answers within milliseconds.
+const recordsAttempt = time.Second
+
 // openRecords opens the records of transactions and answers. They lie beside the tables, unless a
 // DynamoDB table is configured, whose region, endpoint and credentials are those of the
 // environment. It sends no request.
@@ -26,14 +29,16 @@ func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (re
 	if !ok {
 		return objectrecord.Open(objects.Home().Store, now), nil
 	}
-	aws, err := config.LoadDefaultConfig(context.Background())
+	aws, err := cloud.Load()
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
 	if aws.Region == "" {
 		return nil, fmt.Errorf("records: no region of AWS is configured (AWS_REGION)")
 	}
-	return countedRecords{tracedRecords(c, dynamorecord.Open(dynamodb.NewFromConfig(aws), table, now))}, nil
+	service := cloud.Service{Name: "DynamoDB", What: "the table of records in DynamoDB", Attempt: recordsAttempt}
+	client := dynamodb.NewFromConfig(service.Client(aws))
+	return countedRecords{tracedRecords(c, dynamorecord.Open(client, table, now))}, nil
 }
 
 // countedRecords counts the requests to a record store that is not an object store, for the log.

@@ -1,15 +1,13 @@
 package boot
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/config"
-
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/sealing"
 	"tiltyard/shared/sealing/kmskeys"
 )
@@ -47,14 +45,15 @@ func (c Config) keyOfKMS() (arn string, ok bool) { return strings.CutPrefix(c.Se
 // It is no part of Open, so that only the functions that use it contain the client of KMS.
 func OpenKeys(e *Env) (sealing.Keys, error) {
 	if arn, ok := e.keyOfKMS(); ok {
-		aws, err := config.LoadDefaultConfig(context.Background())
+		aws, err := cloud.Load()
 		if err != nil {
 			return nil, fmt.Errorf("secrets: %w", err)
 		}
 		if aws.Region == "" {
 			return nil, errors.New("secrets: no region of AWS is configured (AWS_REGION)")
 		}
-		return kmskeys.Open(aws, arn, e.Objects.Home().URI), nil
+		service := cloud.Service{Name: "KMS", What: "the key of secrets in KMS", Attempt: cloud.UsualAttempt}
+		return kmskeys.Open(service.Client(aws), arn, e.Objects.Home().URI), nil
 	}
 	keys, err := e.OpenKeyFile()
 	if err != nil || keys == nil {

@@ -1,7 +1,6 @@
 package boot
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/s3store"
 )
@@ -107,9 +106,9 @@ func (b *bucketOpener) open(place string) (objectstore.Root, error) {
 	if b.client == nil {
 		// This reads the environment and the files of the AWS command line. Only the first request
 		// asks for credentials.
-		cfg, err := config.LoadDefaultConfig(context.Background())
+		cfg, err := cloud.Load()
 		if err != nil {
-			return objectstore.Root{}, fmt.Errorf("configuration of AWS: %w", err)
+			return objectstore.Root{}, err
 		}
 		if b.client, err = s3store.NewClient(cfg); err != nil {
 			return objectstore.Root{}, err

@@ -1,17 +1,16 @@
 package boot
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/vending"
 )
 
@@ -24,7 +23,7 @@ func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
 	case c.VendRole == "":
 		return nil, nil
 	}
-	environment, err := config.LoadDefaultConfig(context.Background())
+	environment, err := cloud.Load()
 	if err != nil {
 		return nil, fmt.Errorf("vend-role: %w", err)
 	}
@@ -32,7 +31,8 @@ func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
 		return nil, errors.New("vend-role: no region of AWS is configured (AWS_REGION)")
 	}
 	endpoint := aws.ToString(s3.NewFromConfig(environment).Options().BaseEndpoint)
-	role, err := vending.OpenRole(sts.NewFromConfig(environment), vending.Config{
+	service := cloud.Service{Name: "STS", What: "the role of credentials", Attempt: cloud.UsualAttempt}
+	role, err := vending.OpenRole(sts.NewFromConfig(service.Client(environment)), vending.Config{
 		Role: c.VendRole, Region: environment.Region, Endpoint: endpoint, Tags: c.VendTags, Now: now,
 	})
 	if err != nil {

@@ -21,7 +21,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
 )
 
 // service answers every route with the values that a test has set, and records its requests.
@@ -367,6 +370,11 @@ func TestErrorsOfServices(t *testing.T) {
 		{"damaged table of LanceDB", "/v1/table/t/exists/", &protocol.Error{Code: protocol.InvalidTableState, Damaged: true, Message: "table t is damaged"}, 422, protocol.InvalidTableState, "/errors/damaged-table", "table t is damaged"},
 		{"full disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", &os.PathError{Op: "write", Path: "secret", Err: syscall.ENOSPC}), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage cannot take more data"},
 		{"read-only disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", syscall.EROFS), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage cannot take more data"},
+		{"storage in trouble", "/v1/table/t/exists", fmt.Errorf("get x: %w", outage.Busy("S3", errors.New("secret"))), 503, protocol.ServiceUnavailable, "/errors/service-unavailable", "S3 is overloaded or out of reach"},
+		{"storage in trouble, inside", "/v1/table/t/exists", &protocol.Error{Code: protocol.Internal, Err: outage.Busy("S3", errors.New("secret"))}, 503, protocol.ServiceUnavailable, "/errors/service-unavailable", "S3 is overloaded or out of reach"},
+		{"no bucket", "/v1/table/t/exists", fmt.Errorf("get x: %w", outage.Missing("S3 bucket b", errors.New("secret"))), 503, protocol.ServiceUnavailable, "/errors/service-unavailable", "S3 bucket b does not exist"},
+		{"answer of the storage lost", "/v1/table/t/exists", fmt.Errorf("put x: %w: %w", objectstore.ErrUnknownOutcome, outage.Busy("S3", errors.New("secret"))), 503, protocol.ServiceUnavailable, "/errors/service-unavailable", "the answer of the storage was lost, so the change may or may not have been made"},
+		{"answer of the records lost", "/v1/table/t/exists", fmt.Errorf("put x: %w", record.ErrUnknownOutcome), 503, protocol.ServiceUnavailable, "/errors/service-unavailable", "the answer of the storage was lost, so the change may or may not have been made"},
 		{"wrapped", "/v1/table/t/exists", fmt.Errorf("look up: %w", &protocol.Error{Code: protocol.TableNotFound}), 404, protocol.TableNotFound, "/errors/table-not-found", "TableNotFound"},
 		{"drop of nothing", "/v1/namespace/a/drop", &protocol.Error{Code: protocol.NamespaceNotFound}, 400, protocol.NamespaceNotFound, "/errors/namespace-not-found", "NamespaceNotFound"},
 		{"create again", "/v1/table/t/create", exists, 409, protocol.TableAlreadyExists, "/errors/table-already-exists", "t: is there"},
@@ -377,7 +385,11 @@ func TestErrorsOfServices(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			p := decodeProblem(t, request{path: c.path}.do(t, newTestHandler(&service{err: c.err})))
+			w := request{path: c.path}.do(t, newTestHandler(&service{err: c.err}))
+			p := decodeProblem(t, w)
+			if lost := strings.Contains(c.name, "lost"); c.status == 503 && (p.Retryable == lost || w.Header().Get("Retry-After") == "") {
+				t.Errorf("got %+v, Retry-After %q, want it to be repeated: %v", p, w.Header().Get("Retry-After"), !lost)
+			}
 			if p.Status != c.status || p.Code != int(c.code) || p.Type != c.typ || p.Error != c.text {
 				t.Errorf("got %+v, want %d, code %d, %s, %q", p, c.status, c.code, c.typ, c.text)
 			}

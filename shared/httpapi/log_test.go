@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
 )
 
@@ -128,6 +130,12 @@ func TestReadinessIsFoundOutNowAndThen(t *testing.T) {
 	now = now.Add(readyAge)
 	if got := get(); got != 503 || asked != 2 {
 		t.Errorf("got %d, asked %d times; want 503, twice", got, asked)
+	}
+	failure = fmt.Errorf("the root cannot be read: %w", outage.Missing("S3 bucket b", failure))
+	now = now.Add(readyAge)
+	got := request{method: "GET", path: "/readyz", header: map[string]string{"Authorization": ""}}.do(t, told.handler).Body.String()
+	if !strings.Contains(got, `"reason":"S3 bucket b does not exist"`) || strings.Contains(got, "secret") {
+		t.Errorf("got %s, want the reason and no more", got)
 	}
 	if len(told.served) != 0 {
 		t.Errorf("probes were told of %d times as requests", len(told.served))

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
 )
 
@@ -56,11 +57,19 @@ func writeProbe(w http.ResponseWriter, status int, answer string) {
 }
 
 // serveReady answers without details, because the client may be a stranger. The details are in the
-// log.
+// log. The message of an outage is for everybody: it names the service or the bucket.
 func (h *handler) serveReady(w http.ResponseWriter, r *http.Request) {
 	if err := h.readiness.check(r.Context(), h.Ready, h.Now); err != nil {
 		h.Logger.ErrorContext(r.Context(), "not ready", "error", err)
-		writeProbe(w, http.StatusServiceUnavailable, `{"status":"not ready"}`)
+		answer := map[string]string{"status": "not ready"}
+		if trouble := outage.Of(err); trouble != nil {
+			answer["reason"] = trouble.Message
+		}
+		text, err := encodeJSON(answer)
+		if err != nil {
+			panic(err) // a map of strings always encodes
+		}
+		writeProbe(w, http.StatusServiceUnavailable, string(text))
 		return
 	}
 	writeProbe(w, http.StatusOK, `{"status":"ready"}`)

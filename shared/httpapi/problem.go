@@ -13,7 +13,9 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
 )
 
 // statuses maps each code to its status. Unsupported is 501 here. The specification has 406, but
@@ -222,6 +224,9 @@ func (c *call) problemOf(err error) problem {
 	if known := (*protocol.Error)(nil); errors.Is(err, objectstore.ErrLink) && (!errors.As(err, &known) || known.Code == protocol.Internal) {
 		err = linkInTheWay(err)
 	}
+	if known := (*protocol.Error)(nil); !errors.As(err, &known) || known.Code == protocol.Internal {
+		err = storageTrouble(err)
+	}
 	p := problem{
 		Error:     "internal error; operators find the cause in the log by the request id",
 		Code:      int(protocol.Internal),
@@ -257,6 +262,26 @@ func (c *call) problemOf(err error) problem {
 	}
 	c.applyException(&p)
 	return p
+}
+
+// storageTrouble is the error of a request that failed because of a service that this one depends on. Others it returns
+// as they are. A write whose answer was lost may have happened, so that the request is not to be repeated unseen.
+func storageTrouble(err error) error {
+	unsettled := errors.Is(err, objectstore.ErrUnknownOutcome) || errors.Is(err, record.ErrUnknownOutcome)
+	trouble := outage.Of(err)
+	switch {
+	case unsettled:
+		return &protocol.Error{
+			Code: protocol.ServiceUnavailable, Message: "the answer of the storage was lost, so the change may or may not have been made",
+			Detail: "look at what the request was about before you send it again", Unsettled: true, Err: err,
+		}
+	case trouble != nil:
+		return &protocol.Error{
+			Code: protocol.ServiceUnavailable, Message: trouble.Message,
+			Detail: "send the request again after a moment; if that does not help, the operator of the server must", Err: err,
+		}
+	}
+	return err
 }
 
 func linkInTheWay(err error) error {

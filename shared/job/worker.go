@@ -12,6 +12,7 @@ import (
 
 	"tiltyard/shared/format"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tracing"
@@ -43,6 +44,8 @@ const (
 	// firstRetry is the delay between a first failure and the next run. Each further failure
 	// doubles it.
 	firstRetry = 5 * time.Second
+	// outagePause is the delay until the next run after one that failed because a service was in trouble.
+	outagePause = time.Minute
 	// yieldMargin is how long before its deadline a run has to end.
 	yieldMargin = 20 * time.Second
 )
@@ -387,6 +390,9 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	if w.passesOn() && outgrew(cause) {
 		return w.pass(ctx, r, cause)
 	}
+	if outage.Of(cause) != nil {
+		return w.outlast(ctx, r, cause)
+	}
 	over, failures := false, 0
 	end := func(t *transaction.Transaction) {
 		t.Work.Failures++
@@ -405,6 +411,16 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 		return w.send(ctx, firstRetry<<(failures-1), r.message())
 	}
 	return nil
+}
+
+// outlast has a run repeated later that failed because a service was in trouble. It may be in trouble for hours, and
+// the failure does not count.
+func (w *Worker) outlast(ctx context.Context, r *Run, cause error) error {
+	err := r.leave(ctx, outagePause, func(t *transaction.Transaction) { t.Work.Trouble = describe(cause) })
+	if err != nil {
+		return settled(err)
+	}
+	return w.send(ctx, outagePause, r.message())
 }
 
 // pass has a worker of heavy work repeat a run that failed because this worker has too little time or memory. The
@@ -435,6 +451,9 @@ func isFinal(err error) bool {
 func describe(err error) string {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		return refused.Error()
+	}
+	if trouble := outage.Of(err); trouble != nil {
+		return trouble.Message
 	}
 	var known *protocol.Error
 	if errors.As(err, &known) {

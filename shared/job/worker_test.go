@@ -13,12 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/transaction"
@@ -195,6 +197,38 @@ func TestAJobThatFailsIsTriedAgain(t *testing.T) {
 				wantEnd(t, got, protocol.TransactionFailed, "")
 				if runs != c.runs || !strings.HasSuffix(got.Failure, c.told) {
 					t.Errorf("it was tried %d times, and failed with %q; want %d times, and %q", runs, got.Failure, c.runs, c.told)
+				}
+			})
+		})
+	}
+}
+
+// A job outlasts services that are in trouble for hours, whatever its errors are taken for.
+func TestAJobOutlastsAnOutage(t *testing.T) {
+	trouble := outage.Busy("S3", errors.New("secret"))
+	for name, err := range map[string]error{
+		"of the store":              fmt.Errorf("get x: %w", trouble),
+		"with an unknown outcome":   objects.Unsettled(fmt.Errorf("%w: %w", objectstore.ErrUnknownOutcome, trouble)),
+		"taken for another mistake": &protocol.Error{Code: protocol.InvalidInput, Message: "bad", Err: trouble},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runs := 0
+				var h *house
+				h = newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(ctx context.Context, r *job.Run) (any, error) {
+					if runs++; runs <= 60 {
+						return nil, err
+					}
+					jobs, _, err := h.Transactions.Jobs(ctx, "", 1)
+					if err != nil || len(jobs) != 1 || jobs[0].Work.Failures != 0 || !strings.Contains(jobs[0].Work.Trouble, "S3 is overloaded") {
+						t.Errorf("got %+v, %v, want the outage and no failures", jobs, err)
+					}
+					return runs, nil
+				}))
+				began := time.Now()
+				wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionSucceeded, "61")
+				if took := time.Since(began); took < time.Hour {
+					t.Errorf("60 runs took %v, want pauses of a minute", took)
 				}
 			})
 		})

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/format"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
 )
 
@@ -153,12 +154,16 @@ func IgnoreChanged(err error) error {
 }
 
 // Unsettled is the error of a write that may have happened or may still happen. errors.Is does not
-// find the cause in it: a failed precondition, for example, may be due to our own first try.
+// find the cause in it: a failed precondition, for example, may be due to our own first try. Only an
+// outage stays one.
 func Unsettled(cause error) error {
-	cause = fmt.Errorf("%w: %s", objectstore.ErrUnknownOutcome, cause.Error())
+	unknown := fmt.Errorf("%w: %s", objectstore.ErrUnknownOutcome, cause.Error())
+	if trouble := outage.Of(cause); trouble != nil {
+		unknown = &outage.Error{Message: trouble.Message, Err: unknown}
+	}
 	return &protocol.Error{
 		Code: protocol.ServiceUnavailable, Message: "the answer of the storage was lost, so the write may or may not have happened",
-		Detail: "read the object before you retry", Unsettled: true, Err: cause,
+		Detail: "read the object before you retry", Unsettled: true, Err: unknown,
 	}
 }
 

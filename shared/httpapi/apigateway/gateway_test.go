@@ -261,7 +261,7 @@ func TestResponsesTooLargeToDeliver(t *testing.T) {
 				return
 			}
 			p := decodeProblem(t, got)
-			if p.Status != http.StatusRequestEntityTooLarge || p.Code != 13 || p.RequestID != "r1" || p.Instance != "/v1/table/a%24b%2Fc/insert/" {
+			if p.Status != http.StatusRequestEntityTooLarge || p.Code != 13 || p.RequestID != "r1" || p.Instance != "/v1/table/a%24b%2Fc/insert/" || !strings.Contains(got.Body, "X-Tiltyard-Result: redirect") {
 				t.Errorf("got %+v", p)
 			}
 		})

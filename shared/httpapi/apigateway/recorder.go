@@ -62,7 +62,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 func tooLarge(r *http.Request, header http.Header) *recorder {
 	return problem(r, header, http.StatusRequestEntityTooLarge, 13, codeTooLarge,
 		"the response is larger than the gateway delivers",
-		"ask for fewer rows or columns, page with k and offset, or read the table from its location")
+		"let a query write its rows to storage by the header "+httpapi.ResultHeader+": redirect, ask for fewer rows or columns, page with k and offset, or read the table from its location")
 }
 
 // brokenOff replaces a response that failed after its start.

@@ -4,116 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/pause"
 )
 
 // A pace determines how long and how often a request is tried. An attempt in this package is one
-// HTTP request to S3.
+// HTTP request to S3, or two side by side.
 type pace struct {
 	attempts  int           // attempts that may fail
 	conflicts int           // further attempts after conflicts with other requests
 	first     time.Duration // upper bound of the first pause; each further one is twice as long
 	longest   time.Duration
-	patience  time.Duration // time limit of a request without bytes
+	brief     time.Duration // time limit of the first attempt at a small request; each further one is twice as long
+	patience  time.Duration // time limit of any other request without bytes, and the longest of small ones
 	perByte   time.Duration // additional time per byte
 }
 
 var usualPace = pace{
-	attempts: 5, conflicts: 20,
+	attempts: 40, conflicts: 20,
 	first: 50 * time.Millisecond, longest: 2 * time.Second,
-	patience: 10 * time.Second,
-	perByte:  2 * time.Microsecond, // half a megabyte a second
+	brief: 2 * time.Second, patience: 10 * time.Second,
+	perByte: 2 * time.Microsecond, // half a megabyte a second
 }
 
-// limit is the time limit of one attempt that transfers the given bytes.
-func (p pace) limit(bytes int64) time.Duration {
+// smallBytes is the size of the requests that usually take a fraction of a second, so that a connection on which one
+// takes longer is more likely to be at fault than the store.
+const smallBytes = 512 << 10
+
+// limit is the time limit of the nth attempt at a request.
+func (p pace) limit(r request, n int) time.Duration {
+	if !r.small() {
+		return p.forBytes(r.bytes)
+	}
+	return min(p.brief<<min(n-1, 10), p.patience) + time.Duration(r.bytes)*p.perByte
+}
+
+// forBytes is the time limit of a transfer of bytes.
+func (p pace) forBytes(bytes int64) time.Duration {
 	return p.patience + time.Duration(bytes)*p.perByte
-}
-
-// pause waits before the next attempt after n failed ones.
-func (p pace) pause(ctx context.Context, n int) error {
-	return pause.Backoff(ctx, p.first, p.longest, n-1)
-}
-
-// An outcome is what the failure of an attempt means for the request.
-type outcome int
-
-const (
-	settled  outcome = iota // the answer is final, and nothing was changed
-	refused                 // nothing was changed, and the request may be tried again
-	conflict                // refused, because another request is changing the same key
-	unclear                 // the request may have been carried out; it may be tried again
-)
-
-var (
-	// errBroken means that the bytes of an answer did not all arrive.
-	errBroken = errors.New("the answer broke off")
-	// errStalled is the cause of an attempt that exceeded its time limit.
-	errStalled = errors.New("no answer in time")
-)
-
-// outcomeOf determines the outcome of a failed attempt.
-func outcomeOf(err error) outcome {
-	var answer *awshttp.ResponseError
-	var send *smithyhttp.RequestSendError
-	switch {
-	case errors.Is(err, errBroken):
-		return unclear
-	case errors.As(err, &send): // which the SDK wraps in an answer of status 0
-		var network *net.OpError
-		if errors.As(err, &network) && network.Op == "dial" {
-			return refused // the request was never sent
-		}
-		return unclear
-	case errors.As(err, &answer):
-		return outcomeOfStatus(answer.HTTPStatusCode(), codeOf(err))
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return unclear
-	}
-	return settled // never sent: there are no credentials, or no endpoint
-}
-
-func outcomeOfStatus(status int, code string) outcome {
-	switch {
-	case code == "ConditionalRequestConflict" || code == "OperationAborted":
-		return conflict
-	case code == "RequestTimeTooSkewed": // the SDK has learnt the server's time from the answer
-		return refused
-	case status == http.StatusTooManyRequests:
-		return refused
-	case status == http.StatusNotImplemented:
-		return settled
-	case status >= 500, status == http.StatusRequestTimeout, code == "RequestTimeout":
-		return unclear
-	case status < 300: // the status is good, but the body is an error or unreadable
-		return unclear
-	case code == "" && status != http.StatusPreconditionFailed: // the body with the reason did not arrive
-		return refused
-	}
-	return settled
-}
-
-// codeOf returns the code in the body of an error answer, "" if there is none.
-func codeOf(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		return api.ErrorCode()
-	}
-	return ""
-}
-
-func isStatus(err error, status int) bool {
-	var answer *awshttp.ResponseError
-	return errors.As(err, &answer) && answer.HTTPStatusCode() == status
 }
 
 // A request can be attempted several times.
@@ -121,90 +55,179 @@ type request struct {
 	name  string // name in the log
 	key   string
 	bytes int64 // bytes that it transfers, as far as known in advance
-	send  func(ctx context.Context, limit *time.Timer) error
+	kind  kind
 }
+
+// A kind is what a request does.
+type kind int
+
+const (
+	reads  kind = iota // it changes nothing
+	writes             // it changes one object, which takes no longer than its bytes need
+	works              // it changes something else, or takes the server long: it is never sent beside itself
+)
+
+// small reports whether an answer usually comes within a second.
+func (r request) small() bool { return r.kind != works && r.bytes < smallBytes }
+
+// An attempt is one HTTP request that is being sent.
+type attempt struct {
+	pace  pace
+	limit *time.Timer // ends the attempt
+	large func()      // is called when the answer turns out to be large
+}
+
+// expect gives an attempt the time for an answer of so many bytes.
+func (a *attempt) expect(bytes int64) {
+	a.limit.Reset(a.pace.forBytes(bytes))
+	if bytes >= smallBytes {
+		a.large()
+	}
+}
+
+// A sender sends one HTTP request. Two may run at a time.
+type sender[T any] func(ctx context.Context, a *attempt) (T, error)
 
 // do makes attempts until one succeeds or a further one is useless. doubt is true if a failed
 // attempt may have been carried out. The error is that of the last attempt.
-func (s *Store) do(ctx context.Context, r request) (doubt bool, err error) {
+func do[T any](ctx context.Context, s *Store, r request, send sender[T]) (result T, doubt bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return result, false, err
 	}
-	conflicts := 0
+	if r.kind != reads {
+		if err := cloud.Begins(ctx); err != nil {
+			return result, false, err
+		}
+	}
+	conflicts, last := 0, cloud.LastAttempt(ctx)
 	for n := 1; ; n++ {
-		err = s.try(ctx, r)
+		var unsure bool
+		result, unsure, err = beside(ctx, s, r, n-conflicts, send)
 		if err == nil {
-			return doubt, nil
+			return result, doubt, nil
 		}
 		outcome := outcomeOf(err)
-		doubt = doubt || outcome == unclear
+		doubt = doubt || unsure
 		if outcome == conflict && conflicts < s.pace.conflicts {
 			conflicts++
 		}
 		if ctx.Err() != nil {
-			return doubt, fmt.Errorf("%w, in attempt %d: %w", ctx.Err(), n, err)
+			return result, doubt, fmt.Errorf("%w, in attempt %d: %w", ctx.Err(), n, err)
 		}
-		if outcome == settled || n-conflicts >= s.pace.attempts {
-			return doubt, after(n, err)
+		wait := rand.N(min(s.pace.first<<min(n-1, 20), s.pace.longest))
+		if outcome == settled || n-conflicts >= s.pace.attempts || time.Now().Add(wait).After(last) {
+			return result, doubt, s.final(outcome, n, err)
 		}
 		s.log.WarnContext(ctx, "storage request failed and is sent again", "request", r.name, "key", r.key, "attempt", n, "error", err)
-		if pauseErr := s.pace.pause(ctx, n); pauseErr != nil {
-			return doubt, fmt.Errorf("%w, after attempt %d: %w", pauseErr, n, err)
+		if pauseErr := pause.For(ctx, wait); pauseErr != nil {
+			return result, doubt, fmt.Errorf("%w, after attempt %d: %w", pauseErr, n, err)
+		}
+	}
+}
+
+// beside makes the nth attempt. If a small request has no answer in half of its time, it is sent once more beside, over
+// another connection: the first may be stalled. The first success counts. A write waits for both before it fails,
+// because the one may have met the condition that the other was refused by. unsure is true if one that failed may have
+// been carried out.
+func beside[T any](ctx context.Context, s *Store, r request, n int, send sender[T]) (result T, unsure bool, err error) {
+	type answer struct {
+		result T
+		err    error
+	}
+	answers, large := make(chan answer, 2), make(chan struct{}, 2)
+	ctx, stop := context.WithCancel(ctx)
+	running := 0
+	start := func(within time.Duration) {
+		running++
+		go func() {
+			result, err := try(ctx, s, within, func() { large <- struct{}{} }, send)
+			answers <- answer{result, err}
+		}()
+	}
+	defer func() {
+		stop()
+		for ; running > 0; running-- {
+			<-answers
+		}
+	}()
+	limit, slow := s.pace.limit(r, n), make(<-chan time.Time)
+	if r.small() {
+		timer := time.NewTimer(limit / 2)
+		defer timer.Stop()
+		slow = timer.C
+	}
+	start(limit)
+	for {
+		select {
+		case <-slow:
+			s.log.WarnContext(ctx, "storage request is slow and is sent once more", "request", r.name, "key", r.key, "attempt", n)
+			start(limit / 2)
+		case <-large:
+			slow = nil
+		case a := <-answers:
+			running--
+			if a.err == nil {
+				return a.result, unsure, nil
+			}
+			outcome := outcomeOf(a.err)
+			unsure = unsure || outcome == unclear
+			if err == nil || outcome == settled {
+				err = a.err
+			}
+			if running == 0 || outcome == settled && r.kind == reads {
+				return result, unsure, err
+			}
 		}
 	}
 }
 
 // try makes one attempt with a time limit.
-func (s *Store) try(ctx context.Context, r request) error {
+func try[T any](ctx context.Context, s *Store, within time.Duration, large func(), send sender[T]) (T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := time.AfterFunc(s.pace.limit(r.bytes), func() { cancel(errStalled) })
+	limit := time.AfterFunc(within, func() { cancel(errStalled) })
 	defer limit.Stop()
-	err := r.send(ctx, limit)
+	result, err := send(ctx, &attempt{s.pace, limit, large})
 	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
-		return fmt.Errorf("%w: %w: %w", errBroken, errStalled, err)
+		return result, fmt.Errorf("%w: %w: %s", errBroken, errStalled, err) // it is not the caller who has cancelled it
 	}
-	return err
+	return result, err
 }
 
-// after adds the number of attempts to an error if there was more than one.
-func after(attempts int, err error) error {
-	if attempts == 1 {
-		return err
+// final is the error of a request that was sent n times.
+func (s *Store) final(o outcome, n int, err error) error {
+	if n > 1 {
+		err = fmt.Errorf("after %d attempts: %w", n, err)
 	}
-	return fmt.Errorf("after %d attempts: %w", attempts, err)
+	switch {
+	case codeOf(err) == "NoSuchBucket":
+		return outage.Missing("S3 bucket "+s.bucket, err)
+	case o != settled:
+		return outage.Busy("S3", err)
+	}
+	return err
 }
 
 // read makes the attempts of a request that changes nothing. The error is ErrNotExist when the
 // object does not exist.
-func (s *Store) read(ctx context.Context, r request) error {
-	_, err := s.do(ctx, r)
+func read[T any](ctx context.Context, s *Store, name, key string, bytes int64, send sender[T]) (T, error) {
+	result, _, err := do(ctx, s, request{name, key, bytes, reads}, send)
 	if isMissing(err) {
-		return objectstore.ErrNotExist
+		return result, objectstore.ErrNotExist
 	}
-	return err
-}
-
-// isMissing reports whether the server has no such object. The answer to HEAD has no body, so a
-// missing bucket looks the same.
-func isMissing(err error) bool {
-	if !isStatus(err, http.StatusNotFound) {
-		return false
-	}
-	code := codeOf(err)
-	return code == "NoSuchKey" || code == "NotFound"
+	return result, err
 }
 
 // write makes the attempts of a request that changes an object under cond.
-func (s *Store) write(ctx context.Context, name, full string, bytes int64, cond objectstore.Condition, send func(context.Context) error) error {
-	doubt, err := s.do(ctx, request{name, full, bytes, func(ctx context.Context, _ *time.Timer) error { return send(ctx) }})
+func write[T any](ctx context.Context, s *Store, r request, cond objectstore.Condition, send func(context.Context) (T, error)) (T, error) {
+	result, doubt, err := do(ctx, s, r, func(ctx context.Context, _ *attempt) (T, error) { return send(ctx) })
 	switch {
 	case err == nil:
-		return nil
+		return result, nil
 	case doubt:
-		return fmt.Errorf("%w: %w", objectstore.ErrUnknownOutcome, err)
+		return result, fmt.Errorf("%w: %w", objectstore.ErrUnknownOutcome, err)
 	case isStatus(err, http.StatusPreconditionFailed), cond.IfMatch != "" && isMissing(err):
-		return objectstore.ErrPrecondition
+		return result, objectstore.ErrPrecondition
 	}
-	return err
+	return result, err
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -74,14 +73,14 @@ type copying struct {
 
 func (c copying) whole(ctx context.Context, size int64) error {
 	s := c.store
-	return s.write(ctx, "copy", c.full, size/50, objectstore.Condition{}, func(ctx context.Context) error {
-		_, err := s.client.CopyObject(ctx, &s3.CopyObjectInput{
+	_, err := write(ctx, s, request{"copy", c.full, size / 50, works}, objectstore.Condition{}, func(ctx context.Context) (*s3.CopyObjectOutput, error) {
+		return s.client.CopyObject(ctx, &s3.CopyObjectInput{
 			Bucket: &s.bucket, Key: &c.full, CopySource: &c.from, CopySourceIfMatch: &c.match,
 			// Reading the tags of an object would need one permission more.
 			TaggingDirective: types.TaggingDirectiveReplace,
 		})
-		return err
 	})
+	return err
 }
 
 func (c copying) inParts(ctx context.Context, key string, size int64) error {
@@ -106,23 +105,19 @@ func (u *upload) addCopy(c copying, begin, end int64) {
 	part := u.next()
 	s := u.store
 	u.group.Go(func() error {
-		err := u.request(request{"copy part", u.full, (end - begin) / 50, func(ctx context.Context, _ *time.Timer) error {
+		got, err := u.part(request{"copy part", u.full, (end - begin) / 50, works}, func(ctx context.Context, _ *attempt) (sums, error) {
 			out, err := s.client.UploadPartCopy(ctx, &s3.UploadPartCopyInput{
 				Bucket: &s.bucket, Key: &u.full, UploadId: u.id, PartNumber: part.PartNumber,
 				CopySource: &c.from, CopySourceIfMatch: &c.match, CopySourceRange: aws.String(fmt.Sprintf("bytes=%d-%d", begin, end-1)),
 			})
 			if err != nil {
-				return err
+				return sums{}, err
 			}
 			if out.CopyPartResult == nil || aws.ToString(out.CopyPartResult.ETag) == "" {
-				return fmt.Errorf("%w: %w", errBroken, errNoETag)
+				return sums{}, fmt.Errorf("%w: %w", errBroken, errNoETag)
 			}
-			u.arrived(part, out.CopyPartResult.ETag, out.CopyPartResult.ChecksumCRC32)
-			return nil
-		}})
-		if err != nil {
-			return fmt.Errorf("part %d: %w", *part.PartNumber, err)
-		}
-		return nil
+			return sums{out.CopyPartResult.ETag, out.CopyPartResult.ChecksumCRC32}, nil
+		})
+		return u.arrived(part, got, err)
 	})
 }

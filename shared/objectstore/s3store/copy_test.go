@@ -3,6 +3,7 @@ package s3store
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,6 +12,8 @@ import (
 )
 
 func TestCopiesThroughFaults(t *testing.T) {
+	six := strings.Repeat("abcde", 2*minPart/5)
+	eight := six + "gh"
 	internal := fault{status: 500, code: "InternalError"}
 	for _, c := range []struct {
 		name   string
@@ -22,22 +25,22 @@ func TestCopiesThroughFaults(t *testing.T) {
 	}{
 		{"whole", "abcd", nil, nil, "", "abcd"},
 		{"empty", "", nil, nil, "", ""},
-		{"in parts", "abcdefgh", nil, nil, "", "abcdefgh"},
-		{"in parts of the same size", "abcdef", nil, nil, "", "abcdef"},
+		{"in parts", eight, nil, nil, "", eight},
+		{"in parts of the same size", six, nil, nil, "", six},
 		{"whole, 500", "abcd", []fault{internal}, nil, "", "abcd"},
 		{"whole, answer lost", "abcd", []fault{{lost: true}}, nil, "", "abcd"},
 		{"whole, error after a good status", "abcd", []fault{{status: 200, code: "InternalError"}}, nil, "", "abcd"},
-		{"whole, 500 for ever", "abcd", nil, &internal, "unknown", "-"},
-		{"in parts, begin 500", "abcdefgh", []fault{internal}, nil, "", "abcdefgh"},
-		{"in parts, a part is lost", "abcdefgh", []fault{{}, {lost: true}}, nil, "", "abcdefgh"},
-		{"in parts, error after a good status", "abcdefgh", []fault{{}, {status: 200, code: "InternalError"}}, nil, "", "abcdefgh"},
+		{"whole, 500 for ever", "abcd", nil, &internal, "unknown, outage", "-"},
+		{"in parts, begin 500", eight, []fault{internal}, nil, "", eight},
+		{"in parts, a part is lost", eight, []fault{{}, {lost: true}}, nil, "", eight},
+		{"in parts, error after a good status", eight, []fault{{}, {status: 200, code: "InternalError"}}, nil, "", eight},
 		{"whole, was replaced", "abcd", []fault{{before: replaces, status: 412, code: "PreconditionFailed"}}, nil, "precondition", "-"},
-		{"in parts, was replaced", "abcdefgh", []fault{{}, {before: replaces}}, nil, "precondition", "-"},
+		{"in parts, was replaced", eight, []fault{{}, {before: replaces}}, nil, "precondition", "-"},
 		{"whole, denied", "abcd", []fault{{status: 403, code: "AccessDenied"}}, nil, "other", "-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server, store, _ := newServer(t)
-			store.copies = copySize{whole: 4, part: 3}
+			store.copies = copySize{whole: 4, part: minPart}
 			server.objects["a b+c"] = c.source
 			server.objects["k"] = "-"
 			server.faults, server.always = c.faults, c.always
@@ -48,7 +51,7 @@ func TestCopiesThroughFaults(t *testing.T) {
 			}
 			requests, object, _, uploads := server.state()
 			if object != c.object || uploads > 0 {
-				t.Errorf("object is %q, and %d uploads are left, want %q and none, after %q", object, uploads, c.object, requests)
+				t.Errorf("object is %.10q…, and %d uploads are left, want %.10q… and none, after %q", object, uploads, c.object, requests)
 			}
 		})
 	}

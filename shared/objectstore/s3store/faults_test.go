@@ -3,7 +3,7 @@ package s3store
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"io"
 	"math/rand/v2"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/outage"
 )
 
 var (
@@ -40,6 +41,9 @@ func sentinels(err error) string {
 			names = append(names, s.name)
 		}
 	}
+	if outage.Of(err) != nil {
+		names = append(names, "outage")
+	}
 	if len(names) == 0 && err != nil {
 		return "other"
 	}
@@ -62,11 +66,11 @@ func TestWritesThroughFaults(t *testing.T) {
 		{"absent, is there", "old", ifAbsent, nil, nil, "precondition", "old", 1},
 		{"absent, 409", "", ifAbsent, []fault{conflict409, conflict409}, nil, "", "new", 3},
 		{"absent, 409, is there", "old", ifAbsent, []fault{conflict409}, nil, "precondition", "old", 2},
-		{"absent, 409 for ever", "", ifAbsent, nil, &conflict409, "other", "", attempts + conflicts},
+		{"absent, 409 for ever", "", ifAbsent, nil, &conflict409, "outage", "", attempts + conflicts},
 		{"absent, 500", "", ifAbsent, []fault{internal}, nil, "", "new", 2},
 		{"absent, 503 slow down", "", ifAbsent, []fault{slowDown, slowDown}, nil, "", "new", 3},
-		{"absent, 503 for ever", "", ifAbsent, nil, &slowDown, "unknown", "", attempts},
-		{"absent, 429 for ever", "", ifAbsent, nil, &fault{status: 429, code: "TooManyRequests"}, "other", "", attempts},
+		{"absent, 503 for ever", "", ifAbsent, nil, &slowDown, "unknown, outage", "", attempts},
+		{"absent, 429 for ever", "", ifAbsent, nil, &fault{status: 429, code: "TooManyRequests"}, "outage", "", attempts},
 		{"absent, reset", "", ifAbsent, []fault{{reset: true}}, nil, "", "new", 2},
 		{"absent, answer lost", "", ifAbsent, []fault{{lost: true}}, nil, "unknown", "new", 2},
 		{"absent, written and 500", "", ifAbsent, []fault{{after: 500}}, nil, "unknown", "new", 2},
@@ -74,14 +78,19 @@ func TestWritesThroughFaults(t *testing.T) {
 		{"absent, 500, another was first", "", ifAbsent, []fault{internal, {before: puts("other")}}, nil, "unknown", "other", 2},
 		{"absent, answer lost, then denied", "", ifAbsent, []fault{{lost: true}, denied}, nil, "unknown", "new", 2},
 		{"absent, denied", "", ifAbsent, []fault{denied}, nil, "other", "", 1},
-		{"absent, no bucket", "", ifAbsent, []fault{{status: 404, code: "NoSuchBucket"}}, nil, "other", "", 1},
+		{"absent, no bucket", "", ifAbsent, []fault{{status: 404, code: "NoSuchBucket"}}, nil, "outage", "", 1},
 		{"absent, not implemented", "", ifAbsent, []fault{{status: 501, code: "NotImplemented"}}, nil, "other", "", 1},
 		{"absent, clocks differ", "", ifAbsent, []fault{{status: 403, code: "RequestTimeTooSkewed"}}, nil, "", "new", 2},
 		{"absent, answer stalls", "", ifAbsent, []fault{{stall: true}}, nil, "", "new", 2},
+		{"absent, stalls, another was first", "", ifAbsent, []fault{{stall: true}, {before: puts("other")}}, nil, "unknown", "other", 2},
+		{"absent, stalls, sent beside and carried out later", "", ifAbsent, []fault{{late: true}}, nil, "", "new", 2},
+		{"absent, stalls, carried out, and sent beside", "", ifAbsent, []fault{{held: true}}, nil, "", "new", 2},
+		{"absent, stalls, is there", "old", ifAbsent, []fault{{held: true}}, nil, "precondition", "old", 2},
+		{"match, stalls, carried out, and sent beside", "old", ifOld, []fault{{held: true}}, nil, "", "new", 2},
 		{"match", "old", ifOld, nil, nil, "", "new", 1},
 		{"match, is another", "other", ifOld, nil, nil, "precondition", "other", 1},
 		{"match, is gone", "", ifOld, nil, nil, "precondition", "", 1},
-		{"match, no bucket", "old", ifOld, []fault{{status: 404, code: "NoSuchBucket"}}, nil, "other", "old", 1},
+		{"match, no bucket", "old", ifOld, []fault{{status: 404, code: "NoSuchBucket"}}, nil, "outage", "old", 1},
 		{"match, is gone, as a broken answer tells", "", ifOld, []fault{{status: 404, code: "NoSuchKey", cut: true}}, nil, "precondition", "", 2},
 		{"match, 409", "old", ifOld, []fault{conflict409}, nil, "", "new", 2},
 		{"match, answer lost", "old", ifOld, []fault{{lost: true}}, nil, "unknown", "new", 2},
@@ -89,7 +98,7 @@ func TestWritesThroughFaults(t *testing.T) {
 		{"match, 500 and gone", "old", ifOld, []fault{internal, {before: deletes}}, nil, "unknown", "", 2},
 		{"always, 500", "old", always, []fault{internal}, nil, "", "new", 2},
 		{"always, answer lost", "", always, []fault{{lost: true}}, nil, "", "new", 2},
-		{"always, 500 for ever", "old", always, nil, &internal, "unknown", "old", attempts},
+		{"always, 500 for ever", "old", always, nil, &internal, "unknown, outage", "old", attempts},
 		{"always, denied", "old", always, []fault{denied}, nil, "other", "old", 1},
 	}
 	for _, c := range cases {
@@ -100,7 +109,7 @@ func TestWritesThroughFaults(t *testing.T) {
 			}
 			server.faults, server.always = c.faults, c.always
 			if strings.Contains(c.name, "stalls") {
-				store.pace.patience = 200 * time.Millisecond
+				store.pace.brief = 400 * time.Millisecond
 			}
 			info, err := store.Put(t.Context(), "k", []byte("new"), c.cond)
 			if got := sentinels(err); got != c.want {
@@ -116,7 +125,7 @@ func TestWritesThroughFaults(t *testing.T) {
 			if len(requests) != c.requests {
 				t.Errorf("got %d requests, want %d: %q", len(requests), c.requests, requests)
 			}
-			if got := strings.Count(log.String(), "sent again"); got != c.requests-1 {
+			if got := strings.Count(log.String(), "sent again") + strings.Count(log.String(), "sent once more"); got != c.requests-1 {
 				t.Errorf("the log tells of %d further attempts, want %d:\n%s", got, c.requests-1, log)
 			}
 		})
@@ -179,10 +188,11 @@ func TestReadsThroughFaults(t *testing.T) {
 		{"500 and slow down", []fault{internal, slowDown}, nil, "", 3},
 		{"reset", []fault{{reset: true}}, nil, "", 2},
 		{"broken off", []fault{{cut: true}}, nil, "", 2},
-		{"broken off for ever", nil, &fault{cut: true}, "other", 5},
+		{"broken off for ever", nil, &fault{cut: true}, "outage", 5},
 		{"stalls", []fault{{stall: true}}, nil, "", 2},
 		{"denied", []fault{denied}, nil, "other", 1},
-		{"no bucket", []fault{{status: 404, code: "NoSuchBucket"}}, nil, "other", 1},
+		{"no bucket", []fault{{status: 404, code: "NoSuchBucket"}}, nil, "outage", 1},
+		{"slow down for ever", nil, &slowDown, "outage", 5},
 		{"gone", []fault{{before: deletes}}, nil, "not exist", 1},
 	}
 	reads := map[string]func(context.Context, *Store) (string, error){
@@ -212,7 +222,7 @@ func TestReadsThroughFaults(t *testing.T) {
 				server.objects["k"] = "abcdefgh"
 				server.faults, server.always = c.faults, c.always
 				if c.name == "stalls" {
-					store.pace.patience = 200 * time.Millisecond
+					store.pace.brief = 400 * time.Millisecond
 				}
 				got, err := read(t.Context(), store)
 				if s := sentinels(err); s != c.want || err == nil && got != "abcdefgh" {
@@ -312,17 +322,9 @@ func TestCancelledWriteIsUnknown(t *testing.T) {
 func TestServerThatCannotBeReached(t *testing.T) {
 	h := httptest.NewServer(nil)
 	h.Close()
-	client, err := NewClient(configOf(h.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := New(client, "bucket", "", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.pace.first = time.Millisecond
-	_, err = store.Put(t.Context(), "k", nil, ifAbsent)
-	if got := sentinels(err); got != "other" || !strings.Contains(err.Error(), "after 5 attempts") {
+	store := openStore(t, configOf(h.URL), io.Discard)
+	_, err := store.Put(t.Context(), "k", nil, ifAbsent)
+	if got := sentinels(err); got != "outage" || !strings.Contains(err.Error(), "after 5 attempts") {
 		t.Errorf("got %v (%s), want an error of five attempts whose outcome is known", err, got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -71,12 +70,11 @@ func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objects
 	}
 }
 
-func (s *Store) listOnce(ctx context.Context, in *s3.ListObjectsV2Input) (out *s3.ListObjectsV2Output, err error) {
-	err = s.read(ctx, request{"list", *in.Prefix, 0, func(ctx context.Context, _ *time.Timer) error {
-		out, err = s.client.ListObjectsV2(ctx, in)
-		return err
-	}})
-	return out, err
+func (s *Store) listOnce(ctx context.Context, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
+	return read(ctx, s, "list", *in.Prefix, 0, func(ctx context.Context, _ *attempt) (*s3.ListObjectsV2Output, error) {
+		in := *in
+		return s.client.ListObjectsV2(ctx, &in)
+	})
 }
 
 // startAfter returns the start for the server's listing. If opts.StartAfter lies in a folder that

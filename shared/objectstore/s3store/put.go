@@ -32,24 +32,23 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectsto
 	return info, nil
 }
 
-func (s *Store) put(ctx context.Context, key, full string, data []byte, cond objectstore.Condition) (info objectstore.Info, err error) {
-	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: &full, ContentLength: aws.Int64(int64(len(data)))}
+func (s *Store) put(ctx context.Context, key, full string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	in := s3.PutObjectInput{Bucket: &s.bucket, Key: &full, ContentLength: aws.Int64(int64(len(data)))}
 	switch {
 	case cond.IfAbsent:
 		in.IfNoneMatch = aws.String("*")
 	case cond.IfMatch != "":
 		in.IfMatch = &cond.IfMatch
 	}
-	err = s.write(ctx, "put", full, int64(len(data)), cond, func(ctx context.Context) error {
+	return write(ctx, s, request{"put", full, int64(len(data)), writes}, cond, func(ctx context.Context) (objectstore.Info, error) {
+		in := in
 		in.Body = bytes.NewReader(data)
-		out, err := s.client.PutObject(ctx, in)
+		out, err := s.client.PutObject(ctx, &in)
 		if err != nil {
-			return err
+			return objectstore.Info{}, err
 		}
-		info, err = written(key, int64(len(data)), out.ETag, out.ResultMetadata)
-		return err
+		return written(key, int64(len(data)), out.ETag, out.ResultMetadata)
 	})
-	return info, err
 }
 
 // written returns the Info of a write that the server has confirmed. If the confirmation is

@@ -37,23 +37,29 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, objectstore.Info, 
 	return data, info, nil
 }
 
-func (s *Store) get(ctx context.Context, key, full string) (data []byte, info objectstore.Info, err error) {
-	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &full}
-	err = s.read(ctx, request{"get", full, 0, func(ctx context.Context, limit *time.Timer) error {
-		out, err := s.client.GetObject(ctx, in)
+// Contents are the bytes of an object, or some of them.
+type contents struct {
+	data []byte
+	info objectstore.Info
+}
+
+func (s *Store) get(ctx context.Context, key, full string) ([]byte, objectstore.Info, error) {
+	got, err := read(ctx, s, "get", full, 0, func(ctx context.Context, a *attempt) (contents, error) {
+		out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &full})
 		if err != nil {
-			return err
+			return contents{}, err
 		}
 		defer func() { _ = out.Body.Close() }()
 		size := aws.ToInt64(out.ContentLength)
-		limit.Reset(s.pace.limit(size))
-		if info, err = infoOfRead(key, size, out.ETag, out.LastModified); err != nil {
-			return err
+		a.expect(size)
+		info, err := infoOfRead(key, size, out.ETag, out.LastModified)
+		if err != nil {
+			return contents{}, err
 		}
-		data, err = readBody(out.Body, size)
-		return err
-	}})
-	return data, info, err
+		data, err := readBody(out.Body, size)
+		return contents{data, info}, err
+	})
+	return got.data, got.info, err
 }
 
 // readBody reads the n bytes of a body and its end, where the SDK compares checksums.
@@ -81,17 +87,14 @@ func infoOfRead(key string, size int64, etag *string, modified *time.Time) (obje
 	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: aws.ToTime(modified).Truncate(time.Second)}, nil
 }
 
-func (s *Store) head(ctx context.Context, key, full string) (info objectstore.Info, err error) {
-	in := &s3.HeadObjectInput{Bucket: &s.bucket, Key: &full}
-	err = s.read(ctx, request{"head", full, 0, func(ctx context.Context, _ *time.Timer) error {
-		out, err := s.client.HeadObject(ctx, in)
+func (s *Store) head(ctx context.Context, key, full string) (objectstore.Info, error) {
+	return read(ctx, s, "head", full, 0, func(ctx context.Context, _ *attempt) (objectstore.Info, error) {
+		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &full})
 		if err != nil {
-			return err
+			return objectstore.Info{}, err
 		}
-		info, err = infoOfRead(key, aws.ToInt64(out.ContentLength), out.ETag, out.LastModified)
-		return err
-	}})
-	return info, err
+		return infoOfRead(key, aws.ToInt64(out.ContentLength), out.ETag, out.LastModified)
+	})
 }
 
 // GetRanges implements objectstore.Store. Each range is one request. An empty range needs none if
@@ -165,7 +168,7 @@ func within(ranges []objectstore.Range, size int64) error {
 }
 
 // part reads one range that is not empty.
-func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range) (data []byte, info objectstore.Info, err error) {
+func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range) ([]byte, objectstore.Info, error) {
 	if r.Offset < 0 {
 		r.Length = 0 // the length of a suffix range is ignored
 	}
@@ -173,28 +176,28 @@ func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range)
 	if err != nil {
 		return nil, objectstore.Info{}, err
 	}
-	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &full, Range: &header}
-	err = s.read(ctx, request{"get " + header, full, r.Length, func(ctx context.Context, limit *time.Timer) error {
-		out, err := s.client.GetObject(ctx, in)
+	got, err := read(ctx, s, "get "+header, full, r.Length, func(ctx context.Context, a *attempt) (contents, error) {
+		out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &full, Range: &header})
 		if err != nil {
-			return err
+			return contents{}, err
 		}
 		defer func() { _ = out.Body.Close() }()
 		length, size, err := answered(out, r)
 		if err != nil {
-			return err
+			return contents{}, err
 		}
-		limit.Reset(s.pace.limit(length))
-		if info, err = infoOfRead(key, size, out.ETag, out.LastModified); err != nil {
-			return err
+		a.expect(length)
+		info, err := infoOfRead(key, size, out.ETag, out.LastModified)
+		if err != nil {
+			return contents{}, err
 		}
-		data, err = readBody(out.Body, length)
-		return err
-	}})
+		data, err := readBody(out.Body, length)
+		return contents{data, info}, err
+	})
 	if isStatus(err, http.StatusRequestedRangeNotSatisfiable) {
 		return s.unsatisfiable(ctx, key, full, r)
 	}
-	return data, info, err
+	return got.data, got.info, err
 }
 
 // rangeHeader returns the header for r, or ErrInvalidRange for a range that lies in no object.

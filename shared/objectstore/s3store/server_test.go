@@ -35,38 +35,68 @@ type fault struct {
 	lost   bool // is carried out, and the connection ends without an answer
 	cut    bool // half of the answer's body is sent
 	stall  bool // nothing is carried out, and nothing is answered
+	late   bool // is carried out after the next request was answered
+	held   bool // is carried out, and answered after the next request
 	wrong  bool // the checksum of the answer is that of other bytes
 	whole  bool // the range of a get is ignored
 }
 
-// A fakeServer is the part of S3 that a store uses, in one bucket, with faults.
+// A fakeServer is the part of S3 that a store uses, in one bucket, with faults. It refuses what S3 refuses
+// (rules_test.go).
 type fakeServer struct {
 	mu       sync.Mutex
 	objects  map[string]string
+	sizes    map[string]int64       // of objects that are too large to be held
+	trailers int                    // bodies with a checksum at their end
 	uploads  map[string]*fakeUpload // missing when done or aborted
 	begun    int
 	sums     int     // requests that named a checksum or an algorithm
 	faults   []fault // of the next requests; of none or the zero value nothing comes
 	always   *fault  // when there are no more of them
 	requests []string
+	answered chan struct{} // is closed, and made anew, when a request was answered
 	closing  chan struct{}
 }
 
 // A fakeUpload is an upload in parts.
 type fakeUpload struct {
-	sums  string         // the algorithm of its checksums: CRC32, or none
-	parts map[int]string // by number
+	key   string
+	sums  string // the algorithm of its checksums: CRC32, or none
+	parts map[int]part
 }
+
+// A part of an upload. Those of objects that are too large to be held have a size alone.
+type part struct {
+	data string
+	size int64
+}
+
+func partOf(data string) part { return part{data, int64(len(data))} }
+
+func (p part) text() string {
+	if p.size != int64(len(p.data)) {
+		return fmt.Sprint("huge ", p.size)
+	}
+	return p.data
+}
+
+func (p part) etag() string { return etagOf(p.text()) }
+func (p part) sum() string  { return sumOf(p.text()) }
 
 // newServer starts a server and opens a store on it. Retries are quick and stalls short.
 func newServer(t *testing.T) (*fakeServer, *Store, *bytes.Buffer) {
 	t.Helper()
-	s := &fakeServer{objects: map[string]string{}, uploads: map[string]*fakeUpload{}, closing: make(chan struct{})}
+	s := newFake(t)
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
-	t.Cleanup(func() { close(s.closing) })
 	var log bytes.Buffer
 	return s, openStore(t, configOf(h.URL), &log), &log
+}
+
+func newFake(t *testing.T) *fakeServer {
+	s := &fakeServer{objects: map[string]string{}, sizes: map[string]int64{}, uploads: map[string]*fakeUpload{}, answered: make(chan struct{}), closing: make(chan struct{})}
+	t.Cleanup(func() { close(s.closing) })
+	return s
 }
 
 func openStore(t *testing.T, cfg aws.Config, log io.Writer) *Store {
@@ -79,7 +109,7 @@ func openStore(t *testing.T, cfg aws.Config, log io.Writer) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.pace.first, store.pace.longest = time.Millisecond, 2*time.Millisecond
+	store.pace.attempts, store.pace.first, store.pace.longest = 5, time.Millisecond, 2*time.Millisecond
 	return store
 }
 
@@ -115,13 +145,10 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case f.stall:
-		s.mu.Unlock()
-		select {
-		case <-r.Context().Done():
-		case <-s.closing:
-		}
-		s.mu.Lock()
+		s.wait(r, nil)
 		return
+	case f.late:
+		s.wait(r, s.answered)
 	case f.reset:
 		panic(http.ErrAbortHandler)
 	case f.status != 0 && f.cut:
@@ -137,11 +164,13 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.whole {
 		r.Header.Del("Range")
 	}
-	s.serve(answer, r, string(body))
+	s.serve(answer, r, body)
 	if f.wrong {
 		answer.Header().Set(sumHeader, "AAAAAA==")
 	}
 	switch {
+	case f.held:
+		s.wait(r, s.answered)
 	case f.lost:
 		panic(http.ErrAbortHandler)
 	case f.after != 0:
@@ -149,6 +178,19 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	send(w, answer, f.cut)
+	close(s.answered)
+	s.answered = make(chan struct{})
+}
+
+// wait lets others use the server until something has happened, or the client has given up.
+func (s *fakeServer) wait(r *http.Request, until <-chan struct{}) {
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	select {
+	case <-until:
+	case <-r.Context().Done():
+	case <-s.closing:
+	}
 }
 
 // next records the request and returns its fault.
@@ -203,24 +245,36 @@ func sumOf(data string) string {
 func etagOf(data string) string { return fmt.Sprintf(`"%x"`, md5.Sum([]byte(data))) }
 
 // serve carries a request out.
-func (s *fakeServer) serve(w http.ResponseWriter, r *http.Request, body string) {
+func (s *fakeServer) serve(w http.ResponseWriter, r *http.Request, sent []byte) {
+	body, err := unchunked(r, sent)
+	if err != nil {
+		fail(w, http.StatusBadRequest, "MalformedTrailerError")
+		return
+	}
+	if r.Header.Get("x-amz-trailer") != "" {
+		s.trailers++
+	}
 	key, q := strings.TrimPrefix(r.URL.Path, "/bucket/root/"), r.URL.Query()
+	if rule := broken(r, key, body); rule != nil {
+		fail(w, rule.status, rule.code)
+		return
+	}
 	switch {
 	case q.Has("list-type"):
-		s.list(w, q.Get("prefix"))
+		s.list(w, r)
 	case q.Has("uploads"):
 		s.begun++
 		id := strconv.Itoa(s.begun)
-		s.uploads[id] = &fakeUpload{sums: r.Header.Get("x-amz-checksum-algorithm"), parts: map[int]string{}}
+		s.uploads[id] = &fakeUpload{key: key, sums: r.Header.Get("x-amz-checksum-algorithm"), parts: map[int]part{}}
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
 	case r.Header.Get("x-amz-copy-source") != "":
 		s.copy(w, r, key)
 	case q.Has("uploadId"):
-		s.upload(w, r, key, body)
+		s.upload(w, r, key, string(body))
 	case r.Method == http.MethodPut:
 		if s.holds(w, r, key) {
-			s.objects[key] = body
-			w.Header().Set("ETag", etagOf(body))
+			s.objects[key] = string(body)
+			w.Header().Set("ETag", etagOf(string(body)))
 		}
 	case r.Method == http.MethodDelete:
 		if s.holds(w, r, key) {
@@ -254,107 +308,139 @@ func (s *fakeServer) get(w http.ResponseWriter, r *http.Request, key string) {
 		return
 	}
 	w.Header().Set("ETag", etagOf(data))
+	if ranged := r.Header.Get("Range"); data == "" && ranged != "" {
+		fail(w, http.StatusRequestedRangeNotSatisfiable, "InvalidRange")
+		return
+	}
+	var begin int
+	if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &begin); n == 1 && begin >= len(data) {
+		fail(w, http.StatusRequestedRangeNotSatisfiable, "InvalidRange")
+		return
+	}
 	http.ServeContent(w, r, "", time.Unix(1e9, 0), strings.NewReader(data))
 }
 
-func (s *fakeServer) list(w io.Writer, prefix string) {
-	fmt.Fprint(w, "<ListBucketResult>")
-	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
-		if data := s.objects[key]; strings.HasPrefix("root/"+key, prefix) {
-			fmt.Fprintf(w, "<Contents><Key>root/%s</Key><Size>%d</Size><ETag>x</ETag></Contents>", key, len(data))
-		}
+// list answers a page of at most as many entries as S3 lists.
+func (s *fakeServer) list(w io.Writer, r *http.Request) {
+	q := r.URL.Query()
+	limit, err := strconv.Atoi(q.Get("max-keys"))
+	if err != nil || limit > maxListed {
+		limit = maxListed
 	}
-	fmt.Fprint(w, "</ListBucketResult>")
+	after, page, listed, last, more := max(q.Get("start-after"), strings.TrimPrefix(q.Get("continuation-token"), tokenPrefix)), "", 0, "", false
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		full := "root/" + key
+		if !strings.HasPrefix(full, q.Get("prefix")) || full <= after {
+			continue
+		}
+		if more = listed == limit; more {
+			break
+		}
+		page += fmt.Sprintf("<Contents><Key>%s</Key><Size>%d</Size><ETag>x</ETag></Contents>", url.QueryEscape(full), len(s.objects[key]))
+		listed, last = listed+1, full
+	}
+	fmt.Fprintf(w, "<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>%t</IsTruncated><NextContinuationToken>%s</NextContinuationToken>%s</ListBucketResult>",
+		more, tokenPrefix+last, page)
 }
 
 func (s *fakeServer) upload(w http.ResponseWriter, r *http.Request, key, body string) {
-	id := r.URL.Query().Get("uploadId")
-	u, exists := s.uploads[id]
+	id, sum := r.URL.Query().Get("uploadId"), r.Header.Get(sumHeader)
+	u := s.uploads[id]
+	isPart := r.Method == http.MethodPut
+	if rule := u.brokenPart(key, sum); rule != nil && (isPart || rule.status == http.StatusNotFound) {
+		fail(w, rule.status, rule.code)
+		return
+	}
 	switch {
-	case !exists:
-		fail(w, http.StatusNotFound, "NoSuchUpload")
-	case r.Method == http.MethodPut:
+	case isPart:
 		n, _ := strconv.Atoi(r.URL.Query().Get("partNumber"))
-		if sum := r.Header.Get(sumHeader); sum != "" {
-			if sum != sumOf(body) {
-				fail(w, http.StatusBadRequest, "BadDigest")
-				return
-			}
+		u.parts[n] = partOf(body)
+		w.Header().Set("ETag", etagOf(body))
+		if sum != "" {
 			w.Header().Set(sumHeader, sum)
 		}
-		u.parts[n] = body
-		w.Header().Set("ETag", etagOf(body))
 	case r.Method == http.MethodDelete:
 		delete(s.uploads, id)
 		w.WriteHeader(http.StatusNoContent)
-	default:
-		if data, ok := u.complete(w, body); ok {
-			delete(s.uploads, id)
-			s.objects[key] = data
-		}
+	case s.holds(w, r, key):
+		s.complete(w, id, key, body)
 	}
+}
+
+// complete makes an object of the named parts.
+func (s *fakeServer) complete(w http.ResponseWriter, id, key, body string) {
+	var named struct {
+		Parts []namedPart `xml:"Part"`
+	}
+	if err := xml.Unmarshal([]byte(body), &named); err != nil {
+		fail(w, http.StatusBadRequest, "MalformedXML")
+		return
+	}
+	u := s.uploads[id]
+	if rule := u.brokenParts(named.Parts); rule != nil {
+		fail(w, rule.status, rule.code)
+		return
+	}
+	var whole strings.Builder
+	size := int64(0)
+	for _, p := range named.Parts {
+		whole.WriteString(u.parts[p.PartNumber].data)
+		size += u.parts[p.PartNumber].size
+	}
+	delete(s.uploads, id)
+	if s.objects[key] = whole.String(); size > int64(whole.Len()) {
+		s.sizes[key] = size
+	}
+	fmt.Fprintf(w, "<CompleteMultipartUploadResult><ETag>%s</ETag></CompleteMultipartUploadResult>", etagOf(whole.String()))
 }
 
 // copy carries out the copy of an object, or of a range of it as a part.
 func (s *fakeServer) copy(w http.ResponseWriter, r *http.Request, key string) {
 	from, err := url.PathUnescape(r.Header.Get("x-amz-copy-source"))
 	if err != nil {
-		panic(err)
+		fail(w, http.StatusBadRequest, "InvalidArgument")
+		return
 	}
-	data, exists := s.objects[strings.TrimPrefix(from, "bucket/root/")]
-	switch match := r.Header.Get("x-amz-copy-source-if-match"); {
+	from = strings.TrimPrefix(from, "bucket/root/")
+	data, exists := s.objects[from]
+	size, huge := s.sizes[from]
+	etag := etagOf(data)
+	if huge {
+		exists, etag = true, etagOf("huge "+from)
+	} else {
+		size = int64(len(data))
+	}
+	q, ranged := r.URL.Query(), r.Header.Get("x-amz-copy-source-range")
+	begin, last := int64(-1), size-1
+	if ranged != "" {
+		_, _ = fmt.Sscanf(ranged, "bytes=%d-%d", &begin, &last) // a rule says what is wrong
+	}
+	rule := brokenCopy(size, q.Has("uploadId"), ranged, begin, last)
+	if q.Has("uploadId") && (s.uploads[q.Get("uploadId")] == nil || s.uploads[q.Get("uploadId")].key != key) {
+		rule = &refusal{http.StatusNotFound, "NoSuchUpload"}
+	}
+	match := r.Header.Get("x-amz-copy-source-if-match")
+	switch {
 	case !exists:
 		fail(w, http.StatusNotFound, "NoSuchKey")
-		return
-	case match != etagOf(data):
+	case match != "" && match != etag:
 		fail(w, http.StatusPreconditionFailed, "PreconditionFailed")
-		return
-	}
-	q := r.URL.Query()
-	if !q.Has("uploadId") {
+	case rule != nil:
+		fail(w, rule.status, rule.code)
+	case !q.Has("uploadId"):
 		s.objects[key] = data
-		fmt.Fprintf(w, "<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>", etagOf(data))
-		return
-	}
-	var begin, last int
-	if _, err := fmt.Sscanf(r.Header.Get("x-amz-copy-source-range"), "bytes=%d-%d", &begin, &last); err != nil {
-		panic(err)
-	}
-	n, _ := strconv.Atoi(q.Get("partNumber"))
-	u, part := s.uploads[q.Get("uploadId")], data[begin:last+1]
-	u.parts[n] = part
-	sum := ""
-	if u.sums != "" {
-		sum = "<ChecksumCRC32>" + sumOf(part) + "</ChecksumCRC32>"
-	}
-	fmt.Fprintf(w, "<CopyPartResult><ETag>%s</ETag>%s</CopyPartResult>", etagOf(part), sum)
-}
-
-// complete returns the object that the named parts make, or answers what is wrong with them.
-func (u *fakeUpload) complete(w http.ResponseWriter, body string) (data string, ok bool) {
-	var named struct {
-		Parts []struct {
-			PartNumber          int
-			ETag, ChecksumCRC32 string
-		} `xml:"Part"`
-	}
-	if err := xml.Unmarshal([]byte(body), &named); err != nil {
-		fail(w, http.StatusBadRequest, "MalformedXML")
-		return "", false
-	}
-	var whole strings.Builder
-	for _, part := range named.Parts {
-		data, exists := u.parts[part.PartNumber]
-		switch {
-		case u.sums != "" && part.ChecksumCRC32 == "": // each part of such an upload must name its checksum
-			fail(w, http.StatusBadRequest, "InvalidRequest")
-			return "", false
-		case !exists, part.ETag != etagOf(data), part.ChecksumCRC32 != "" && (u.sums == "" || part.ChecksumCRC32 != sumOf(data)):
-			fail(w, http.StatusBadRequest, "InvalidPart")
-			return "", false
+		fmt.Fprintf(w, "<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>", etag)
+	default:
+		u, copied := s.uploads[q.Get("uploadId")], part{size: last - max(begin, 0) + 1}
+		if !huge {
+			copied = partOf(data[max(begin, 0) : last+1])
 		}
-		whole.WriteString(data)
+		n, _ := strconv.Atoi(q.Get("partNumber"))
+		u.parts[n] = copied
+		sum := ""
+		if u.sums != "" {
+			sum = "<ChecksumCRC32>" + copied.sum() + "</ChecksumCRC32>"
+		}
+		fmt.Fprintf(w, "<CopyPartResult><ETag>%s</ETag>%s</CopyPartResult>", copied.etag(), sum)
 	}
-	fmt.Fprintf(w, "<CompleteMultipartUploadResult><ETag>%s</ETag></CompleteMultipartUploadResult>", etagOf(whole.String()))
-	return whole.String(), true
 }

@@ -10,9 +10,11 @@
 //	412 after one of those      perhaps caused by our own first request: ErrUnknownOutcome
 //
 // The SDK does not retry on its own, because a 412 caused by our own write would then look like a
-// lost race. [Store] retries instead, with full jitter and a bound. It logs each further attempt,
-// and errors contain the number of attempts. The time limit of a request grows with its bytes, so
-// that a stalled request is tried again long before the caller's deadline.
+// lost race. [Store] retries instead, with full jitter, until shortly before the caller's deadline.
+// It logs each further attempt, and errors contain the number of attempts. The time limit of a
+// request grows with its bytes. A small request without an answer within a second is sent once more
+// beside the first, so that a stalled connection costs little. If S3 stays overloaded or out of
+// reach, or the bucket is missing, the error is an [outage.Error].
 //
 // The server must be strongly consistent, carry out conditional puts atomically, and list in key
 // order, as S3 does. Some substitutes do not, although they claim to; the contract in storetest
@@ -30,15 +32,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/objectstore"
 )
 
@@ -77,20 +77,8 @@ func New(client *s3.Client, bucket, prefix string, log *slog.Logger) (*Store, er
 // opens no connection. If cfg has an endpoint, the bucket is in the path and not in the host name,
 // as servers other than S3 expect, and no region is needed.
 func NewClient(cfg aws.Config) (*s3.Client, error) {
-	transport, ok := cfg.HTTPClient.(*awshttp.BuildableClient) // with the certificates of cfg
-	if !ok {
-		transport = awshttp.NewBuildableClient()
-	}
-	transport = transport.WithDialerOptions(func(d *net.Dialer) { d.Timeout = 3 * time.Second }).
-		WithTransportOptions(func(t *http.Transport) {
-			t.TLSHandshakeTimeout = 5 * time.Second
-			// All requests go to one host. With fewer idle connections than concurrent requests,
-			// each further request would need a new handshake.
-			t.MaxIdleConns = maxIdleConnections
-			t.MaxIdleConnsPerHost = maxIdleConnections
-		})
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.HTTPClient = transport
+		o.HTTPClient = cloud.NewHTTPClient(cfg.HTTPClient)
 		o.Retryer = aws.NopRetryer{}
 		o.UsePathStyle = o.BaseEndpoint != nil
 		// Objects that were stored without a checksum are normal and not worth a log line.
@@ -104,8 +92,6 @@ func NewClient(cfg aws.Config) (*s3.Client, error) {
 	}
 	return client, nil
 }
-
-const maxIdleConnections = 256
 
 // fullKey returns the key in the bucket, or ErrInvalidKey.
 func (s *Store) fullKey(key string) (string, error) {
@@ -138,14 +124,15 @@ func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Conditi
 }
 
 func (s *Store) delete(ctx context.Context, full string, cond objectstore.Condition) error {
-	in := &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &full}
+	in := s3.DeleteObjectInput{Bucket: &s.bucket, Key: &full}
 	if cond.IfMatch != "" {
 		in.IfMatch = &cond.IfMatch
 	}
-	return s.write(ctx, "delete", full, 0, cond, func(ctx context.Context) error {
-		_, err := s.client.DeleteObject(ctx, in)
-		return err
+	_, err := write(ctx, s, request{"delete", full, 0, writes}, cond, func(ctx context.Context) (*s3.DeleteObjectOutput, error) {
+		in := in
+		return s.client.DeleteObject(ctx, &in)
 	})
+	return err
 }
 
 // lookAndDelete is for servers without conditional deletes. If another writer replaces the object

@@ -32,9 +32,8 @@ func (s *Store) AbortUnfinished(ctx context.Context, before time.Time) (aborted 
 	err = s.unfinished(ctx, before, func(key string, u types.MultipartUpload) error {
 		full := s.prefix + key
 		in := &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &full, UploadId: u.UploadId}
-		err := s.write(ctx, "abort upload", full, 0, objectstore.Condition{}, func(ctx context.Context) error {
-			_, err := s.client.AbortMultipartUpload(ctx, in)
-			return err
+		_, err := write(ctx, s, request{"abort upload", full, 0, works}, objectstore.Condition{}, func(ctx context.Context) (*s3.AbortMultipartUploadOutput, error) {
+			return s.client.AbortMultipartUpload(ctx, in)
 		})
 		if isStatus(err, http.StatusNotFound) {
 			return nil // it has just been completed, or aborted by somebody else
@@ -51,11 +50,10 @@ func (s *Store) AbortUnfinished(ctx context.Context, before time.Time) (aborted 
 func (s *Store) unfinished(ctx context.Context, before time.Time, f func(key string, u types.MultipartUpload) error) error {
 	in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &s.prefix, EncodingType: types.EncodingTypeUrl}
 	for {
-		var out *s3.ListMultipartUploadsOutput
-		err := s.read(ctx, request{"list uploads", s.prefix, 0, func(ctx context.Context, _ *time.Timer) (err error) {
-			out, err = s.client.ListMultipartUploads(ctx, in)
-			return err
-		}})
+		out, err := read(ctx, s, "list uploads", s.prefix, 0, func(ctx context.Context, _ *attempt) (*s3.ListMultipartUploadsOutput, error) {
+			in := *in
+			return s.client.ListMultipartUploads(ctx, &in)
+		})
 		if err != nil {
 			return fmt.Errorf("list unfinished uploads: %w", err)
 		}

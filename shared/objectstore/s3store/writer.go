@@ -159,14 +159,15 @@ type upload struct {
 	store *Store
 	full  string
 	id    *string
-	sums  types.ChecksumAlgorithm // of the parts; empty: they have none
-	parts []*types.CompletedPart  // each entry is set when the part has arrived
-	group *errgroup.Group
-	stop  context.CancelFunc
+	// algorithm is that of the checksums of parts; empty: they have none
+	algorithm types.ChecksumAlgorithm
+	parts     []*types.CompletedPart // each entry is set when the part has arrived
+	group     *errgroup.Group
+	stop      context.CancelFunc
 
 	// The next functions are bound to the context of the parts, which the first error of a part ends.
-	request func(request) error
-	failure func() error // that first error; nil while there is none
+	part    func(request, sender[sums]) (sums, error) // sends a part
+	failure func() error                              // that first error; nil while there is none
 }
 
 // beginUpload starts an upload. If the answer is lost, an upload without parts is left behind,
@@ -174,26 +175,22 @@ type upload struct {
 func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
 	u := &upload{store: s, full: full}
 	if s.client.Options().RequestChecksumCalculation == aws.RequestChecksumCalculationWhenSupported {
-		u.sums = types.ChecksumAlgorithmCrc32
+		u.algorithm = types.ChecksumAlgorithmCrc32
 	}
-	_, err := s.do(ctx, request{"begin upload", full, 0, func(ctx context.Context, _ *time.Timer) error {
-		out, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: &full, ChecksumAlgorithm: u.sums})
-		if err != nil {
-			return err
-		}
-		u.id = out.UploadId
-		return nil
-	}})
+	out, _, err := do(ctx, s, request{"begin upload", full, 0, works}, func(ctx context.Context, _ *attempt) (*s3.CreateMultipartUploadOutput, error) {
+		return s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: &full, ChecksumAlgorithm: u.algorithm})
+	})
 	if err != nil {
 		return nil, err
 	}
+	u.id = out.UploadId
 	ctx, u.stop = context.WithCancel(ctx)
 	u.group, ctx = errgroup.WithContext(ctx)
 	u.group.SetLimit(uploads)
 	u.failure = func() error { return context.Cause(ctx) }
-	u.request = func(r request) error {
-		_, err := s.do(ctx, r)
-		return err
+	u.part = func(r request, send sender[sums]) (sums, error) {
+		got, _, err := do(ctx, s, r, send)
+		return got, err
 	}
 	return u, nil
 }
@@ -214,32 +211,35 @@ func (u *upload) next() *types.CompletedPart {
 
 func (u *upload) send(part *types.CompletedPart, data []byte) error {
 	s := u.store
-	err := u.request(request{"put part", u.full, int64(len(data)), func(ctx context.Context, _ *time.Timer) error {
+	got, err := u.part(request{"put part", u.full, int64(len(data)), writes}, func(ctx context.Context, _ *attempt) (sums, error) {
 		out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
 			Bucket: &s.bucket, Key: &u.full, UploadId: u.id, PartNumber: part.PartNumber, Body: bytes.NewReader(data),
 		})
 		if err != nil {
-			return err
+			return sums{}, err
 		}
-		u.arrived(part, out.ETag, out.ChecksumCRC32)
-		return nil
-	}})
+		return sums{out.ETag, out.ChecksumCRC32}, nil
+	})
+	return u.arrived(part, got, err)
+}
+
+// sums are what the server has confirmed of a part.
+type sums struct{ etag, crc32 *string }
+
+// arrived fills in a part that the server has confirmed, or returns the error of one that it has not.
+func (u *upload) arrived(part *types.CompletedPart, got sums, err error) error {
 	if err != nil {
 		return fmt.Errorf("part %d: %w", *part.PartNumber, err)
+	}
+	part.ETag = got.etag
+	if u.algorithm != "" {
+		part.ChecksumCRC32 = got.crc32
 	}
 	return nil
 }
 
-// arrived fills in a part that the server has confirmed.
-func (u *upload) arrived(part *types.CompletedPart, etag, crc32 *string) {
-	part.ETag = etag
-	if u.sums != "" {
-		part.ChecksumCRC32 = crc32
-	}
-}
-
 // complete waits for the parts and turns them into the object.
-func (u *upload) complete(ctx context.Context, key string, size int64) (info objectstore.Info, err error) {
+func (u *upload) complete(ctx context.Context, key string, size int64) (objectstore.Info, error) {
 	if err := u.group.Wait(); err != nil {
 		return objectstore.Info{}, err
 	}
@@ -249,15 +249,13 @@ func (u *upload) complete(ctx context.Context, key string, size int64) (info obj
 	for _, part := range u.parts {
 		in.MultipartUpload.Parts = append(in.MultipartUpload.Parts, *part)
 	}
-	err = s.write(ctx, "complete upload", u.full, size/50, objectstore.Condition{}, func(ctx context.Context) error {
+	return write(ctx, s, request{"complete upload", u.full, size / 50, works}, objectstore.Condition{}, func(ctx context.Context) (objectstore.Info, error) {
 		out, err := s.client.CompleteMultipartUpload(ctx, in)
 		if err != nil {
-			return err
+			return objectstore.Info{}, err
 		}
-		info, err = written(key, size, out.ETag, out.ResultMetadata)
-		return err
+		return written(key, size, out.ETag, out.ResultMetadata)
 	})
-	return info, err
 }
 
 // abort stops the parts that are being sent and drops those that have arrived.
@@ -265,10 +263,9 @@ func (u *upload) abort(ctx context.Context) error {
 	u.stop()
 	_ = u.group.Wait() // the results of the parts no longer matter
 	s := u.store
-	_, err := s.do(ctx, request{"abort upload", u.full, 0, func(ctx context.Context, _ *time.Timer) error {
-		_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &u.full, UploadId: u.id})
-		return err
-	}})
+	_, _, err := do(ctx, s, request{"abort upload", u.full, 0, works}, func(ctx context.Context, _ *attempt) (*s3.AbortMultipartUploadOutput, error) {
+		return s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &u.full, UploadId: u.id})
+	})
 	if isStatus(err, http.StatusNotFound) {
 		return nil // the upload was completed after all, or an earlier attempt aborted it
 	}

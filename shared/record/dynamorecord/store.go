@@ -23,9 +23,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/format"
 	"tiltyard/shared/record"
 )
@@ -128,35 +128,39 @@ func (s *Store) Put(ctx context.Context, r record.Record) (version string, err e
 	if err := r.Check(); err != nil {
 		return "", err
 	}
+	if err := cloud.Begins(ctx); err != nil {
+		return "", fmt.Errorf("put record %s: %w", r.Key, err)
+	}
 	mine := record.Trace{Write: rand.Text(), After: r.Version}
-	tries := 0
-	_, err = s.client.PutItem(ctx, s.putInput(r, mine), counting(&tries))
+	doubt := false
+	_, err = s.client.PutItem(ctx, s.putInput(r, mine), doubting(&doubt))
 	var failed *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
 		return mine.Write, nil
 	case errors.As(err, &failed):
 		there := record.Trace{Write: textOf(failed.Item, "write"), After: textOf(failed.Item, "after")}
-		if tries == 1 {
+		if !doubt {
 			err = record.ErrConflict
 		} else if err = mine.Settle(there); err == nil {
 			return mine.Write, nil
 		}
-	case ambiguous(err):
+	case doubt:
 		err = fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
 	}
 	return "", fmt.Errorf("put record %s: %w", r.Key, err)
 }
 
-// counting counts how often the client library sends a request.
-func counting(tries *int) func(*dynamodb.Options) {
-	count := middleware.FinalizeMiddlewareFunc("CountTries", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-		*tries++
-		return next.HandleFinalize(ctx, in)
+// doubting sets doubt when a failed try may have been carried out.
+func doubting(doubt *bool) func(*dynamodb.Options) {
+	watch := middleware.FinalizeMiddlewareFunc("Doubt", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		out, metadata, err := next.HandleFinalize(ctx, in)
+		*doubt = *doubt || err != nil && cloud.Doubtful(err)
+		return out, metadata, err
 	})
 	return func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Finalize.Insert(count, "Retry", middleware.After)
+			return stack.Finalize.Insert(watch, "Retry", middleware.After)
 		})
 	}
 }
@@ -181,21 +185,6 @@ func (s *Store) putInput(r record.Record, mine record.Trace) *dynamodb.PutItemIn
 	return in
 }
 
-// ambiguous reports whether a failed write may have happened. It may, unless the service answered
-// that the request is invalid. Even a request that is refused because of load may be the second try
-// of one that took place.
-func ambiguous(err error) bool {
-	var api smithy.APIError
-	if !errors.As(err, &api) || api.ErrorFault() != smithy.FaultClient {
-		return true
-	}
-	switch api.ErrorCode() {
-	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "TransactionConflictException":
-		return true
-	}
-	return false
-}
-
 // Delete removes a record. The client library may send it several times when it gets no answer.
 // When a later try finds no record, the version is gone, as the caller wants it, so that is a
 // success.
@@ -203,27 +192,30 @@ func (s *Store) Delete(ctx context.Context, key, version string) error {
 	if err := record.CheckKey(key); err != nil {
 		return err
 	}
-	tries := 0
+	if err := cloud.Begins(ctx); err != nil {
+		return fmt.Errorf("delete record %s: %w", key, err)
+	}
+	doubt := false
 	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.table, Key: keyOf(key),
 		ConditionExpression:                 aws.String("#write = :version"),
 		ExpressionAttributeNames:            map[string]string{"#write": "write"},
 		ExpressionAttributeValues:           item{":version": text(version)},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, counting(&tries))
+	}, doubting(&doubt))
 	var failed *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &failed):
 		err = record.ErrConflict
-		if tries > 1 && len(failed.Item) == 0 {
+		if doubt && len(failed.Item) == 0 {
 			return nil
 		}
-		if tries > 1 && textOf(failed.Item, "after") != version {
+		if doubt && textOf(failed.Item, "after") != version {
 			err = record.ErrUnknownOutcome
 		}
-	case ambiguous(err):
+	case doubt:
 		err = fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("delete record %s: %w", key, err)

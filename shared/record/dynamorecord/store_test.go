@@ -128,6 +128,7 @@ func TestAnswersOfPut(t *testing.T) {
 		{"the first try had won and was followed", answers{broken, answer(400, fails+`next"},"after":{"S":"{write}"}}}`)}, nil},
 		{"busy, then written", answers{throttled, answer(200, `{}`)}, nil},
 		{"broken for good", answers{broken, broken, broken}, record.ErrUnknownOutcome},
+		{"busy, then another is there", answers{throttled, answer(400, fails+`y"},"after":{"S":"x"}}}`)}, record.ErrConflict},
 		{"lost, then busy", answers{lost, throttled, throttled}, record.ErrUnknownOutcome},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -203,9 +204,26 @@ func TestAnswersOfDelete(t *testing.T) {
 }
 
 func TestARefusedRequestDidNotHappen(t *testing.T) {
-	s := script(t, answer(400, `{"__type":"ResourceNotFoundException","message":"no such table"}`))
-	_, err := s.Put(t.Context(), record.Record{Key: "f/a", Value: json.RawMessage("1")})
-	if err == nil || errors.Is(err, record.ErrUnknownOutcome) || errors.Is(err, record.ErrConflict) {
-		t.Errorf("got %v, want an error that settles it", err)
+	missing := answer(400, `{"__type":"ResourceNotFoundException","message":"no such table"}`)
+	throttled := answer(400, `{"__type":"ThrottlingException"}`)
+	for name, answers := range map[string][]func(http.ResponseWriter, string){"no table": {missing}, "busy": {throttled, throttled, throttled}} {
+		s := script(t, answers...)
+		_, err := s.Put(t.Context(), record.Record{Key: "f/a", Value: json.RawMessage("1")})
+		if err == nil || errors.Is(err, record.ErrUnknownOutcome) || errors.Is(err, record.ErrConflict) {
+			t.Errorf("%s: got %v, want an error that settles it", name, err)
+		}
+	}
+}
+
+// A write whose outcome might not be known at the deadline is not begun.
+func TestWritesAreNotBegunAtTheLastMoment(t *testing.T) {
+	s := script(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+	defer cancel()
+	_, put := s.Put(ctx, record.Record{Key: "f/a", Value: json.RawMessage("1")})
+	for _, err := range []error{put, s.Delete(ctx, "f/a", "v")} {
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, record.ErrUnknownOutcome) {
+			t.Errorf("got %v, want an error of the deadline", err)
+		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/event/forward"
 )
 
@@ -33,16 +33,19 @@ func Open(address string, key func(ctx context.Context) ([]byte, error)) (forwar
 		}
 		return forward.NewWebhook(at, key), nil
 	}
-	with, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(at.Region))
+	with, err := cloud.Load()
 	if err != nil {
 		return nil, fmt.Errorf("target of events: %w", err)
 	}
+	with.Region = at.Region
 	return openIn(with, at), nil
 }
 
 func openIn(with aws.Config, at forward.Address) forward.Target {
+	service := cloud.Service{Name: "EventBridge", What: "the event bus in EventBridge", Attempt: cloud.UsualAttempt}
 	if at.Kind == forward.SQS {
-		return &queue{client: sqs.NewFromConfig(with), at: at}
+		service.Name, service.What = "SQS", "the queue of events in SQS"
+		return &queue{client: sqs.NewFromConfig(service.Client(with)), at: at}
 	}
-	return &bus{client: eventbridge.NewFromConfig(with), arn: at.Text}
+	return &bus{client: eventbridge.NewFromConfig(service.Client(with)), arn: at.Text}
 }

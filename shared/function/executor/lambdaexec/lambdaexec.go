@@ -21,11 +21,11 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"tiltyard/shared/cloud"
 	"tiltyard/shared/function/executor"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
@@ -50,7 +50,7 @@ type Carrier struct {
 // which ends in a slash, of a store that signs URLs.
 func Open(by objectstore.Store, folder string) func(arn string) (executor.Carrier, error) {
 	return func(arn string) (executor.Carrier, error) {
-		c, err := config.LoadDefaultConfig(context.Background())
+		c, err := cloud.Load()
 		if err != nil {
 			return nil, err
 		}
