@@ -58,13 +58,14 @@ func Begins(ctx context.Context) error {
 	return nil
 }
 
-// LastAttempt returns when the last attempt at a request begins whose first one begins now.
+// LastAttempt returns when the last attempt at a request begins at the latest whose first one begins now.
 func LastAttempt(ctx context.Context) time.Time {
-	end := time.Now().Add(Whole)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Add(-reserve).Before(end) {
-		return deadline.Add(-reserve)
+	now, whole := time.Now(), Whole
+	if deadline, ok := ctx.Deadline(); ok {
+		left := deadline.Sub(now)
+		whole = min(whole, left-min(reserve, left/10))
 	}
-	return end
+	return now.Add(whole)
 }
 
 // A Service is a service of AWS as this program uses it.

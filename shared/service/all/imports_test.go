@@ -46,7 +46,7 @@ var mayImport = map[string]string{
 	"shared/announce":                     "auth catalog event event/forward format job objectstore protocol record transaction",
 	"shared/job":                          "tracing format memory job protocol transaction pause outage",
 	"shared/tables":                       "announce auth catalog engine =function idempotency job lance/dataset lance/manifest multipart objectstore protocol record sql transaction vending",
-	"shared/work":                         "announce auth catalog engine fulltext function index job lance/dataset lance/indexmeta objectstore protocol record sealing tables transaction view work",
+	"shared/work":                         "announce auth catalog engine fulltext function index job lance/dataset lance/indexmeta objectstore protocol record sealing tables transaction view work outage",
 	"shared/doctor":                       "catalog engine event lance/dataset objectstore protocol record tables transaction",
 	"shared/importing":                    "catalog engine lance/dataset objectstore protocol",
 	"shared/catalog":                      "format memory auth catalog lance/manifest objectstore protocol result sealing",

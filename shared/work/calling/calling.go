@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/function"
 	builtins "tiltyard/shared/function/builtin"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sealing"
 )
@@ -186,11 +188,20 @@ func (d Directory) secret(ctx context.Context, b protocol.SecretBinding) (string
 	}
 	value, err := d.Secrets.Open(ctx, id, record.Sealed)
 	if err != nil {
-		return "", &protocol.Error{
-			Code: protocol.InvalidInput, Message: "the variable " + b.Variable + " needs the secret " + name + ", which cannot be opened", Detail: "give the secret its value again", Err: err,
-		}
+		return "", cannotOpen(b.Variable, name, err)
 	}
 	return string(value), nil
+}
+
+// cannotOpen is the error of a variable whose secret cannot be opened. While the keys are out of reach, the value is as
+// good as ever.
+func cannotOpen(variable, secret string, err error) error {
+	if outage.Of(err) != nil {
+		return fmt.Errorf("open the secret %s: %w", secret, err)
+	}
+	return &protocol.Error{
+		Code: protocol.InvalidInput, Message: "the variable " + variable + " needs the secret " + secret + ", which cannot be opened", Detail: "give the secret its value again", Err: err,
+	}
 }
 
 // masked is a caller whose errors and failures do not show the values of secrets.

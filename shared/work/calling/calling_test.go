@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/function"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
 )
 
@@ -21,6 +22,16 @@ func (leaky) Call(context.Context, arrow.RecordBatch) (function.Result, error) {
 }
 
 func (leaky) Close() error { return errors.New("closed canary") }
+
+// A secret whose keys are out of reach has nothing wrong with it.
+func TestSecretsWhileKeysAreOutOfReach(t *testing.T) {
+	if err := cannotOpen("V", "s", outage.Busy("KMS", errors.New("no answer"))); outage.Of(err) == nil || protocol.CodeOf(err) != protocol.Internal {
+		t.Errorf("got %v, want the outage", err)
+	}
+	if err := cannotOpen("V", "s", errors.New("another key")); protocol.CodeOf(err) != protocol.InvalidInput {
+		t.Errorf("got %v, want InvalidInput", err)
+	}
+}
 
 // No value of a secret gets out by an error or a failure, also where one value is a part of another.
 func TestValuesOfSecretsAreMasked(t *testing.T) {
