@@ -27,20 +27,22 @@ var listed = func() []string {
 	return keys
 }()
 
-func putListed(t *testing.T, s objectstore.Store) map[string]objectstore.Info {
+// putListed puts those of the listed keys that the store takes, and returns them in order.
+func putListed(t *testing.T, s objectstore.Store) ([]string, map[string]objectstore.Info) {
+	t.Helper()
+	listed := held(t, s, listed)
 	infos := make(map[string]objectstore.Info)
-	for i := range listed {
-		key := listed[(i*7)%len(listed)]
+	for _, key := range slices.Backward(listed) {
 		infos[key] = mustPut(t, s, key, key)
 	}
 	if len(infos) != len(listed) {
 		t.Fatalf("put %d of %d keys", len(infos), len(listed))
 	}
-	return infos
+	return listed, infos
 }
 
 func listOrder(t *testing.T, s objectstore.Store) {
-	infos := putListed(t, s)
+	listed, infos := putListed(t, s)
 	page, err := s.List(t.Context(), objectstore.ListOptions{})
 	if err != nil || page.More || len(page.Prefixes) > 0 || len(page.Objects) != len(listed) {
 		t.Fatalf("List: got %d objects, %q, more %v, %v, want %d objects", len(page.Objects), page.Prefixes, page.More, err, len(listed))
@@ -105,13 +107,13 @@ func list(t fataler, s objectstore.Store, opts objectstore.ListOptions) page {
 }
 
 func listAgreesWithModel(t *testing.T, s objectstore.Store) {
-	putListed(t, s)
+	listed, _ := putListed(t, s)
 	rapid.Check(t, func(t *rapid.T) {
 		opts := objectstore.ListOptions{
-			Prefix:     drawNearKey(t, "prefix"),
+			Prefix:     drawNearKey(t, listed, "prefix"),
 			Delimiter:  rapid.SampledFrom([]string{"", "/"}).Draw(t, "delimiter"),
 			Limit:      rapid.IntRange(0, 6).Draw(t, "limit"),
-			StartAfter: drawNearKey(t, "startAfter"),
+			StartAfter: drawNearKey(t, listed, "startAfter"),
 			KeysOnly:   rapid.Bool().Draw(t, "keysOnly"),
 		}
 		if diff := cmp.Diff(model(listed, opts), list(t, s, opts)); diff != "" {
@@ -121,7 +123,7 @@ func listAgreesWithModel(t *testing.T, s objectstore.Store) {
 }
 
 // drawNearKey draws a prefix of a listed key, often with further characters.
-func drawNearKey(t *rapid.T, label string) string {
+func drawNearKey(t *rapid.T, listed []string, label string) string {
 	key := rapid.SampledFrom(listed).Draw(t, label)
 	cut := key[:rapid.IntRange(0, len(key)).Draw(t, label+" cut")]
 	if rapid.Bool().Draw(t, label+" at slash") {
@@ -131,7 +133,7 @@ func drawNearKey(t *rapid.T, label string) string {
 }
 
 func listPages(t *testing.T, s objectstore.Store) {
-	putListed(t, s)
+	listed, _ := putListed(t, s)
 	for _, delimiter := range []string{"", "/"} {
 		for limit := 1; limit <= len(listed)+1; limit++ {
 			want := model(listed, objectstore.ListOptions{Delimiter: delimiter})

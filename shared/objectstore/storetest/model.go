@@ -15,6 +15,7 @@ import (
 
 // A history applies the same operations to a store and to a map.
 type history struct {
+	keys  []string
 	store objectstore.Store
 	now   map[string]version
 	etags []string // every ETag that was ever returned
@@ -25,20 +26,21 @@ type version struct{ value, etag string }
 var historyKeys = []string{"a", "b/c", "b/d", "b/e/f", "g/h/i/j", "g/h-", longPart + "/x", longPart + "y"}
 
 func historyAgreesWithModel(t *testing.T, s objectstore.Store) {
+	keys := held(t, s, historyKeys)
 	rapid.Check(t, func(t *rapid.T) {
 		for _, key := range keysOf(t, s, "") {
 			if err := s.Delete(context.Background(), key, always); err != nil {
 				t.Fatalf("Delete(%.80q): got %v, want nil", key, err)
 			}
 		}
-		h := &history{store: s, now: make(map[string]version), etags: []string{"none"}}
+		h := &history{keys: keys, store: s, now: make(map[string]version), etags: []string{"none"}}
 		t.Repeat(map[string]func(*rapid.T){"put": h.put, "delete": h.delete, "commit": h.commit, "": h.check})
 	})
 }
 
 // draw picks a key and a condition. holds reports whether the condition holds.
 func (h *history) draw(t *rapid.T) (key string, cond objectstore.Condition, holds bool) {
-	key = rapid.SampledFrom(historyKeys).Draw(t, "key")
+	key = rapid.SampledFrom(h.keys).Draw(t, "key")
 	have, exists := h.now[key]
 	switch rapid.SampledFrom([]string{"always", "absent", "match", "any"}).Draw(t, "condition") {
 	case "absent":
@@ -86,7 +88,7 @@ func (h *history) delete(t *rapid.T) {
 }
 
 func (h *history) commit(t *rapid.T) {
-	key := rapid.SampledFrom(historyKeys).Draw(t, "key")
+	key := rapid.SampledFrom(h.keys).Draw(t, "key")
 	w, err := h.store.Create(context.Background(), key)
 	if err != nil {
 		t.Fatalf("Create(%.80q): got %v, want nil", key, err)
@@ -103,7 +105,7 @@ func (h *history) commit(t *rapid.T) {
 }
 
 func (h *history) check(t *rapid.T) {
-	for _, key := range historyKeys {
+	for _, key := range h.keys {
 		data, info, err := h.store.Get(context.Background(), key)
 		want, exists := h.now[key]
 		switch {

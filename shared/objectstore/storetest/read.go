@@ -54,26 +54,66 @@ var longPart = strings.Repeat("0123456789", 30)
 // ones.
 const alwaysHeld = 950
 
-func oddKeys(t *testing.T, s objectstore.Store) {
-	keys := []string{
-		"a b", " leading", "trailing ", "tab\tand\nnewline", "per%cent", "per%2fcent", "%2e%2e", "...", "..a", "a..",
-		".hidden", "-dash", "~tilde", "$n/x", "a:b", `back\slash`, `quo"te'`, "q?m&h#s*", "[x]{y}", "Grüße", "表/行", "e\u0301",
-		"\u00e9", "😀", strings.Repeat("x", 199), strings.Repeat("x", 200), strings.Repeat("y", 201),
-		strings.Repeat("z", 255), strings.Repeat("z", 256), strings.Repeat("z", 400), strings.Repeat("z", 401),
-		strings.Repeat("v", 200) + "~", strings.Repeat("w", 200) + "~/w", strings.Repeat("ü", 150),
-		longPart + "/" + longPart + "/" + longPart, "d/" + longPart + "/data/" + longPart + ".lance",
-		strings.TrimSuffix(strings.Repeat("level/", 16), "/"),
-		strings.TrimSuffix(strings.Repeat(strings.Repeat("n", 255)+"/", 16), "/"),
-		strings.Repeat("k", objectstore.MaxKeyBytes),
-		strings.Repeat("s/", 500) + "s",
+// oddKeys are keys that are easily encoded, escaped or shortened wrongly.
+var oddKeys = []string{
+	"a b", " leading", "trailing ", "tab\tand\nnewline", "per%cent", "per%2fcent", "%2e%2e", "...", "..a", "a..",
+	".hidden", "-dash", "~tilde", "$n/x", "a:b", `back\slash`, `quo"te'`, "q?m&h#s*", "[x]{y}", "Grüße", "表/行", "e\u0301",
+	"\u00e9", "😀", strings.Repeat("x", 199), strings.Repeat("x", 200), strings.Repeat("y", 201),
+	strings.Repeat("z", 255), strings.Repeat("z", 256), strings.Repeat("z", 400), strings.Repeat("z", 401),
+	strings.Repeat("v", 200) + "~", strings.Repeat("w", 200) + "~/w", strings.Repeat("ü", 150),
+	longPart + "/" + longPart + "/" + longPart, "d/" + longPart + "/data/" + longPart + ".lance",
+	strings.TrimSuffix(strings.Repeat("level/", 16), "/"),
+	strings.TrimSuffix(strings.Repeat(strings.Repeat("n", 255)+"/", 16), "/"),
+	strings.Repeat("k", objectstore.MaxKeyBytes),
+	strings.Repeat("s/", 500) + "s",
+}
+
+// shortName is the length of the longest name that every store must take. The file systems below
+// stores hold 255 bytes, which some need in part for names of their own.
+const shortName = 200
+
+func isLong(key string) bool {
+	return slices.ContainsFunc(strings.Split(key, "/"), func(name string) bool { return len(name) > shortName })
+}
+
+// held returns the keys without the long ones that an empty store does not take, or not again.
+func held(t *testing.T, s objectstore.Store, keys []string) []string {
+	t.Helper()
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		if !isLong(key) {
+			return false
+		}
+		_, err := s.Put(t.Context(), key, nil, always)
+		if err == nil {
+			_, err = s.Put(t.Context(), key, nil, always)
+			if err := s.Delete(t.Context(), key, always); err != nil {
+				t.Fatalf("Delete(%.80q): got %v, want nil", key, err)
+			}
+		}
+		return err != nil
+	})
+}
+
+// longKeys tests that the store takes long names; what it then does with them, other tests see.
+func longKeys(t *testing.T, s objectstore.Store) {
+	for _, key := range slices.Concat(oddKeys, listed, historyKeys) {
+		if len(key) <= alwaysHeld && isLong(key) {
+			mustPut(t, s, key, "")
+			mustPut(t, s, key, key)
+		}
 	}
-	for _, key := range keys {
+}
+
+// manyKeys tests that odd keys lead to objects of their own.
+func manyKeys(t *testing.T, s objectstore.Store) {
+	var keys []string
+	for _, key := range held(t, s, oddKeys) {
 		_, err := s.Put(t.Context(), key, nil, always)
 		if len(key) > alwaysHeld && errors.Is(err, objectstore.ErrInvalidKey) {
-			keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == key })
 			continue
 		}
 		mustPut(t, s, key, key)
+		keys = append(keys, key)
 	}
 	for _, key := range keys {
 		mustGet(t, s, key, key)
