@@ -153,9 +153,6 @@ func TestDeletesThroughFaults(t *testing.T) {
 		{"match, 409", "old", ifOld, []fault{conflict409}, "", "", 2},
 		{"match, 500", "old", ifOld, []fault{internal}, "", "", 2},
 		{"match, answer lost", "old", ifOld, []fault{{lost: true}}, "unknown", "", 2},
-		{"match, not implemented", "old", ifOld, []fault{{status: 501}}, "", "", 3},
-		{"match, not implemented, is another", "other", ifOld, []fault{{status: 501}}, "precondition", "other", 2},
-		{"match, not implemented, is gone", "", ifOld, []fault{{status: 501}}, "precondition", "", 2},
 		{"denied", "old", always, []fault{denied}, "other", "old", 1},
 	}
 	for _, c := range cases {

@@ -53,9 +53,15 @@ func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objects
 		if err != nil {
 			return objectstore.ListPage{}, err
 		}
+		before := len(page.Objects)
 		if err := s.add(&page, out, opts); err != nil {
 			return objectstore.ListPage{}, err
 		}
+		unmarked, err := s.withoutMarks(ctx, page.Objects[before:])
+		if err != nil {
+			return objectstore.ListPage{}, err
+		}
+		page.Objects = page.Objects[:before+len(unmarked)]
 		if !aws.ToBool(out.IsTruncated) {
 			return page, nil
 		}

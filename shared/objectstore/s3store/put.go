@@ -26,6 +26,9 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectsto
 		return objectstore.Info{}, err
 	}
 	info, err := s.put(ctx, key, full, data, cond)
+	if cond.IfAbsent && !s.removal.never && errors.Is(err, objectstore.ErrPrecondition) {
+		info, err = s.replaceMark(ctx, key, full, data)
+	}
 	if err != nil {
 		return objectstore.Info{}, fmt.Errorf("put %q: %w", key, err)
 	}

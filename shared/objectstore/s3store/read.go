@@ -1,6 +1,7 @@
 package s3store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, objectstore.Info, 
 		return nil, objectstore.Info{}, err
 	}
 	data, info, err := s.get(ctx, key, full)
+	if err == nil && s.mayBeMark(info) && string(data) == mark {
+		err = objectstore.ErrNotExist
+	}
 	if err != nil {
 		return nil, objectstore.Info{}, fmt.Errorf("get %q: %w", key, err)
 	}
@@ -108,6 +112,11 @@ func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore
 		var parts [][]byte
 		var info objectstore.Info
 		parts, info, err = s.ranges(ctx, key, full, ranges)
+		if err == nil && s.mayBeMark(info) || !s.removal.never && errors.Is(err, objectstore.ErrInvalidRange) {
+			if _, marked, lookErr := s.isMark(ctx, key, full); marked || lookErr != nil {
+				err = cmp.Or(lookErr, objectstore.ErrNotExist)
+			}
+		}
 		if err == nil {
 			return parts, info, nil
 		}

@@ -56,6 +56,12 @@ type fakeServer struct {
 	requests []string
 	answered chan struct{} // is closed, and made anew, when a request was answered
 	closing  chan struct{}
+	modified time.Time // of all objects
+
+	// looks makes conditional deletes as some servers do: an object is compared, then other
+	// requests are carried out, then whatever is there is deleted. Nothing there is a success.
+	looks func()
+	lacks bool // conditional deletes are not implemented
 }
 
 // A fakeUpload is an upload in parts.
@@ -94,7 +100,7 @@ func newServer(t *testing.T) (*fakeServer, *Store, *bytes.Buffer) {
 }
 
 func newFake(t *testing.T) *fakeServer {
-	s := &fakeServer{objects: map[string]string{}, sizes: map[string]int64{}, uploads: map[string]*fakeUpload{}, answered: make(chan struct{}), closing: make(chan struct{})}
+	s := &fakeServer{objects: map[string]string{}, sizes: map[string]int64{}, uploads: map[string]*fakeUpload{}, answered: make(chan struct{}), closing: make(chan struct{}), modified: time.Unix(1e9, 0)}
 	t.Cleanup(func() { close(s.closing) })
 	return s
 }
@@ -109,6 +115,7 @@ func openStore(t *testing.T, cfg aws.Config, log io.Writer) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	store.removal.never = true // as for S3
 	store.pace.attempts, store.pace.first, store.pace.longest = 5, time.Millisecond, 2*time.Millisecond
 	return store
 }
@@ -276,8 +283,13 @@ func (s *fakeServer) serve(w http.ResponseWriter, r *http.Request, sent []byte) 
 			s.objects[key] = string(body)
 			w.Header().Set("ETag", etagOf(string(body)))
 		}
+	case r.Method == http.MethodDelete && s.lacks && r.Header.Get("If-Match") != "":
+		fail(w, http.StatusNotImplemented, "NotImplemented")
 	case r.Method == http.MethodDelete:
-		if s.holds(w, r, key) {
+		if _, exists := s.objects[key]; s.looks != nil && !exists || s.holds(w, r, key) {
+			if s.looks != nil {
+				s.looks()
+			}
 			delete(s.objects, key)
 			w.WriteHeader(http.StatusNoContent)
 		}
@@ -317,7 +329,7 @@ func (s *fakeServer) get(w http.ResponseWriter, r *http.Request, key string) {
 		fail(w, http.StatusRequestedRangeNotSatisfiable, "InvalidRange")
 		return
 	}
-	http.ServeContent(w, r, "", time.Unix(1e9, 0), strings.NewReader(data))
+	http.ServeContent(w, r, "", s.modified, strings.NewReader(data))
 }
 
 // list answers a page of at most as many entries as S3 lists.

@@ -18,8 +18,8 @@
 //
 // The server must be strongly consistent, carry out conditional puts atomically, and list in key
 // order, as S3 does. Some substitutes do not, although they claim to; the contract in storetest
-// lets 64 writers race, which shows it. Some otherwise good servers lack conditional deletes (501).
-// The store then reads the object and deletes it, which is not atomic.
+// lets writers race, which shows it. Some otherwise good servers lack conditional deletes, or do not
+// carry them out atomically. The store then marks an object as deleted before it deletes it (mark.go).
 //
 // A role needs GetObject, PutObject, DeleteObject and AbortMultipartUpload below the prefix, and
 // ListBucket, without which S3 answers 403 for missing objects. Uploads that a crash has left
@@ -32,8 +32,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -53,6 +51,8 @@ type Store struct {
 	log    *slog.Logger
 	pace   pace
 	copies copySize
+
+	removal *removal
 }
 
 var _ objectstore.Store = (*Store)(nil)
@@ -70,7 +70,7 @@ func New(client *s3.Client, bucket, prefix string, log *slog.Logger) (*Store, er
 		}
 		prefix += "/"
 	}
-	return &Store{client: client, bucket: bucket, prefix: prefix, log: log, pace: usualPace, copies: usualCopy}, nil
+	return &Store{client: client, bucket: bucket, prefix: prefix, log: log, pace: usualPace, copies: usualCopy, removal: newRemoval(client)}, nil
 }
 
 // NewClient returns a client for stores. Region, credentials and endpoint are those of cfg. It
@@ -113,9 +113,16 @@ func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Conditi
 	if err != nil {
 		return err
 	}
-	err = s.delete(ctx, full, cond)
-	if cond.IfMatch != "" && isStatus(err, http.StatusNotImplemented) {
-		err = s.lookAndDelete(ctx, key, full, cond)
+	exact := true
+	if cond.IfMatch != "" {
+		if exact, err = s.exactDeletes(ctx); err != nil {
+			return fmt.Errorf("delete %q: %w", key, err)
+		}
+	}
+	if exact {
+		err = s.delete(ctx, full, cond)
+	} else {
+		err = s.markAndDelete(ctx, key, full, cond)
 	}
 	if err != nil {
 		return fmt.Errorf("delete %q: %w", key, err)
@@ -133,20 +140,4 @@ func (s *Store) delete(ctx context.Context, full string, cond objectstore.Condit
 		return s.client.DeleteObject(ctx, &in)
 	})
 	return err
-}
-
-// lookAndDelete is for servers without conditional deletes. If another writer replaces the object
-// between its two requests, it deletes the new object.
-func (s *Store) lookAndDelete(ctx context.Context, key, full string, cond objectstore.Condition) error {
-	info, err := s.head(ctx, key, full)
-	if errors.Is(err, objectstore.ErrNotExist) {
-		return objectstore.ErrPrecondition
-	}
-	if err != nil {
-		return err
-	}
-	if strings.Trim(info.ETag, `"`) != strings.Trim(cond.IfMatch, `"`) {
-		return objectstore.ErrPrecondition
-	}
-	return s.delete(ctx, full, objectstore.Condition{})
 }

@@ -1,0 +1,127 @@
+package s3store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"tiltyard/shared/objectstore"
+)
+
+// Some servers compare the ETag of a conditional delete and then delete in a second step, or have no
+// conditional deletes at all. Of two deletes of one object both may then succeed, and the slower one
+// may remove an object that was made after the quicker one. Their conditional puts are atomic, so the
+// store replaces the object by a mark first, if it is still the one to be deleted. An object with
+// that content counts as absent: reads and listings leave it out, and no put replaces it before
+// markAge, while its deletion may still be on its way. Then the store deletes the mark.
+
+// mark is the content of an object that is being deleted. Its length is unusual, so that a listing
+// shows which objects may be marks.
+const mark = "Tiltyard was deleting this object, which counts as absent. Do not change it: the next object of this name replaces it. 7c0e5b1d\n"
+
+// markAge is how long a mark may still be deleted by whoever made it, with some skew of clocks. A
+// crash leaves one behind, and whoever puts an object there after this time replaces it.
+const markAge = 15 * time.Minute
+
+// markTime is how long the deletion of a mark may take.
+const markTime = 30 * time.Second
+
+// removal is what a store knows of its server's conditional deletes.
+type removal struct {
+	never bool // the server is S3, which has no marks
+
+	mu    sync.Mutex
+	asked bool
+	exact bool // conditional deletes can be relied on
+}
+
+// exactDeletes reports whether conditional deletes of the server can be relied on. It asks once: the
+// answer to a conditional delete of a missing object shows a server that looks first.
+func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
+	d := s.removal
+	if d.never {
+		return true, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.asked {
+		return d.exact, nil
+	}
+	full := s.prefix + objectstore.ReservedName + "/absent-" + rand.Text()
+	err := s.delete(ctx, full, objectstore.Condition{IfMatch: `"` + rand.Text() + `"`})
+	switch {
+	case err == nil, isStatus(err, http.StatusNotImplemented):
+		d.asked, d.exact = true, false
+	case errors.Is(err, objectstore.ErrPrecondition), isMissing(err), isStatus(err, http.StatusPreconditionFailed):
+		d.asked, d.exact = true, true
+	default:
+		return false, fmt.Errorf("ask for conditional deletes: %w", err)
+	}
+	return d.exact, nil
+}
+
+// markAndDelete deletes the object that has the ETag of cond. It is gone as soon as the mark is there.
+func (s *Store) markAndDelete(ctx context.Context, key, full string, cond objectstore.Condition) error {
+	if _, err := s.put(ctx, key, full, []byte(mark), cond); err != nil {
+		return err
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), markTime)
+	defer done()
+	if err := s.delete(ctx, full, objectstore.Condition{}); err != nil {
+		s.log.WarnContext(ctx, "the mark of a deleted object was not removed, and is replaced later", "key", full, "error", err)
+	}
+	return nil
+}
+
+// mayBeMark reports whether an object has the size of a mark.
+func (s *Store) mayBeMark(info objectstore.Info) bool {
+	return !s.removal.never && info.Size == int64(len(mark))
+}
+
+// isMark reports whether an object is a mark, and returns that of a mark.
+func (s *Store) isMark(ctx context.Context, key, full string) (objectstore.Info, bool, error) {
+	data, info, err := s.get(ctx, key, full)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return info, false, nil
+	}
+	return info, string(data) == mark, err
+}
+
+// replaceMark puts an object where a crash has left a mark. The error is ErrPrecondition if there is
+// anything else.
+func (s *Store) replaceMark(ctx context.Context, key, full string, data []byte) (objectstore.Info, error) {
+	there, marked, err := s.isMark(ctx, key, full)
+	if err != nil || !marked || time.Since(there.Modified) < markAge {
+		return objectstore.Info{}, objectstore.ErrPrecondition // whatever the reason, the put did not happen
+	}
+	return s.put(ctx, key, full, data, objectstore.Condition{IfMatch: there.ETag})
+}
+
+// withoutMarks removes the marks from the objects of a listing.
+func (s *Store) withoutMarks(ctx context.Context, objects []objectstore.Info) ([]objectstore.Info, error) {
+	kept := objects[:0]
+	for _, o := range objects {
+		if s.mayBeMark(o) {
+			switch _, marked, err := s.isMark(ctx, o.Key, s.prefix+o.Key); {
+			case err != nil:
+				return nil, err
+			case marked:
+				continue
+			}
+		}
+		kept = append(kept, o)
+	}
+	return kept, nil
+}
+
+// newRemoval returns what is known of the server of a client. Only S3 has no endpoint.
+func newRemoval(client *s3.Client) *removal {
+	return &removal{never: aws.ToString(client.Options().BaseEndpoint) == ""}
+}
