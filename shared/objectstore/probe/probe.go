@@ -1,0 +1,385 @@
+// Package probe finds out whether a store keeps what commits rest on. Many servers of the S3 protocol
+// ignore the conditions of writes, or carry them out one after the other only while nobody else
+// writes; on such a store acknowledged commits get lost, and nothing else shows it.
+//
+// A probe takes some fifty small requests, most of them side by side, and one upload of 9 MiB. It
+// works in a folder of its own below [Folder], which it empties again.
+package probe
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/objectstore"
+)
+
+// Folder is the folder of the objects of probes, in that of the catalog.
+const Folder = "_catalog/probes/"
+
+// A Fault is a guarantee that a store does not give.
+type Fault struct {
+	Guarantee string // one of the names of [Guarantees]
+	Seen      string // what the store did
+}
+
+// Error returns the guarantee, and what the store did in place of it.
+func (f *Fault) Error() string { return f.Guarantee + ": " + f.Seen }
+
+// Faults returns the faults in an error of Run.
+func Faults(err error) []*Fault {
+	var one *Fault
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*Fault
+		for _, err := range joined.Unwrap() {
+			all = append(all, Faults(err)...)
+		}
+		return all
+	}
+	if errors.As(err, &one) {
+		return []*Fault{one}
+	}
+	return nil
+}
+
+// A guarantee is what a probe tries in a folder of its own. The error is a Fault when the store does
+// something else, and any other when it could not be asked.
+type guarantee struct {
+	name string
+	try  func(context.Context, bench) error
+}
+
+var guarantees = []guarantee{
+	{"a put if absent replaces nothing", putIfAbsent},
+	{"a put if unchanged replaces no other object", putIfMatch},
+	{"a delete if unchanged deletes no other object", deleteIfMatch},
+	{"one of several puts if absent wins", racingPutIfAbsent},
+	{"one of several puts if unchanged wins", racingPutIfMatch},
+	{"one of several deletes if unchanged wins", racingDeleteIfMatch},
+	{"an upload in parts becomes one object", uploadInParts},
+	{"lists are complete and in the order of keys", listOrder},
+}
+
+// Guarantees returns the names of what a probe tries.
+func Guarantees() []string {
+	names := make([]string, len(guarantees))
+	for i, g := range guarantees {
+		names[i] = g.name
+	}
+	return names
+}
+
+// cleaningTime is how long the removal of the objects may take, also after the end of the context.
+const cleaningTime = 30 * time.Second
+
+// Run tries all guarantees of a store. The error joins a [Fault] for each that it does not give, and
+// the errors of those that could not be tried; all are about the store, which they do not name.
+func Run(ctx context.Context, s objectstore.Store) (err error) {
+	run := Folder + strings.ToLower(rand.Text()) + "/"
+	made := &maker{Store: s}
+	defer func() {
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cleaningTime)
+		defer done()
+		err = errors.Join(err, made.remove(ctx))
+	}()
+	found := make([]error, len(guarantees))
+	var tries sync.WaitGroup
+	for i, g := range guarantees {
+		tries.Go(func() {
+			b := bench{made, fmt.Sprintf("%s%d/", run, i), g.name}
+			if found[i] = g.try(ctx, b); found[i] != nil && Faults(found[i]) == nil {
+				found[i] = fmt.Errorf("%s: it could not be tried: %w", g.name, found[i])
+			}
+		})
+	}
+	tries.Wait()
+	return errors.Join(found...)
+}
+
+// A maker is a store that remembers what was put, because its listings need not show that.
+type maker struct {
+	objectstore.Store
+	mu   sync.Mutex
+	keys []string
+}
+
+func (m *maker) note(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Contains(m.keys, key) {
+		m.keys = append(m.keys, key)
+	}
+}
+
+func (m *maker) Put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	m.note(key)
+	return m.Store.Put(ctx, key, data, cond)
+}
+
+func (m *maker) Create(ctx context.Context, key string) (objectstore.Writer, error) {
+	m.note(key)
+	return m.Store.Create(ctx, key)
+}
+
+// remove deletes what was put, as far as it is still there.
+func (m *maker) remove(ctx context.Context) error {
+	var deletes errgroup.Group
+	deletes.SetLimit(racers)
+	for _, key := range m.keys {
+		deletes.Go(func() error { return m.Delete(ctx, key, objectstore.Condition{}) })
+	}
+	if err := deletes.Wait(); err != nil {
+		return fmt.Errorf("delete the objects of the probe: %w", err)
+	}
+	return nil
+}
+
+// A bench is where one guarantee is tried.
+type bench struct {
+	objectstore.Store
+	folder    string
+	guarantee string
+}
+
+// fault returns the error of a store that does not give the guarantee.
+func (b bench) fault(format string, args ...any) error {
+	return &Fault{b.guarantee, fmt.Sprintf(format, args...)}
+}
+
+// refused returns nil if err is that of a write whose condition does not hold.
+func (b bench) refused(what string, err error) error {
+	switch {
+	case err == nil:
+		return b.fault("%s was not refused", what)
+	case errors.Is(err, objectstore.ErrPrecondition):
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// holds returns nil if there is an object with this content.
+func (b bench) holds(ctx context.Context, key, want string) error {
+	got, _, err := b.Get(ctx, key)
+	switch {
+	case errors.Is(err, objectstore.ErrNotExist):
+		return b.fault("the object is gone")
+	case err == nil && string(got) != want:
+		return b.fault("the object has changed")
+	}
+	return err
+}
+
+var ifAbsent = objectstore.Condition{IfAbsent: true}
+
+func ifMatch(etag string) objectstore.Condition { return objectstore.Condition{IfMatch: etag} }
+
+// twoVersions puts an object twice, and returns both ETags.
+func (b bench) twoVersions(ctx context.Context, key string) (first, second string, err error) {
+	before, err := b.Put(ctx, key, []byte("first"), objectstore.Condition{})
+	if err != nil {
+		return "", "", err
+	}
+	after, err := b.Put(ctx, key, []byte("second"), objectstore.Condition{})
+	return before.ETag, after.ETag, err
+}
+
+func putIfAbsent(ctx context.Context, b bench) error {
+	key := b.folder + "k"
+	if _, err := b.Put(ctx, key, []byte("first"), ifAbsent); err != nil {
+		return err
+	}
+	_, err := b.Put(ctx, key, []byte("second"), ifAbsent)
+	if err := b.refused("the second put", err); err != nil {
+		return err
+	}
+	return b.holds(ctx, key, "first")
+}
+
+func putIfMatch(ctx context.Context, b bench) error {
+	key := b.folder + "k"
+	stale, newest, err := b.twoVersions(ctx, key)
+	if err != nil {
+		return err
+	}
+	_, err = b.Put(ctx, key, []byte("third"), ifMatch(stale))
+	if err := b.refused("a put with the ETag of an earlier object", err); err != nil {
+		return err
+	}
+	_, err = b.Put(ctx, b.folder+"absent", []byte("third"), ifMatch(newest))
+	if err := b.refused("a put with an ETag where nothing is", err); err != nil {
+		return err
+	}
+	return b.holds(ctx, key, "second")
+}
+
+func deleteIfMatch(ctx context.Context, b bench) error {
+	key := b.folder + "k"
+	stale, newest, err := b.twoVersions(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := b.refused("a delete with the ETag of an earlier object", b.Delete(ctx, key, ifMatch(stale))); err != nil {
+		return err
+	}
+	if err := b.refused("a delete with an ETag where nothing is", b.Delete(ctx, b.folder+"absent", ifMatch(newest))); err != nil {
+		return err
+	}
+	if err := b.holds(ctx, key, "second"); err != nil {
+		return err
+	}
+	return b.Delete(ctx, key, ifMatch(newest))
+}
+
+// racers is how many writers race.
+const racers = 8
+
+// race lets racers write at once. It returns who won; the others have lost, or could not learn it.
+func (b bench) race(write func(i int) error) (winners []int, err error) {
+	results := make([]error, racers)
+	var start, all sync.WaitGroup
+	start.Add(1)
+	for i := range racers {
+		all.Go(func() {
+			start.Wait()
+			results[i] = write(i)
+		})
+	}
+	start.Done()
+	all.Wait()
+	for i, result := range results {
+		switch {
+		case result == nil:
+			winners = append(winners, i)
+		case !errors.Is(result, objectstore.ErrPrecondition) && !errors.Is(result, objectstore.ErrUnknownOutcome):
+			return nil, result
+		}
+	}
+	if len(winners) > 1 {
+		return winners, b.fault("%d of %d writers at once were told that they have won", len(winners), racers)
+	}
+	return winners, nil
+}
+
+// kept returns nil if the object is that of the winner, if there is one.
+func (b bench) kept(ctx context.Context, key string, winners []int) error {
+	if len(winners) == 0 {
+		return nil
+	}
+	return b.holds(ctx, key, racer(winners[0]))
+}
+
+func racer(i int) string { return fmt.Sprintf("racer %d", i) }
+
+func racingPutIfAbsent(ctx context.Context, b bench) error {
+	return b.racePuts(ctx, ifAbsent)
+}
+
+func racingPutIfMatch(ctx context.Context, b bench) error {
+	info, err := b.Put(ctx, b.folder+"k", []byte("start"), objectstore.Condition{})
+	if err != nil {
+		return err
+	}
+	return b.racePuts(ctx, ifMatch(info.ETag))
+}
+
+func (b bench) racePuts(ctx context.Context, cond objectstore.Condition) error {
+	key := b.folder + "k"
+	winners, err := b.race(func(i int) error {
+		_, err := b.Put(ctx, key, []byte(racer(i)), cond)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.kept(ctx, key, winners)
+}
+
+func racingDeleteIfMatch(ctx context.Context, b bench) error {
+	key := b.folder + "k"
+	info, err := b.Put(ctx, key, []byte("start"), objectstore.Condition{})
+	if err != nil {
+		return err
+	}
+	winners, err := b.race(func(i int) error {
+		if i%2 == 0 {
+			return b.Delete(ctx, key, ifMatch(info.ETag))
+		}
+		_, err := b.Put(ctx, key, []byte(racer(i)), ifMatch(info.ETag))
+		return err
+	})
+	if err != nil || len(winners) == 0 || winners[0]%2 == 0 {
+		return err
+	}
+	return b.kept(ctx, key, winners)
+}
+
+// uploadBytes is more than what a store puts as a whole.
+const uploadBytes = 9 << 20
+
+func uploadInParts(ctx context.Context, b bench) error {
+	key := b.folder + "k"
+	data := make([]byte, uploadBytes)
+	_, _ = rand.Read(data)
+	w, err := b.Create(ctx, key)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		return errors.Join(b.fault("%v", err), w.Abort())
+	}
+	made, err := w.Commit()
+	if err != nil {
+		return b.fault("%v", err)
+	}
+	got, read, err := b.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, data) || read.ETag != made.ETag {
+		return b.fault("%d bytes were written, and %d others are read", len(data), len(got))
+	}
+	return nil
+}
+
+// listed are names whose order servers with folders get wrong, in the right order.
+var listed = []string{"B", "a-/x", "a.", "a/b", "a/c", "a0", "b"}
+
+func listOrder(ctx context.Context, b bench) error {
+	var puts errgroup.Group
+	for _, name := range listed {
+		puts.Go(func() error {
+			_, err := b.Put(ctx, b.folder+name, nil, objectstore.Condition{})
+			return err
+		})
+	}
+	if err := puts.Wait(); err != nil {
+		return err
+	}
+	var got []string
+	opts := objectstore.ListOptions{Prefix: b.folder, Limit: 3}
+	for range listed {
+		page, err := b.List(ctx, opts)
+		if err != nil {
+			return err
+		}
+		for _, o := range page.Objects {
+			got = append(got, strings.TrimPrefix(o.Key, b.folder))
+		}
+		if !page.More {
+			break
+		}
+		opts.StartAfter = page.Last()
+	}
+	if !slices.Equal(got, listed) {
+		return b.fault("%q were listed as %q", listed, got)
+	}
+	return nil
+}
