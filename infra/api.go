@@ -83,6 +83,7 @@ func (s *Service) newHTTPAPI() traffic {
 	for _, probe := range []string{"healthz", "readyz", "version"} {
 		add("Route"+title(probe), "GET /"+probe, "namespace", true)
 	}
+	add("RouteStorez", "GET /storez", "namespace", false)
 	for id, page := range pages {
 		add("RoutePage"+id, "GET "+page, "default", true)
 	}

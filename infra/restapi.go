@@ -100,7 +100,7 @@ func (s *Service) openAPI() map[string]any {
 			add(r.Path, strings.ToLower(r.Method), string(r.Group))
 		}
 	}
-	for _, probe := range []string{"/healthz", "/readyz", "/version"} {
+	for _, probe := range []string{"/healthz", "/readyz", "/storez", "/version"} {
 		add(probe, "get", "namespace")
 	}
 	add("/{path+}", "x-amazon-apigateway-any-method", "default")

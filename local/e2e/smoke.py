@@ -73,6 +73,7 @@ def may_write(check: Checks, token: str) -> None:
 
 def needs_a_token(check: Checks, token: str) -> None:
     check.call("no token", 401, "GET", "/v1/namespace/$/list")
+    check.call("no token for what asks the store", 401, "GET", "/storez")
     check.call("altered token", 401, "GET", "/v1/namespace/$/list", altered(token))
 
 
@@ -127,6 +128,7 @@ def main() -> int:
     healthy(check)
     token = given.token or clients_of(given.issuer, check)
     needs_a_token(check, token)
+    check.call("its store keeps what commits rest on", 200, "GET", "/storez", token)
     may_write(check, token)
     if given.key:
         check.call("token as x-api-key", 200, "GET", "/v1/namespace/$/list", token, header="x-api-key")

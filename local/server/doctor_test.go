@@ -30,6 +30,7 @@ func TestTheDoctorSaysWhatIsWrongAndMendsIt(t *testing.T) {
 		{[]string{"--fix"}, "orphan-folder: " + folder + " (mended)\n", 0},
 		{nil, "no faults were found\n", 0},
 		{[]string{"--json"}, "", 0},
+		{[]string{"--store"}, "no faults were found\n", 0},
 	} {
 		got, err := runCommand(t, append([]string{"doctor", "--root", root}, step.args...)...)
 		if got != step.want || command.ExitCode(err) != step.code {

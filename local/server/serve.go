@@ -120,6 +120,9 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if err := env.CheckBucket(cmd.Context()); err != nil {
+		return err
+	}
 	queue := env.Queue
 	if queue == nil {
 		queue = new(memqueue.Queue)

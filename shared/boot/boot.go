@@ -55,6 +55,7 @@ type Config struct {
 	EventTarget    string        // ARN or URL that events are forwarded to; empty: nowhere
 	EventKey       string        // a file or s3:// URL of the key that requests to a webhook are signed with
 	Listen         string        // for the local server only
+	CheckStore     bool          // whether the local server checks a root in a bucket before it serves it
 
 	Token                     string // a secret
 	APIKeys                   string // a file or s3:// URL
@@ -212,6 +213,7 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Metrics:      e.Metrics,
 		Traces:       e.Traces,
 		Ready:        e.ready,
+		Store:        e.CheckRoot,
 		Now:          e.Now,
 		BasePath:     e.BasePath,
 		Release:      release.Version(),

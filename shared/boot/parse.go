@@ -38,6 +38,9 @@ func parseBucket(text string) (place string, err error) {
 	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.User != nil || strings.ContainsAny(text, "?#") {
 		return "", errors.New("must be s3://bucket/prefix, percent-encoded; the region and the endpoint are those of the AWS environment")
 	}
+	if strings.HasSuffix(u.Host, "--x-s3") {
+		return "", errors.New("names a directory bucket (S3 Express One Zone), which lists in no order; take a general purpose bucket")
+	}
 	return text, nil
 }
 

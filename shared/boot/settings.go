@@ -200,6 +200,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.LogText, err = parseLogFormat(text); return err },
 	},
 	{
+		Name: "check-store", Value: "SWITCH", Default: "on",
+		Help: "on or off: before a root in a bucket is served, find out whether its store keeps what commits rest on",
+		set:  func(c *Config, text string) (err error) { c.CheckStore, err = parseSwitch(text); return err },
+	},
+	{
 		Name: "metrics", Value: "FORMAT", Default: "auto",
 		Help: "emf or off: metrics for CloudWatch as lines of the log; auto is emf in Lambda only",
 		set:  func(c *Config, text string) (err error) { c.EMF, err = parseMetrics(text); return err },

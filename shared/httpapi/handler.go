@@ -49,6 +49,9 @@ type Options struct {
 	// Ready checks whether the stores that requests need can be reached, for GET /readyz. Nil:
 	// always ready.
 	Ready func(context.Context) error
+	// Store checks whether the store keeps what commits rest on, for GET /storez. Nil: the path does
+	// not exist.
+	Store func(context.Context) error
 	// Now is the clock that durations in the log are measured with. Nil: time.Now.
 	Now func() time.Time
 	// NewID makes the ids of requests that arrive without one. Nil: random ids.
@@ -75,13 +78,15 @@ type Limits struct {
 
 // Handler serves all operations of the protocol. An operation without a route gets the error that
 // this server does not support it. The handler also serves /healthz, /readyz and /version, which
-// need no token, and /metrics. It panics if two routes have the same operation or a route has an
+// need no token, and /storez and /metrics. It panics if two routes have the same operation or a route has an
 // unknown one, because the program is then wrong.
 func Handler(routes []Route, options Options) http.Handler {
 	h := &handler{
 		Options: options.withDefaults(),
 		router:  newRouter(options.BasePath, protocol.Operations),
 		routes:  make(map[string]Route, len(routes)),
+		ready:   readiness{age: readyAge, timeout: readyTimeout},
+		store:   readiness{age: storeAge, timeout: storeTimeout},
 	}
 	h.uploads = idempotency.OpenUploads(h.Ledger, h.Now)
 	for _, route := range routes {
@@ -132,11 +137,12 @@ func randomID() string {
 
 type handler struct {
 	Options
-	router    *router
-	routes    map[string]Route
-	uploads   *idempotency.Uploads
-	readiness readiness
-	warm      atomic.Bool // an earlier request has been served
+	router  *router
+	routes  map[string]Route
+	uploads *idempotency.Uploads
+	ready   readiness
+	store   readiness
+	warm    atomic.Bool // an earlier request has been served
 }
 
 // ServeHTTP answers one request and logs it.

@@ -15,6 +15,7 @@ import (
 //
 //	/healthz   the process runs
 //	/readyz    the stores and the keys of tokens can be reached; 503 when not
+//	/storez    the store keeps what commits rest on, for principals that may sign in; 503 when not
 //	/version   versions of the program and of the specification
 //	/metrics   numbers, for principals that may sign in, if the server keeps any
 func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
@@ -27,6 +28,11 @@ func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
 		writeProbe(w, http.StatusOK, `{"status":"ok"}`)
 	case "readyz":
 		h.serveReady(w, r)
+	case "storez":
+		if h.Store == nil {
+			return false
+		}
+		h.serveStore(w, r)
 	case "version":
 		h.serveVersion(w)
 	case "metrics":
@@ -59,7 +65,7 @@ func writeProbe(w http.ResponseWriter, status int, answer string) {
 // serveReady answers without details, because the client may be a stranger. The details are in the
 // log. The message of an outage is for everybody: it names the service or the bucket.
 func (h *handler) serveReady(w http.ResponseWriter, r *http.Request) {
-	if err := h.readiness.check(r.Context(), h.Ready, h.Now); err != nil {
+	if err := h.ready.check(r.Context(), h.Ready, h.Now); err != nil {
 		h.Logger.ErrorContext(r.Context(), "not ready", "error", err)
 		answer := map[string]string{"status": "not ready"}
 		if trouble := outage.Of(err); trouble != nil {
@@ -75,15 +81,37 @@ func (h *handler) serveReady(w http.ResponseWriter, r *http.Request) {
 	writeProbe(w, http.StatusOK, `{"status":"ready"}`)
 }
 
-// Any client may ask whether the server is ready, and each check costs storage requests. So an
-// answer is reused for a while, and a check has a short time limit.
+// serveStore answers with the reason, because only clients with credentials learn it.
+func (h *handler) serveStore(w http.ResponseWriter, r *http.Request) {
+	if !h.signedIn(w, r) {
+		return
+	}
+	state := protocol.StoreState{Status: "trusted"}
+	status := http.StatusOK
+	if err := h.store.check(r.Context(), h.Store, h.Now); err != nil {
+		h.Logger.ErrorContext(r.Context(), "the store is not to be trusted", "error", err)
+		state, status = protocol.StoreState{Status: "not trusted", Reason: err.Error()}, http.StatusServiceUnavailable
+	}
+	answer, err := encodeJSON(state)
+	if err != nil {
+		panic(err) // a struct of strings always encodes
+	}
+	writeProbe(w, status, string(answer))
+}
+
+// Many clients may ask, and each check costs storage requests. So an answer is reused for a while,
+// and a check has a time limit.
 const (
 	readyAge     = 5 * time.Second
 	readyTimeout = 3 * time.Second
+	storeAge     = time.Minute
+	storeTimeout = 25 * time.Second // shorter than that of a gateway
 )
 
-// readiness is the last answer of the readiness check.
+// readiness is the last answer of a check.
 type readiness struct {
+	age, timeout time.Duration
+
 	mu   sync.Mutex // held during a check, so that concurrent requests share one
 	at   time.Time
 	last error
@@ -95,12 +123,12 @@ func (r *readiness) check(ctx context.Context, ready func(context.Context) error
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.at.IsZero() && now().Sub(r.at).Abs() < readyAge {
+	if !r.at.IsZero() && now().Sub(r.at).Abs() < r.age {
 		return r.last
 	}
 	// Other requests wait for this answer, too, so the check continues when this client
 	// disconnects.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	r.last = ready(ctx)
 	r.at = now()
@@ -109,6 +137,15 @@ func (r *readiness) check(ctx context.Context, ready func(context.Context) error
 
 // serveMetrics requires credentials as operations do, because the numbers show what other users do.
 func (h *handler) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if !h.signedIn(w, r) {
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	h.Metrics(w)
+}
+
+// signedIn reports whether a request has valid credentials, and answers those without.
+func (h *handler) signedIn(w http.ResponseWriter, r *http.Request) bool {
 	token, ok, err := headerToken(r.Header)
 	if err == nil && !ok || h.Verifier == nil {
 		err = errNoCredentials
@@ -119,8 +156,6 @@ func (h *handler) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		c := &call{handler: h, w: &responseWriter{ResponseWriter: w}, r: r, clientErr: r.Context().Err, requestID: h.chooseRequestID(r)}
 		c.writeProblem(err)
-		return
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	h.Metrics(w)
+	return err == nil
 }

@@ -9,3 +9,9 @@ type ServerVersion struct {
 	// happens once.
 	IdempotencyKeys bool `json:"idempotency_keys"`
 }
+
+// StoreState is the answer to GET /storez, which needs credentials. No specification has this request.
+type StoreState struct {
+	Status string `json:"status"`           // trusted, or not trusted
+	Reason string `json:"reason,omitempty"` // what the store does not keep, or why it could not be asked
+}

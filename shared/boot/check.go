@@ -1,0 +1,42 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tiltyard/shared/objectstore/probe"
+)
+
+// CheckRoot returns an error unless the store of the root keeps what commits rest on. It writes small
+// objects there, and removes them.
+func (e *Env) CheckRoot(ctx context.Context) error {
+	uri := e.Objects.Home().URI
+	err := probe.Run(ctx, e.Objects.Home().Store)
+	faults := probe.Faults(err)
+	if err == nil || len(faults) == 0 {
+		return wrap("the store of "+uri+" could not be checked", err)
+	}
+	var broken strings.Builder
+	for _, fault := range faults {
+		fmt.Fprintf(&broken, "\n  %v", fault)
+	}
+	return fmt.Errorf("the store of %s must not hold tables, because commits would get lost there. These guarantees it does not give:%s\n"+
+		"docs/stores.md names stores that give them; perhaps a proxy before this one drops headers", uri, &broken)
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// CheckBucket is CheckRoot for a root in a bucket, unless the configuration forbids it. A directory
+// needs no check.
+func (e *Env) CheckBucket(ctx context.Context) error {
+	if !e.CheckStore || !isBucket(e.Root) {
+		return nil
+	}
+	return e.CheckRoot(ctx)
+}
