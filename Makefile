@@ -1,4 +1,4 @@
-# ROOT, ARGS, FUZZTIME, FUNCTION_ARCH, URL, TOKEN and PYTHON may be set: make run ARGS='--log-level debug'
+# ROOT, ARGS, STORES, FUZZTIME, FUNCTION_ARCH, URL, TOKEN and PYTHON may be set: make run ARGS='--log-level debug'
 
 ROOT     ?= ./data
 FUZZTIME ?= 10s
@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,9 +35,11 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-# make test-e2e alone asks the server all cases that are about the engine.
+# make test-e2e alone asks the server all cases that are about the engine, and make test-stores also
+# tests over SeaweedFS, which takes five minutes to build.
 test-all: export E2E_MANY = 5
-test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stacks ## all checks: also lint, races, the functions, other clients and the stacks; an hour
+test-all: export STORES ?= versitygw
+test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stores test-stacks ## all checks: also lint, races, the functions, other clients and the stacks; an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
@@ -63,6 +65,9 @@ memory-views: tiltyard .venv/ready ## refresh a view and fill a column of 10,000
 
 test-clients: build ## run the clients of docs/clients against the server and the functions
 	E2E_BINARY=$(CURDIR)/bin/tiltyard E2E_FUNCTIONS=$(CURDIR)/bin scripts/test-clients.sh $(ARGS)
+
+test-stores: tiltyard .venv/ready ## run servers over versitygw and SeaweedFS on this machine, with the stock clients (builds both once): STORES=versitygw
+	E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-stores.sh $(STORES)
 
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh

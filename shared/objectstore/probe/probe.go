@@ -83,6 +83,9 @@ const cleaningTime = 30 * time.Second
 // Run tries all guarantees of a store. The error joins a [Fault] for each that it does not give, and
 // the errors of those that could not be tried; all are about the store, which they do not name.
 func Run(ctx context.Context, s objectstore.Store) (err error) {
+	if _, _, err := s.Get(ctx, Folder+"absent"); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
+		return err // nothing else can be learnt, either
+	}
 	run := Folder + strings.ToLower(rand.Text()) + "/"
 	made := &maker{Store: s}
 	defer func() {

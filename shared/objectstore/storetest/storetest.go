@@ -53,10 +53,13 @@ var must = []test{
 }
 
 // nice are promises of the interface that some servers of the S3 protocol break, and without which
-// no commit is lost: names of tables and versions are short, objects that are read by ranges are never
-// replaced, and a caller that is not told whether it has won looks.
+// no commit is lost: names of tables and versions are short and escaped, only programs that examine a
+// root list folders by pages, objects that are read by ranges are never replaced, and a caller that
+// is not told whether it has won looks.
 var nice = []test{
 	{"LongNames", longKeys},
+	{"Backslash", backslashKey},
+	{"ListPagesOfFolders", listPagesOfFolders},
 	{"RangesAreOfOneObject", rangesAreOfOneObject},
 	{"LosersOfPutIfAbsentLearnIt", contest{racers: 64, exact: true}.putIfAbsent},
 	{"LosersOfPutIfMatchLearnIt", contest{racers: 64, exact: true}.putIfMatch},
