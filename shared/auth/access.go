@@ -199,6 +199,15 @@ func CheckSecret(ctx context.Context, id []string) error {
 	return nil
 }
 
+// CheckReads checks that the principal of the context may read all rows of a table, whatever the way; the error is
+// PermissionDenied.
+func CheckReads(ctx context.Context, table []string) error {
+	if reads, _ := DataAccess(ctx, table); !reads {
+		return Denied("QueryTable", Table(table))
+	}
+	return nil
+}
+
 // DataAccess says what the sender of a request may do with all rows of a table, whatever the
 // way: read them, and change everything that is stored of the table.
 func DataAccess(ctx context.Context, table []string) (reads, writes bool) {

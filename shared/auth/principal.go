@@ -14,13 +14,13 @@ const (
 	ScopeWrite = "tiltyard:write"
 )
 
-// Principal is who sent a request.
+// Principal is who sent a request. Records keep it, in JSON, for [Rights].
 type Principal struct {
-	Subject string   // unique within Issuer; never a secret
-	Issuer  string   // of the token; empty for keys of our own
-	Scopes  []string // granted by the token
-	Groups  []string // that the issuer counts the subject among
-	Roles   []string // that the issuer gives it
+	Subject string   `json:"subject"`          // unique within Issuer; never a secret
+	Issuer  string   `json:"issuer,omitempty"` // of the token; empty for keys of our own
+	Scopes  []string `json:"scopes,omitempty"` // granted by the token
+	Groups  []string `json:"groups,omitempty"` // that the issuer counts the subject among
+	Roles   []string `json:"roles,omitempty"`  // that the issuer gives it
 }
 
 // TokenSubject is the subject of the one token, and keySubject is that of an API key before its name.

@@ -34,7 +34,69 @@ func die(t *testing.T, h *house, m job.Message) error {
 	return err
 }
 
-func TestAJobThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
+// crowd begins jobs and takes all of them, as a process with many workers does that then dies.
+func crowd(t *testing.T, h *house, ids []string, deaths int) {
+	t.Helper()
+	for range deaths {
+		for _, id := range ids {
+			if _, _, err := h.Transactions.Take(t.Context(), transaction.Unit{Job: id}, h.Name(), 90*time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(5 * time.Minute)
+	}
+}
+
+// A process that dies twice for another reason sets none of the jobs aside that it ran.
+func TestJobsThatWereThereWhenAProcessDiedGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) {}))
+		ids := []string{h.begin(t, 1), h.begin(t, 2), h.begin(t, 3)}
+		crowd(t, h, ids, 2)
+		for i, id := range ids {
+			wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, fmt.Sprint(i+1))
+		}
+	})
+}
+
+// After its process has died, of the jobs that it ran one runs at a time, so that the one that ends its process does
+// not have the others set aside. Other jobs run beside.
+func TestSuspectsRunOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var suspects, others, most, mostOthers atomic.Int32
+		h := newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(_ context.Context, r *job.Run) (any, error) {
+			var suspect bool
+			if err := r.Input(&suspect); err != nil {
+				return nil, err
+			}
+			now, top := &others, &mostOthers
+			if suspect {
+				now, top = &suspects, &most
+			}
+			n := now.Add(1)
+			defer now.Add(-1)
+			top.Store(max(top.Load(), n))
+			time.Sleep(time.Minute)
+			return 0, nil
+		}))
+		var ids []string
+		for range 4 {
+			ids = append(ids, h.begin(t, true))
+		}
+		crowd(t, h, ids, 1)
+		for range 4 {
+			ids = append(ids, h.begin(t, false))
+		}
+		for _, id := range ids {
+			wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, "0")
+		}
+		if most.Load() != 1 || mostOthers.Load() < 2 {
+			t.Errorf("%d suspects and %d others ran at the same time, want 1 and more than 1", most.Load(), mostOthers.Load())
+		}
+	})
+}
+
+func TestAJobThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, part := range []int{0, 2} {
 			kind := parts(3, func(int) error { return nil })
@@ -55,15 +117,15 @@ func TestAJobThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
 				}
 				m.Stage, m.Part = "parts", part
 			}
-			for range 2 {
+			for range transaction.MaxDeaths {
 				if err := die(t, h, m); err != nil {
 					t.Fatal(err)
 				}
 			}
 			got := h.serve(t, m.Job)
-			want := "the job ended the process of its worker 2 times; it is set aside until the job is resumed"
+			want := "the job ended the process of its worker 3 times; it is set aside until the job is resumed"
 			if part > 0 {
-				want = "part 2 of stage parts ended the process of its worker 2 times; it is set aside until the job is resumed"
+				want = "part 2 of stage parts ended the process of its worker 3 times; it is set aside until the job is resumed"
 			}
 			if got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure != want {
 				t.Errorf("the job is %v (%s), want it set aside", got.Status, got.Failure)
@@ -105,7 +167,7 @@ func TestAJobThatIsCancelledAfterItWasSetAsideStaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { t.Error("the job goes on") }))
 		m := job.Message{Job: h.begin(t, 1)}
-		_, _ = die(t, h, m), die(t, h, m)
+		_, _, _ = die(t, h, m), die(t, h, m), die(t, h, m)
 		if got := h.serve(t, m.Job); !got.Work.Aside {
 			t.Fatalf("the job is %v, want it set aside", got.Status)
 		}
@@ -145,7 +207,7 @@ func TestAChangedObjectIsNotSetAside(t *testing.T) {
 			}
 			m := job.Message{Job: jobs[0].ID}
 			if !jobs[0].Status.Ended() {
-				_, _ = die(t, h, m), die(t, h, m)
+				_, _, _ = die(t, h, m), die(t, h, m), die(t, h, m)
 				if err := h.Do(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}

@@ -149,7 +149,7 @@ func TestEventsOfADeathAndACancellation(t *testing.T) {
 		}
 		_, _, err := h.Transactions.Take(t.Context(), transaction.Unit{Job: id}, h.Name(), time.Minute)
 		if !errors.Is(err, transaction.ErrEnded) {
-			t.Fatalf("after two deaths: %v, want ErrEnded", err)
+			t.Fatalf("after the last death: %v, want ErrEnded", err)
 		}
 		if _, _, err := h.Resume(t.Context(), id, time.Now()); err != nil {
 			t.Fatal(err)
@@ -157,8 +157,8 @@ func TestEventsOfADeathAndACancellation(t *testing.T) {
 		if _, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled }); err != nil {
 			t.Fatal(err)
 		}
-		wantEvents(t, h.events(t, id), "", 0, "created", "claim", "claim_lost", "claim", "claim_lost",
-			"set_aside  the job ended the process of its worker 2 times; it is set aside until the job is resumed", "resumed", "cancelled")
+		wantEvents(t, h.events(t, id), "", 0, "created", "claim", "claim_lost", "claim", "claim_lost", "claim", "claim_lost",
+			"set_aside  the job ended the process of its worker 3 times; it is set aside until the job is resumed", "resumed", "cancelled")
 	})
 }
 

@@ -150,7 +150,7 @@ func TestWhatEndsALightWorkerGoesToHeavyWorkers(t *testing.T) {
 
 		id = h.light.begin(t, nil)
 		m := job.Message{Job: id}
-		if err := errors.Join(die(t, h.light, m), h.light.Do(t.Context(), m), die(t, h.heavy, m), h.heavy.Do(t.Context(), m)); err != nil {
+		if err := errors.Join(die(t, h.light, m), h.light.Do(t.Context(), m), die(t, h.heavy, m), die(t, h.heavy, m), h.heavy.Do(t.Context(), m)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := h.light.Transactions.Job(t.Context(), id); err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside {

@@ -34,8 +34,9 @@
 // checkpoint.
 //
 // A job can also end in ways that its task does not choose. A run that fails is repeated a few
-// times. A run that ends together with its process is repeated once, after which the job is set
-// aside. A job is also set aside when no worker could process its message ([Worker.Bury]). The same
+// times. A run that ends together with its process is repeated twice, after which the job is set
+// aside. Whatever the process ran besides may have been the reason, so of the units whose process has
+// died once a process runs one at a time. A job is also set aside when no worker could process its message ([Worker.Bury]). The same
 // holds for a look that ends its process.
 //
 // A lost message is noticed by the next reader of the record ([Starter.Revive]). A message may also

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
 // wanted runs a look. It returns nil when there is nothing to do or when the look failed. A look
-// can crash its process as a job can, so it has a record while it runs. After two crashes no worker
-// looks again until a user resumes the job that stands for the look.
+// can crash its process as a job can, so it has a record while it runs. After [transaction.MaxDeaths] crashes
+// no worker looks again until a user resumes the job that stands for the look.
 func (w *Worker) wanted(ctx context.Context, m Message) (*Want, error) {
 	ask := w.Kinds[m.Kind].Wanted
 	if ask == nil {
@@ -29,9 +30,15 @@ func (w *Worker) wanted(ctx context.Context, m Message) (*Want, error) {
 	case err != nil:
 		return nil, errors.Join(err, r.endLook(ctx)) // the write may have succeeded, so end the look
 	}
+	if r.taken.Work.Deaths > 0 {
+		if !w.suspect.TryLock() {
+			return nil, r.leave(ctx, 0, func(*transaction.Transaction) {}) // a later suggestion leads to a new look
+		}
+		defer w.suspect.Unlock()
+	}
 	var want *Want
 	err = w.whileItLives(ctx, r, func(ctx context.Context) (err error) {
-		want, err = ask(ctx, m.Object)
+		want, err = ask(objectstore.Ordinary(ctx), m.Object)
 		return err
 	})
 	if err := r.endLook(ctx); err != nil {

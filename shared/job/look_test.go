@@ -58,21 +58,22 @@ func (l *looking) jobs(t *testing.T) []*transaction.Transaction {
 	return jobs
 }
 
-func TestALookThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
+func TestALookThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLooking()
-		l.die(t)
-		l.die(t)
+		for range transaction.MaxDeaths {
+			l.die(t)
+		}
 		for range 3 {
 			l.do(t)
 		}
 		jobs := l.jobs(t)
 		if l.looks != 0 || len(jobs) != 1 {
-			t.Fatalf("%d looks after two deaths, %d jobs that tell of them, want 0 and 1", l.looks, len(jobs))
+			t.Fatalf("%d looks after the last death, %d jobs that tell of them, want 0 and 1", l.looks, len(jobs))
 		}
 		got := jobs[0]
 		if got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Kind != "k" || len(got.Object) != 1 || got.Object[0] != "t" ||
-			!strings.Contains(got.Failure, "ended the process of its worker 2 times; it is set aside until the job is resumed") {
+			!strings.Contains(got.Failure, "ended the process of its worker 3 times; it is set aside until the job is resumed") {
 			t.Errorf("the job is %+v, %v (%s), want it set aside", got, got.Status, got.Failure)
 		}
 		if _, err := l.ReviveAll(t.Context()); err != nil {
@@ -99,8 +100,9 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLooking()
 			l.wanted = func() (*job.Want, error) { return nil, nil }
-			l.die(t)
-			l.die(t)
+			for range transaction.MaxDeaths {
+				l.die(t)
+			}
 			l.do(t)
 			m := job.Message{Job: l.jobs(t)[0].ID}
 			if _, _, err := l.Resume(t.Context(), m.Job, time.Now()); err != nil {
@@ -110,7 +112,7 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 				wantEnd(t, l.serve(t, m.Job), protocol.TransactionSucceeded, "null")
 				return
 			}
-			_, _ = die(t, l.house, m), die(t, l.house, m)
+			_, _, _ = die(t, l.house, m), die(t, l.house, m), die(t, l.house, m)
 			if got := l.serve(t, m.Job); got.Status != protocol.TransactionFailed || !got.Work.Aside {
 				t.Errorf("the job is %v, aside: %v", got.Status, got.Work.Aside)
 			}
@@ -127,8 +129,9 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 func TestTheJobOfALookIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLooking()
-		l.die(t)
-		l.die(t)
+		for range transaction.MaxDeaths {
+			l.die(t)
+		}
 		l.do(t)
 		first := l.jobs(t)[0].ID
 		cancel(t, l.house, first)

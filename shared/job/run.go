@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/format"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
@@ -47,6 +49,9 @@ func (r *Run) Part() (part, of int) { return max(r.unit.Part, 1), max(r.job.Work
 
 // Object returns the id of the table or namespace that the job works on.
 func (r *Run) Object() []string { return r.job.Object }
+
+// By returns whose request began the job, nil when none did.
+func (r *Run) By() *auth.Principal { return r.job.Work.By }
 
 // Began returns when the job was queued.
 func (r *Run) Began() time.Time { return r.job.Created }
@@ -169,9 +174,10 @@ func (r *Run) Checkpoint(ctx context.Context, state any) error {
 	return nil
 }
 
-// keep changes the record of the unit and extends its lease.
+// keep changes the record of the unit and extends its lease. The record takes no further space, so that it may use the
+// reserve of a full disk.
 func (r *Run) keep(ctx context.Context, change func(*transaction.Transaction)) error {
-	kept, err := r.worker.Transactions.Keep(ctx, r.unit, r.name, leaseTime, func(t *transaction.Transaction) {
+	kept, err := r.worker.Transactions.Keep(objectstore.Freeing(ctx), r.unit, r.name, leaseTime, func(t *transaction.Transaction) {
 		r.note(t)
 		change(t)
 	})

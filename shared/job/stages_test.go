@@ -303,7 +303,7 @@ func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Stage, m.Part = "parts", 2
-		_, _ = die(t, h, m), die(t, h, m)
+		_, _, _ = die(t, h, m), die(t, h, m), die(t, h, m)
 		if got := h.serve(t, m.Job); !got.Work.Aside {
 			t.Fatalf("the job is %v, want it set aside", got.Status)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tracing"
 )
@@ -22,7 +23,7 @@ func (m Message) work() string {
 
 // run calls Do within a span.
 func (s Stage) run(ctx context.Context, r *Run) (result any, err error) {
-	ctx, span := tracing.Start(ctx, "stage "+s.Name, tracing.Inside)
+	ctx, span := tracing.Start(objectstore.Ordinary(ctx), "stage "+s.Name, tracing.Inside)
 	if span == nil {
 		return s.Do(ctx, r)
 	}

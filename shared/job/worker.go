@@ -12,6 +12,7 @@ import (
 
 	"tiltyard/shared/format"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/outage"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
@@ -29,6 +30,9 @@ type Worker struct {
 	Memory *memory.Budget  // bounds the memory of all runs; nil: no bound
 	Light  bool            // leaves heavy work to others if there is a queue for it
 	Traces *tracing.Tracer // nil: no traces
+
+	// suspect is locked by a run of a unit whose earlier run has ended together with its process.
+	suspect sync.Mutex
 }
 
 const (
@@ -46,6 +50,8 @@ const (
 	firstRetry = 5 * time.Second
 	// outagePause is the delay until the next run after one that failed because a service was in trouble.
 	outagePause = time.Minute
+	// suspectPause is the delay of a suspect while the process runs another one.
+	suspectPause = 15 * time.Second
 	// yieldMargin is how long before its deadline a run has to end.
 	yieldMargin = 20 * time.Second
 )
@@ -113,7 +119,8 @@ func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 // Do processes a message. When the error is nil, the message is done, although the job may not be;
 // else the message must be delivered again.
 func (w *Worker) Do(ctx context.Context, m Message) error {
-	ctx, span := w.Traces.Message(ctx, m.Trace, m.work())
+	// On a full disk, jobs that free space must be taken up.
+	ctx, span := w.Traces.Message(objectstore.Freeing(ctx), m.Trace, m.work())
 	defer span.End()
 	err := w.do(ctx, m)
 	if err != nil {
@@ -143,6 +150,12 @@ func (w *Worker) do(ctx context.Context, m Message) error {
 		// The write may have succeeded, so free the unit instead of waiting for the lease to run
 		// out.
 		return errors.Join(err, settled(r.leave(ctx, 0, func(*transaction.Transaction) {})))
+	}
+	if r.taken.Work.Deaths > 0 {
+		if !w.suspect.TryLock() {
+			return w.conclude(ctx, r, nil, Later(suspectPause))
+		}
+		defer w.suspect.Unlock()
 	}
 	known := false
 	if r.kind, known = w.Kinds[r.taken.Kind]; !known {

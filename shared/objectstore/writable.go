@@ -16,6 +16,26 @@ func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is
 // may pass.
 func TakesNoWrites(err error) bool { return IsFull(err) || errors.Is(err, syscall.EROFS) }
 
+type freeingKey struct{}
+
+// Freeing returns a context for work that frees space, such as to drop a table: on a full disk, its small writes may use
+// what the store has in reserve for that.
+func Freeing(ctx context.Context) context.Context { return context.WithValue(ctx, freeingKey{}, true) }
+
+// Ordinary returns the context without that.
+func Ordinary(ctx context.Context) context.Context {
+	if !IsFreeing(ctx) {
+		return ctx
+	}
+	return context.WithValue(ctx, freeingKey{}, false)
+}
+
+// IsFreeing reports whether a write may use the reserve.
+func IsFreeing(ctx context.Context) bool {
+	frees, _ := ctx.Value(freeingKey{}).(bool)
+	return frees
+}
+
 // TryBytes is the size of the object that [TryWrite] writes: about that of a small commit.
 const TryBytes = 64 << 10
 

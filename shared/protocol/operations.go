@@ -1,6 +1,9 @@
 package protocol
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // Group names a family of endpoints. It is the folder under functions and under
 // shared/service, and the unit of deployment and of permission.
@@ -37,6 +40,16 @@ type Operation struct {
 	Group   Group
 	Access  Access
 	Origin  Origin
+}
+
+// Frees reports whether the operation deletes what is stored, or begins a job that does: it must be possible on a full
+// disk.
+func (o Operation) Frees() bool {
+	switch o.Name {
+	case "PurgeTable", "BatchDeleteTableVersions", "DeleteTableBranch", "MaintainTable", "CancelJob":
+		return true
+	}
+	return strings.HasPrefix(o.Name, "Drop")
 }
 
 // Permission returns the name of the operation that a caller must be permitted. A client decides

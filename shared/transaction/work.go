@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 )
@@ -18,6 +19,7 @@ import (
 // with its process. That counts as a death.
 type Work struct {
 	Input      json.RawMessage `json:"input,omitempty"`      // the input of the job
+	By         *auth.Principal `json:"by,omitempty"`         // whose request began the job; nil when none did
 	Mark       string          `json:"mark,omitempty"`       // set for a job that a worker began by itself: see [Store.SetAside]
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // state of the stage or part, written by its worker
 	Holder     string          `json:"holder,omitempty"`     // unique name of the run that holds it; "" is none
@@ -70,18 +72,21 @@ var (
 const (
 	// MaxParts bounds the parts of a stage.
 	MaxParts = 1000
-	// MaxDeaths is how many runs of a unit may end together with their process, in each stage of a job.
-	MaxDeaths = 2
+	// MaxDeaths is how many runs of a unit end together with their process, in each stage of a job, before it is set
+	// aside. All units that a process runs are there when it dies, and one of them, or none, is the reason. So the
+	// first death makes suspects of them, of which a process runs one at a time (package job). Two further deaths
+	// are then hardly another's fault.
+	MaxDeaths = 3
 	// Slack is how long after its due time a message counts as lost. Messages wait in the queue
 	// while all workers are busy; a second message that is sent for that reason does no harm.
 	Slack = 15 * time.Minute
 )
 
 // BeginWork is Begin for a job that workers run. input is JSON. mark is that of [Store.SetAside],
-// "" for a job that a user asked for.
+// "" for a job that a user asked for. The job is that of the principal of the context.
 func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage, mark string) (*Transaction, error) {
 	return s.begin(ctx, &Transaction{
-		Kind: kind, Object: object, Work: &Work{Input: input, Mark: mark, Due: s.now().Add(Slack).UTC()},
+		Kind: kind, Object: object, Work: &Work{Input: input, By: auth.FromContext(ctx), Mark: mark, Due: s.now().Add(Slack).UTC()},
 	})
 }
 

@@ -19,7 +19,7 @@ func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Conditi
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	err := s.delete(ctx, key, cond.IfMatch)
+	err := s.withReserve(ctx, func() error { return s.delete(ctx, key, cond.IfMatch) }) // a lock is a file
 	if cond.IfMatch != "" {
 		err = precondition(err)
 	} else if errors.Is(err, objectstore.ErrNotExist) {

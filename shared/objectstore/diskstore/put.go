@@ -18,7 +18,11 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectsto
 	if err := checkPut(key, cond); err != nil {
 		return objectstore.Info{}, err
 	}
-	info, err := s.put(ctx, key, data, cond)
+	var info objectstore.Info
+	err := s.withReserve(ctx, func() (err error) {
+		info, err = s.put(ctx, key, data, cond)
+		return err
+	})
 	if err != nil {
 		return objectstore.Info{}, fmt.Errorf("put %q: %w", key, err)
 	}

@@ -19,7 +19,7 @@
 // A directory cannot hold both "a" and "a/b" (the second put is ErrOverlap), and on some systems it
 // cannot distinguish "A" from "a". Symbolic links below the root are neither listed nor followed,
 // because a program that may write to one folder could let a link lead to another one, such as that
-// of the catalog. Locks and unfinished files lie in _tiltyard at the root. That folder is not
+// of the catalog. Locks, unfinished files and a reserve of space lie in _tiltyard at the root. That folder is not
 // listed, its keys are refused, and it must not be removed while a Store is open.
 package diskstore
 
@@ -67,6 +67,7 @@ type Store struct {
 	locks *lockTable
 	names nameCache
 
+	reserve reserve
 	mu      sync.Mutex
 	durable map[string]identity // directories whose entries are synced
 }
@@ -88,6 +89,7 @@ func Open(root string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open disk store %s: %w", root, err), s.Close())
 	}
 	s.removeStale(time.Now())
+	s.reserve.spent = s.makeReserve() != nil
 	return s, nil
 }
 

@@ -3,6 +3,7 @@ package diskstore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tiltyard/shared/objectstore"
 )
@@ -14,6 +15,7 @@ func (s *Store) TryWrite(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	s.keepReserve(time.Now())
 	t, err := s.newTemp()
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/job"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -29,6 +30,7 @@ type result struct {
 // tables and namespaces that are left.
 func Drop(names *catalog.Catalog) job.Kind {
 	return job.Single("drop", func(ctx context.Context, r *job.Run) (any, error) {
+		ctx = objectstore.Freeing(ctx)
 		var order Order
 		var before result
 		if err := errors.Join(r.Input(&order), r.State(&before)); err != nil {

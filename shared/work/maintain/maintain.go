@@ -32,6 +32,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/tables"
@@ -333,6 +334,7 @@ func (k *Keeper) fileAge() time.Duration {
 // onTable does work on the table that a name stands for. It does not follow the name to another
 // table: the work decides which files to delete, and another table has another location.
 func (k *Keeper) onTable(ctx context.Context, id []string, work func(context.Context, *engine.Table) (dataset.CleanupReport, error)) (dataset.CleanupReport, error) {
+	ctx = objectstore.Freeing(ctx)
 	found, err := k.Tables.Names.Table(ctx, id)
 	if err != nil {
 		return dataset.CleanupReport{}, err

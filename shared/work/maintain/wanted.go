@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/tables"
@@ -179,7 +180,7 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 // Sweep deletes dropped tables whose time is over, and what crashed writers have left in the catalog. Records
 // that cannot be read are no error: the log names them, and what they may refer to stays.
 func (k *Keeper) Sweep(ctx context.Context) error {
-	_, err := k.Tables.Names.Sweep(ctx, k.fileAge())
+	_, err := k.Tables.Names.Sweep(objectstore.Freeing(ctx), k.fileAge())
 	var left *catalog.Unswept
 	if !errors.As(err, &left) || ctx.Err() != nil {
 		return err

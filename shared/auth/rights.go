@@ -1,0 +1,107 @@
+package auth
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/protocol"
+)
+
+// Rights establish what a principal may do after its request has ended. A view is refreshed, and a column is
+// filled, with the rights of whoever defined it: each run of a job asks again, because they may have been taken
+// away since.
+//
+// Nobody presents a token then. A principal has the rights that policies give it now, by the name, the groups,
+// the roles and the scopes that its token had; without policies the scopes decide. It has none once its
+// credentials are gone: an API key that the file no longer has, the one token of a server that accepts none, and
+// tokens of an issuer that is configured no more.
+type Rights struct {
+	Verifier Verifier  // of the credentials that principals have; nil: they last
+	Policies *Policies // nil: scopes decide
+}
+
+// As returns a context in which [Permits], [DataAccess] and their like decide about what a principal may do now.
+// It is for these questions alone. Nil is a principal that is not known: it may do everything where there are no
+// policies, else nothing. The error is PermissionDenied for a principal whose credentials are gone.
+func (r Rights) As(ctx context.Context, p *Principal) (context.Context, error) {
+	switch {
+	case p != nil:
+		if err := r.accepts(ctx, p); err != nil {
+			return nil, err
+		}
+	case r.Policies != nil:
+		return nil, &protocol.Error{Code: protocol.PermissionDenied, Message: "it is not known whose rights were checked"}
+	default:
+		p = &Principal{Scopes: []string{ScopeRead, ScopeWrite}}
+	}
+	as := WithAccess(NewContext(ctx, p), nil)
+	if r.Policies == nil {
+		return as, nil
+	}
+	access, err := r.Policies.Access(ctx, p)
+	return WithAccess(as, access), err
+}
+
+func (r Rights) accepts(ctx context.Context, p *Principal) error {
+	if r.Verifier == nil {
+		return nil
+	}
+	accepted, err := accepts(ctx, r.Verifier, p)
+	if err == nil && !accepted {
+		err = &protocol.Error{Code: protocol.PermissionDenied, Message: "the credentials of " + p.Name() + " are no longer accepted"}
+	}
+	return err
+}
+
+// accepts reports whether a verifier still has credentials of a principal, or would accept tokens of its issuer. It
+// is true for verifiers that cannot report that.
+func accepts(ctx context.Context, v Verifier, p *Principal) (bool, error) {
+	if asked, ok := v.(interface {
+		Accepts(ctx context.Context, p *Principal) (bool, error)
+	}); ok {
+		return asked.Accepts(ctx, p)
+	}
+	return true, nil
+}
+
+// Accepts reports whether one of the verifiers accepts the principal. An error counts when none does.
+func (c Chain) Accepts(ctx context.Context, p *Principal) (bool, error) {
+	var wrong []error
+	for _, v := range c {
+		accepted, err := accepts(ctx, v, p)
+		if accepted && err == nil {
+			return true, nil
+		}
+		wrong = append(wrong, err)
+	}
+	return false, errors.Join(wrong...)
+}
+
+// Accepts reports whether the principal is the holder of the token.
+func (v *Static) Accepts(_ context.Context, p *Principal) (bool, error) {
+	return p.Issuer == "" && p.Subject == v.subject, nil
+}
+
+// Accepts reports whether there is a key of the name, which may have been replaced.
+func (v *APIKeys) Accepts(_ context.Context, p *Principal) (bool, error) {
+	for _, key := range v.keys {
+		if p.Issuer == "" && p.Subject == keySubject+key.name {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Accepts is [APIKeys.Accepts] for the present keys.
+func (v *FetchedAPIKeys) Accepts(ctx context.Context, p *Principal) (bool, error) {
+	keys, err := v.current(ctx)
+	if err != nil {
+		return false, err
+	}
+	return keys.Accepts(ctx, p)
+}
+
+// Accepts reports whether the principal is of the issuer.
+func (v *JWT) Accepts(_ context.Context, p *Principal) (bool, error) {
+	return p.Issuer == v.config.Issuer, nil
+}
