@@ -26,6 +26,7 @@ func main() {
 	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Auto: tables.AutoRefresh(env.Auto), DropRetention: env.DropRetention,
+		Rights: env.Rights(),
 	})
 	keys, err := boot.OpenKeys(env)
 	boot.ExitOn(err)

@@ -181,7 +181,7 @@ func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
 		Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
 		DropRetention: env.DropRetention, EventSource: env.Events, EventRetention: env.EventRetention,
-		Vendor: env.Vendor, Runs: env.Runs,
+		Vendor: env.Vendor, Runs: env.Runs, Rights: env.Rights(),
 	}, all.Options{
 		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
 		EventTarget: target, EventAddress: env.EventTarget,

@@ -222,3 +222,6 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Limits:       e.Limits,
 	})
 }
+
+// Rights returns the rights of those whose requests have ended.
+func (e *Env) Rights() auth.Rights { return auth.Rights{Verifier: e.Verifier, Policies: e.Policies} }

@@ -75,6 +75,13 @@ func (l lookedUp) bytes(key string) uint32 {
 	add(r.Location)
 	add(r.Reads...)
 	add(r.Fills...)
+	for _, use := range r.Uses {
+		add(use.What)
+		addPrincipal(add, use.By)
+	}
+	if r.View != nil {
+		addPrincipal(add, r.View.By)
+	}
 	for name, value := range r.Properties {
 		add(name, value)
 	}
@@ -91,6 +98,15 @@ func (l lookedUp) bytes(key string) uint32 {
 		total += int(lookedUp{record: r.Pending.Then}.bytes(""))
 	}
 	return uint32(min(total, math.MaxUint32))
+}
+
+func addPrincipal(add func(...string), p *auth.Principal) {
+	if p != nil {
+		add(p.Subject, p.Issuer)
+		add(p.Scopes...)
+		add(p.Groups...)
+		add(p.Roles...)
+	}
 }
 
 // Lookup finds a table. A table that is remembered is returned at once and its record is read in

@@ -31,6 +31,8 @@ type Table struct {
 	Annotated bool
 	// Fills is what jobs may compute of the table without a request: see [Catalog.AllowFill].
 	Fills []string
+	// Uses are those of functions by columns of the table: see [Catalog.AllowUse].
+	Uses []stored.Use
 
 	// Reads are locations outside of the table's own that every reader of the table may read
 	// through it: see [Catalog.MayRead].
@@ -63,7 +65,7 @@ func (c *Catalog) table(record *stored.Table) (*Table, error) {
 	}
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
-		Managed: record.Managed(), Annotated: record.Annotated, Fills: record.Fills, Reads: record.Reads, UID: record.UID, Lineage: record.Line(), View: record.View,
+		Managed: record.Managed(), Annotated: record.Annotated, Fills: record.Fills, Uses: record.Uses, Reads: record.Reads, UID: record.UID, Lineage: record.Line(), View: record.View,
 		Dependents: record.Dependents,
 	}, nil
 }

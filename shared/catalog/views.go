@@ -21,7 +21,8 @@ import (
 // no harm and is removed when the place is needed, and never a view that its source does not know.
 //
 // A source may be dropped or renamed. Its views then have no source until a table of that name
-// exists again.
+// exists again. A refresh enters a view in a source that does not list it ([Catalog.EnterView]): one that was
+// made after the view, or again.
 
 // maxViewDepth is how many views may lie upon each other.
 const maxViewDepth = 16
@@ -31,8 +32,11 @@ type NewView struct {
 	Kind   stored.ViewKind
 	Source []string          // empty when it is not known
 	Digest string            // as in stored.View
+	By     *auth.Principal   // as in stored.View
 	Auto   bool              // as in stored.View
 	Plain  *stored.PlainView // of a plain view
+	// Later leaves it to the first refresh to check the source, which need not exist yet.
+	Later bool
 	// Location and Hint are those of [Catalog.CreateTable]. A plain view has none.
 	Location objectstore.Location
 	Hint     uint64
@@ -40,12 +44,14 @@ type NewView struct {
 
 // CreateView gives a name to a view. A taken name is TableAlreadyExists, a missing source
 // TableNotFound. A view that would read itself through other views is InvalidInput, and so is one
-// upon too many others, or one more of too many views of its source.
+// upon too many others, or one more of too many views of its source. With Later there are no errors about the
+// source.
 func (c *Catalog) CreateView(ctx context.Context, id []string, v NewView) (*stored.View, error) {
 	if keys.IsRoot(id) {
 		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a view needs a name"}
 	}
-	if len(v.Source) > 0 {
+	enters := len(v.Source) > 0 && !v.Later
+	if enters {
 		if err := c.checkCycle(ctx, id, v.Source); err != nil {
 			return nil, err
 		}
@@ -54,19 +60,32 @@ func (c *Catalog) CreateView(ctx context.Context, id []string, v NewView) (*stor
 	if v.Kind == stored.Plain {
 		record.Location, record.Claim = "", ""
 	}
-	record.View = &stored.View{Kind: v.Kind, UID: objects.NewUID(), Source: v.Source, Digest: v.Digest, Auto: v.Auto, Plain: v.Plain}
-	if len(v.Source) > 0 {
+	record.View = &stored.View{Kind: v.Kind, UID: objects.NewUID(), Source: v.Source, Digest: v.Digest, By: v.By, Auto: v.Auto, Plain: v.Plain}
+	if enters {
 		if err := c.addDependent(ctx, record); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := c.putRecord(ctx, record, false); err != nil {
-		if !isUnsettled(err) { // else the view may exist
+		if enters && !isUnsettled(err) { // else the view may exist
 			c.dropDependent(ctx, record.View)
 		}
 		return nil, err
 	}
 	return record.View, nil
+}
+
+// EnterView enters a view in its source, unless the source lists it already. The error is InvalidInput when the
+// view reads itself through others. A failure to write is ignored, since the next refresh tries again.
+func (c *Catalog) EnterView(ctx context.Context, id []string, v *stored.View, source *Table) error {
+	if slices.ContainsFunc(source.Dependents, func(d stored.Dependent) bool { return d.UID == v.UID }) {
+		return nil
+	}
+	if err := c.checkCycle(ctx, id, source.ID); err != nil {
+		return err
+	}
+	_ = c.addDependent(ctx, &stored.Table{ID: id, View: v})
+	return nil
 }
 
 func isUnsettled(err error) bool { return protocol.HasCode(err, protocol.ServiceUnavailable) }
@@ -242,39 +261,28 @@ func (c *Catalog) changeDependents(ctx context.Context, id []string, change func
 	return stored.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
-// AdoptView makes the record of a table that of a materialized view. Other programs make such tables,
-// and then register them here. The error is that of [Catalog.CreateView]. A table that is a view
-// already stays as it is.
+// AdoptView makes the record of a table that of a materialized view with a definition: other programs make such
+// tables, and then register them here, or change the definition of a view. Callers then enter the view in its source
+// ([Catalog.EnterView]). A view that would read itself through others is InvalidInput, and so is a plain view.
 func (c *Catalog) AdoptView(ctx context.Context, t *Table, adopt NewView) (*stored.View, error) {
 	if err := c.checkCycle(ctx, t.ID, adopt.Source); err != nil {
 		return nil, err
 	}
-	v := &stored.View{Kind: stored.Materialized, UID: objects.NewUID(), Source: adopt.Source, Digest: adopt.Digest, Auto: adopt.Auto}
-	if err := c.addDependent(ctx, &stored.Table{ID: t.ID, View: v}); err != nil {
+	var former *stored.View
+	v := &stored.View{Kind: stored.Materialized, Source: adopt.Source, Digest: adopt.Digest, By: adopt.By, Auto: adopt.Auto}
+	err := c.changeTable(ctx, t, func(r *stored.Table) bool {
+		former = r.View
+		if v.UID = objects.NewUID(); former != nil {
+			v.UID = former.UID
+		}
+		r.View = v
+		return true
+	})
+	if err != nil {
 		return nil, err
 	}
-	defer c.lookups.Invalidate(keys.Table(t.ID))
-	for range objects.ManyTries {
-		record, etag, err := c.names.Table(ctx, t.ID)
-		switch {
-		case err == nil && record.UID != t.UID:
-			err = stored.LostRace("table", t.ID, stored.ErrMoved)
-		case err == nil && record.View != nil:
-			c.dropDependent(ctx, v)
-			return record.View, nil
-		case err == nil:
-			adopted := *record
-			adopted.View = v
-			if _, err = c.store.Write(ctx, keys.Table(t.ID), &adopted, objectstore.Condition{IfMatch: etag}); err == nil {
-				return v, nil
-			}
-		}
-		if !objects.Changed(err) {
-			if !isUnsettled(err) {
-				c.dropDependent(ctx, v)
-			}
-			return nil, err
-		}
+	if former != nil && !slices.Equal(former.Source, v.Source) {
+		c.dropDependent(ctx, former)
 	}
-	return nil, stored.LostRace("table", t.ID, objectstore.ErrPrecondition)
+	return v, nil
 }

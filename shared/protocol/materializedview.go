@@ -127,6 +127,9 @@ func (u *UDTFSpec) validate(kind ViewKind) error {
 			return err
 		}
 	}
+	if e := u.ErrorHandling; len(e) > 0 && e[0] != '{' && string(e) != "null" {
+		return Errorf(InvalidInput, "udtf_spec.error_handling is no object")
+	}
 	if n := u.textBytes(); n > maxViewText {
 		return Errorf(InvalidInput, "udtf_spec has %d bytes beside udtf; at most %d are allowed", n, maxViewText)
 	}
@@ -200,6 +203,9 @@ type RefreshMaterializedViewRequest struct {
 	OutputLimit *int64 `json:"output_limit"`
 	// Concurrency is how many workers compute rows at the same time at most.
 	Concurrency *int64 `json:"concurrency"`
+	// Adopt is the definition_sha256 of the view. The sender becomes who has defined it, so that it is refreshed with
+	// the sender's rights.
+	Adopt string `json:"adopt"`
 }
 
 // Version returns the source version under either name.
@@ -256,6 +262,7 @@ type DescribeMaterializedViewResponse struct {
 	SourceVersion     *uint64  `json:"source_version,omitempty"` // that the rows show
 	RefreshedAtMillis *int64   `json:"refreshed_at_millis,omitempty"`
 	AutoRefresh       bool     `json:"auto_refresh"`
+	Digest            string   `json:"definition_sha256"`
 	LastJobID         string   `json:"last_job_id,omitempty"` // the last job that refreshed it, or tried to
 }
 

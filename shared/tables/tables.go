@@ -49,7 +49,8 @@ type Stores struct {
 	EventRetention time.Duration  // how long events can be read
 	Vendor         vending.Vendor // makes credentials for clients; nil: clients get none
 	// Runs returns an error for functions that this deployment does not run; nil: jobs find that out.
-	Runs function.Check
+	Runs   function.Check
+	Rights auth.Rights // of those who have defined what jobs compute
 }
 
 // Tables joins the names of tables, the engine that opens them, and the records of their changes.
@@ -64,6 +65,7 @@ type Tables struct {
 	Auto         AutoRefresh
 	Records      record.Store   // holds the states of jobs about tables
 	Runs         function.Check // nil when only jobs know
+	Rights       auth.Rights    // of those who have defined what jobs compute
 	Now          func() time.Time
 
 	maintain bool
@@ -92,6 +94,7 @@ func Open(s Stores) Tables {
 		Auto:         s.Auto,
 		Records:      s.Records,
 		Runs:         s.Runs,
+		Rights:       s.Rights,
 		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
 		followed:     job.NewRecent(s.Now),

@@ -55,8 +55,8 @@ func readGeneva(metadata map[string]string) (*Definition, error) {
 		}
 		d := Geneva(kind, text, metadata[genevaPrefix+string(kind)], namespace)
 		d.Auto = isAutoRefreshed(metadata)
-		if table := metadata[genevaTable]; d.Source == nil && table != "" {
-			d.Source = append(slices.Clone(namespace), table)
+		if d.Source == nil {
+			d.Source = sourceOf(namespace, metadata[genevaTable])
 		}
 		return d, nil
 	}
@@ -79,15 +79,13 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 		d.Missing = "its source_query is not a JSON object"
 		return d
 	}
-	if q.Table != "" {
-		d.Source = append(slices.Clone(namespace), q.Table)
-	}
+	d.Source = sourceOf(namespace, q.Table)
 	query, missing := q.query()
 	if missing == "" && kind != KindQuery {
 		missing = d.calls(query)
 	}
-	if missing == "" && (d.Source == nil || protocol.CheckID(d.Source) != nil) {
-		missing = "its source_query has no source_table"
+	if missing == "" && d.Source == nil {
+		missing = "its source_query has no source_table, or one with a name that no table can have"
 	}
 	if missing != "" {
 		d.Missing = missing
@@ -96,6 +94,14 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 	query.Source = d.Source
 	d.Query = query
 	return d
+}
+
+// sourceOf returns the id of a table in a namespace, nil for a name that no table can have.
+func sourceOf(namespace []string, table string) []string {
+	if id := append(slices.Clone(namespace), table); table != "" && protocol.CheckID(id) == nil {
+		return id
+	}
+	return nil
 }
 
 // IsGeneva reports whether the view has Geneva's layout.

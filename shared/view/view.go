@@ -42,6 +42,12 @@ const (
 	stagingKey     = "mv.staging"
 )
 
+// Defines reports whether a key of the metadata of a schema belongs to the definition of a view, or to what its rows
+// show. Only refreshes write these keys.
+func Defines(key string) bool {
+	return strings.HasPrefix(key, "mv.") || strings.HasPrefix(key, genevaPrefix) || key == settingsKey
+}
+
 // A Kind is how the rows of a view are computed.
 type Kind string
 

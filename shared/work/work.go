@@ -44,7 +44,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 // Functions returns the functions of tables, with the runtimes that are configured and those that need no
 // configuration. keys opens secrets; nil: they cannot be opened.
 func Functions(on tables.Tables, keys sealing.Opener, configured function.Runtimes) calling.Directory {
-	d := calling.Directory{Names: on.Names, Runtimes: function.Runtimes{"sql": expression.Runtime{}, "builtin": builtin.Runtime{}}}
+	d := calling.Directory{Names: on.Names, Rights: on.Rights, Runtimes: function.Runtimes{"sql": expression.Runtime{}, "builtin": builtin.Runtime{}}}
 	if keys != nil {
 		d.Secrets = sealing.Keep(keys)
 	}

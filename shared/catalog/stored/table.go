@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"time"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/ledger"
 )
 
@@ -46,6 +47,7 @@ type Table struct {
 	View       *View       `json:"view,omitempty"`       // nil for a table that is no view
 	Dependents []Dependent `json:"dependents,omitempty"` // the views that read the table
 	Fills      []string    `json:"fills,omitempty"`      // as in catalog.Table
+	Uses       []Use       `json:"uses,omitempty"`       // of functions, by columns
 
 	// Dropped is nil in the record of a table that has a name. See package catalog, setaside.go.
 	Dropped *Drop `json:"dropped,omitempty"`
@@ -59,6 +61,13 @@ type Table struct {
 	// Unanswered is the time until which writers that got no answer may repeat their requests: see
 	// [catalog.Lookup.Unanswered].
 	Unanswered time.Time `json:"unanswered_until,omitzero"`
+}
+
+// A Use is a use of a function by columns of a table. The metadata of the table, which others may write, has more
+// of it.
+type Use struct {
+	What string          `json:"what"` // identifies the use and its function: see package backfill
+	By   *auth.Principal `json:"by"`   // who declared the columns: the function is called if By may use it at that time
 }
 
 // Found is what a name stands for. The zero value stands for no table.

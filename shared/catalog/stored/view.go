@@ -3,6 +3,8 @@ package stored
 import (
 	"encoding/json"
 	"slices"
+
+	"tiltyard/shared/auth"
 )
 
 // A View is what the record of a view has beside the fields of a table.
@@ -12,10 +14,11 @@ type View struct {
 	UID string `json:"uid"`
 	// Source is the id of the table that the view reads.
 	Source []string `json:"source"`
-	// Digest is the SHA-256, in hexadecimal, of the definition that was checked when the view was
-	// created: its creator was permitted to read what the definition reads. The definition itself
+	// Digest is the SHA-256, in hexadecimal, of the definition that By has given. The definition itself
 	// may lie where others can change it.
 	Digest string `json:"definition_sha256"`
+	// By is who defined the view: a refresh reads the source only if By may do so at that time. Nil is not known.
+	By *auth.Principal `json:"defined_by,omitempty"`
 	// Auto means that the view is refreshed without a request when its source has changed.
 	Auto bool `json:"auto_refresh,omitempty"`
 	// Plain is the definition of a plain view, and nil for other kinds.

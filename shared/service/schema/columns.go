@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset/alter"
@@ -94,6 +95,22 @@ func (s *Service) allowFill(ctx context.Context, req *protocol.AlterTableAddColu
 		return err
 	}
 	return s.tables.Names.AllowFill(ctx, found, what)
+}
+
+// allowUse records, as allowFill does, who has the new columns use a function.
+func (s *Service) allowUse(ctx context.Context, req *protocol.AlterTableAddColumnsRequest, use *protocol.FunctionBinding) error {
+	what, err := backfill.Allowance(use)
+	if err != nil {
+		return err
+	}
+	found, err := s.tables.Names.Table(ctx, req.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.tables.Names.AllowUse(ctx, found, what, auth.FromContext(ctx)); err != nil {
+		return err
+	}
+	return s.allowFill(ctx, req, use)
 }
 
 // addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps the

@@ -43,7 +43,7 @@ func (s *Service) addFunction(ctx context.Context, req *protocol.AlterTableAddCo
 	if err := found.CheckUse(ctx, &use.Binding); err != nil {
 		return nil, err
 	}
-	if err := s.allowFill(ctx, req, &use.Binding); err != nil {
+	if err := s.allowUse(ctx, req, &use.Binding); err != nil {
 		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(ctx, use) }, nil

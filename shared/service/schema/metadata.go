@@ -5,10 +5,16 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/view"
 )
 
 // UpdateSchema sets keys in the metadata of a table's schema.
 func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
+	for key := range req.Metadata {
+		if view.Defines(key) {
+			return nil, protocol.Errorf(protocol.InvalidInput, "the metadata key %.80q belongs to the definition of a materialized view; drop the view and create it anew", key)
+		}
+	}
 	var after protocol.Properties
 	_, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (done engine.Written, err error) {
 		done, after, err = t.UpdateSchemaMetadata(ctx, req.Metadata)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
@@ -36,20 +37,23 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMa
 		prepare = s.fromQuery
 	}
 	location := s.tables.Names.NewLocation(req.ID)
-	definition, schema, err := prepare(ctx, req, location)
+	new, err := prepare(ctx, req, location)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.create(ctx, req.ID, location, definition, schema)
+	made, err := s.create(ctx, req.ID, location, new)
 	if err != nil {
 		return nil, err
+	}
+	if new.source != nil && new.definition.IsGeneva() {
+		_ = s.tables.Names.EnterView(ctx, req.ID, made, new.source) // a view that reads itself is told so by its refresh
 	}
 	answer := &protocol.CreateMaterializedViewResponse{Version: firstVersion, ForLanceDB: req.IsQuery()}
 	if req.Empty() && made.Auto {
 		s.tables.Follow(ctx, req.ID, made.UID)
 	}
 	if !req.Empty() {
-		if answer.JobID, err = s.begin(ctx, req.ID, made, definition, refresh.Order{}); err != nil {
+		if answer.JobID, err = s.begin(ctx, req.ID, made, new.definition, refresh.Order{}); err != nil {
 			return nil, err
 		}
 	}
@@ -59,14 +63,23 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMa
 // firstVersion is the version of a new table.
 const firstVersion = 1
 
+// A newView is a view to create.
+type newView struct {
+	definition *view.Definition
+	schema     *arrow.Schema  // of its table
+	source     *catalog.Table // nil when there is none that the sender of the request may read
+}
+
 // create makes the table of a view and gives it its name.
-func (s *Service) create(ctx context.Context, id []string, location objectstore.Location, d *view.Definition, schema *arrow.Schema) (*stored.View, error) {
-	rows := dataset.Rows{Schema: schema, Batches: func(func(arrow.RecordBatch, error) bool) {}}
+func (s *Service) create(ctx context.Context, id []string, location objectstore.Location, new *newView) (*stored.View, error) {
+	rows := dataset.Rows{Schema: new.schema, Batches: func(func(arrow.RecordBatch, error) bool) {}}
 	_, err := s.tables.Rows.Table(id, location, 0).CreateAs(ctx, rows, dataset.CreateOptions{StableRowIDs: true})
 	var made *stored.View
 	if err == nil {
+		d := new.definition
 		made, err = s.tables.Names.CreateView(ctx, id, catalog.NewView{
-			Kind: stored.Materialized, Source: d.Source, Digest: d.Digest(), Auto: d.Auto, Location: location, Hint: firstVersion,
+			Kind: stored.Materialized, Source: d.Source, Digest: d.Digest(), By: auth.FromContext(ctx), Auto: d.Auto, Location: location, Hint: firstVersion,
+			Later: d.IsGeneva(),
 		})
 	}
 	if err != nil && !errors.Is(err, objectstore.ErrUnknownOutcome) { // else the view may exist
@@ -75,37 +88,40 @@ func (s *Service) create(ctx context.Context, id []string, location objectstore.
 	return made, err
 }
 
-// fromQuery returns the definition of a view by SQL, and the schema of its table.
-func (s *Service) fromQuery(ctx context.Context, req *protocol.CreateMaterializedViewRequest, _ objectstore.Location) (*view.Definition, *arrow.Schema, error) {
+// fromQuery returns a view by SQL.
+func (s *Service) fromQuery(ctx context.Context, req *protocol.CreateMaterializedViewRequest, _ objectstore.Location) (*newView, error) {
 	query, err := view.Parse(req.Query)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	found, err := s.source(ctx, query.Source)
-	if err != nil {
-		return nil, nil, err
+	new := &newView{}
+	if new.source, err = s.source(ctx, query.Source); err != nil {
+		return nil, err
 	}
-	var definition *view.Definition
-	var schema *arrow.Schema
-	err = engine.Do(ctx, s.tables.At(found), nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
-		definition, schema, err = view.New(ctx, query, d, uuid.NewString(), req.AutoRefresh)
+	err = engine.Do(ctx, s.tables.At(new.source), nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
+		new.definition, new.schema, err = view.New(ctx, query, d, uuid.NewString(), req.AutoRefresh)
 		return err
 	})
-	return definition, schema, err
+	return new, err
 }
 
-// fromKind returns the definition of a view whose query the client made, and the schema of its table.
-// It does not matter whether this service can run the query.
-func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterializedViewRequest, location objectstore.Location) (*view.Definition, *arrow.Schema, error) {
+// fromKind returns a view whose query the client made.
+// The query is opaque: neither the service nor the source that it names has to exist for a view to be made of
+// it. A refresh finds what is missing.
+func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterializedViewRequest, location objectstore.Location) (*newView, error) {
+	schema, err := schemaOf(ctx, req.OutputSchema)
+	if err != nil {
+		return nil, err
+	}
 	function := ""
 	if u := req.UDTF; u != nil {
 		text, file, err := view.Describe(u)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if file != "" {
 			if _, err := location.Store.Put(ctx, location.Prefix+"/"+file, []byte(u.UDTF), objectstore.Condition{}); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		function = text
@@ -113,21 +129,29 @@ func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterialized
 	namespace := req.ID[:len(req.ID)-1]
 	definition := view.Geneva(view.Kind(req.Kind), req.SourceQuery, function, namespace)
 	definition.Auto = req.AutoRefresh
-	version := uint64(0)
-	if definition.Source != nil {
-		found, err := s.source(ctx, definition.Source)
-		if err != nil {
-			return nil, nil, err
-		}
-		if version, err = s.tables.At(found).Newest(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	schema, err := schemaOf(ctx, req.OutputSchema)
+	source, version, err := s.readable(ctx, definition.Source)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return definition, view.GenevaSchema(definition, schema, namespace, version), nil
+	return &newView{definition, view.GenevaSchema(definition, schema, namespace, version), source}, nil
+}
+
+// readable returns the table with an id and its newest version, nil when there is none that the sender of the
+// request may read.
+func (s *Service) readable(ctx context.Context, id []string) (found *catalog.Table, version uint64, err error) {
+	if id == nil {
+		return nil, 0, nil
+	}
+	if found, err = s.source(ctx, id); err == nil {
+		version, err = s.tables.At(found).Newest(ctx)
+	}
+	switch {
+	case err == nil:
+		return found, version, nil
+	case protocol.CodeOf(err) == protocol.Internal, protocol.CodeOf(err) == protocol.ServiceUnavailable:
+		return nil, 0, err
+	}
+	return nil, 0, nil
 }
 
 // schemaOf reads a schema as base64 of an Arrow IPC message.

@@ -38,7 +38,7 @@ func (s *Service) DescribeMaterialized(ctx context.Context, req *protocol.Materi
 func describe(definition *view.Definition, d *dataset.Dataset) *protocol.DescribeMaterializedViewResponse {
 	metadata := d.Schema().Metadata
 	answer := &protocol.DescribeMaterializedViewResponse{
-		Kind: protocol.ViewKind(definition.Kind), Incarnation: metadata[view.IncarnationKey], AutoRefresh: definition.Auto,
+		Kind: protocol.ViewKind(definition.Kind), Incarnation: metadata[view.IncarnationKey], AutoRefresh: definition.Auto, Digest: definition.Digest(),
 	}
 	if last := len(definition.Source) - 1; last >= 0 {
 		answer.SourceTable, answer.SourceNamespace = definition.Source[last], definition.Source[:last]

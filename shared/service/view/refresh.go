@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
@@ -22,9 +25,9 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	if err != nil {
 		return nil, err
 	}
+	var source *catalog.Table
 	if definition.Source != nil { // also of a view that cannot be refreshed here: its definition must not be shown to all
-		source, err := s.source(ctx, definition.Source)
-		if err != nil {
+		if source, err = s.source(ctx, definition.Source); err != nil {
 			return nil, err
 		}
 		if err := engine.Do(ctx, s.tables.At(source), req.Version(), func(context.Context, *dataset.Dataset) error { return nil }); err != nil {
@@ -42,11 +45,12 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	if req.OutputLimit != nil && definition.Kind != view.KindChunker {
 		return nil, protocol.Errorf(protocol.InvalidInput, "output_limit is for views of kind chunker, and the view is of kind %s", definition.Kind)
 	}
-	v := found.View
-	if v == nil {
-		if v, err = s.tables.Names.AdoptView(ctx, found, catalog.NewView{Source: definition.Source, Digest: definition.Digest(), Auto: definition.Auto}); err != nil {
-			return nil, err
-		}
+	v, err := s.defined(ctx, found, definition, req.Adopt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.tables.Names.EnterView(ctx, req.ID, v, source); err != nil {
+		return nil, err
 	}
 	order := refresh.Order{Full: req.Full, SourceVersion: req.Version(), Incarnation: req.Incarnation, OutputLimit: req.OutputLimit}
 	if req.Concurrency != nil {
@@ -57,6 +61,26 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 		return nil, err
 	}
 	return &protocol.RefreshMaterializedViewResponse{JobID: id, TransactionID: id}, nil
+}
+
+// defined returns the record of a view whose definition is that in its metadata. Writers of the table may have put
+// another one there. It would be run with the rights of the sender, and show what it reads to them, so where
+// policies tell senders apart the sender has to name the definition that he adopts.
+func (s *Service) defined(ctx context.Context, found *catalog.Table, d *view.Definition, adopt string) (*stored.View, error) {
+	digest, v := d.Digest(), found.View
+	switch {
+	case adopt != "" && adopt != digest:
+		return nil, protocol.Errorf(protocol.InvalidInput, "adopt is not the definition_sha256 of the view, which describes its present definition; read that, and send its digest")
+	case adopt != "", !auth.Limited(ctx) && (v == nil || v.Digest != digest):
+		return s.tables.Names.AdoptView(ctx, found, catalog.NewView{Source: d.Source, Digest: digest, By: auth.FromContext(ctx), Auto: d.Auto})
+	case v != nil && v.Digest == digest && (v.By != nil || !auth.Limited(ctx)):
+		return v, nil
+	}
+	return nil, &protocol.Error{
+		Code:    protocol.InvalidInput,
+		Message: "the definition in the metadata of " + keys.Display(found.ID) + " did not come with a request, so it is not known whose rights it has",
+		Detail:  "who may read what it names can read it (describe), and send a refresh with its definition_sha256 as adopt: the view then shows its readers what the sender may read; or drop the view and create it anew",
+	}
 }
 
 // definition returns the table of a view, and the definition in its metadata. A table that another

@@ -67,10 +67,7 @@ func (s *Service) source(ctx context.Context, id []string) (*catalog.Table, erro
 	if err != nil {
 		return nil, err
 	}
-	if reads, _ := auth.DataAccess(ctx, id); !reads {
-		return nil, auth.Denied("QueryTable", auth.Table(id))
-	}
-	return found, nil
+	return found, auth.CheckReads(ctx, id)
 }
 
 // begin begins a job that refreshes a view.

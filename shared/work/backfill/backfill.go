@@ -146,7 +146,7 @@ func (b filler) change(ctx context.Context, r *job.Run, do task) (engine.Backfil
 	}
 	var filled engine.Backfilled
 	_, err := b.on.ChangeFound(ctx, r.Object(), order.Branch, func(t *engine.Table, found *catalog.Lookup) (_ engine.Written, err error) {
-		filled, err = b.claimed(ctx, r, order, t, found.Table.Location.URI, do)
+		filled, err = b.claimed(ctx, r, order, t, found.Table, do)
 		done := engine.Written{Version: filled.Source}
 		if filled.Published != nil {
 			done.Version = *filled.Published
@@ -167,13 +167,14 @@ func (b filler) stage(ctx context.Context, r *job.Run, do task) error {
 		if err != nil {
 			return engine.Backfilled{}, err
 		}
-		return b.claimed(ctx, r, order, t, found.Location.URI, do)
+		return b.claimed(ctx, r, order, t, found, do)
 	})
 	return err
 }
 
 // claimed does a task when the column is the job's.
-func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.Table, place string, do task) (engine.Backfilled, error) {
+func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.Table, found *catalog.Table, do task) (engine.Backfilled, error) {
+	place := found.Location.URI
 	switch claimed, err := b.on.Transactions.Claim(ctx, order.claim(place), r.ID()); {
 	case err != nil:
 		return engine.Backfilled{}, err
@@ -181,11 +182,11 @@ func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.
 		waited := time.Since(r.Began())
 		return engine.Backfilled{}, job.Later(min(max(waited/4, leastWait), mostWait))
 	}
-	return do(ctx, t, place, b.order(r, order, t))
+	return do(ctx, t, place, b.order(r, order, t, found))
 }
 
 // order returns an order as the engine takes it.
-func (b filler) order(r *job.Run, order Order, t *engine.Table) engine.Backfill {
+func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.Table) engine.Backfill {
 	failures := failures{area: t.RowErrors(), job: r.ID(), column: order.Column}
 	w := order.Work()
 	w.Sizes = &b.sizes
@@ -194,7 +195,12 @@ func (b filler) order(r *job.Run, order Order, t *engine.Table) engine.Backfill 
 		if allowed := order.Function; allowed == nil || !reflect.DeepEqual(*allowed, binding.Function) {
 			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", order.Column)
 		}
-		return b.functions.Open(ctx, binding, r.ID())
+		as, err := userOf(ctx, b.on.Rights, found, order.Column, binding)
+		if err != nil {
+			return nil, nil, err
+		}
+		caller, params, err := b.functions.Open(as, binding, r.ID())
+		return caller, params, unusable(found, order.Column, err)
 	}
 	w.OpenEnvelope = func(ctx context.Context, e *computed.Envelope) (function.Caller, error) {
 		spec, err := e.Spec(ctx)

@@ -81,6 +81,18 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 			again = soon
 			break
 		}
+		if c.Use != nil {
+			err := f.mayUse(ctx, found, c)
+			if errors.Is(err, errUnusable) {
+				if want, err = f.refuse(ctx, found.Location.URI, c); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 		due, wait, err := f.isDue(ctx, keyOf(found.Location.URI, c), c)
 		switch {
 		case err != nil:
@@ -110,6 +122,8 @@ type history struct {
 	Behind time.Time `json:"behind,omitzero"` // when a look first saw what the column lacks
 	Began  time.Time `json:"began,omitzero"`  // when a look last found that the column has to be filled
 	Look   time.Time `json:"look,omitzero"`   // when the next look comes, if its message is not lost
+	// Refused means that a job has told since the column was last filled that its function may not be used.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Nothing reads the history of a column that was not filled for so long.
@@ -125,18 +139,57 @@ func keyOf(place string, c engine.Behind) string {
 	return "fill/" + hex.EncodeToString(sum[:16])
 }
 
+// refuse returns a job for a column that can no longer be filled, nil when there was one since it was last filled: the
+// job fails, and tells those who see the table why.
+func (f follower) refuse(ctx context.Context, place string, c engine.Behind) (*job.Want, error) {
+	key := keyOf(place, c)
+	h, version, err := f.historyOf(ctx, key)
+	if err != nil || h.Refused {
+		return nil, err
+	}
+	h.Refused = true
+	if noted, err := f.note(ctx, key, version, h); !noted || err != nil {
+		return nil, err
+	}
+	want := wantOf(place, c)
+	want.Mark = key + "@refused"
+	return want, nil
+}
+
+// historyOf returns a history and the version of its record.
+func (f follower) historyOf(ctx context.Context, key string) (h history, version string, err error) {
+	last, err := f.on.Records.Get(ctx, key)
+	if errors.Is(err, record.ErrNotExist) {
+		return h, "", nil
+	}
+	if err == nil {
+		err = last.Decode(&h)
+	}
+	if err != nil {
+		return h, "", fmt.Errorf("history %s of the fills of a column: %w", key, err)
+	}
+	return h, last.Version, nil
+}
+
+// note replaces a version of a history. It reports whether it did: another look may have been faster.
+func (f follower) note(ctx context.Context, key, version string, h history) (bool, error) {
+	value, err := json.Marshal(h)
+	if err != nil {
+		return false, err
+	}
+	_, err = f.on.Records.Put(ctx, record.Record{Key: key, Value: value, Version: version, Expires: f.on.Now().UTC().Add(keptFor)})
+	if errors.Is(err, record.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // isDue reports whether a column has to be filled, and records that this begins now. Otherwise it returns the
 // time until a look is to be suggested, 0 for none. Of several callers at the same time one gets true.
 func (f follower) isDue(ctx context.Context, key string, c engine.Behind) (bool, time.Duration, error) {
-	last, err := f.on.Records.Get(ctx, key)
-	if err != nil && !errors.Is(err, record.ErrNotExist) {
+	h, version, err := f.historyOf(ctx, key)
+	if err != nil {
 		return false, 0, err
-	}
-	var h history
-	if err == nil {
-		if err := last.Decode(&h); err != nil {
-			return false, 0, fmt.Errorf("history %s of the fills of a column: %w", key, err)
-		}
 	}
 	now := f.on.Now().UTC()
 	if h.Behind.IsZero() {
@@ -152,15 +205,11 @@ func (f follower) isDue(ctx context.Context, key string, c engine.Behind) (bool,
 	default:
 		h.Look = now.Add(wait)
 	}
-	value, err := json.Marshal(h)
-	if err != nil {
+	noted, err := f.note(ctx, key, version, h)
+	if !noted || err != nil {
 		return false, 0, err
 	}
-	_, err = f.on.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(keptFor)})
-	if errors.Is(err, record.ErrConflict) {
-		return false, 0, nil // another look was faster
-	}
-	return err == nil && wait <= 0, max(wait, 0), err
+	return wait <= 0, max(wait, 0), nil
 }
 
 // dueAt returns when a column has to be filled.

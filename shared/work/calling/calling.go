@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/function"
@@ -22,6 +23,7 @@ import (
 // A Directory opens the functions of a catalog.
 type Directory struct {
 	Names    *catalog.Catalog
+	Rights   auth.Rights // of those who use them
 	Runtimes function.Runtimes
 	Secrets  sealing.Opener // nil where no secrets can be opened
 }
@@ -97,7 +99,22 @@ func (f *Found) spec(b *protocol.FunctionBinding, content []byte) (function.Spec
 	return spec, nil
 }
 
-// Open opens the function of a binding for a job, and returns the parameters as the function declares them.
+// Check returns the error for a function that the principal of the context may not use, or not with the secrets that it
+// is given.
+func Check(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionReference) error {
+	found, err := Find(ctx, names, ref)
+	if err != nil {
+		return err
+	}
+	for _, b := range found.Definition.SecretBindings {
+		if err := auth.CheckSecret(ctx, b.Secret.ID()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open opens the function of a binding for a job with the rights of the principal of the context, and returns the parameters as the function declares them.
 func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job string) (function.Caller, []arrow.Field, error) {
 	found, err := Find(ctx, d.Names, b.Function)
 	if err != nil {
@@ -176,6 +193,9 @@ func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBindin
 // secret returns the value of a secret. Errors name it and its variable.
 func (d Directory) secret(ctx context.Context, b protocol.SecretBinding) (string, error) {
 	id := b.Secret.ID()
+	if err := auth.CheckSecret(ctx, id); err != nil {
+		return "", err
+	}
 	name := strings.Join(id, protocol.DefaultDelimiter)
 	record, err := d.Names.Secret(ctx, id)
 	switch {

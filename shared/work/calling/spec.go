@@ -49,7 +49,7 @@ func fields(declared []protocol.FunctionField) ([]arrow.Field, error) {
 }
 
 // Prove opens a function by the runtime of its kind, calls it with a batch of no rows, and checks the
-// outputs. It gives it the secrets that are there already. ok is false without a runtime of that kind.
+// outputs. It gives it the secrets that are there already, and that the principal of the context may use. ok is false without a runtime of that kind.
 func (d Directory) Prove(ctx context.Context, spec function.Spec, definition protocol.FunctionDefinition) (ok bool, err error) {
 	runtime := d.Runtimes[definition.RuntimeKind()]
 	if runtime == nil {

@@ -41,9 +41,16 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if definition.Query == nil || definition.Digest() != found.View.Digest {
 		return nil, nil
 	}
-	source, err := f.on.Names.Table(ctx, definition.Source)
+	source, err := sourceOf(ctx, f.on, found, definition.Source)
+	if isUnreadable(err) {
+		order, err := f.refuse(ctx, found)
+		if order == nil || err != nil {
+			return nil, err
+		}
+		return &job.Want{Input: order, Mark: order.UID + "@refused"}, nil
+	}
 	if err != nil {
-		return nil, unlessGone(err)
+		return nil, err
 	}
 	lag, err := materialize.Behind(ctx, at, materialize.Order{Query: definition.Query, Call: reading(definition), Source: f.on.At(source)})
 	if err != nil || lag == nil {
@@ -81,7 +88,7 @@ func (f follower) isDue(ctx context.Context, id []string, uid string, lag *mater
 	wait := min(due.Sub(now), job.MaxDelay)
 	switch {
 	case wait <= 0:
-		h.Began, h.Look = now.UTC(), time.Time{}
+		h.Began, h.Look, h.Refused = now.UTC(), time.Time{}, false
 	case now.Before(h.Look) && !h.Look.After(due):
 		return false, nil // that look suggests the next one
 	default:

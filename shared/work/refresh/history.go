@@ -20,6 +20,8 @@ type history struct {
 	Job   string    `json:"job,omitempty"`
 	Began time.Time `json:"began,omitzero"` // when a look last found that the view has to be refreshed
 	Look  time.Time `json:"look,omitzero"`  // when the next look comes, if its message is not lost
+	// Refused means that a job has told since the last look that began one that the source cannot be read.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Nothing reads the history of a view that was not refreshed for so long.

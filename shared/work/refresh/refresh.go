@@ -13,9 +13,8 @@
 // Of several jobs for one view one works (history.go); the others wait, and most often find then that the
 // view shows what they want. Views that ask for it are refreshed without requests (follow.go).
 //
-// The commit of a job is made at most once. A job has no rights of its own: the request that begins
-// one checks that its sender may read what the definition of the view names, and passes the digest of
-// that definition on. A job that finds another definition ends.
+// The commit of a job is made at most once. Each run reads the source with the rights of whoever defined the view
+// (rights.go). A job that finds another definition than that of the record of the view ends.
 package refresh
 
 import (
@@ -45,7 +44,7 @@ const Kind = tables.RefreshKind
 // An Order is the input of a job.
 type Order struct {
 	UID    string `json:"uid"`               // of the view; a later one of the same name has another
-	Digest string `json:"definition_sha256"` // of the definition that the sender of the request may run
+	Digest string `json:"definition_sha256"` // of the definition
 	Full   bool   `json:"full,omitempty"`    // compute all rows
 	// SourceVersion is the version of the source to show; nil is the newest.
 	SourceVersion *int64 `json:"source_version,omitempty"`
@@ -96,6 +95,9 @@ func (b builder) run(r *job.Run) (*refresher, error) {
 	return f, r.Input(&f.order)
 }
 
+// errChanged ends a job whose view has got another definition.
+var errChanged = protocol.Errorf(protocol.InvalidInput, "the definition of the view has changed since its refresh was asked for; refresh it again")
+
 // errReplaced ends a job whose view was dropped, and another one made under its name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the view was replaced while its refresh waited")
 
@@ -136,6 +138,8 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 		return materialize.Result{}, view.ErrNone
 	case v.UID != f.order.UID:
 		return materialize.Result{}, errReplaced
+	case v.Digest != f.order.Digest:
+		return materialize.Result{}, errChanged
 	}
 	d, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
 		return f.definition(d)
@@ -146,9 +150,12 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 	if err != nil {
 		return materialize.Result{}, err
 	}
-	source, err := f.on.Names.Table(ctx, d.Source)
+	source, err := sourceOf(ctx, f.on, found, d.Source)
 	if err != nil {
-		return materialize.Result{}, missingSource(err)
+		return materialize.Result{}, err
+	}
+	if err := f.on.Names.EnterView(ctx, found.ID, found.View, source); err != nil {
+		return materialize.Result{}, err
 	}
 	// The id of the transaction follows from the job, so a run that follows a crash finds its commit.
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
@@ -158,8 +165,10 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 		Query: d.Query, Call: f.call(d, found.Location, failures),
 		Source: f.on.At(source), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,
 		Check: func(d *dataset.Dataset) error {
-			_, err := f.definition(d)
-			return err
+			if _, err := f.definition(d); err != nil {
+				return err
+			}
+			return mayRead(ctx, f.on, found, source.ID)
 		},
 		Progress: func(read, total, made int64) { f.run.Progress(job.Progress{Done: read, Total: total, Rows: made}) },
 		Sizes:    &f.sizes, Parts: f.order.Parts,
@@ -180,17 +189,6 @@ func (b builder) whole(ctx context.Context, r *job.Run) (any, error) {
 	return job.End{Result: done}, err
 }
 
-// missingSource returns the error for a source that does not exist.
-func missingSource(err error) error {
-	if protocol.CodeOf(err) != protocol.TableNotFound && protocol.CodeOf(err) != protocol.NamespaceNotFound {
-		return err
-	}
-	return &protocol.Error{
-		Code: protocol.CodeOf(err), Message: "the source of the view: " + err.Error(),
-		Detail: "if it was renamed, give it its former name, or create the view anew", Err: err,
-	}
-}
-
 // definition returns the definition in the schema of the view, if it is the one of the order.
 func (f *refresher) definition(d *dataset.Dataset) (*view.Definition, error) {
 	definition, err := view.ReadFrom(d)
@@ -198,7 +196,7 @@ func (f *refresher) definition(d *dataset.Dataset) (*view.Definition, error) {
 	case err != nil:
 		return nil, err
 	case definition.Digest() != f.order.Digest:
-		return nil, protocol.Errorf(protocol.InvalidInput, "the definition of the view has changed since its refresh was asked for; refresh it again")
+		return nil, errChanged
 	case f.order.Incarnation != "" && d.Schema().Metadata[view.IncarnationKey] != f.order.Incarnation:
 		return nil, protocol.Errorf(protocol.TableNotFound, "the view was dropped and created again: its incarnation is not the expected one")
 	}

@@ -47,7 +47,11 @@ func Create(functions calling.Directory) job.Kind {
 			return nil, err
 		}
 		spec.Job = r.ID()
-		if version.Proved, err = functions.Prove(ctx, spec, d); err != nil {
+		as, err := functions.Rights.As(ctx, r.By())
+		if err != nil {
+			return nil, err
+		}
+		if version.Proved, err = functions.Prove(as, spec, d); err != nil {
 			return nil, err
 		}
 		if !names.MayName(came) {

@@ -1,0 +1,70 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+	"tiltyard/shared/tables"
+)
+
+// A view shows its readers the rows of its source, so a refresh reads the source with the rights of whoever defined
+// the view: those of the sender of a request would let him be used by whoever has written the definition. The rights
+// count that there are when a refresh has chosen a version of the source. Rows that were inserted after they were
+// taken away are then not in that version.
+
+// mayRead checks that whoever defined a view may read a table.
+func mayRead(ctx context.Context, on tables.Tables, view *catalog.Table, source []string) error {
+	as, err := on.Rights.As(ctx, view.View.By)
+	if err == nil {
+		err = auth.CheckReads(as, source)
+	}
+	return unreadable(view.ID, source, err)
+}
+
+// sourceOf returns the source of a view, if whoever defined the view may read it.
+func sourceOf(ctx context.Context, on tables.Tables, view *catalog.Table, source []string) (*catalog.Table, error) {
+	if err := mayRead(ctx, on, view, source); err != nil {
+		return nil, err
+	}
+	found, err := on.Names.Table(ctx, source)
+	return found, unreadable(view.ID, source, err)
+}
+
+// unreadable replaces the error for a source that does not exist, or must not be read: who sees a view need not
+// learn which.
+func unreadable(view, source []string, err error) error {
+	switch protocol.CodeOf(err) {
+	case protocol.TableNotFound, protocol.NamespaceNotFound, protocol.PermissionDenied:
+		return &protocol.Error{
+			Code:    protocol.TableNotFound,
+			Message: fmt.Sprintf("view %s reads %s, and there is no such table that whoever defined the view may read", keys.Display(view), keys.Display(source)),
+			Detail:  "a table that was renamed can get its former name back; somebody who may read it can send a refresh with adopt, or create the view anew",
+			Err:     err,
+		}
+	}
+	return err
+}
+
+// isUnreadable reports whether an error is about a source that does not exist or must not be read.
+func isUnreadable(err error) bool { return protocol.HasCode(err, protocol.TableNotFound) }
+
+// refuse returns a job for a view that can no longer be refreshed, nil when there was one since its last refresh: the
+// job fails, and tells those who see the view why.
+func (f follower) refuse(ctx context.Context, view *catalog.Table) (*Order, error) {
+	uid := view.View.UID
+	h, version, err := historyOf(ctx, f.on, uid)
+	if err != nil || h.Refused {
+		return nil, err
+	}
+	h.Refused = true
+	if err = note(ctx, f.on, uid, version, h); errors.Is(err, record.ErrConflict) {
+		return nil, nil
+	}
+	return &Order{UID: uid, Digest: view.View.Digest}, err
+}
