@@ -79,3 +79,27 @@ def test_a_full_disk_refuses_writes_and_heals(small_disk):
             assert answer.status == 200, f"{what}: {answer.body}"
         assert wire.post("/v1/table/t/count_rows", {}).json == 2000
         assert wire.post("/v1/namespace/n/create", {}).status == 200
+
+
+@pytest.mark.embedded("fills the disk of the server")
+def test_a_full_disk_can_be_freed_through_the_service(small_disk):
+    rows = pa.table({"id": range(1000), "text": ["x" * 100] * 1000})
+    with Server(small_disk / "root", log="../freed-disk.log", settings={"TILTYARD_DROP_RETENTION": "168h"}) as server:
+        wire = Wire(server.url, server.token)
+        for name in ("kept", "dropped", "cleaned"):
+            assert wire.upload(f"/v1/table/{name}/create", rows).status == 200
+        assert wire.post("/v1/table/dropped/drop", {}).status == 200
+        for size in (1 << 20, 4096):
+            with open(small_disk / "filler", "ab", buffering=0) as filler, pytest.raises(OSError):
+                while True:
+                    filler.write(bytes(size))
+
+        assert wire.upload("/v1/table/kept/insert", rows).status in (503, 507)
+        begun = wire.post("/v1/table/cleaned/maintain", {"cleanup": True})
+        assert begun.status == 200, begun.body
+        for path in ("/v1/table/dropped/purge", "/v1/table/kept/drop", "/v1/table/kept/purge"):
+            answer = wire.post(path, {})
+            assert answer.status == 200, f"{path}: {answer.status} {answer.body}"
+        until_ready(wire, 200)
+        assert wire.upload("/v1/table/cleaned/insert", rows).status == 200
+        assert (small_disk / "root" / "_tiltyard" / "reserve").stat().st_size > 0, "the reserve is made again"

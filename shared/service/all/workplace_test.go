@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
@@ -61,11 +63,15 @@ func openWorkplace(t *testing.T) *workplace {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keys, err := sealing.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	rights := auth.Rights{Verifier: groups{}, Policies: auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(w.policies), nil }, time.Now)}
 	w.all = all.Open(tables.Stores{
 		Objects: roots, Now: time.Now, Records: objectrecord.Open(store, time.Now), Queue: new(memqueue.Queue), StableRowIDs: true,
 		Auto: tables.AutoRefresh{After: 10 * time.Minute, Rows: 3, Cooldown: 5 * time.Minute}, Rights: rights, DropRetention: 24 * time.Hour,
-	}, all.Options{Logger: slog.New(slog.DiscardHandler)})
+	}, all.Options{Logger: slog.New(slog.DiscardHandler), Keys: keys})
 	w.handler = httpapi.Handler(w.all.Routes, httpapi.Options{Verifier: groups{}, Policies: rights.Policies})
 	w.must("/v1/namespace/src/create", nil)
 	w.create("src$a", nil, 1, 2)
@@ -115,10 +121,15 @@ func (w *workplace) must(path string, body any) map[string]any {
 	return answer
 }
 
-// encodedIDs encodes rows whose column id has the given values. With metadata they are those of a view.
 func encodedIDs(t *testing.T, metadata map[string]string, ids ...int64) []byte {
 	t.Helper()
-	fields := []arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}
+	return encodedNumbers(t, "id", metadata, ids...)
+}
+
+// encodedNumbers encodes rows whose only column has the given values. With metadata they are those of a view.
+func encodedNumbers(t *testing.T, column string, metadata map[string]string, ids ...int64) []byte {
+	t.Helper()
+	fields := []arrow.Field{{Name: column, Type: arrow.PrimitiveTypes.Int64, Nullable: true}}
 	var kept arrow.Metadata
 	if metadata != nil {
 		fields = append(fields, arrow.Field{Name: "__source_row_id", Type: arrow.PrimitiveTypes.Uint64})

@@ -136,6 +136,9 @@ func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine
 		}
 	}
 	added := arrow.NewSchema(fields, nil)
+	if err := computed.CheckUndeclared(added); err != nil {
+		return nil, err
+	}
 	return func(t *engine.Table) (engine.Written, error) {
 		return t.AddVirtualColumns(ctx, added, inputs, envelopes)
 	}, nil
