@@ -32,7 +32,8 @@ func (c *Catalog) AllowFill(ctx context.Context, t *Table, what string) error {
 // AllowUse records who has columns of a table use a function. It is called as [Catalog.AllowFill] is.
 func (c *Catalog) AllowUse(ctx context.Context, t *Table, what string, by *auth.Principal) error {
 	return c.changeTable(ctx, t, func(r *stored.Table) bool {
-		r.Uses = append(slices.Clone(r.Uses[max(0, len(r.Uses)-maxUses+1):]), stored.Use{What: what, By: by})
+		uses := slices.DeleteFunc(slices.Clone(r.Uses), func(u stored.Use) bool { return u.What == what })
+		r.Uses = append(uses[max(0, len(uses)-maxUses+1):], stored.Use{What: what, By: by})
 		return true
 	})
 }

@@ -85,7 +85,10 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 		missing = d.calls(query)
 	}
 	if missing == "" && d.Source == nil {
-		missing = "its source_query has no source_table, or one with a name that no table can have"
+		missing = "its source_query has no source_table"
+		if q.Table != "" {
+			missing = "no table can have the name of its source_table"
+		}
 	}
 	if missing != "" {
 		d.Missing = missing

@@ -68,17 +68,24 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 // policies tell senders apart the sender has to name the definition that he adopts.
 func (s *Service) defined(ctx context.Context, found *catalog.Table, d *view.Definition, adopt string) (*stored.View, error) {
 	digest, v := d.Digest(), found.View
+	stands := v != nil && v.Digest == digest
+	if stands {
+		_, err := s.tables.Rights.As(ctx, v.By)
+		if stands = err == nil; err != nil && !protocol.HasCode(err, protocol.PermissionDenied) {
+			return nil, err
+		}
+	}
 	switch {
 	case adopt != "" && adopt != digest:
 		return nil, protocol.Errorf(protocol.InvalidInput, "adopt is not the definition_sha256 of the view, which describes its present definition; read that, and send its digest")
-	case adopt != "", !auth.Limited(ctx) && (v == nil || v.Digest != digest):
+	case adopt != "", !stands && !auth.Limited(ctx):
 		return s.tables.Names.AdoptView(ctx, found, catalog.NewView{Source: d.Source, Digest: digest, By: auth.FromContext(ctx), Auto: d.Auto})
-	case v != nil && v.Digest == digest && (v.By != nil || !auth.Limited(ctx)):
+	case stands:
 		return v, nil
 	}
 	return nil, &protocol.Error{
 		Code:    protocol.InvalidInput,
-		Message: "the definition in the metadata of " + keys.Display(found.ID) + " did not come with a request, so it is not known whose rights it has",
+		Message: "the definition in the metadata of " + keys.Display(found.ID) + " did not come with a request, or with one of somebody whose credentials are gone, so it is not known whose rights it has",
 		Detail:  "who may read what it names can read it (describe), and send a refresh with its definition_sha256 as adopt: the view then shows its readers what the sender may read; or drop the view and create it anew",
 	}
 }
