@@ -264,12 +264,15 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 			}
 		})
 	}
+	// Messages of the queue of heavy work have workers of their own.
+	heavy := &job.Worker{Starter: worker.Starter, Kinds: worker.Kinds, Name: worker.Name, Now: worker.Now, Logger: worker.Logger, Memory: worker.Memory}
 	serve(workPath, func(ctx context.Context, r *http.Request) error {
 		var m job.Message
 		decodeBody(r, &m)
-		by := *worker
-		by.Light = by.Light && !m.Heavy // messages of the queue of heavy work have workers of their own
-		return by.Do(ctx, m)
+		if m.Heavy {
+			return heavy.Do(ctx, m)
+		}
+		return worker.Do(ctx, m)
 	})
 	serve(buryPath, func(ctx context.Context, r *http.Request) error {
 		var m job.Message
