@@ -80,7 +80,7 @@ func (q *queue) back(w *world, m *message, dead, done bool) {
 }
 
 // mayDie is told that a job of that poison is about to end its process, and says whether it
-// does. A job that ended its process twice is set aside, so it may do so no more often than twice
+// does. A job that ended its process [transaction.MaxDeaths] times is set aside, so it may do so no more often than that
 // from its beginning on, and from each resume.
 func (q *queue) mayDie(w *world, id string, p poison) bool {
 	w.mu.Lock()
