@@ -49,7 +49,7 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 	if err != nil {
 		return nil, err
 	}
-	order.Announce(ctx, s.tables, begun.ID)
+	order.Announce(ctx, s.tables, begun)
 	return &protocol.AlterTableBackfillColumnsResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 

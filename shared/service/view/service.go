@@ -84,7 +84,7 @@ func (s *Service) begin(ctx context.Context, id []string, v *stored.View, d *vie
 	if err != nil {
 		return "", err
 	}
-	order.Announce(ctx, s.tables, begun.ID)
+	order.Announce(ctx, s.tables, begun)
 	return begun.ID, nil
 }
 

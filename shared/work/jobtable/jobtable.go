@@ -8,7 +8,14 @@
 //	metrics                   a list of JSON objects with name, n, total, done and desc
 //	updated_at, completed_at  times
 //
-// A column of another type, or one that is not there, is left out. All others belong to the client.
+// A column of another type, or one that is not there, is left out. All others belong to the client. Where its
+// schema requires values of them, a new row has these until the client sets its own:
+//
+//	table_name, column_name   the name of the table or view, and of the column that is filled or ""
+//	job_type                  BACKFILL or REFRESH
+//	launched_at, other times  when the job began
+//	config                    {}
+//	others                    "", 0, false, or what is empty in their type
 //
 // The record of a job decides: a look reads it and writes the row. Looks follow each other while the job is
 // not done, and one more comes some time after its end, because the client may add a row of its own for a job
@@ -19,15 +26,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 )
 
 // Kind is the kind of the looks that write the table.
@@ -61,24 +64,17 @@ func isMissing(err error) bool {
 
 // Announce adds the row of a job that has begun, and asks for a look. The job goes on whether or not it
 // succeeds, so it has no error: the look adds a row that is missing.
-func (m Mark) Announce(ctx context.Context, on tables.Tables, job string) {
+func (m Mark) Announce(ctx context.Context, on tables.Tables, job *transaction.Transaction) {
 	if !m.Listed {
 		return
 	}
 	if found, err := on.Names.Table(ctx, id()); err == nil {
-		_, _ = on.At(found).Insert(ctx, row(job))
+		table := on.At(found)
+		if columns, err := columnsOf(ctx, table); err == nil {
+			_, _ = table.Insert(ctx, row(columns, job))
+		}
 	}
-	_ = on.Jobs.Suggest(ctx, Kind, []string{job}, 0)
-}
-
-// row returns the row of a new job.
-func row(job string) dataset.Rows {
-	schema := arrow.NewSchema([]arrow.Field{{Name: jobID, Type: arrow.BinaryTypes.String}, {Name: status, Type: arrow.BinaryTypes.String}}, nil)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	b.Field(0).(*array.StringBuilder).Append(job)
-	b.Field(1).(*array.StringBuilder).Append(states[protocol.TransactionQueued])
-	batch := b.NewRecordBatch()
-	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	_ = on.Jobs.Suggest(ctx, Kind, []string{job.ID}, 0)
 }
 
 // Follow returns a kind whose jobs ask for looks when they run, so that the table is right although the

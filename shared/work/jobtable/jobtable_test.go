@@ -41,7 +41,7 @@ func open(t *testing.T) tables.Tables {
 }
 
 // create makes the table of jobs.
-func create(t *testing.T, on tables.Tables) *engine.Table {
+func create(t *testing.T, on tables.Tables, columns *arrow.Schema) *engine.Table {
 	t.Helper()
 	if _, err := on.Names.CreateNamespace(t.Context(), []string{"__system"}, nil, catalog.FailIfExists); err != nil {
 		t.Fatal(err)
@@ -61,12 +61,15 @@ func create(t *testing.T, on tables.Tables) *engine.Table {
 	return on.At(table)
 }
 
-// rowsOf returns the rows of the table in JSON.
-func rowsOf(t *testing.T, table *engine.Table) []string {
+// rowsOf returns the rows of the table as texts.
+func rowsOf(t *testing.T, table *engine.Table, columns ...string) []string {
 	t.Helper()
+	if columns == nil {
+		columns = []string{"job_id", "table_name", "status", "metrics", "updated_at", "completed_at"}
+	}
 	var rows []string
 	err := engine.Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
-		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"job_id", "table_name", "status", "metrics", "updated_at", "completed_at"}})
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: columns})
 		if err != nil {
 			return err
 		}
@@ -95,12 +98,12 @@ func TestJobsAreListedOnlyWhereATableIs(t *testing.T) {
 	if mark, err := Exists(t.Context(), on); err != nil || mark.Listed {
 		t.Errorf("got %v, %v", mark, err)
 	}
-	table := create(t, on)
+	table := create(t, on, columns)
 	mark, err := Exists(t.Context(), on)
 	if err != nil || !mark.Listed {
 		t.Fatalf("got %v, %v", mark, err)
 	}
-	mark.Announce(t.Context(), on, "j'1")
+	mark.Announce(t.Context(), on, &transaction.Transaction{ID: "j'1"})
 	if got := rowsOf(t, table); !cmp.Equal(got, []string{"j'1 (null) PENDING (null) (null) (null)"}) {
 		t.Errorf("got %q", got)
 	}
@@ -110,7 +113,7 @@ func TestJobsAreListedOnlyWhereATableIs(t *testing.T) {
 // had the time to get one.
 func TestRowsFollowTheRecord(t *testing.T) {
 	on := open(t)
-	table := create(t, on)
+	table := create(t, on, columns)
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	record := &transaction.Transaction{ID: "a'b", Kind: tables.RefreshKind, Status: protocol.TransactionRunning, Created: began, Updated: began.Add(time.Second), Rows: 5, Done: 1, Total: 2}
 	for _, age := range []time.Duration{time.Second, time.Minute} {
@@ -121,7 +124,7 @@ func TestRowsFollowTheRecord(t *testing.T) {
 			t.Errorf("after %v: %q", age, got)
 		}
 	}
-	if _, err := table.Insert(t.Context(), row("a'b")); err != nil { // by the client
+	if _, err := table.Insert(t.Context(), row(columns, record)); err != nil { // by the client
 		t.Fatal(err)
 	}
 	record.Status, record.Result = protocol.TransactionSucceeded, []byte(`{"rows_written":7}`)
@@ -131,6 +134,37 @@ func TestRowsFollowTheRecord(t *testing.T) {
 	want := `a'b (null) DONE ["{\"name\":\"rows_refreshed\",\"n\":7,\"total\":7,\"done\":true,\"desc\":\"rows of the view that were made\"}",` +
 		`"{\"name\":\"steps\",\"n\":1,\"total\":2,\"done\":true,\"desc\":\"steps of the stage that runs\"}"] 2026-01-02T03:04:06 2026-01-02T03:04:06.000000`
 	if got := rowsOf(t, table); !cmp.Equal(got, []string{want, want}) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The client of a table may require columns that only it fills. The row has what is known of the job in them,
+// both when the request begins it and when a look finds no row.
+func TestRequiredColumnsHaveValues(t *testing.T) {
+	zone := &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
+	required := arrow.NewSchema([]arrow.Field{
+		{Name: "table_name", Type: arrow.BinaryTypes.String}, {Name: "column_name", Type: arrow.BinaryTypes.String},
+		{Name: "job_id", Type: arrow.BinaryTypes.String}, {Name: "job_type", Type: arrow.BinaryTypes.String},
+		{Name: "object_ref", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "status", Type: arrow.BinaryTypes.String},
+		{Name: "launched_at", Type: zone}, {Name: "config", Type: arrow.BinaryTypes.String},
+		{Name: "later", Type: arrow.PrimitiveTypes.Int64}, {Name: "events", Type: arrow.ListOf(arrow.BinaryTypes.String)},
+	}, nil)
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	fill := &transaction.Transaction{ID: "f", Kind: tables.FillKind, Object: []string{"a", "films"}, Created: began, Work: &transaction.Work{Input: []byte(`{"column":"loud"}`)}}
+	refresh := &transaction.Transaction{ID: "r", Kind: tables.RefreshKind, Object: []string{"best"}, Created: began, Work: &transaction.Work{Input: []byte(`{"uid":"1"}`)}}
+
+	on := open(t)
+	table := create(t, on, required)
+	Mark{Listed: true}.Announce(t.Context(), on, fill)
+	if _, err := write(t.Context(), table, refresh, began.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	got := rowsOf(t, table, "job_id", "table_name", "column_name", "job_type", "object_ref", "launched_at", "config", "later", "events")
+	want := []string{
+		"f films loud BACKFILL (null) 2026-01-02T03:04:05Z {} 0 []",
+		"r best  REFRESH (null) 2026-01-02T03:04:05Z {} 0 []",
+	}
+	if !cmp.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
@@ -26,7 +28,7 @@ var states = map[protocol.TransactionStatus]string{
 // write sets the columns of the rows of a job. It adds one if there is none and the request that began the job
 // has had the time to do so.
 func write(ctx context.Context, table *engine.Table, t *transaction.Transaction, now time.Time) (engine.Written, error) {
-	columns, err := engine.Read(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) (*arrow.Schema, error) { return d.ArrowSchema(), nil })
+	columns, err := columnsOf(ctx, table)
 	if err != nil {
 		return engine.Written{}, err
 	}
@@ -36,10 +38,58 @@ func write(ctx context.Context, table *engine.Table, t *transaction.Transaction,
 	if err != nil || done.Updated > 0 || now.Sub(t.Created) < lastLook {
 		return done, err
 	}
-	if _, err := table.Insert(ctx, row(t.ID)); err != nil {
+	if _, err := table.Insert(ctx, row(columns, t)); err != nil {
 		return engine.Written{}, err
 	}
 	return table.Update(ctx, set, where)
+}
+
+func columnsOf(ctx context.Context, table *engine.Table) (*arrow.Schema, error) {
+	return engine.Read(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) (*arrow.Schema, error) { return d.ArrowSchema(), nil })
+}
+
+// row returns the row of a new job. Beside the id and the status it has the columns that must not be null.
+func row(columns *arrow.Schema, t *transaction.Transaction) dataset.Rows {
+	var fields []arrow.Field
+	for _, f := range columns.Fields() {
+		if f.Name == jobID || f.Name == status || !f.Nullable {
+			fields = append(fields, f)
+		}
+	}
+	schema := arrow.NewSchema(fields, nil)
+	texts := described(t)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for i, f := range fields {
+		switch b := b.Field(i).(type) {
+		case *array.StringBuilder:
+			b.Append(texts[f.Name])
+		case *array.TimestampBuilder:
+			b.AppendTime(t.Created)
+		default:
+			b.AppendEmptyValue()
+		}
+	}
+	batch := b.NewRecordBatch()
+	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+// described returns the texts that describe a new job by the names of their columns.
+func described(t *transaction.Transaction) map[string]string {
+	values := map[string]string{jobID: t.ID, status: states[protocol.TransactionQueued], "job_type": "BACKFILL", "config": "{}"}
+	if t.Kind == tables.RefreshKind {
+		values["job_type"] = "REFRESH"
+	}
+	if len(t.Object) > 0 {
+		values["table_name"] = t.Object[len(t.Object)-1]
+	}
+	if t.Work != nil {
+		var order struct {
+			Column string `json:"column"`
+		}
+		_ = json.Unmarshal(t.Work.Input, &order) // that of a view names no column
+		values["column_name"] = order.Column
+	}
+	return values
 }
 
 // assignments returns what the columns of a table get for a job. Columns of other types stay as they are.
