@@ -51,6 +51,32 @@ def test_create_with_schema_only_then_add(make):
     assert pair.same(everything).num_rows == 20
 
 
+def test_a_table_without_columns_gets_them_later(make, db, space):
+    """Tools such as dlt mark a dataset with such a table."""
+    pair = make(schema=pa.schema([]))
+    assert [len(t.schema) for t in (pair.remote, pair.local)] == [t.count_rows() for t in (pair.remote, pair.local)] == [0, 0]
+    pair.same(everything)
+    pair.same(lambda t: t.search().where("1 = 1").with_row_id(True).to_arrow())
+    for table in (pair.remote, pair.local):
+        assert (table.delete("1 = 1").num_deleted_rows, table.list_indices()) == (0, [])
+        with pytest.raises(ValueError, match="does not exist"):
+            table.add(pa.table({"a": [1]}))
+    for columns in (pa.schema([("a", pa.int64())]), {"b": "2"}):
+        pair.both(lambda t: t.add_columns(columns))
+        assert pair.remote.schema == pair.local.schema
+    pair.both(lambda t: t.add(pa.table({"a": [1, None], "b": pa.array([3, 4])}, schema=t.schema)))
+    pair.both(lambda t: t.merge_insert("a").when_matched_update_all().when_not_matched_insert_all().execute(pa.table({"a": [1, 5], "b": [6, 7]}, schema=t.schema)))
+    pair.same(everything, sort=("b",))
+    for table in (pair.remote, pair.local):
+        with pytest.raises(Exception, match="(?i)drop.* all"):
+            table.drop_columns(["a", "b"])
+    pair.both(lambda t: t.add(pa.table({}), mode="overwrite"))
+    assert len(pair.remote.schema) == len(pair.local.schema) == 0
+    rows = pa.Table.from_batches([pa.RecordBatch.from_struct_array(pa.array([{}, {}], type=pa.struct([])))])
+    with pytest.raises(Exception, match="without columns"):  # which native data files cannot hold either
+        db.create_table("rows", rows, namespace_path=[space])
+
+
 def test_create_from_an_iterator_of_batches(make):
     def batches():
         for i in range(5):

@@ -318,7 +318,7 @@ func checkDropped(d *dataset.Dataset, paths []string) error {
 		delete(left, path)
 	}
 	if len(left) == 0 {
-		return protocol.Errorf(protocol.InvalidInput, "a table needs at least one column, and this would drop all of them")
+		return protocol.Errorf(protocol.InvalidInput, "the request would drop all columns of the table; drop the table, or overwrite it")
 	}
 	return computed.CheckInputs(d.Schema(), paths, paths)
 }

@@ -94,9 +94,6 @@ func written(c dataset.Commit) Written {
 
 // checkColumns returns an error for a schema that a table cannot have.
 func checkColumns(rows dataset.Rows) error {
-	if rows.Schema.NumFields() == 0 {
-		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: "a table needs at least one column"}
-	}
 	if err := checkNames(rows.Schema); err != nil {
 		return err
 	}

@@ -57,10 +57,11 @@ func NoColumn(err *snapshot.ErrNoColumn) error {
 	if len(have) > most {
 		have = append(have[:most:most], "…")
 	}
+	detail := "the table has no columns"
+	if len(have) > 0 {
+		detail = "the table has the columns " + strings.Join(have, ", ")
+	}
 	return &protocol.Error{
-		Code:    protocol.TableColumnNotFound,
-		Message: fmt.Sprintf("column %q does not exist", err.Name),
-		Detail:  "the table has the columns " + strings.Join(have, ", "),
-		Err:     err,
+		Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("column %q does not exist", err.Name), Detail: detail, Err: err,
 	}
 }

@@ -11,8 +11,12 @@ import (
 // Columns returns the arrays of a batch of the incoming schema as columns of Schema, in its
 // order and of its types. Blobs of version 2.2 keep one of the forms that [Schema.Match]
 // accepts. Values are shared with the batch, except for JSON text, which becomes JSONB. A
-// null in a field that is not nullable, and malformed JSON, are [ErrMismatch].
+// null in a field that is not nullable, malformed JSON, and rows without columns, which no data file can hold,
+// are [ErrMismatch].
 func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	if len(m.Schema.Fields) == 0 && batch.NumRows() > 0 {
+		return nil, fmt.Errorf("%w: %d rows without columns", ErrMismatch, batch.NumRows())
+	}
 	columns := make([]arrow.Array, len(m.Schema.Fields))
 	for i, f := range m.Schema.Fields {
 		var err error
