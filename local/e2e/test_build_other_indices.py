@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import math
 import random
+import time
 
 import lance
 import lancedb.index
@@ -127,6 +128,26 @@ def test_lancedb_asks_for_an_index_of_whole_texts(server, outside, space, db):
     for condition in ("contains(text, 'een Café')", "contains(text, 'y8z7')", "contains(text, 'a-b') AND id > 20000", "contains(text, '')", "NOT contains(text, 'e')"):
         want = native.to_table(columns=["id"], filter=condition, use_scalar_index=False)
         assert_same(table.search().where(condition).select(["id"]).to_arrow(), want)
+
+
+def test_filters_have_the_sizes_that_are_asked_for(server, outside, space):
+    place = outside / f"{space}-filters.lance"
+    lance.write_dataset(values(0, COUNT), place)
+    wire = server.wire()
+    assert wire.post(f"/v1/table/{space}$t/register", {"location": str(place)}).status == 200
+    body = {"column": "s", "index_type": "BLOOM_FILTER", "number_of_items": 200, "probability": 0.01}  # as LanceDB's clients send it
+    assert wire.post(f"/v1/table/{space}$t/create_index/", body).status == 200
+    for _ in range(600):
+        if wire.post(f"/v1/table/{space}$t/index/list/", {}).json["indexes"]:
+            break
+        time.sleep(0.1)
+    wire.close()
+    native = lance.dataset(place)
+    filters = native.stats.index_stats("s_idx")["indices"]
+    assert {(x["number_of_items"], x["probability"]) for x in filters} == {(200, 0.01)}, filters
+    scanner = native.scanner(columns=["id"], filter="s = '000123'")
+    assert "ScalarIndexQuery" in scanner.explain_plan()
+    assert scanner.to_table() == native.to_table(columns=["id"], filter="s = '000123'", use_scalar_index=False)
 
 
 def test_maintenance_keeps_the_sizes_of_zones(server, outside, space):

@@ -19,6 +19,10 @@ type CreateTableIndexRequest struct {
 	// Replace lets the index replace one of the same name and column. Nil: LanceDB clients replace, others do not.
 	Replace *bool `json:"replace"`
 	VectorIndexParameters
+	// NumberOfItems is how many rows each filter of an index BLOOMFILTER covers, and Probability that a filter
+	// seems to have a value that it lacks. Nil: 8192 and 0.00057.
+	NumberOfItems *int64   `json:"number_of_items"`
+	Probability   *float64 `json:"probability"`
 }
 
 // VectorIndexParameters are the parameters of indices of vectors.
@@ -77,6 +81,12 @@ func (r *CreateTableIndexRequest) Validate() error {
 	}
 	if longest := r.MaxTokenLength.Value; longest != nil && *longest < 0 {
 		return Errorf(InvalidInput, "max_token_length is %d; it must not be negative", *longest)
+	}
+	if n := r.NumberOfItems; n != nil && (*n < 1 || *n > math.MaxUint32) {
+		return Errorf(InvalidInput, "number_of_items is %d; it may be 1 to %d", *n, uint32(math.MaxUint32))
+	}
+	if p := r.Probability; p != nil && (*p <= 0 || *p >= 1) {
+		return Errorf(InvalidInput, "probability is %v; it must be between 0 and 1", *p)
 	}
 	return r.VectorIndexParameters.validate()
 }

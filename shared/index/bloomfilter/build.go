@@ -22,12 +22,25 @@ import (
 
 // A Recipe says which filters a segment has.
 type Recipe struct {
-	Rows        int     // of a zone
-	Probability float64 // of a value that a filter seems to have, and does not
+	Rows        int     `json:"rows"`        // of a zone
+	Probability float64 `json:"probability"` // of a value that a filter seems to have, and does not
 }
 
 // Usual is the recipe of segments if nothing else is asked for, as in native Lance.
 var Usual = Recipe{Rows: 8192, Probability: 0.00057}
+
+// NewRecipe returns the recipe with the given numbers; nil is the usual one. It returns false for filters that
+// would be too large.
+func NewRecipe(rows *int64, probability *float64) (Recipe, bool) {
+	r := Usual
+	if rows != nil {
+		r.Rows = int(*rows)
+	}
+	if probability != nil {
+		r.Probability = *probability
+	}
+	return r, r.bits() <= 8*maxFilterBytes
+}
 
 // The names of its numbers in the metadata of the file.
 const (

@@ -32,3 +32,23 @@ func TestRecipesOfFilesAreBounded(t *testing.T) {
 		})
 	}
 }
+
+func TestNewRecipesAreBounded(t *testing.T) {
+	rows, many, probability, tiny := int64(100), int64(1<<31), 0.01, 1e-300
+	for _, c := range []struct {
+		rows        *int64
+		probability *float64
+		want        Recipe
+		fits        bool
+	}{
+		{nil, nil, Usual, true},
+		{&rows, nil, Recipe{100, Usual.Probability}, true},
+		{&rows, &probability, Recipe{100, 0.01}, true},
+		{&many, nil, Recipe{1 << 31, Usual.Probability}, false},
+		{nil, &tiny, Recipe{Usual.Rows, tiny}, false},
+	} {
+		if got, fits := NewRecipe(c.rows, c.probability); got != c.want || fits != c.fits {
+			t.Errorf("got %v, %v; want %v, %v", got, fits, c.want, c.fits)
+		}
+	}
+}

@@ -83,16 +83,17 @@ func Names() []string {
 	return append(names, vectorKinds...)
 }
 
-// KindNamed returns the kind that a client names, in any case: Unknown when there is no such kind.
-// INVERTED is another name for FTS.
+// KindNamed returns the kind that a client names, in any case and with or without underscores, of which LanceDB
+// clients write some that native Lance does not (BLOOM_FILTER): Unknown when there is no such kind. INVERTED is
+// another name for FTS.
 func KindNamed(name string) Kind {
 	for k := BTree; k < Vector; k++ {
-		if strings.EqualFold(name, k.String()) {
+		if isNamed(k.String(), name) {
 			return k
 		}
 	}
 	switch {
-	case strings.EqualFold(name, "INVERTED"):
+	case isNamed("INVERTED", name):
 		return Text
 	case VectorKind(name) != "":
 		return Vector
@@ -100,14 +101,19 @@ func KindNamed(name string) Kind {
 	return Unknown
 }
 
+func isNamed(kind, name string) bool {
+	plain := strings.NewReplacer("_", "")
+	return strings.EqualFold(plain.Replace(kind), plain.Replace(name))
+}
+
 // VectorKind returns the name of the kind of indices of vectors that a client names, in any case; it
 // is empty when there is no such kind. VECTOR is another name for IVF_PQ.
 func VectorKind(name string) string {
-	if strings.EqualFold(name, "VECTOR") {
+	if isNamed("VECTOR", name) {
 		return "IVF_PQ"
 	}
 	for _, kind := range vectorKinds {
-		if strings.EqualFold(kind, name) {
+		if isNamed(kind, name) {
 			return kind
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
@@ -32,6 +33,12 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 		}
 	case indexmeta.Vector:
 		wanted.Vectors = recipe(req)
+	case indexmeta.BloomFilter:
+		var fits bool
+		if wanted.Filters, fits = bloomfilter.NewRecipe(req.NumberOfItems, req.Probability); !fits {
+			return nil, protocol.Errorf(protocol.InvalidInput, "filters of number_of_items %d and probability %v are too large; lower the one or raise the other",
+				wanted.Filters.Rows, wanted.Filters.Probability)
+		}
 	}
 	if err := wanted.CanBuild(); err != nil {
 		return nil, err

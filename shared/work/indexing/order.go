@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
@@ -23,8 +24,9 @@ type Order struct {
 	Replace bool   `json:"replace,omitempty"`
 	Branch  string `json:"branch,omitempty"`
 
-	Text    *fulltext.Params `json:"text,omitempty"`    // of an index of texts
-	Vectors *ivf.Recipe      `json:"vectors,omitempty"` // of an index of vectors
+	Text    *fulltext.Params    `json:"text,omitempty"`    // of an index of texts
+	Vectors *ivf.Recipe         `json:"vectors,omitempty"` // of an index of vectors
+	Filters *bloomfilter.Recipe `json:"filters,omitempty"` // of an index BLOOMFILTER
 }
 
 // NewOrder returns the order to build an index on a branch of a table.
@@ -35,8 +37,11 @@ func NewOrder(n build.Index, branch string) Order {
 		return o
 	}
 	o.Type = n.Kind.String()
-	if n.Kind == indexmeta.Text {
+	switch n.Kind {
+	case indexmeta.Text:
 		o.Text = &n.Text
+	case indexmeta.BloomFilter:
+		o.Filters = &n.Filters
 	}
 	return o
 }
@@ -45,6 +50,9 @@ func (o Order) index() build.Index {
 	n := build.Index{Name: o.Name, Default: o.Default, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
 	if o.Text != nil {
 		n.Text = *o.Text
+	}
+	if o.Filters != nil {
+		n.Filters = *o.Filters
 	}
 	if o.Vectors != nil {
 		n.Kind, n.Vectors = indexmeta.Vector, *o.Vectors
