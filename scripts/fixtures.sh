@@ -33,6 +33,7 @@ operation.py shared/lance/operation/testdata/history.zip
 sql.py shared/sql
 selection.py shared/sql/selection/testdata
 vector.py   shared/vector/testdata/golden.json
+remoteclient.py local/openapi/testdata/remoteclient.json
 fold.py shared/fulltext/fold.txt
 stopwords.py shared/fulltext/stopwords
 wordbreak.py shared/fulltext/wordbreak/testdata/words.json

@@ -33,7 +33,7 @@ def test_the_client_sees_that_the_log_is_off(table):
     table.flush_lsm()
     table.compact_lsm()
     table.checkpoint_lsm()
-    with pytest.raises(Exception, match="no LSM write specification"):
+    with pytest.raises(Exception, match="no write specification"):
         table.unset_lsm_write_spec()
     table.merge_insert("id").when_matched_update_all().execute(pa.table({"id": [2], "x": [7.0]}))
     assert table.count_rows("x = 7") == 1

@@ -103,11 +103,25 @@ func (d *document) operation(op protocol.Operation, method string, isSecond bool
 	if note := notes[op.Name]; note != "" {
 		o = o.with("description", note)
 	}
+	if fields := ignoredFields(op.Name); len(fields) > 0 {
+		o = o.with("x-ignored", fields)
+	}
 	o = o.with("parameters", d.parameters(op, shape))
 	if method != http.MethodGet {
 		o = o.with("requestBody", d.body(op, shape))
 	}
 	return o.with("responses", d.responses(op, shape))
+}
+
+// ignoredFields maps the fields of an operation that have no effect to the reasons.
+func ignoredFields(operation string) object {
+	var fields object
+	for _, f := range protocol.Ignored {
+		if f.Operation == operation {
+			fields = fields.with(f.Field, f.Reason)
+		}
+	}
+	return fields
 }
 
 // parameters lists those of the path, of the query string and of headers.

@@ -33,7 +33,7 @@ func formOf(t reflect.Type) func(*schemas) object {
 		return listedTags
 	case reflect.TypeFor[protocol.UpdateTableSchemaMetadataRequest]():
 		return func(s *schemas) object { return s.alone(t, mapOf(object{{"type", "string"}})) }
-	case reflect.TypeFor[protocol.TransactionAction]():
+	case reflect.TypeFor[protocol.TransactionAction](), reflect.TypeFor[protocol.UpdateTableResponse]():
 		return func(s *schemas) object { return s.component(t, s.structure) }
 	}
 	return nil
@@ -81,9 +81,10 @@ func queryVector(s *schemas) object {
 
 func projection(s *schemas) object {
 	names, aliases := arrayOf(object{{"type", "string"}}), mapOf(object{{"type", "string"}})
+	pairs := arrayOf(names)
 	return s.named(
 		reflect.TypeFor[protocol.Projection](),
-		record(nil, object{{"column_names", names}, {"column_aliases", aliases}}), names, aliases,
+		record(nil, object{{"column_names", names}, {"column_aliases", aliases}}), names, aliases, pairs,
 	)
 }
 

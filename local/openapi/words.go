@@ -14,7 +14,7 @@ An id in a path is the names from the root namespace down, joined by $: shop$ord
 shop. $ alone is the root namespace. A path may end in a slash; answers then have the spellings that LanceDB's clients read.
 
 Rows go in and out in the Arrow IPC format. All else is JSON. In a request null is the same as no field, and fields that are
-not known are ignored. An error is answered with the JSON object Problem; if its retryable is true, the same request may succeed later.`
+not known are ignored; x-ignored of an operation lists those that clients know and that have no effect here. An error is answered with the JSON object Problem; if its retryable is true, the same request may succeed later.`
 
 type group struct {
 	name  protocol.Group

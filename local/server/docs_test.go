@@ -43,6 +43,10 @@ func TestDocsListTheLimits(t *testing.T) {
 	checkSection(t, "../../docs/api.md", "limits", limits())
 }
 
+func TestDocsListTheIgnoredFields(t *testing.T) {
+	checkSection(t, "../../docs/api.md", "ignored fields", ignoredFields())
+}
+
 func TestDocsListTheCommands(t *testing.T) {
 	page := readPage(t, "../../docs/cli.md")
 	for _, command := range newCommand().Commands() {
@@ -145,6 +149,20 @@ func checkSection(t *testing.T, page, name, want string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s in %s (-want +got), renew with go test ./local/server -run Docs -update:\n%s", name, page, diff)
 	}
+}
+
+// ignoredFields lists the fields of requests without an effect, with a row for the fields of an operation that share a
+// reason.
+func ignoredFields() string {
+	text := "| operation | fields | what a field does elsewhere |\n| --- | --- | --- |\n"
+	for rest := protocol.Ignored; len(rest) > 0; {
+		first, names := rest[0], []string(nil)
+		for len(rest) > 0 && rest[0].Operation == first.Operation && rest[0].Reason == first.Reason {
+			names, rest = append(names, "`"+rest[0].Field+"`"), rest[1:]
+		}
+		text += fmt.Sprintf("| %s | %s | %s |\n", first.Operation, strings.Join(names, ", "), first.Reason)
+	}
+	return text
 }
 
 // operations lists what is served, and names what is not, group by group.

@@ -124,7 +124,7 @@ func textOf(rows map[int]int) string {
 type counts struct {
 	Version  int
 	Deleted  int    `json:"num_deleted_rows"`
-	Updated  int    `json:"rows_updated"`
+	Updated  int    `json:"updated_rows"`
 	Merged   int    `json:"num_updated_rows"`
 	Inserted int    `json:"num_inserted_rows"`
 	ID       string `json:"transaction_id"`

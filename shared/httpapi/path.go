@@ -67,7 +67,7 @@ func (rt *router) find(method, escapedPath string) (match, error) {
 	if allowed != nil {
 		return match{}, wrongMethod(method, allowed)
 	}
-	return match{}, unknownRoute(escapedPath, isTablePath(segments))
+	return match{}, unknownRoute(escapedPath, segments)
 }
 
 // segments splits a path and removes the base path.

@@ -91,14 +91,18 @@ func wrongMethod(method string, allowed []string) error {
 
 // unknownRoute is the error for a path without an operation. It is 501 under /v1/table, because
 // LanceDB clients would take 404 to mean that the table does not exist and would discard what they
-// know of it.
-func unknownRoute(path string, table bool) error {
+// know of it, and for what these clients ask beside tables, which says what to use instead.
+func unknownRoute(path string, segments []string) error {
 	e := &httpError{
 		cause:  protocol.Error{Code: protocol.Unsupported, Message: fmt.Sprintf("no operation has the path %.200s", path)},
 		status: http.StatusNotFound, kind: "no-such-operation",
 	}
-	if table {
+	switch {
+	case isTablePath(segments):
 		e.status = http.StatusNotImplemented
+	case len(segments) > 1 && segments[0] == "admin" && segments[1] == "authz":
+		e.status = http.StatusNotImplemented
+		e.cause.Detail = "permissions are the policies of the operator and not lists of grants and roles; POST /v1/access/explain shows what a caller may do"
 	}
 	return e
 }

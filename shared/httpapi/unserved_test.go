@@ -21,6 +21,7 @@ func TestHandlerWithoutRoutesNamesWhatIsWrong(t *testing.T) {
 		{"DELETE", "/v1/table/t/describe/", http.StatusMethodNotAllowed, "POST"},
 		{"POST", "/v1/table/t/nothing/", http.StatusNotImplemented, "/v1/table/t/nothing/"},
 		{"POST", "/nowhere", http.StatusNotFound, "/nowhere"},
+		{"POST", "/admin/authz/acl/list", http.StatusNotImplemented, "/v1/access/explain"},
 	}
 	for _, c := range cases {
 		r := httptest.NewRequest(c.method, c.path, nil)

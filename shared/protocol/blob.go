@@ -30,6 +30,11 @@ type ReadTableBlobRequest struct {
 	Branch  string `json:"-" query:"branch"`
 	Column  string `json:"-" path:"column"`
 	RowID   string `json:"-" path:"row_id"` // a number
+	// SourceURI, RowIsAddress and SourceCommitMicros describe a value that a query in SQL found. Such queries are
+	// not served, so the value would be one of another table or of another row.
+	SourceURI          string `json:"-" query:"source_uri"`
+	RowIsAddress       bool   `json:"-" query:"row_is_address"`
+	SourceCommitMicros *int64 `json:"-" query:"source_commit_micros"`
 }
 
 // Row returns the id of the row.
@@ -41,8 +46,11 @@ func (r *ReadTableBlobRequest) Row() (uint64, error) {
 	return id, nil
 }
 
-// Validate refuses negative versions and ids that are no numbers.
+// Validate refuses negative versions, ids that are no numbers, and descriptors of queries in SQL.
 func (r *ReadTableBlobRequest) Validate() error {
+	if r.SourceURI != "" || r.RowIsAddress || r.SourceCommitMicros != nil {
+		return Errorf(Unsupported, "source_uri, row_is_address and source_commit_micros describe values that a query in SQL found, which is not served here; name the table, the column and a row id")
+	}
 	if _, err := r.Row(); err != nil {
 		return err
 	}

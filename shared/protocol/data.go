@@ -1,6 +1,9 @@
 package protocol
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // CreateTableRequest asks for a table with the schema and rows of the Arrow stream.
 type CreateTableRequest struct {
@@ -122,14 +125,27 @@ func (r *UpdateTableRequest) Validate() error {
 	return nil
 }
 
-// UpdateTableResponse has the number of updated rows under both of its names: the
-// specification's, and the one that LanceDB clients read. Services set both.
+// UpdateTableResponse has the number of updated rows. LanceDB clients read it as rows_updated.
 type UpdateTableResponse struct {
+	Dialect       Dialect    `json:"-"`
 	TransactionID string     `json:"transaction_id,omitempty"`
 	UpdatedRows   int64      `json:"updated_rows"`
-	RowsUpdated   int64      `json:"rows_updated"`
 	Version       int64      `json:"version"`
 	Properties    Properties `json:"properties"`
+}
+
+// MarshalJSON writes the number under one name only. From version 0.41 on, LanceDB clients take the
+// specification's name for an alias of their own, and an answer with both for an error.
+func (r UpdateTableResponse) MarshalJSON() ([]byte, error) {
+	type specified UpdateTableResponse
+	if r.Dialect != DialectLanceDB {
+		return json.Marshal(specified(r))
+	}
+	return json.Marshal(struct {
+		specified
+		UpdatedRows *struct{} `json:"updated_rows,omitempty"` // hides that of specified
+		RowsUpdated int64     `json:"rows_updated"`
+	}{specified: specified(r), RowsUpdated: r.UpdatedRows})
 }
 
 // DeleteFromTableRequest asks to delete the rows that match.

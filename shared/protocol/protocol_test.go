@@ -186,8 +186,9 @@ func TestEmptyAnswersHoldNoNull(t *testing.T) {
 		`{"fields":[]}`:             protocol.JSONSchema{},
 		`{"tables":["a"]}`:          protocol.ListTablesResponse{Tables: []string{"a"}},
 		`{"properties":{"a":"1"}}`:  protocol.DescribeNamespaceResponse{Properties: map[string]string{"a": "1"}},
-		`{"properties":{},"version":0,"updated_rows":0,"rows_updated":0}`:     protocol.UpdateTableResponse{},
-		`{"version":0,"manifest_path":"","timestamp_millis":0,"metadata":{}}`: protocol.TableVersion{},
+		`{"properties":{},"version":0,"updated_rows":0}`:                                                         protocol.UpdateTableResponse{},
+		`{"properties":{},"version":0,"rows_updated":0}`:                                                         protocol.UpdateTableResponse{Dialect: protocol.DialectLanceDB},
+		`{"version":0,"manifest_path":"","timestamp_millis":0,"timestamp":"0001-01-01T00:00:00Z","metadata":{}}`: protocol.TableVersion{},
 	} {
 		got, err := json.Marshal(value)
 		if err != nil {

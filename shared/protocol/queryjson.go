@@ -224,7 +224,8 @@ func (v QueryVector) check() error {
 // Projection is the columns of an answer, in order. Empty: all of the table's.
 //
 // On the wire it is an array of names or an object from alias to SQL expression, or the
-// one or the other wrapped as {"column_names": [..]} or {"column_aliases": {..}}.
+// one or the other wrapped as {"column_names": [..]} or {"column_aliases": {..}}. LanceDB clients up to
+// 0.27.1 send the aliases as an array of pairs: [["id", "id"], ["up", "upper(name)"]].
 type Projection []ProjectedColumn
 
 // ProjectedColumn is one column of an answer.
@@ -274,6 +275,9 @@ func (p *Projection) UnmarshalJSON(data []byte) error {
 	*p = nil
 	switch firstByte(data) {
 	case '[':
+		if firstByte(bytes.TrimLeft(data, jsonSpace)[1:]) == '[' {
+			return p.parsePairs(data)
+		}
 		return p.parseNames(data)
 	case '{':
 		var forms struct {
@@ -321,6 +325,20 @@ func (p *Projection) parseNames(data []byte) error {
 			return Errorf(InvalidInput, "columns holds an empty name")
 		}
 		*p = append(*p, ProjectedColumn{Name: *name})
+	}
+	return nil
+}
+
+func (p *Projection) parsePairs(data []byte) error {
+	var pairs [][]string
+	if err := json.Unmarshal(data, &pairs); err != nil {
+		return Errorf(InvalidInput, "columns must be an array of names, or of pairs of alias and SQL expression")
+	}
+	for i, pair := range pairs {
+		if len(pair) != 2 || pair[0] == "" || pair[1] == "" {
+			return Errorf(InvalidInput, "columns[%d] is not a pair of alias and SQL expression", i)
+		}
+		*p = append(*p, ProjectedColumn{Name: pair[0], Expression: pair[1]})
 	}
 	return nil
 }

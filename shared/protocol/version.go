@@ -1,5 +1,7 @@
 package protocol
 
+import "time"
+
 // ListTableVersionsRequest asks for the versions of a table. The page token is the last
 // version of the page before.
 type ListTableVersionsRequest struct {
@@ -28,6 +30,7 @@ type TableVersion struct {
 	ManifestSize    int64      `json:"manifest_size,omitempty"`
 	ETag            string     `json:"e_tag,omitempty"`
 	TimestampMillis int64      `json:"timestamp_millis"` // since 1970
+	Timestamp       time.Time  `json:"timestamp"`        // the same; LanceDB clients up to 0.36 require it
 	Metadata        Properties `json:"metadata"`
 
 	Details *VersionDetails `json:"details,omitempty"` // if the request asks for them

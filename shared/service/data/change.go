@@ -20,8 +20,8 @@ func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) 
 		return nil, err
 	}
 	return &protocol.UpdateTableResponse{
-		TransactionID: done.TransactionID, Version: done.Version,
-		UpdatedRows: done.Updated, RowsUpdated: done.Updated, Properties: req.Properties,
+		Dialect: req.Dialect, TransactionID: done.TransactionID, Version: done.Version,
+		UpdatedRows: done.Updated, Properties: req.Properties,
 	}, nil
 }
 

@@ -49,7 +49,7 @@ func (s *Service) SetLSM(ctx context.Context, req *protocol.LSMRequest) (*protoc
 		return nil, err
 	}
 	return nil, &protocol.Error{
-		Code: protocol.Unsupported, Message: "tables here have no write-ahead log (LSM)",
+		Code: protocol.Unsupported, Message: "tables here have no write-ahead log (LSM, RTE)",
 		Detail: "merges and inserts are in the table when they are answered; leave the specification out",
 	}
 }
@@ -59,7 +59,7 @@ func (s *Service) UnsetLSM(ctx context.Context, req *protocol.LSMRequest) (*prot
 	if err := s.checkNoLog(ctx, req); err != nil {
 		return nil, err
 	}
-	return nil, protocol.Errorf(protocol.InvalidInput, "the table has no LSM write specification to unset")
+	return nil, protocol.Errorf(protocol.InvalidInput, "no write specification (LSM, RTE) is set on the table, so there is none to remove")
 }
 
 // checkNoLog returns an error for a table that needs what this service does not have to be written:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
@@ -66,5 +67,6 @@ func entryAt(place string, t *catalog.Table, v engine.Version) protocol.TableVer
 		ManifestSize:    v.Size,
 		ETag:            v.ETag,
 		TimestampMillis: v.Modified.UnixMilli(),
+		Timestamp:       v.Modified.UTC().Truncate(time.Millisecond),
 	}
 }
