@@ -29,6 +29,18 @@ scripts/npm.sh local/clients/node true || missing node
 scripts/jars.sh local/clients/java >/dev/null || missing java
 { scripts/jars.sh local/clients/spark && scripts/pyspark.sh -c ''; } >/dev/null || missing spark
 scripts/crate.sh local/clients/rust || missing rust
+# Older clients use the other packages of the environment, which may have no pip of its own.
+pip="$clients/bin/python -m pip"
+$pip --version >/dev/null 2>&1 || pip="${PYTHON:-python3} -m pip --python $clients/bin/python"
+while read -r client; do
+	version=${client#lancedb==}
+	[ -e ".tools/lancedb-$version/ready" ] || {
+		rm -rf ".tools/lancedb-$version"
+		$pip install --disable-pip-version-check --progress-bar off --no-deps --target ".tools/lancedb-$version" "$client" >&2 &&
+			touch ".tools/lancedb-$version/ready"
+	} || missing older
+done <local/clients/older/requirements.txt
+scripts/npm.sh local/clients/older true || missing older-node
 export E2E_WITHOUT
 
 failed=0
