@@ -251,6 +251,9 @@ func settle(req any) {
 		req.Vector = protocol.QueryVector{}
 	case *protocol.ReadTableBlobRequest:
 		req.RowID = "3"
+		req.SourceURI, req.RowIsAddress, req.SourceCommitMicros = "", false, nil // they are refused
+	case *protocol.CreateTableIndexRequest:
+		req.Probability = new(0.5)
 	case *protocol.BatchCommitTablesRequest:
 		req.ID = nil
 		req.Operations[0].Declare, req.Operations[0].Create, req.Operations[0].Deregister = nil, nil, nil
@@ -305,6 +308,9 @@ func fill(v reflect.Value) {
 		return
 	case *json.RawMessage:
 		*field = json.RawMessage(`{"x":1}`)
+		return
+	case *protocol.LogUse: // true is refused
+		field.UseLSM, field.UseRTE = new(false), new(false)
 		return
 	case *time.Duration:
 		*field = 90 * time.Second
