@@ -17,8 +17,11 @@ import (
 // Possible reports whether values of one type can be converted to another.
 func Possible(from, to arrow.DataType) bool {
 	switch {
-	case column.SameType(from, to), from.ID() == arrow.NULL && !column.IsNested(to), from.ID() == arrow.NULL && column.IsList(to):
+	case column.SameType(from, to), from.ID() == arrow.NULL && !column.IsNested(to), from.ID() == arrow.NULL && (column.IsList(to) || column.IsMap(to)):
 		return true
+	case column.IsMap(from) && column.IsMap(to):
+		a, b := from.(*arrow.MapType), to.(*arrow.MapType)
+		return Possible(a.KeyType(), b.KeyType()) && Possible(a.ItemType(), b.ItemType())
 	case column.IsList(from) && column.IsList(to):
 		return Possible(column.ElemType(from), column.ElemType(to)) && !(to.ID() == arrow.FIXED_SIZE_LIST && column.IsNested(column.ElemType(to)))
 	case column.IsList(to) && holdsOne(to):
@@ -141,13 +144,15 @@ func (c *caster) convert() {
 	switch {
 	case from.ID() == arrow.NULL:
 		c.out = column.Vec{Type: to, N: c.from.N, Valid: column.NewBitset(c.from.N), Data: column.Zeros(to, c.from.N)}
-		if column.IsList(to) {
-			c.out.Data = column.Lists{Off: make([]int64, c.from.N+1), Elems: column.Vec{Type: column.ElemType(to), Data: column.NoValues(column.ElemType(to))}}
+		if column.IsList(to) || column.IsMap(to) {
+			c.out.Data = column.NoLists(to, c.from.N)
 		}
 	case column.IsList(from) && column.IsString(to):
 		c.format()
 	case column.IsList(from):
 		c.lists()
+	case column.IsMap(from):
+		c.maps()
 	case column.IsList(to):
 		c.singles()
 	case column.IsBinary(from) && column.IsString(to):
@@ -187,6 +192,23 @@ func (c *caster) lists() {
 			return n == int64(to.Len()) || c.fail(i, "list of %d values, where %d are wanted", n, to.Len())
 		})
 	}
+}
+
+// maps converts the keys and the values, and keeps the offsets of the maps.
+func (c *caster) maps() {
+	l, members := c.from.Data.(column.Lists), [2]column.Vec{}
+	to := column.ElemType(c.to).(*arrow.StructType)
+	for i := range members {
+		member, err := l.Member(c.m, i)
+		if err == nil {
+			members[i], err = Vec(c.m, member, to.Field(i).Type, nil, c.try)
+		}
+		if err != nil {
+			c.err = err
+			return
+		}
+	}
+	c.out.Data, c.err = column.Entries(c.m, c.to, l.Off, members[0], members[1])
 }
 
 // singles makes a list of each value; NULL becomes a list of one NULL.

@@ -2,9 +2,11 @@ package column
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 
+	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -69,9 +71,14 @@ func (b *Branches) Vec() (Vec, error) {
 		out.Data, err = b.text(source, out.Valid)
 		return out, err
 	}
-	if IsList(b.typ) {
+	if IsList(b.typ) || IsMap(b.typ) {
 		var err error
 		out.Data, err = b.lists(source, out.Valid)
+		return out, err
+	}
+	if typ, ok := b.typ.(*arrow.StructType); ok {
+		var err error
+		out.Data, err = b.structs(typ, out.Valid)
 		return out, err
 	}
 	out.Data = Zeros(b.typ, b.n)
@@ -121,9 +128,37 @@ func (b *Branches) lists(source []int, valid Bitset) (Lists, error) {
 		}
 	}
 	if len(elems) == 0 {
-		return Lists{Off: made.off, Elems: Vec{Type: ElemType(b.typ), Data: NoValues(ElemType(b.typ))}}, nil
+		return NoLists(b.typ, b.n), nil
 	}
 	return made.Lists(ElemType(b.typ))
+}
+
+// structs assembles the members one by one.
+func (b *Branches) structs(typ *arrow.StructType, valid Bitset) (*array.Struct, error) {
+	members := make([]Vec, typ.NumFields())
+	for i, field := range typ.Fields() {
+		pieces := NewBranches(b.m, b.n, field.Type)
+		for k, v := range b.vals {
+			member, err := Load(b.m, v.Data.(*array.Struct).Field(i))
+			if err != nil {
+				return nil, err
+			}
+			if !SameType(member.Type, field.Type) {
+				return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "choice between structs with members of %s", field.Type)
+			}
+			member.Const = v.Const
+			pieces.Add(b.rows[k], member)
+		}
+		var err error
+		if members[i], err = pieces.Vec(); err != nil {
+			return nil, err
+		}
+	}
+	made, err := StructOf(b.m, typ, members, b.n, false)
+	if err != nil {
+		return nil, err
+	}
+	return withValidity(made.Data.(*array.Struct), valid), nil
 }
 
 // copyRows copies the values of rows from v to data of the same type. It does not handle

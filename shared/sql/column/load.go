@@ -46,6 +46,8 @@ func Loadable(typ arrow.DataType) bool {
 		return Loadable(typ.ValueType)
 	case *arrow.ListType, *arrow.LargeListType, *arrow.FixedSizeListType:
 		return Loadable(typ.(arrow.ListLikeType).Elem())
+	case *arrow.MapType:
+		return Loadable(typ.KeyType()) && Loadable(typ.ItemType())
 	case *arrow.StructType:
 		return true // members are looked at when they are used
 	}
@@ -73,6 +75,8 @@ func Load(m *meter.Meter, arr arrow.Array) (Vec, error) {
 	case *array.LargeList:
 		return loadLists(m, v, a)
 	case *array.FixedSizeList:
+		return loadLists(m, v, a)
+	case *array.Map:
 		return loadLists(m, v, a)
 	default:
 		if v.Data = flatData(arr); v.Data == nil {

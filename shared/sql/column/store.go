@@ -200,7 +200,7 @@ func repeatLists(m *meter.Meter, l Lists, n int) (Lists, error) {
 	return out, err
 }
 
-// listArray returns a list array. For a type of fixed size, the lists that are not NULL
+// listArray returns an array of lists or maps. For a type of fixed size, the lists that are not NULL
 // must have that size.
 func listArray(m *meter.Meter, typ arrow.DataType, l Lists, valid Bitset) (arrow.Array, error) {
 	if fixed, ok := typ.(*arrow.FixedSizeListType); ok {
@@ -222,7 +222,7 @@ func listArray(m *meter.Meter, typ arrow.DataType, l Lists, valid Bitset) (arrow
 	switch typ.ID() {
 	case arrow.LARGE_LIST:
 		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(l.Off)))
-	case arrow.LIST:
+	case arrow.LIST, arrow.MAP:
 		if l.Off[n] > math.MaxInt32 {
 			return nil, m.TooMuch("lists of more than %d elements", math.MaxInt32)
 		}

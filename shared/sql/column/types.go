@@ -94,8 +94,11 @@ func IsList(t arrow.DataType) bool {
 // IsSimpleList reports whether the type is of lists whose elements are not nested.
 func IsSimpleList(t arrow.DataType) bool { return IsList(t) && !IsNested(ElemType(t)) }
 
-// IsNested reports whether the type is of lists or structs.
-func IsNested(t arrow.DataType) bool { return IsList(t) || t.ID() == arrow.STRUCT }
+// IsMap reports whether the type is of maps.
+func IsMap(t arrow.DataType) bool { return t.ID() == arrow.MAP }
+
+// IsNested reports whether the type is of lists, maps or structs.
+func IsNested(t arrow.DataType) bool { return IsList(t) || IsMap(t) || t.ID() == arrow.STRUCT }
 
 // PrecisionScale returns the parameters of a decimal type.
 func PrecisionScale(t arrow.DataType) (precision, scale int32) {
@@ -129,7 +132,8 @@ func IsVarBinary(t arrow.DataType) bool {
 	return t.ID() == arrow.BINARY || t.ID() == arrow.LARGE_BINARY
 }
 
-// ElemType returns the type of the elements of a list type.
+// ElemType returns the type of the elements of a list type, or of the entries of a map type, which
+// are structs of a key and a value.
 func ElemType(t arrow.DataType) arrow.DataType { return t.(arrow.ListLikeType).Elem() }
 
 // UnitOf returns the unit in which a type counts.

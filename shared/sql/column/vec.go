@@ -10,8 +10,10 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/sql/meter"
 )
@@ -28,7 +30,7 @@ import (
 //	date64, time64, timestamp, duration    []int64
 //	decimal128, decimal256                 []decimal128.Num, []decimal256.Num
 //	strings and binaries of all kinds      Text
-//	lists of all kinds                     Lists
+//	lists of all kinds, maps               Lists
 //	struct                                 *array.Struct
 //	null                                   nil
 //
@@ -65,7 +67,7 @@ func (t Text) At(i int) []byte {
 	return t.data[i*t.width : (i+1)*t.width]
 }
 
-// Lists is a column of lists: list i is elems off[i] to off[i+1].
+// Lists is a column of lists: list i is elems off[i] to off[i+1]. A map is the list of its entries.
 type Lists struct {
 	Off   []int64
 	Elems Vec
@@ -109,9 +111,10 @@ func Null(typ arrow.DataType) Vec {
 	v := Vec{Type: typ, N: 1, Const: true, Valid: NewBitset(1)}
 	switch typ.ID() {
 	case arrow.NULL:
-	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST:
-		elem := typ.(arrow.ListLikeType).Elem()
-		v.Data = Lists{Off: []int64{0, 0}, Elems: Vec{Type: elem, Data: NoValues(elem)}}
+	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.MAP:
+		v.Data = NoLists(typ, 1)
+	case arrow.STRUCT:
+		v.Data = array.MakeArrayOfNull(Allocator, typ, 1)
 	default:
 		v.Data = Zeros(typ, 1)
 	}
@@ -159,7 +162,38 @@ func Zeros(typ arrow.DataType, n int) any {
 }
 
 // NoValues returns the data of an empty column.
-func NoValues(typ arrow.DataType) any { return Zeros(typ, 0) }
+func NoValues(typ arrow.DataType) any {
+	switch {
+	case IsList(typ) || IsMap(typ):
+		return NoLists(typ, 0)
+	case typ.ID() == arrow.STRUCT:
+		return Empty(typ)
+	}
+	return Zeros(typ, 0)
+}
+
+// NoLists returns n lists, or maps, without elements.
+func NoLists(typ arrow.DataType, n int) Lists {
+	elem := ElemType(typ)
+	return Lists{Off: make([]int64, n+1), Elems: Vec{Type: elem, Data: NoValues(elem)}}
+}
+
+// Empty returns an array without values. That of Arrow does not support the type null inside of
+// others.
+func Empty(t arrow.DataType) arrow.Array {
+	var children []arrow.ArrayData
+	switch t := t.(type) {
+	case *arrow.StructType:
+		for _, f := range t.Fields() {
+			children = append(children, Empty(f.Type).Data())
+		}
+	case *arrow.FixedSizeListType:
+		children = append(children, Empty(t.Elem()).Data())
+	default:
+		return array.MakeArrayOfNull(Allocator, t, 0)
+	}
+	return array.MakeFromData(array.NewData(t, 0, []*memory.Buffer{nil}, children, 0, 0))
+}
 
 // Constant returns a constant that is not NULL. data holds its one value.
 func Constant(typ arrow.DataType, data any) Vec {

@@ -32,7 +32,7 @@ var aliases = map[string]string{
 	"array_indexof": "array_position", "array_extract": "array_element", "array_join": "array_to_string",
 	"array_push_back": "array_append", "array_push_front": "array_prepend", "array_cat": "array_concat",
 	"make_list": "make_array", "string_to_list": "string_to_array", "array_zip": "arrays_zip",
-	"dot_product": "inner_product", "row": "struct",
+	"element_at": "map_extract", "dot_product": "inner_product", "row": "struct",
 
 	"current_timestamp": "now", "today": "current_date", "rand": "random", "date_format": "to_char",
 }

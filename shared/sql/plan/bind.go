@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/column"
@@ -245,27 +243,10 @@ func (b *Bound) Columns() []string {
 // The caller accounts for the values that it returns.
 func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
 	if rec.NumRows() == 0 {
-		return noValues(b.root.Type), nil
+		return column.Empty(b.root.Type), nil
 	}
 	arr, err := b.evaluate(ctx, rec)
 	return arr, sql.At(err, b.root.Pos)
-}
-
-// noValues returns an empty array. That of Arrow does not support the type null inside of
-// others.
-func noValues(t arrow.DataType) arrow.Array {
-	var children []arrow.ArrayData
-	switch t := t.(type) {
-	case *arrow.StructType:
-		for _, f := range t.Fields() {
-			children = append(children, noValues(f.Type).Data())
-		}
-	case *arrow.FixedSizeListType:
-		children = append(children, noValues(t.Elem()).Data())
-	default:
-		return array.MakeArrayOfNull(memory.DefaultAllocator, t, 0)
-	}
-	return array.MakeFromData(array.NewData(t, 0, []*memory.Buffer{nil}, children, 0, 0))
 }
 
 // Select returns the numbers of the rows for which the expression, of type bool, is TRUE,

@@ -86,6 +86,9 @@ func coerceComparison(n *expr.Node) (*expr.Node, error) {
 	if l.ID() == arrow.STRUCT && r.ID() == arrow.STRUCT {
 		return structComparison(n)
 	}
+	if column.IsMap(l) && column.IsMap(r) {
+		return mapComparison(n)
+	}
 	if column.IsNested(l) || column.IsNested(r) {
 		if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
 			return expr.CoerceTo(n, expr.ComparisonType(l, r), column.TypeBool)
@@ -148,6 +151,27 @@ func structComparison(n *expr.Node) (*expr.Node, error) {
 		return same, nil
 	}
 	return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s and %s", n.Op, l.Type, r.Type)
+}
+
+// mapComparison turns an equality of maps into those of the lists of their keys and of their values.
+// The order of the entries counts.
+func mapComparison(n *expr.Node) (*expr.Node, error) {
+	both := expr.OpAnd
+	switch n.Op {
+	case expr.OpEq, expr.OpNotDistinct:
+	case expr.OpNe, expr.OpDistinct:
+		both = expr.OpOr
+	default:
+		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s and %s", n.Op, n.Args[0].Type, n.Args[1].Type)
+	}
+	sides := [2]*expr.Node{}
+	for i := range sides {
+		var err error
+		if sides[i], err = coerceComparison(n.With(list.MapMembers(n.Args[0], i), list.MapMembers(n.Args[1], i))); err != nil {
+			return nil, err
+		}
+	}
+	return n.Binary(both, column.TypeBool, sides[0], sides[1]), nil
 }
 
 // coerceListComparison compares lists of all kinds for equality. Elements are compared by

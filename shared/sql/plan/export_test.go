@@ -44,4 +44,4 @@ func (b *Bound) EvalWithConstants(rec arrow.RecordBatch, constants int, row int6
 }
 
 // NoValues returns an array of a type without values.
-var NoValues = noValues
+var NoValues = column.Empty

@@ -19,7 +19,6 @@ var refusedFunctions = []struct {
 	why   string
 }{
 	{regexp.MustCompile(`^(st_\w+|box[23]d|geometrytype)$`), "there are no geometries yet"},
-	{regexp.MustCompile(`^(make_map|map|map_\w+|element_at)$`), "expressions do not read columns of maps"},
 	{regexp.MustCompile(`^union_(extract|tag)$`), "the format has no columns of unions"},
 	{regexp.MustCompile(`^(array|list)_(any_match|filter|transform)$`), "the native Lance cannot parse what they take, which are functions"},
 	{regexp.MustCompile(`^(arrow_field|arrow_metadata|with_metadata)$`), "metadata of the fields of a query's result, which nobody keeps"},

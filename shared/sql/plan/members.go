@@ -2,7 +2,6 @@ package plan
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/expr"
@@ -28,7 +27,7 @@ func convertTo(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 			return expr.CastTo(n, typ) // which says that there is no conversion
 		}
 		if value.IsNullLiteral() && field.Type.ID() == arrow.STRUCT {
-			members[i] = expr.Literal(noStruct(field.Type), n.Pos)
+			members[i] = expr.Literal(column.Null(field.Type), n.Pos)
 			continue
 		}
 		var err error
@@ -42,13 +41,6 @@ func convertTo(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	made := n.With(members...)
 	made.Type = to
 	return made, nil
-}
-
-// noStruct returns the constant NULL of a type of structs.
-func noStruct(typ arrow.DataType) column.Vec {
-	v := column.Constant(typ, array.MakeArrayOfNull(column.Allocator, typ, 1))
-	v.Valid = column.NewBitset(1)
-	return v
 }
 
 // makesStruct reports whether a node makes structs whose members are its arguments.

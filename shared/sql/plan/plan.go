@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/sql/expr"
 	"tiltyard/shared/sql/fn"
 	"tiltyard/shared/sql/fn/calendar"
+	"tiltyard/shared/sql/fn/list"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -224,10 +225,13 @@ func fieldNames(fields []arrow.Field) string {
 	return strings.Join(names, ", ")
 }
 
-// member selects a member of a struct.
+// member selects a member of a struct, or the value of a key of a map.
 func member(x *expr.Node, name string, pos int) (*expr.Node, error) {
 	if x.Type == nil { // a call, say: coerce looks when it knows
 		return &expr.Node{Op: expr.OpMember, Index: -1, Name: name, Args: []*expr.Node{x}, Pos: pos}, nil
+	}
+	if column.IsMap(x.Type) {
+		return list.MapElement(x, expr.Literal(column.TextConstant(column.TypeString, name), pos), pos)
 	}
 	st, ok := x.Type.(*arrow.StructType)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package list holds the functions of lists and structs: tests and lookups (list.go,
+// Package list holds the functions of lists, maps and structs: tests and lookups (list.go,
 // has.go), functions that make lists (make.go, edit.go, series.go), vector mathematics
-// (math.go) and structs.
+// (math.go), structs and maps.
 package list
 
 import (
@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// Tables are the functions of lists and structs.
+// Tables are the functions of lists, maps and structs.
 var Tables = []map[string]*expr.Function{
-	listFunctions, listMakeFunctions, listEditFunctions, listMathFunctions, seriesFunctions, structFunctions,
+	listFunctions, listMakeFunctions, listEditFunctions, listMathFunctions, seriesFunctions, structFunctions, mapFunctions,
 }
 
 // listFunctions are those that look into lists.
@@ -27,7 +27,7 @@ var listFunctions = map[string]*expr.Function{
 	"array_has_all": {MinArgs: 2, MaxArgs: 2, Bind: bindArrayHasMany, Eval: evalArrayHasAll},
 
 	"array_length":   {MinArgs: 1, MaxArgs: 1, Bind: bindLengths(column.TypeUint64), Eval: evalArrayLength},
-	"cardinality":    {MinArgs: 1, MaxArgs: 1, Bind: bindLists(expr.Gives(column.TypeUint64)), Eval: evalArrayLength},
+	"cardinality":    {MinArgs: 1, MaxArgs: 1, Bind: bindCardinality, Eval: evalArrayLength},
 	"empty":          {MinArgs: 1, MaxArgs: 1, Bind: bindLengths(column.TypeBool), Eval: evalEmpty},
 	"array_position": {MinArgs: 2, MaxArgs: 2, Bind: bindListAndValue(expr.Gives(column.TypeUint64)), Eval: evalArrayPosition},
 
@@ -51,6 +51,9 @@ func anyList(t arrow.DataType) arrow.DataType {
 	return column.ListLike(t, column.ValueType(column.ElemType(t)))
 }
 
+// itself accepts any type without a cast.
+func itself(t arrow.DataType) arrow.DataType { return t }
+
 // bindLists binds a function whose arguments are all lists of simple values.
 func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	return func(n *expr.Node) (*expr.Node, error) {
@@ -61,6 +64,15 @@ func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *expr.Node) 
 		}
 		return expr.Signature(result, anyList)(n)
 	}
+}
+
+// bindCardinality accepts maps, too: it counts their entries.
+func bindCardinality(n *expr.Node) (*expr.Node, error) {
+	if column.IsMap(n.Args[0].Type) {
+		n.Type = column.TypeUint64
+		return n, nil
+	}
+	return bindLists(expr.Gives(column.TypeUint64))(n)
 }
 
 // bindLengths binds a function of the length of a list of any type.
@@ -133,11 +145,14 @@ func evalArrayPosition(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 	return out, err
 }
 
-// bindArrayElement accepts any integer as an index.
+// bindArrayElement accepts any integer as an index of a list, and a key of a map.
 func bindArrayElement(n *expr.Node) (*expr.Node, error) {
 	list := n.Args[0].Type
+	if column.IsMap(list) {
+		return MapElement(n.Args[0], n.Args[1], n.Pos)
+	}
 	if column.IsList(list) && column.IsNested(column.ElemType(list)) {
-		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "elements of %s", list)
+		return expr.Signature(elementOfFirst, itself, expr.WholeNumber)(n)
 	}
 	return expr.Signature(elementOfFirst, anyList, expr.WholeNumber)(n)
 }

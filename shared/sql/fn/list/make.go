@@ -38,9 +38,6 @@ func BindMakeArray(n *expr.Node) (*expr.Node, error) {
 			return nil, err
 		}
 	}
-	if column.IsNested(elem) && !column.IsSimpleList(elem) {
-		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "lists of %s", elem)
-	}
 	if len(n.Args) == 0 {
 		return expr.Literal(column.ListConstant(elem, nil), n.Pos), nil
 	}

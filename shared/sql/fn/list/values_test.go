@@ -7,5 +7,5 @@ import (
 )
 
 func TestComputesTheValuesOfTheNativeLance(t *testing.T) {
-	sqltest.TestValues(t, 219, 13)
+	sqltest.TestValues(t, 275, 31)
 }

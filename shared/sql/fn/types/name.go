@@ -62,6 +62,12 @@ func rustType(t arrow.DataType) string {
 		return fmt.Sprintf("FixedSizeBinary(%d)", t.ByteWidth)
 	case *arrow.StructType:
 		return rustStruct(t)
+	case *arrow.MapType:
+		order := "unsorted"
+		if t.KeysSorted {
+			order = "sorted"
+		}
+		return fmt.Sprintf("Map(\"entries\": non-null %s, %s)", rustType(t.Elem()), order)
 	case *arrow.FixedSizeListType:
 		return fmt.Sprintf("FixedSizeList(%d x %s)", t.Len(), rustMember(t.ElemField()))
 	case *arrow.LargeListType:

@@ -230,3 +230,77 @@ struct(li, id)
 struct(1, id)
 array_intersect([1,2], li)
 array_intersect(li, [1,2,1,2,1,2,1])
+m
+mi
+ml
+m IS NULL
+m IS NOT NULL
+cardinality(m)
+cardinality(mi)
+cardinality(ml)
+map_keys(m)
+map_keys(mi)
+map_keys(ml)
+map_values(m)
+map_values(mi)
+map_values(ml)
+map_entries(m)
+map_entries(ml)
+map_entries(m)[1]
+map_entries(m)[1]['key']
+map_extract(m, 'a')
+map_extract(m, s2)
+map_extract(m, NULL)
+map_extract(m, 1)
+map_extract(mi, 1)
+map_extract(mi, '1')
+map_extract(mi, 1.5)
+map_extract(mi, n)
+map_extract(ml, 'a')
+map_extract(ml, 'a')[1]
+map_extract(m, 'a')[1] + 1
+element_at(m, 'b')
+element_at(mi, i)
+mi[1]
+mi[77]
+array_has(map_keys(m), 'a')
+array_sort(map_keys(m))
+array_append(map_values(m), n)
+map_keys(m)[1]
+coalesce(m, make_map('z', 0))
+coalesce(m, map(['y', 'z'], [1, 2]))
+coalesce(mi, map([n], [s]))
+map(make_array(id), make_array(s))
+map([id], [li])
+map([id], [m])
+named_struct('x', m)
+arrow_typeof(m)
+arrow_typeof(map_entries(m))
+arrow_typeof(map_keys(ml))
+coalesce(m, make_map('z', NULL))
+map_keys(map([id], [s]))
+map_extract(map([id], [n]), 3)
+map([n], [id])
+map([id, id], [1, 2])
+map_keys(NULL)
+map_values(li)
+map_entries(s)
+map_extract(s, 'a')
+map_extract(m)
+map_keys(m, m)
+make_map('a')
+array_length(m)
+length(m)
+empty(m)
+cast(m as string)
+arrow_cast(m, 'Utf8')
+concat(m, 'x')
+m || m
+map_extract(mi, 'x')
+m = m
+m <> m
+m = map(['a'], [NULL])
+m IS DISTINCT FROM m
+m IS NOT DISTINCT FROM make_map('xy', 7)
+m = make_map('xy', 7)
+m = NULL
