@@ -91,7 +91,7 @@ type Node struct {
 
 	Value column.Vec // OpLit: a constant
 	Index int        // OpCol, OpMember
-	Name  string     // OpCol, OpMember: for messages
+	Name  string     // OpCol, OpMember: for messages; OpCast: the type, if Type has another layout
 	Null  bool       // OpCol, OpMember: may be NULL
 	Not   bool       // inverts the tests
 	Fold  bool       // OpLike: ILIKE

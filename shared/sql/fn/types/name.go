@@ -26,7 +26,7 @@ func bindCastToType(n *expr.Node) (*expr.Node, error) {
 // bindTypeOf makes a constant of the name that Arrow has for the type in Rust.
 func bindTypeOf(n *expr.Node) (*expr.Node, error) {
 	name := rustType(n.Args[0].Type)
-	if name == "" {
+	if name == "" || n.Args[0].Op == expr.OpCast && n.Args[0].Name != "" {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "arrow_typeof of %s", n.Args[0].Type)
 	}
 	return expr.Literal(column.TextConstant(column.TypeString, name), n.Pos), nil

@@ -7,5 +7,15 @@ import (
 )
 
 func TestComputesTheValuesOfTheNativeLance(t *testing.T) {
-	sqltest.TestValues(t, 36, 7)
+	sqltest.TestValues(t, 57, 21)
+}
+
+// The values of such casts are those of native Lance, but have a plainer type.
+func TestTypeOfAnotherLayoutIsNotNamed(t *testing.T) {
+	for _, typ := range []string{"Utf8View", "BinaryView", "Dictionary(Int32, Utf8)", "List(Utf8View)"} {
+		expr := "arrow_typeof(arrow_cast(NULL, '" + typ + "'))"
+		if got, err := sqltest.Compute(expr, sqltest.Table(t)); err == nil {
+			t.Errorf("%s: got %v, want an error", expr, got)
+		}
+	}
 }
