@@ -22,10 +22,11 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// AddNullColumns adds columns that are null in every row. It writes no data.
+// AddNullColumns adds columns, and members of structs, that are null in every row. It writes no data. A
+// column that exists names the members to add to it.
 func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		if err := newNames(d, columns); err != nil {
+		if err := checkNames(columns); err != nil {
 			return nil, err
 		}
 		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns})

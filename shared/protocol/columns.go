@@ -72,12 +72,13 @@ func (c NewColumn) kind() string {
 	return kind
 }
 
-// Validate requires columns, each with a name and one way to come by its values.
+// Validate requires a list of columns, each with a name and one way to come by its values. An empty list
+// makes a version with the same columns, as native Lance does; so do those of the other changes of columns.
 func (r *AlterTableAddColumnsRequest) Validate() error {
 	if r.Body != nil {
 		return nil
 	}
-	if len(r.NewColumns) == 0 {
+	if r.NewColumns == nil {
 		return Errorf(InvalidInput, "new_columns is required: columns with a name and an expression")
 	}
 	for i, c := range r.NewColumns {
@@ -129,24 +130,20 @@ type Alteration struct {
 	VirtualColumn json.RawMessage `json:"virtual_column"`
 }
 
-// Validate requires alterations that alter something.
+// Validate requires alterations that alter something. Of several that name one column the last one counts.
 func (r *AlterTableAlterColumnsRequest) Validate() error {
-	if len(r.Alterations) == 0 {
+	if r.Alterations == nil {
 		return Errorf(InvalidInput, "alterations is required: what to change of which column")
 	}
-	seen := make(map[string]bool, len(r.Alterations))
 	for i, a := range r.Alterations {
 		switch {
 		case a.Path == "":
 			return Errorf(InvalidInput, "alterations[%d] has no path", i)
-		case seen[a.Path]:
-			return Errorf(InvalidInput, "alterations name column %s twice", quoteShort(a.Path))
 		case isSet(a.VirtualColumn):
 			return Errorf(Unsupported, "alterations[%d]: altering virtual columns is not supported yet", i)
 		case a.Rename == "" && a.Nullable == nil && a.DataType.Type == nil:
 			return Errorf(InvalidInput, "alterations[%d] changes nothing: give rename, nullable or data_type", i)
 		}
-		seen[a.Path] = true
 	}
 	return nil
 }
@@ -166,7 +163,7 @@ type AlterTableDropColumnsRequest struct {
 
 // Validate requires columns.
 func (r *AlterTableDropColumnsRequest) Validate() error {
-	if len(r.Columns) == 0 {
+	if r.Columns == nil {
 		return Errorf(InvalidInput, "columns is required: name those to drop")
 	}
 	for i, name := range r.Columns {

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -56,7 +57,7 @@ type InsertIntoTableResponse struct {
 type MergeInsertIntoTableRequest struct {
 	Common
 	Upload
-	On                                 []string      `json:"-" query:"on"` // key columns, at least one, all different
+	On                                 []string      `json:"-" query:"on"` // key columns, at least one
 	WhenMatchedUpdateAll               bool          `json:"-" query:"when_matched_update_all"`
 	WhenMatchedUpdateAllFilter         string        `json:"-" query:"when_matched_update_all_filt"`
 	WhenNotMatchedInsertAll            bool          `json:"-" query:"when_not_matched_insert_all"`
@@ -68,20 +69,13 @@ type MergeInsertIntoTableRequest struct {
 	Branch string `json:"-" query:"branch"`
 }
 
-// Validate requires different, non-empty key columns.
+// Validate requires key columns. The same one may be named twice.
 func (r *MergeInsertIntoTableRequest) Validate() error {
 	if len(r.On) == 0 {
 		return Errorf(InvalidInput, "on is required: name the columns that match rows")
 	}
-	seen := make(map[string]bool, len(r.On))
-	for _, column := range r.On {
-		if column == "" {
-			return Errorf(InvalidInput, "on names an empty column")
-		}
-		if seen[column] {
-			return Errorf(InvalidInput, "on names column %s twice", quoteShort(column))
-		}
-		seen[column] = true
+	if slices.Contains(r.On, "") {
+		return Errorf(InvalidInput, "on names an empty column")
 	}
 	return nil
 }

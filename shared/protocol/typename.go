@@ -104,6 +104,15 @@ func typeWithParts(name, rest string) arrow.DataType {
 		if err == nil && err2 == nil {
 			return decimalType(parts[0], precision, scale)
 		}
+	case "dict": // of plain values, by index, and whether they are ordered, which native Lance ignores
+		parts := strings.Split(rest, ":")
+		if len(parts) != 3 {
+			return nil
+		}
+		values, index := plainTypes[parts[0]], plainTypes[parts[1]]
+		if _, err := strconv.ParseBool(parts[2]); err == nil && values != nil && index != nil && arrow.IsInteger(index.ID()) {
+			return &arrow.DictionaryType{IndexType: index, ValueType: values}
+		}
 	case "fixed_size_binary":
 		if width, err := strconv.ParseInt(rest, 10, 31); err == nil && width > 0 {
 			return &arrow.FixedSizeBinaryType{ByteWidth: int(width)}

@@ -31,24 +31,30 @@ type keys struct {
 	next    []int32
 }
 
-// checkKeys returns an error for key columns that the table or the source does not have, or the
-// source only in part.
-func (p *Plan) checkKeys(on []string) error {
-	for _, name := range on {
-		if p.Dataset.Schema().Field(name) == nil {
-			return failure.NoColumn(p.Dataset.NoColumn(name))
+// findKeys returns the names of the key columns, each once. on may name them in another case, and in
+// backticks, as in native Lance. It returns an error for columns that the table or the source does not
+// have, or the source only in part.
+func (p *Plan) findKeys(on []string) ([]string, error) {
+	var names []string
+	for _, path := range on {
+		key := p.Dataset.Schema().Column(path)
+		if key == nil {
+			return nil, failure.NoColumn(p.Dataset.NoColumn(path))
 		}
-		at := p.source.schema.FieldIndices(name)
+		at := p.source.schema.FieldIndices(key.Name)
 		if len(at) == 0 {
-			return &protocol.Error{
-				Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("the rows to merge have no column %q, which the field on names", name),
+			return nil, &protocol.Error{
+				Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("the rows to merge have no column %q, which the field on names", key.Name),
 			}
 		}
 		if p.partial[at[0]] != nil {
-			return protocol.Errorf(protocol.InvalidInput, "the rows to merge have some members only of the column %q, which the field on names; send all of them", name)
+			return nil, protocol.Errorf(protocol.InvalidInput, "the rows to merge have some members only of the column %q, which the field on names; send all of them", key.Name)
+		}
+		if !slices.Contains(names, key.Name) {
+			names = append(names, key.Name)
 		}
 	}
-	return nil
+	return names, nil
 }
 
 // keyColumns returns the columns of a batch that form its keys.

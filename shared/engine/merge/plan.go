@@ -73,7 +73,7 @@ func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec,
 	if err := p.compare(); err != nil {
 		return nil, err
 	}
-	if err := p.checkKeys(spec.On); err != nil {
+	if spec.On, err = p.findKeys(spec.On); err != nil {
 		return nil, err
 	}
 	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, means); err != nil {

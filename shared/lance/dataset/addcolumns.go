@@ -13,6 +13,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
@@ -25,7 +26,7 @@ import (
 
 // NewColumns are columns to be added to a table.
 type NewColumns struct {
-	Schema *arrow.Schema
+	Schema *arrow.Schema // without Values, a column that exists has the members to add to its struct
 	// Read are the columns, as in ScanOptions, that Values looks at.
 	Read []string
 	// Values returns the new columns, in the schema Schema, of the rows of a batch. It is
@@ -49,7 +50,16 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns) (*Dataset, error
 	if err != nil {
 		return nil, err
 	}
-	added, err := newSchema(c.Schema, format.Version, d.Manifest().MaxFieldID())
+	fields, highest := d.Schema().PB(), d.Manifest().MaxFieldID()
+	if c.Values == nil && format.Version != lance.Legacy { // the files of legacy fragments hold all columns
+		if fields, c.Schema, err = alter.Adding(d.Snapshot, c.Schema, highest); err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			highest = max(highest, f.ID)
+		}
+	}
+	added, err := newSchema(c.Schema, format.Version, highest)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +84,7 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns) (*Dataset, error
 	}
 	op := &pb.Merge{
 		Fragments:            slices.Clone(d.Manifest().Fragments),
-		Schema:               append(d.Schema().PB(), added.PB()...),
+		Schema:               append(fields, added.PB()...),
 		SchemaMetadata:       d.Schema().Metadata,
 		PreservesNullability: nullable,
 	}

@@ -107,6 +107,25 @@ func (s *Schema) Resolve(path string) ([]*Field, error) {
 	return chain, nil
 }
 
+// Column returns the top-level column that a path names, or nil. The name may differ in the case of its
+// ASCII letters if no column has exactly this name. A name that is no path, as it has a dot, is that of a
+// column too.
+func (s *Schema) Column(path string) *Field {
+	if f := s.Field(path); f != nil {
+		return f
+	}
+	names, err := ParsePath(path)
+	if err != nil || len(names) != 1 {
+		return nil
+	}
+	for _, f := range s.Fields {
+		if len(f.Name) == len(names[0]) && strings.EqualFold(f.Name, names[0]) {
+			return f
+		}
+	}
+	return nil
+}
+
 // Path returns the path of the field with an id, or "" if there is none.
 func (s *Schema) Path(id int32) string {
 	names := pathTo(s.Fields, id)

@@ -39,7 +39,10 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 		if err != nil {
 			return nil, protocol.Errorf(protocol.InvalidInput, "the body is not an Arrow stream with a schema: %w", err)
 		}
-		return addNulls(ctx, reader.Schema())
+		return addNulls(ctx, reader.Schema()), nil
+	}
+	if len(req.NewColumns) == 0 {
+		return addNulls(ctx, arrow.NewSchema(nil, nil)), nil
 	}
 	switch first := req.NewColumns[0]; {
 	case first.VirtualColumn != nil:
@@ -170,13 +173,8 @@ func virtualMetadata(v *protocol.VirtualColumn, out protocol.VirtualColumnOutput
 	return arrow.MetadataFrom(kept), nil
 }
 
-func addNulls(ctx context.Context, columns *arrow.Schema) (func(*engine.Table) (engine.Written, error), error) {
-	if columns.NumFields() == 0 {
-		return nil, protocol.Errorf(protocol.InvalidInput, "the schema has no columns to add")
-	}
-	return func(t *engine.Table) (engine.Written, error) {
-		return t.AddNullColumns(ctx, columns)
-	}, nil
+func addNulls(ctx context.Context, columns *arrow.Schema) func(*engine.Table) (engine.Written, error) {
+	return func(t *engine.Table) (engine.Written, error) { return t.AddNullColumns(ctx, columns) }
 }
 
 // Alter changes the names, the types and the nullability of columns.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/column"
@@ -67,7 +68,7 @@ type caster struct {
 	err  error
 }
 
-// Convert converts values as CAST does. A value without a counterpart in the type is
+// Convert converts values as CAST does, also to dictionaries. A value without a counterpart in the type is
 // sql.ErrValue, and NULLs stay NULL. It stops when the context ends, and takes nothing from
 // the context's share: the caller accounts for all of it.
 func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
@@ -82,13 +83,40 @@ func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 	if err != nil {
 		return nil, err
 	}
-	if !Possible(v.Type, to) {
+	plain := to
+	dictionary, isDictionary := to.(*arrow.DictionaryType)
+	if isDictionary {
+		plain = dictionary.ValueType
+	}
+	if !Possible(v.Type, plain) {
 		return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "conversion of %s to %s", v.Type, to)
 	}
-	if v, err = Vec(m, v, to, nil, false); err != nil {
+	if v, err = Vec(m, v, plain, nil, false); err != nil {
 		return nil, err
 	}
-	return v.Array(m, values.Len())
+	out, err := v.Array(m, values.Len())
+	if err == nil && isDictionary {
+		return encode(out, dictionary)
+	}
+	return out, err
+}
+
+// encode returns values as a dictionary, each once. More different values than its index has numbers are
+// sql.ErrValue.
+func encode(values arrow.Array, to *arrow.DictionaryType) (arrow.Array, error) {
+	b := array.NewDictionaryBuilder(column.Allocator, to)
+	defer b.Release()
+	if err := b.AppendArray(values); err != nil {
+		return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "conversion of %s to %s", values.DataType(), to)
+	}
+	bits := column.BitWidth(to.IndexType)
+	if column.IsSigned(to.IndexType) {
+		bits--
+	}
+	if bits < 63 && b.DictionarySize() > 1<<bits {
+		return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "more different values than %s can number", to.IndexType)
+	}
+	return b.NewDictionaryArray(), nil
 }
 
 // Vec converts v for the given rows. A value without a counterpart in the type is NULL if

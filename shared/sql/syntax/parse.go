@@ -5,8 +5,8 @@ import "tiltyard/shared/sql"
 // Parse parses one expression within the default limits. Errors wrap sql.ErrSyntax,
 // sql.ErrUnsupported or sql.ErrTooLarge.
 //
-// Text after the expression is an error. (Native Lance ignores it, so the filter "a = 1 b =
-// 2" means "a = 1" there.)
+// Semicolons may follow the expression, and any other text is an error. (Native Lance ignores it, so the
+// filter "a = 1 b = 2" means "a = 1" there.)
 func Parse(src string) (Expr, error) {
 	return Limits{}.Parse(src)
 }
@@ -47,6 +47,8 @@ func (p *parser) whole() (Expr, error) {
 	e, err := p.expr(precNone)
 	if err != nil {
 		return nil, err
+	}
+	for p.takeOp(";") {
 	}
 	if t := p.peek(); t.kind != tokEOF {
 		if t.kind == tokOp && unknownOperator(t.text) {

@@ -2,6 +2,7 @@ package alter
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -13,7 +14,7 @@ import (
 )
 
 // CastFields casts columns, or members within them, to the types of fields, which are
-// laid out alike: structs stay structs.
+// laid out alike: structs stay structs, also within lists.
 func CastFields(ctx context.Context, columns []arrow.Array, fields []*schema.Field, cast Cast) ([]arrow.Array, error) {
 	out := make([]arrow.Array, len(columns))
 	for i, column := range columns {
@@ -24,6 +25,8 @@ func CastFields(ctx context.Context, columns []arrow.Array, fields []*schema.Fie
 			out[i] = column
 		case isStruct && fields[i].Type.ID() == arrow.STRUCT:
 			out[i], err = castMembers(ctx, from, fields[i], cast)
+		case isListOfStructs(column.DataType()) && column.DataType().ID() == fields[i].Type.ID():
+			out[i], err = castElements(ctx, column.(array.ListLike), fields[i], cast)
 		default:
 			out[i], err = cast(ctx, column, fields[i].Type)
 		}
@@ -32,6 +35,46 @@ func CastFields(ctx context.Context, columns []arrow.Array, fields []*schema.Fie
 		}
 	}
 	return out, nil
+}
+
+// isListOfStructs reports whether a type is of lists of structs, or of lists of these.
+func isListOfStructs(t arrow.DataType) bool {
+	if id := t.ID(); id != arrow.LIST && id != arrow.LARGE_LIST {
+		return false
+	}
+	elem := t.(arrow.ListLikeType).Elem()
+	return elem.ID() == arrow.STRUCT || isListOfStructs(elem)
+}
+
+// castElements casts the elements of lists, and keeps the lists. It casts those alone that the lists refer to.
+func castElements(ctx context.Context, from array.ListLike, field *schema.Field, cast Cast) (arrow.Array, error) {
+	var first, end int64
+	if n := from.Len(); n > 0 {
+		first, _ = from.ValueOffsets(0)
+		_, end = from.ValueOffsets(n - 1)
+	}
+	elements, err := CastFields(ctx, []arrow.Array{array.NewSlice(from.ListValues(), first, end)}, field.Children, cast)
+	if err != nil {
+		return nil, err
+	}
+	valid := make([]byte, bitutil.BytesForBits(int64(from.Len())))
+	var offsets []byte
+	add := func(offset int64) {
+		if field.Type.ID() == arrow.LARGE_LIST {
+			offsets = binary.LittleEndian.AppendUint64(offsets, uint64(offset-first))
+		} else {
+			offsets = binary.LittleEndian.AppendUint32(offsets, uint32(offset-first))
+		}
+	}
+	add(first)
+	for i := range from.Len() {
+		bitutil.SetBitTo(valid, i, from.IsValid(i))
+		_, to := from.ValueOffsets(i)
+		add(to)
+	}
+	buffers := []*memory.Buffer{memory.NewBufferBytes(valid), memory.NewBufferBytes(offsets)}
+	data := array.NewData(field.Type, from.Len(), buffers, []arrow.ArrayData{elements[0].Data()}, from.NullN(), 0)
+	return array.MakeFromData(data), nil
 }
 
 func castMembers(ctx context.Context, from *array.Struct, field *schema.Field, cast Cast) (arrow.Array, error) {
