@@ -21,6 +21,7 @@ type question struct {
 	text                          string
 	textColumns, columns, order   []string
 	limit, offset, nprobes        int64
+	effort                        float64
 	rowID, explain, analyze       bool
 	stored, link                  bool
 }
@@ -115,6 +116,7 @@ func (q *question) flags(cmd *cobra.Command) {
 	f.StringVar(&q.column, "vector-column", "", "the column of vectors; the only one when not given")
 	f.StringVar(&q.metric, "metric", "", "l2, cosine, dot or hamming")
 	f.Int64Var(&q.nprobes, "nprobes", 0, "how many partitions of a vector index to search")
+	f.Float64Var(&q.effort, "search-effort", 0, "how many partitions to search first, from 0, the fewest, to 1, all; instead of --nprobes")
 	f.StringVar(&q.text, "text", "", "words, to find the rows that match them")
 	f.StringSliceVar(&q.textColumns, "text-columns", nil, "where to find the words; all columns with a text index when not given")
 	f.BoolVar(&q.rowID, "with-row-id", false, "return the ids of the rows")
@@ -135,6 +137,9 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*protocol.Qu
 	}
 	if cmd.Flags().Changed("nprobes") {
 		req.NProbes = &q.nprobes
+	}
+	if cmd.Flags().Changed("search-effort") {
+		req.SearchEffort = &q.effort
 	}
 	if err := req.DistanceType.UnmarshalText([]byte(q.metric)); err != nil {
 		return nil, usagef("--metric: %w", err)

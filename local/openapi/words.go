@@ -219,7 +219,7 @@ func sharedParameters() object {
 		{"idempotencyKey", header("idempotency-key", "A text of the caller's choice. A request that is sent again with the same key happens once, and has the answer of the first. GET /version tells whether the server keeps keys.", text.with("maxLength", 255))},
 		{"range", header("range", "The bytes that are wanted, such as bytes=0-99.", text)},
 		{"result", header("x-tiltyard-result", "redirect: an answer beyond 4 MiB is written to storage, and the response leads to it, as clients that follow redirects need. link: the answer is written to storage, and the response says where it is.", object{{"enum", []string{"redirect", "link"}}})},
-		{"timeout", header("x-request-timeout-ms", "How many milliseconds the request may take, where that is less than the server allows.", object{{"type", "integer"}, {"minimum", 1}})},
+		{"timeout", header("x-request-timeout-ms", "How many milliseconds the request may take, where that is less than the server allows.", object{{"type", "integer"}, {"minimum", 0}})},
 	}...)
 }
 

@@ -20,38 +20,38 @@ func TestPlansTellTheSteps(t *testing.T) {
 	}{
 		"scan": {
 			protocol.QueryTableRequest{K: &three, Offset: 2, Filter: "id > 4"}, false, `
-Project: columns=[id, vector]
-  Scan: columns=[id, vector], filter=id > 4, offset=2, limit=3
+Project: columns=[id, vector], native=ProjectionExec
+  Scan: columns=[id, vector], filter=id > 4, offset=2, limit=3, native=LanceRead+LanceScan+FilterExec+GlobalLimitExec
 `,
 		},
 		"verbose": {
 			protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "x", Expression: "id + 1"}}}, true, `
-Project: columns=[x], types=[int64]
-  Scan: columns=[id], version=1, fragments=1, rows=10, deleted_rows=0, bytes_estimate=80
+Project: columns=[x], types=[int64], native=ProjectionExec
+  Scan: columns=[id], version=1, fragments=1, rows=10, deleted_rows=0, bytes_estimate=80, native=LanceRead+LanceScan
 `,
 		},
 		"sort": {
 			protocol.QueryTableRequest{K: &three, OrderBy: []protocol.OrderBy{desc("id")}}, false, `
-Project: columns=[id, vector]
-  Sort: by=[id desc], limit=3
-    Scan: columns=[id, vector]
+Project: columns=[id, vector], native=ProjectionExec
+  Sort: by=[id desc], limit=3, native=SortExec+TopK
+    Scan: columns=[id, vector], native=LanceRead+LanceScan
 `,
 		},
 		"search": {
 			protocol.QueryTableRequest{K: &three, Offset: 1, Vector: near, Filter: "id < 9", LowerBound: &lower}, false, `
-Project: columns=[id, vector, _distance]
-  Take: columns=[id, vector], offset=1
-    Filter: filter=id < 9, columns=[id]
-      Nearest: column=vector, metric=l2, k=4, queries=1, index=none, from=4
-        Scan: columns=[vector]
+Project: columns=[id, vector, _distance], native=ProjectionExec
+  Take: columns=[id, vector], offset=1, native=LanceRead+GlobalLimitExec
+    Filter: filter=id < 9, columns=[id], native=FilterExec
+      Nearest: column=vector, metric=l2, k=4, queries=1, index=none, from=4, native=SortExec+TopK+KNNVectorDistance
+        Scan: columns=[vector], native=LanceRead+LanceScan
 `,
 		},
 		"fast search": {
 			protocol.QueryTableRequest{K: &three, Vector: near, FastSearch: true, Filter: "id < 9", Prefilter: true, Columns: protocol.Projection{{Name: "id"}}}, false, `
-Project: columns=[id, _distance]
-  Take: columns=[id]
-    Nearest: column=vector, metric=l2, k=3, queries=1, index=none (nothing to search fast)
-      Scan: columns=[vector], filter=id < 9
+Project: columns=[id, _distance], native=ProjectionExec
+  Take: columns=[id], native=LanceRead
+    Nearest: column=vector, metric=l2, k=3, queries=1, index=none (nothing to search fast), native=SortExec+TopK+KNNVectorDistance
+      Scan: columns=[vector], filter=id < 9, native=LanceRead+LanceScan+FilterExec
 `,
 		},
 	} {
@@ -78,10 +78,10 @@ func TestAnalyzeMeasuresTheSteps(t *testing.T) {
 	}
 	got := regexp.MustCompile(`(elapsed|bytes_read|requests)=[^],]+`).ReplaceAllString(text, "$1=*")
 	want := `Query: version=1 [rows=3, elapsed=*]
-  Project: columns=[id, _distance], types=[int64, float32] [rows=3, batches=1, bytes=36, elapsed=*]
-    Take: columns=[id] [rows=3, batches=1, bytes=24, requests=*, bytes_read=*, elapsed=*]
-      Nearest: column=vector, metric=l2, k=3, queries=1, index=none [rows=3, elapsed=*]
-        Scan: columns=[vector], filter=id > 4, filter_columns=[id], version=1, fragments=1, rows=10, deleted_rows=0, bytes_estimate=80 [rows=5, batches=1, bytes=80, requests=*, bytes_read=*, elapsed=*]
+  Project: columns=[id, _distance], types=[int64, float32], native=ProjectionExec [rows=3, batches=1, bytes=36, elapsed=*]
+    Take: columns=[id], native=LanceRead [rows=3, batches=1, bytes=24, requests=*, bytes_read=*, elapsed=*]
+      Nearest: column=vector, metric=l2, k=3, queries=1, index=none, native=SortExec+TopK+KNNVectorDistance [rows=3, elapsed=*]
+        Scan: columns=[vector], filter=id > 4, filter_columns=[id], version=1, fragments=1, rows=10, deleted_rows=0, bytes_estimate=80, native=LanceRead+LanceScan+FilterExec [rows=5, batches=1, bytes=80, requests=*, bytes_read=*, elapsed=*]
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

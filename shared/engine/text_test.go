@@ -165,12 +165,12 @@ func TestPlanOfATextSearchInAnotherOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-Project: columns=[id, _score]
-  Take: columns=[id]
-    Sort: by=[id desc], columns=[id]
-      Filter: filter=id < 9, columns=[id]
-        MatchText: columns=[v], k=3
-          Scan: columns=[v]
+Project: columns=[id, _score], native=ProjectionExec
+  Take: columns=[id], native=LanceRead
+    Sort: by=[id desc], columns=[id], native=SortExec
+      Filter: filter=id < 9, columns=[id], native=FilterExec
+        MatchText: columns=[v], k=3, native=MatchQuery+GlobalLimitExec+FlatMatchQuery
+          Scan: columns=[v], native=LanceRead+LanceScan
 `
 	if diff := cmp.Diff(want[1:], got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -129,6 +129,11 @@ var emptyExceptions = map[string]bool{
 	"*protocol.FunctionDeclaration {}": false, // it asks for columns of a function, and not of which
 }
 
+// emptyLists are the fields in which [] is a list of nothing, of which the operation makes a version.
+var emptyLists = map[string]bool{
+	"AlterTableAddColumns new_columns": true, "AlterTableAlterColumns alterations": true, "AlterTableDropColumns columns": true,
+}
+
 // Clients send a missing field in many ways: as null, or as the empty value of the field's type.
 // All of these count as a missing field. An empty value of another type is refused.
 func TestEmptyFieldsAreNoFields(t *testing.T) {
@@ -147,6 +152,12 @@ func TestEmptyFieldsAreNoFields(t *testing.T) {
 				}
 				name := fmt.Sprintf("%s: %s", c.operation, body)
 				got, refusal := c.decode(t, body)
+				if empty == `[]` && emptyLists[c.operation+" "+field] {
+					if refusal != "" {
+						t.Errorf("%s is refused: %s", name, refusal)
+					}
+					continue
+				}
 				if !countsAsNone(kind, empty) {
 					if refusal == "" {
 						t.Errorf("%s is accepted, want 400", name)

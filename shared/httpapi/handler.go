@@ -244,6 +244,9 @@ func (c *call) run() error {
 	if !served {
 		return c.unserved()
 	}
+	if err := c.ctx().Err(); errors.Is(err, context.DeadlineExceeded) {
+		return c.answerDeadline(err)
+	}
 	return c.answerDeadline(route.serve(c))
 }
 

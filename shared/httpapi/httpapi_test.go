@@ -257,7 +257,7 @@ func TestRequestsAreDecoded(t *testing.T) {
 		{"largest k", request{path: "/v1/table/t/explain_plan", body: `{"query":{"k":9223372036854775807,"vector":[],"id":["other"]}}`},
 			&protocol.ExplainTableQueryPlanRequest{Query: &protocol.QueryTableRequest{K: version(1<<63 - 1)}}},
 		{"merge parameters", request{path: "/v1/table/t/merge_insert?on=a&on=b,c&when_matched_update_all=true&when_matched_update_all_filt=target.id%3E1&timeout=30s&use_index=true"},
-			&protocol.MergeInsertIntoTableRequest{On: []string{"a", "b,c"}, WhenMatchedUpdateAll: true, WhenMatchedUpdateAllFilter: "target.id>1", Timeout: 30 * time.Second, UseIndex: &yes}},
+			&protocol.MergeInsertIntoTableRequest{On: []string{"a", "b,c"}, WhenMatchedUpdateAll: true, WhenMatchedUpdateAllFilter: "target.id>1", Timeout: new(30 * time.Second), UseIndex: &yes}},
 		{"create parameters", request{path: "/v1/table/t/create/?mode=exist_ok&properties=%7B%22a%22%3A%22b%22%7D"},
 			&protocol.CreateTableRequest{Mode: protocol.CreateModeExistOk, Properties: map[string]string{"a": "b"}}},
 		{"content type of another kind", request{path: "/v1/table/t/delete", body: `{"predicate":"id > 1"}`, header: map[string]string{"Content-Type": "text/plain"}},

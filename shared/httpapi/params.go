@@ -91,7 +91,7 @@ func decodeParameter(name, text string, v reflect.Value) error {
 		*target = n
 	case *time.Duration:
 		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 {
+		if err != nil || d < 0 {
 			return protocol.Errorf(protocol.InvalidInput, "query parameter %s is %.80q; it must be a duration such as 30s or 5m", name, text)
 		}
 		*target = d

@@ -38,15 +38,15 @@ func (h *handler) chooseRequestID(r *http.Request) string {
 }
 
 // setDeadline bounds the request by the timeout of the server, or by a shorter one that the client
-// asks for. The deadline of the connection is a little later, so that a client that neither sends
+// asks for. A client of LanceDB sends 0 when none of its time is left. The deadline of the connection is a little later, so that a client that neither sends
 // nor reads cannot hold the connection.
 func (c *call) setDeadline() (context.CancelFunc, error) {
 	const grace = 5 * time.Second
 	timeout := c.Timeout
 	if text := c.r.Header.Get("X-Request-Timeout-Ms"); text != "" {
 		millis, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || millis <= 0 {
-			return nil, protocol.Errorf(protocol.InvalidInput, "header x-request-timeout-ms is %.80q; it must be a positive number of milliseconds", text)
+		if err != nil || millis < 0 {
+			return nil, protocol.Errorf(protocol.InvalidInput, "header x-request-timeout-ms is %.80q; it must be a number of milliseconds", text)
 		}
 		if millis < timeout.Milliseconds() {
 			timeout = time.Duration(millis) * time.Millisecond

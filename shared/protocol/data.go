@@ -57,14 +57,14 @@ type InsertIntoTableResponse struct {
 type MergeInsertIntoTableRequest struct {
 	Common
 	Upload
-	On                                 []string      `json:"-" query:"on"` // key columns, at least one
-	WhenMatchedUpdateAll               bool          `json:"-" query:"when_matched_update_all"`
-	WhenMatchedUpdateAllFilter         string        `json:"-" query:"when_matched_update_all_filt"`
-	WhenNotMatchedInsertAll            bool          `json:"-" query:"when_not_matched_insert_all"`
-	WhenNotMatchedBySourceDelete       bool          `json:"-" query:"when_not_matched_by_source_delete"`
-	WhenNotMatchedBySourceDeleteFilter string        `json:"-" query:"when_not_matched_by_source_delete_filt"`
-	Timeout                            time.Duration `json:"-" query:"timeout"`   // zero: none asked for
-	UseIndex                           *bool         `json:"-" query:"use_index"` // nil is true
+	On                                 []string       `json:"-" query:"on"` // key columns, at least one
+	WhenMatchedUpdateAll               bool           `json:"-" query:"when_matched_update_all"`
+	WhenMatchedUpdateAllFilter         string         `json:"-" query:"when_matched_update_all_filt"`
+	WhenNotMatchedInsertAll            bool           `json:"-" query:"when_not_matched_insert_all"`
+	WhenNotMatchedBySourceDelete       bool           `json:"-" query:"when_not_matched_by_source_delete"`
+	WhenNotMatchedBySourceDeleteFilter string         `json:"-" query:"when_not_matched_by_source_delete_filt"`
+	Timeout                            *time.Duration `json:"-" query:"timeout"`   // zero has passed
+	UseIndex                           *bool          `json:"-" query:"use_index"` // nil is true
 	LogUse
 	Branch string `json:"-" query:"branch"`
 }

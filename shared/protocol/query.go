@@ -42,6 +42,7 @@ type QueryTableRequest struct {
 	NProbes           *int64       `json:"nprobes"` // ignored when a bound is given
 	MinimumNProbes    *int64       `json:"minimum_nprobes"`
 	MaximumNProbes    *int64       `json:"maximum_nprobes"` // zero: unbounded
+	SearchEffort      *float64     `json:"search_effort"`   // from 0 to 1; replaces nprobes
 	EF                *int64       `json:"ef"`
 	RefineFactor      *int64       `json:"refine_factor"`
 	LowerBound        *float64     `json:"lower_bound"` // inclusive
@@ -95,6 +96,9 @@ func (r *QueryTableRequest) checkSearch() error {
 		return Errorf(InvalidInput, "columns names %d columns; at most %d are possible", len(r.Columns), MaxQueryColumns)
 	case r.MinimumNProbes != nil && r.MaximumNProbes != nil && *r.MaximumNProbes > 0 && *r.MinimumNProbes > *r.MaximumNProbes:
 		return Errorf(InvalidInput, "minimum_nprobes is %d, above maximum_nprobes, %d", *r.MinimumNProbes, *r.MaximumNProbes)
+	}
+	if e := r.SearchEffort; e != nil && !(*e >= 0 && *e <= 1) {
+		return Errorf(InvalidInput, "search_effort is %g; it goes from 0, the fewest partitions, to 1, all of them", *e)
 	}
 	for i, key := range r.OrderBy {
 		if key.ColumnName == "" {

@@ -15,17 +15,19 @@ const (
 	Project                 // computes the columns of the answer
 )
 
-// kinds has a row for each kind: its name in a plan, and whether it reads from the storage.
+// kinds has a row for each kind: its name in a plan, the operators that do it in a plan of native Lance,
+// and whether it reads from the storage. Older native Lance has LanceScan for LanceRead.
 var kinds = [...]struct {
-	name  string
-	reads bool
+	name   string
+	native []string
+	reads  bool
 }{
-	Scan:        {"Scan", true},
-	Take:        {"Take", true},
-	Filter:      {"Filter", true},
-	Sort:        {"Sort", false},
-	Nearest:     {"Nearest", false},
-	SearchIndex: {"SearchIndex", true},
-	MatchText:   {"MatchText", false},
-	Project:     {"Project", false},
+	Scan:        {"Scan", []string{"LanceRead", "LanceScan"}, true},
+	Take:        {"Take", []string{"LanceRead"}, true},
+	Filter:      {"Filter", []string{"FilterExec"}, true},
+	Sort:        {"Sort", []string{"SortExec"}, false},
+	Nearest:     {"Nearest", []string{"SortExec", "TopK"}, false},
+	SearchIndex: {"SearchIndex", []string{"ANNSubIndex", "ANNIvfPartition"}, true},
+	MatchText:   {"MatchText", nil, false},
+	Project:     {"Project", []string{"ProjectionExec"}, false},
 }

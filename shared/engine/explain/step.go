@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,10 +20,11 @@ import (
 // A Step is one part of the answer to a query: its description, the steps that it takes its rows
 // from, and its measurements so far. The measurements are safe for concurrent use.
 type Step struct {
-	kind Kind
-	how  []string // details such as "k=10"
-	more []string // further details for a verbose plan
-	from []*Step
+	kind   Kind
+	how    []string // details such as "k=10"
+	more   []string // further details for a verbose plan
+	native []string // operators of a plan of native Lance that do what the step does
+	from   []*Step
 
 	now                  func() time.Time
 	rows, batches, bytes atomic.Int64
@@ -34,7 +36,7 @@ type Step struct {
 // New returns a step that takes its rows from other steps; it ignores nils among them. now is the
 // clock by which the step measures.
 func New(now func() time.Time, kind Kind, from ...*Step) *Step {
-	s := &Step{kind: kind, now: now}
+	s := &Step{kind: kind, now: now, native: slices.Clip(kinds[kind].native)}
 	for _, f := range from {
 		if f != nil {
 			s.from = append(s.from, f)
@@ -55,6 +57,17 @@ func (s *Step) With(format string, args ...any) *Step {
 // WithMore adds a detail for a verbose plan.
 func (s *Step) WithMore(format string, args ...any) *Step {
 	s.more = append(s.more, fmt.Sprintf(format, args...))
+	return s
+}
+
+// Like adds the names of operators that do a part of the step in a plan of native Lance. Clients look for
+// them in plans.
+func (s *Step) Like(operators ...string) *Step {
+	for _, name := range operators {
+		if !slices.Contains(s.native, name) {
+			s.native = append(s.native, name)
+		}
+	}
 	return s
 }
 
@@ -117,7 +130,10 @@ func (s *Step) Text(verbose bool) string {
 func (s *Step) write(b *strings.Builder, depth int, verbose, measured bool) {
 	parts := s.how
 	if verbose {
-		parts = append(parts[:len(parts):len(parts)], s.more...)
+		parts = append(slices.Clip(parts), s.more...)
+	}
+	if len(s.native) > 0 {
+		parts = append(slices.Clip(parts), "native="+strings.Join(s.native, "+"))
 	}
 	fmt.Fprintf(b, "%s%s", strings.Repeat("  ", depth), kinds[s.kind].name)
 	if len(parts) > 0 {

@@ -23,13 +23,13 @@ func ticking() func() time.Time {
 func TestStepsAreIndentedBelowTheStepsThatTakeTheirRows(t *testing.T) {
 	now := ticking()
 	scan := explain.New(now, explain.Scan).With("columns=%s", explain.List([]string{"a", "b"})).WithMore("rows=%d", 7)
-	top := explain.New(now, explain.Project, nil, explain.New(now, explain.Sort, scan).With("by=a"))
+	top := explain.New(now, explain.Project, nil, explain.New(now, explain.Sort, scan).With("by=a").Like("TopK"))
 	for _, c := range []struct {
 		verbose bool
 		want    string
 	}{
-		{false, "Project\n  Sort: by=a\n    Scan: columns=[a, b]\n"},
-		{true, "Project\n  Sort: by=a\n    Scan: columns=[a, b], rows=7\n"},
+		{false, "Project: native=ProjectionExec\n  Sort: by=a, native=SortExec+TopK\n    Scan: columns=[a, b], native=LanceRead+LanceScan\n"},
+		{true, "Project: native=ProjectionExec\n  Sort: by=a, native=SortExec+TopK\n    Scan: columns=[a, b], rows=7, native=LanceRead+LanceScan\n"},
 	} {
 		if diff := cmp.Diff(c.want, top.Text(c.verbose)); diff != "" {
 			t.Errorf("verbose %t (-want +got):\n%s", c.verbose, diff)
@@ -53,12 +53,12 @@ func TestStepsMeasureTheirRowsAndTimes(t *testing.T) {
 		}
 	}
 	sort.Found(6)
-	want := "  Sort [not run]\n    Scan [rows=6, batches=2, bytes=0, requests=0, bytes_read=0, elapsed=3s]\n"
+	want := "  Sort: native=SortExec [not run]\n    Scan: native=LanceRead+LanceScan [rows=6, batches=2, bytes=0, requests=0, bytes_read=0, elapsed=3s]\n"
 	if diff := cmp.Diff(want, sort.Measured(1)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	sort.Took(now())
-	want = "  Sort [rows=6, elapsed=1s]\n    Scan [rows=6, batches=2, bytes=0, requests=0, bytes_read=0, elapsed=3s]\n"
+	want = "  Sort: native=SortExec [rows=6, elapsed=1s]\n    Scan: native=LanceRead+LanceScan [rows=6, batches=2, bytes=0, requests=0, bytes_read=0, elapsed=3s]\n"
 	if diff := cmp.Diff(want, sort.Measured(1)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -97,7 +97,7 @@ func (n *Narrowing) names() []string {
 
 // Describe adds the indices to the plan step of the scan. Candidates later adds what they found.
 func (n *Narrowing) Describe(s *explain.Step) {
-	n.step = s.With("narrowed_by=%s", explain.List(n.names()))
+	n.step = s.With("narrowed_by=%s", explain.List(n.names())).Like("ScalarIndexQuery")
 }
 
 // describe adds a detail to the plan step.

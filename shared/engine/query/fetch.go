@@ -84,7 +84,7 @@ func (f *foundRows) follow(req *protocol.QueryTableRequest, search *explain.Step
 	}
 	f.take = explain.New(f.dataset.Now, explain.Take, last).With("columns=%s", explain.List(f.out.sources))
 	if f.offset > 0 {
-		f.take.With("offset=%d", f.offset)
+		f.take.With("offset=%d", f.offset).Like("GlobalLimitExec")
 	}
 	f.project = projectStep(f.dataset, f.out, f.take)
 }

@@ -47,6 +47,7 @@ func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vecto
 		x.params.Candidates, x.params.Bounds = overFetch*s.k, vector.Bounds{}
 	}
 	x.params.Minimum, x.params.Maximum = probesOf(req)
+	x.params.Effort = req.SearchEffort
 	if req.EF != nil {
 		x.params.EF = int(*req.EF)
 	}
@@ -54,10 +55,10 @@ func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vecto
 }
 
 // probesOf returns how many partitions a request wants to have looked through, at least and at most; 0
-// is no limit.
+// is no limit. An effort of the search replaces nprobes, but not the bounds.
 func probesOf(req *protocol.QueryTableRequest) (least, most int) {
 	least = 1
-	if req.NProbes != nil {
+	if req.NProbes != nil && req.SearchEffort == nil {
 		least, most = int(max(1, *req.NProbes)), int(max(1, *req.NProbes))
 	}
 	if req.MinimumNProbes != nil {
@@ -79,6 +80,9 @@ func (x *indexedSearch) describe() []*explain.Step {
 		With("minimum_nprobes=%d", x.params.Minimum)
 	if x.params.Maximum > 0 {
 		x.index.With("maximum_nprobes=%d", x.params.Maximum)
+	}
+	if x.params.Effort != nil {
+		x.index.With("search_effort=%g", *x.params.Effort)
 	}
 	x.index.With("candidates=%d", x.params.Candidates).WithMore("indexed_rows=%d", index.Indexed).WithMore("unindexed_rows=%d", index.Unindexed)
 	below := []*explain.Step{x.index}

@@ -90,10 +90,10 @@ func (s *tableSort) resolve(whole bool) (err error) {
 	s.read = s.among.step(s.dataset, s.by.columns)
 	s.order = explain.New(s.dataset.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(s.request.OrderBy)))
 	if s.offset > 0 {
-		s.order.With("offset=%d", s.offset)
+		s.order.With("offset=%d", s.offset).Like("GlobalLimitExec")
 	}
 	if s.limit != noLimit {
-		s.order.With("limit=%d", s.limit)
+		s.order.With("limit=%d", s.limit).Like("TopK")
 	}
 	from := s.order
 	if !whole {

@@ -50,10 +50,10 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, req *protoc
 	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, out.sources)}
 	s.opts.Offset, s.opts.Limit = req.Offset, limit
 	if req.Offset > 0 {
-		s.read.With("offset=%d", req.Offset)
+		s.read.With("offset=%d", req.Offset).Like("GlobalLimitExec")
 	}
 	if limit > 0 {
-		s.read.With("limit=%d", limit)
+		s.read.With("limit=%d", limit).Like("GlobalLimitExec")
 	}
 	s.project = projectStep(d, out, s.read)
 	return s, nil
@@ -127,7 +127,7 @@ func (a asked) step(d *dataset.Dataset, columns []string) *explain.Step {
 func scanStep(d *dataset.Dataset, filter string, opts snapshot.ScanOptions) *explain.Step {
 	s := explain.New(d.Now, explain.Scan).With("columns=%s", explain.List(opts.Columns))
 	if opts.Where != nil {
-		s.With("filter=%s", filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns))
+		s.With("filter=%s", filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns)).Like("FilterExec")
 	}
 	sizes := d.Stats()
 	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", len(sizes.Lengths)).WithMore("rows=%d", sizes.Rows).WithMore("deleted_rows=%d", sizes.DeletedRows)

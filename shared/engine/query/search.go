@@ -63,12 +63,16 @@ func (p *Planner) before(ctx context.Context, req *protocol.QueryTableRequest, r
 // describe makes the plan steps of the search.
 func (s *vectorSearch) describe(req *protocol.QueryTableRequest) {
 	s.read = s.among.step(s.dataset, []string{s.target.column})
-	below := []*explain.Step{s.read}
+	below, measures := []*explain.Step{s.read}, true
 	if s.indexed != nil {
 		below = s.indexed.describe()
+		measures = s.indexed.exact != nil
 	}
 	s.nearest = explain.New(s.dataset.Now, explain.Nearest, below...).With("column=%s", s.target.column).With("metric=%s", s.target.metric).
 		With("k=%d", s.k).With("queries=%d", s.queries).With("%s", s.target.use)
+	if measures {
+		s.nearest.Like("KNNVectorDistance")
+	}
 	if req.LowerBound != nil {
 		s.nearest.With("from=%v", *req.LowerBound)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"strings"
 
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/document"
@@ -79,13 +80,54 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *
 func (s *textSearch) describe(req *protocol.QueryTableRequest, columns, reads []string) {
 	s.read = s.among.step(s.dataset, reads)
 	s.score = explain.New(s.dataset.Now, explain.MatchText, s.read).With("columns=%s", explain.List(columns))
+	s.score.Like(textOperators(req.FullTextQuery)...)
 	if s.k < math.MaxInt64 {
-		s.score.With("k=%d", s.k)
+		s.score.With("k=%d", s.k).Like("GlobalLimitExec")
 	}
 	if s.indices != nil {
 		s.score.With("indices=%s", explain.List(s.indices))
+	} else {
+		s.score.Like("FlatMatchQuery")
 	}
 	s.follow(req, s.score)
+}
+
+// textOperators returns the names that native Lance has for a query for words and for its parts.
+func textOperators(q *protocol.FullTextQuery) []string {
+	switch {
+	case q.Node != nil:
+		return partOperators(q.Node)
+	case strings.HasPrefix(q.Text, `"`):
+		return []string{"PhraseQuery"}
+	}
+	return []string{"MatchQuery"}
+}
+
+func partOperators(parts ...*protocol.TextQuery) (names []string) {
+	for _, q := range parts {
+		switch {
+		case q == nil:
+		case q.Match != nil:
+			names = append(names, "MatchQuery")
+		case q.Phrase != nil:
+			names = append(names, "PhraseQuery")
+		case q.MultiMatch != nil:
+			names = append(names, "CompoundFtsScorer", "MultiMatchQuery", "MatchQuery")
+		case q.CombinedFields != nil:
+			names = append(names, "CombinedFieldsQuery")
+		case q.Boost != nil:
+			names = append(names, "CompoundFtsScorer", "BoostQuery")
+			names = append(names, partOperators(q.Boost.Positive, q.Boost.Negative)...)
+		case q.Boolean != nil:
+			names = append(names, "CompoundFtsScorer", "BooleanQuery")
+			for _, clauses := range [][]protocol.TextQuery{q.Boolean.Must, q.Boolean.Should, q.Boolean.MustNot} {
+				for i := range clauses {
+					names = append(names, partOperators(&clauses[i])...)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // rows implements answer. The search is complete when rows returns.

@@ -90,6 +90,7 @@ func TestPartitionsAreMeasuredAsTheirRows(t *testing.T) {
 
 func TestFirstProbesFollowTheDistancesOfCentroids(t *testing.T) {
 	distances := []float32{1, 1.1, 1.25, 1.3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}
+	effort := func(x float64) *float64 { return &x }
 	cases := []struct {
 		name   string
 		metric vector.Metric
@@ -103,6 +104,11 @@ func TestFirstProbesFollowTheDistancesOfCentroids(t *testing.T) {
 		{"at least the minimum", vector.L2, Params{Minimum: 20, K: 1}, 20},
 		{"without a profile, by a factor", vector.Hamming, Params{Minimum: 1, K: 10}, 10},
 		{"for very many rows, by another", vector.L2, Params{Minimum: 1, K: 200_000}, len(distances)},
+		{"without effort, the minimum", vector.L2, Params{Minimum: 2, K: 10, Effort: effort(0)}, 2},
+		{"with little effort, fewer than the profile says", vector.L2, Params{Minimum: 1, K: 10, Effort: effort(0.25)}, 3},
+		{"with half of it, what the profile says", vector.L2, Params{Minimum: 1, K: 10, Effort: effort(0.5)}, 6},
+		{"with more, more", vector.L2, Params{Minimum: 1, K: 10, Effort: effort(0.75)}, 13},
+		{"with all of it, all", vector.L2, Params{Minimum: 1, K: 10, Effort: effort(1)}, len(distances)},
 	}
 	for _, c := range cases {
 		if got := firstProbes(c.metric, c.params, distances); got != c.want {

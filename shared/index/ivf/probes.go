@@ -36,8 +36,36 @@ var profiles = map[vector.Metric][8]profile{
 var profileLimits = [8]int{1, 10, 100, 200, 500, 1000, 10_000, 100_000}
 
 // firstProbes returns how many partitions a search looks through in any case. distances are those of
-// the centroids within the maximum, nearest first.
+// the centroids within the maximum, nearest first. An effort of 0 is the minimum, of 1 all partitions, and
+// of 0.5 what the distances suggest; between them the number grows geometrically.
+//
+// Source: io/exec/knn/adaptive_probe.rs of crate lance, AutoProbePolicy::apply.
 func firstProbes(metric vector.Metric, p Params, distances []float32) int {
+	suggested := suggestedProbes(metric, p, distances)
+	if p.Effort == nil || *p.Effort == 0.5 || len(distances) == 0 {
+		return suggested
+	}
+	effort, most := *p.Effort, len(distances)
+	least := min(max(p.Minimum, 1), most)
+	suggested = min(max(suggested, least), most)
+	switch {
+	case effort == 0:
+		return least
+	case effort == 1:
+		return most
+	case effort < 0.5:
+		return min(max(between(least, suggested, 2*effort), least), suggested)
+	}
+	return min(max(between(suggested, most, 2*effort-1), suggested), most)
+}
+
+// between returns the number at a share of the way from low to high, on a logarithmic scale, rounded up.
+func between(low, high int, share float64) int {
+	return int(math.Ceil(float64(low) * math.Pow(float64(high)/float64(low), share)))
+}
+
+// suggestedProbes returns how many partitions are worth a look by the distances of their centroids.
+func suggestedProbes(metric vector.Metric, p Params, distances []float32) int {
 	all := len(distances)
 	if p.Minimum == p.Maximum || all == 0 {
 		return min(p.Minimum, all)

@@ -20,8 +20,11 @@ type Params struct {
 	// centroids decide how many come first, and the search goes on while it has found fewer than
 	// K rows.
 	Minimum, Maximum int
-	K                int // rows that the query asks for
-	Candidates       int // rows that the search finds, K or more
+	// Effort, from 0 to 1, scales how many partitions come first; nil is 0.5. It does not change how the
+	// search goes on.
+	Effort     *float64
+	K          int // rows that the query asks for
+	Candidates int // rows that the search finds, K or more
 	// EF is how many nodes of a graph a search keeps an eye on; 0 is half as many again as Candidates.
 	// Fewer than Candidates are Candidates.
 	EF int

@@ -12,10 +12,13 @@ import (
 // Merge matches uploaded rows with the rows of a table by key columns, and updates, inserts and
 // deletes as the request asks. Rows for a table that was only declared create it.
 func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableRequest) (*protocol.MergeInsertIntoTableResponse, error) {
-	if req.Timeout > 0 {
+	if req.Timeout != nil {
 		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, req.Timeout)
+		ctx, end = context.WithTimeout(ctx, *req.Timeout)
 		defer end()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	spec := merge.Spec{
 		On:         req.On,

@@ -190,3 +190,26 @@ func TestALookAtAnIdleTableMakesFewRequests(t *testing.T) {
 		}
 	})
 }
+
+// Nobody can read a version that no cleanup has deleted, so that its files need no grace.
+func TestCleanupsThatDeleteNoVersionEndAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New())
+		h.create(t, nil, nil)
+		h.insert(t, 1, 3)
+		nothing := maintain.Order{Cleanup: true, Retention: 24 * time.Hour, Keep: 1}
+		id := h.begin(t, nothing)
+		h.work(t, time.Second)
+		if report := h.report(t, id); report.Cleaned.Versions != 0 {
+			t.Errorf("the report is %+v, want no versions", report)
+		}
+		time.Sleep(30 * 24 * time.Hour)
+		h.begin(t, nothing) // deletes versions
+		h.work(t, grace+time.Second)
+		again := h.begin(t, nothing)
+		h.work(t, time.Second)
+		if report := h.report(t, again); report.Cleaned.Versions != 0 {
+			t.Errorf("the second report is %+v, want no versions", report)
+		}
+	})
+}

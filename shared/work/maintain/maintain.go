@@ -247,7 +247,14 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 	})
 }
 
+// expire deletes versions that are old enough. The files of these stay for the grace, and so do those of
+// versions that an earlier cleanup has deleted, which a record of that time tells. Without such versions
+// there is nothing to wait for.
 func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progress) error {
+	undo, err := k.recordDeletion(ctx, r.Object())
+	if err != nil {
+		return err
+	}
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (dataset.CleanupReport, error) {
 		expiry, err := k.expiry(ctx, r.Object(), order, false)
 		if err != nil {
@@ -259,6 +266,11 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 		return err
 	}
 	at.Phase, at.Expired = sweeping, k.Now().UTC()
+	if report.Versions == 0 {
+		if at.Expired, err = undo(ctx); err != nil {
+			return err
+		}
+	}
 	at.Report.Cleaned = report
 	r.Progress(job.Progress{})
 	return r.Checkpoint(ctx, at)

@@ -1,0 +1,59 @@
+package maintain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"tiltyard/shared/record"
+)
+
+// A deletion is the record that a cleanup deletes versions of a table. It is there before the first of them
+// is deleted, so that a cleanup after a crash, or beside this one, keeps their files for the grace.
+type deletion struct {
+	At time.Time `json:"at"`
+}
+
+// recordDeletion records that versions of a table are deleted from now on. undo takes the record back if no
+// version was deleted. It returns when a cleanup before this one, or beside it, has deleted some: zero if
+// none has, or its grace is over.
+func (k *Keeper) recordDeletion(ctx context.Context, id []string) (undo func(context.Context) (time.Time, error), err error) {
+	found, err := k.Tables.Names.Table(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	key := "expiring/" + strings.TrimPrefix(cleanedKey(found), "cleaned/")
+	last, err := k.Records.Get(ctx, key)
+	if err != nil && !errors.Is(err, record.ErrNotExist) {
+		return nil, err
+	}
+	var before deletion
+	if err == nil {
+		if err := last.Decode(&before); err != nil {
+			return nil, err
+		}
+	}
+	now := k.Now().UTC()
+	value, err := json.Marshal(deletion{At: now})
+	if err != nil {
+		return nil, err
+	}
+	version, err := k.Records.Put(ctx, record.Record{Key: key, Value: value, Version: last.Version, Expires: now.Add(k.Grace + time.Hour)})
+	if errors.Is(err, record.ErrConflict) {
+		return func(context.Context) (time.Time, error) { return now, nil }, nil
+	}
+	return func(ctx context.Context) (time.Time, error) {
+		var err error
+		if last.Version == "" {
+			err = k.Records.Delete(ctx, key, version)
+		} else {
+			_, err = k.Records.Put(ctx, record.Record{Key: key, Value: last.Value, Version: version, Expires: last.Expires})
+		}
+		if errors.Is(err, record.ErrConflict) {
+			return now, nil
+		}
+		return before.At, err
+	}, err
+}
