@@ -142,3 +142,12 @@ func TestClientsQueries(t *testing.T) {
 		})
 	}
 }
+
+func TestEffortsOfSearchesGoFromNothingToAll(t *testing.T) {
+	for effort, ok := range map[float64]bool{0: true, 0.5: true, 1: true, -0.1: false, 3: false, math.NaN(): false} {
+		req := protocol.QueryTableRequest{SearchEffort: &effort}
+		if err := req.Validate(); (err == nil) != ok {
+			t.Errorf("effort %v: got %v, want it accepted: %t", effort, err, ok)
+		}
+	}
+}

@@ -144,3 +144,23 @@ func TestExtensionTypesKeepTheirNames(t *testing.T) {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
 }
+
+func TestTypesOfDictionariesAreRead(t *testing.T) {
+	for word, want := range map[string]arrow.DataType{
+		`"dict:string:int32:false"`:         &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String},
+		`{"type": "dict:int64:uint8:true"}`: &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint8, ValueType: arrow.PrimitiveTypes.Int64},
+		`"dict:string:float:false"`:         nil,
+		`"dict:string:int32"`:               nil,
+		`"dict:string:int32:maybe"`:         nil,
+	} {
+		var name protocol.TypeName
+		err := name.UnmarshalJSON([]byte(word))
+		if want == nil {
+			if err == nil {
+				t.Errorf("%s: got %v, want an error", word, name.Type)
+			}
+		} else if err != nil || !arrow.TypeEqual(name.Type, want) {
+			t.Errorf("%s: got %v, %v; want %v", word, name.Type, err, want)
+		}
+	}
+}

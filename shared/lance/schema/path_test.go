@@ -163,3 +163,17 @@ func TestPathsLeadThroughLists(t *testing.T) {
 		t.Errorf("no field: %q", path)
 	}
 }
+
+func TestColumnsAreFoundInAnyCase(t *testing.T) {
+	s := &Schema{Fields: []*Field{{Name: "Id"}, {Name: "a"}, {Name: "A"}}}
+	for path, want := range map[string]string{"Id": "Id", "ID": "Id", "`id`": "Id", "A": "A", "a": "a"} {
+		if got := s.Column(path); got == nil || got.Name != want {
+			t.Errorf("%s: got %v, want %s", path, got, want)
+		}
+	}
+	for _, path := range []string{"b", "Id.x", "`", ""} {
+		if got := s.Column(path); got != nil {
+			t.Errorf("%s: got %v, want none", path, got)
+		}
+	}
+}

@@ -236,6 +236,7 @@ func TestDiffersFromTheNativeLanceOnPurpose(t *testing.T) {
 		// It ignores what follows an expression.
 		{"words after the filter", "i32 > 3 ORDER BY i32", nil, sql.ErrSyntax},
 		{"bracket after the filter", "i32 = 5)", nil, sql.ErrSyntax},
+		{"semicolons after the filter", "i32 > 3;; ", []int32{4, 5, 9, 10, 11}, nil},
 		{"statement after the filter", "i32 > 3; DROP TABLE t", nil, sql.ErrSyntax},
 		{"number with underscore", "i32 = 1_000", nil, sql.ErrSyntax},
 		{"number without exponent", "i32 = 1e", nil, sql.ErrSyntax},
