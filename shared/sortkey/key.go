@@ -16,15 +16,33 @@ const (
 )
 
 // Of returns the function that makes the keys of a type, nil when its values have no order.
-func Of(t arrow.DataType, nullsFirst bool) Append {
-	value := valueKey(t, nullsFirst)
+func Of(t arrow.DataType, nullsFirst bool) Append { return maker{nullsFirst: nullsFirst}.of(t) }
+
+// A maker makes the keys of the values of columns.
+type maker struct {
+	nullsFirst bool
+	ranks      *Ranks // of the values of dictionaries, which then stand for them; nil: the values do
+}
+
+// of returns the function that makes the keys of a type, nil when its values have no order.
+func (m maker) of(t arrow.DataType) Append {
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return m.dictionaryKey(t)
+	case arrow.ExtensionType:
+		storage := m.of(t.StorageType())
+		if storage == nil {
+			return nil
+		}
+		return func(key []byte, a arrow.Array, i int) []byte {
+			return storage(key, a.(array.ExtensionArray).Storage(), i)
+		}
+	}
+	value := m.value(t)
 	if value == nil {
 		return nil
 	}
-	null := byte(keyNullLast)
-	if nullsFirst {
-		null = keyNullFirst
-	}
+	null := m.null()
 	return func(key []byte, a arrow.Array, i int) []byte {
 		if a.IsNull(i) {
 			return append(key, null)
@@ -33,8 +51,34 @@ func Of(t arrow.DataType, nullsFirst bool) Append {
 	}
 }
 
-// valueKey is Of for values that are not null.
-func valueKey(t arrow.DataType, nullsFirst bool) Append {
+// null returns the key of NULL.
+func (m maker) null() byte {
+	if m.nullsFirst {
+		return keyNullFirst
+	}
+	return keyNullLast
+}
+
+// dictionaryKey makes the keys of the values in a dictionary, or of their ranks.
+func (m maker) dictionaryKey(t *arrow.DictionaryType) Append {
+	value, null := maker{nullsFirst: m.nullsFirst}.of(t.ValueType), m.null()
+	switch {
+	case value == nil:
+		return nil
+	case m.ranks != nil:
+		return m.ranks.key(value, null)
+	}
+	return func(key []byte, a arrow.Array, i int) []byte {
+		if a.IsNull(i) {
+			return append(key, null)
+		}
+		d := a.(*array.Dictionary)
+		return value(key, d.Dictionary(), d.GetValueIndex(i))
+	}
+}
+
+// value is of for values that are not null.
+func (m maker) value(t arrow.DataType) Append {
 	switch t := t.(type) {
 	case *arrow.NullType:
 		return func(key []byte, _ arrow.Array, _ int) []byte { return key }
@@ -45,27 +89,10 @@ func valueKey(t arrow.DataType, nullsFirst bool) Append {
 			}
 			return append(key, 0)
 		}
-	case *arrow.DictionaryType:
-		value := Of(t.ValueType, nullsFirst)
-		if value == nil {
-			return nil
-		}
-		return func(key []byte, a arrow.Array, i int) []byte {
-			d := a.(*array.Dictionary)
-			return value(key, d.Dictionary(), d.GetValueIndex(i))
-		}
 	case *arrow.StructType:
-		return structKey(t, nullsFirst)
+		return m.structKey(t)
 	case *arrow.ListType, *arrow.LargeListType, *arrow.FixedSizeListType:
-		return listKey(t.(arrow.ListLikeType).Elem(), nullsFirst)
-	case arrow.ExtensionType:
-		value := valueKey(t.StorageType(), nullsFirst)
-		if value == nil {
-			return nil
-		}
-		return func(key []byte, a arrow.Array, i int) []byte {
-			return value(key, a.(array.ExtensionArray).Storage(), i)
-		}
+		return m.listKey(t.(arrow.ListLikeType).Elem())
 	case arrow.BinaryDataType:
 		return valueOfText
 	case arrow.FixedWidthDataType:
@@ -74,17 +101,17 @@ func valueKey(t arrow.DataType, nullsFirst bool) Append {
 	return nil
 }
 
-func structKey(t *arrow.StructType, nullsFirst bool) Append {
+func (m maker) structKey(t *arrow.StructType) Append {
 	members := make([]Append, t.NumFields())
 	for i := range members {
-		if members[i] = Of(t.Field(i).Type, nullsFirst); members[i] == nil {
+		if members[i] = m.of(t.Field(i).Type); members[i] == nil {
 			return nil
 		}
 	}
 	return func(key []byte, a arrow.Array, i int) []byte {
 		s := a.(*array.Struct)
-		for m, member := range members {
-			key = member(key, s.Field(m), i)
+		for number, member := range members {
+			key = member(key, s.Field(number), i)
 		}
 		return key
 	}
@@ -92,8 +119,8 @@ func structKey(t *arrow.StructType, nullsFirst bool) Append {
 
 // listKey orders lists by their first differing items; a list that is the beginning of another
 // comes first.
-func listKey(item arrow.DataType, nullsFirst bool) Append {
-	value := Of(item, nullsFirst)
+func (m maker) listKey(item arrow.DataType) Append {
+	value := m.of(item)
 	if value == nil {
 		return nil
 	}

@@ -2,8 +2,9 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/binary"
+	"errors"
 	"iter"
 	"slices"
 
@@ -17,7 +18,6 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	account "tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sortkey"
 	"tiltyard/shared/take"
 	"tiltyard/shared/vector"
 )
@@ -139,30 +139,59 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 	defer f.order.Took(f.dataset.Now())
 	ctx = f.order.Reading(ctx)
-	keys, size := make([][]byte, 0, len(hits)), int64(0)
-	var held account.Hold
-	defer func() { held.Release() }()
-	for batch, err := range f.dataset.TakeEach(ctx, f.by.columns, addresses(hits), fetchRows) {
-		if err != nil {
-			return nil, err
-		}
-		for i, h := range hits[len(keys):][:batch.NumRows()] {
-			key := binary.BigEndian.AppendUint32(nil, uint32(h.query))
-			at := uint64(len(keys))
-			key = appendTail(f.by.appendTo(key, batch, i), at, at)
-			keys, size = append(keys, key), size+int64(cap(key))+sortkey.Overhead
-		}
-		if err := held.Resize(ctx, size); err != nil {
-			return nil, err
+	inPart, part, err := account.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer part.Close()
+	keys, err := f.keys(inPart, hits)
+	if errors.Is(err, errLongValues) {
+		part.Settle(0)
+		defer f.by.close()
+		err = f.by.rank(func(add func(context.Context, arrow.RecordBatch) error) error {
+			for batch, err := range f.dataset.TakeEach(inPart, f.by.columns, addresses(hits), fetchRows) {
+				if err == nil {
+					err = add(inPart, batch)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			keys, err = f.keys(inPart, hits)
 		}
 	}
-	slices.SortFunc(keys, bytes.Compare)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(keys, func(a, b []byte) int {
+		return cmp.Or(cmp.Compare(hits[keyAt(a)].query, hits[keyAt(b)].query), bytes.Compare(a, b))
+	})
 	sorted := make([]found, len(hits))
 	for i, key := range keys {
 		sorted[i] = hits[keyAt(key)]
 	}
 	f.order.Found(len(hits))
 	return sorted, nil
+}
+
+// keys returns the keys of hits, which end with their places. The share of the context holds their memory.
+func (f *foundRows) keys(ctx context.Context, hits []found) ([][]byte, error) {
+	keys := make([][]byte, 0, len(hits))
+	for batch, err := range f.dataset.TakeEach(ctx, f.by.columns, addresses(hits), fetchRows) {
+		if err != nil {
+			return nil, err
+		}
+		at := uint64(len(keys))
+		part, err := f.by.keys(ctx, batch, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, part...)
+	}
+	return keys, nil
 }
 
 // skip drops the first offset hits of each query.

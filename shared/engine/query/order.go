@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -185,7 +186,11 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		if _, err := memory.Take(ctx, 2*take.BatchBytes(batch)); err != nil { // and joined
 			return nil, err
 		}
-		if err := keys.Add(s.keysOf(batch, noLimit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })); err != nil {
+		part, err := s.by.keys(ctx, batch, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })
+		if err == nil {
+			err = keys.Add(part)
+		}
+		if err != nil {
 			return nil, err
 		}
 		at += uint64(batch.NumRows())
@@ -210,19 +215,57 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 	}), nil
 }
 
-// sortTaken sorts the addresses of rows and fetches the rows afterwards.
+// sortTaken sorts the addresses of rows and fetches the rows afterwards. When dictionaries turn out to have
+// long values, it ranks these and begins again.
 func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
+	keys, err := s.takenKeys(ctx)
+	if errors.Is(err, errLongValues) {
+		if err = s.rankValues(ctx); err == nil {
+			keys, err = s.takenKeys(ctx)
+		}
+		s.by.close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.take.Counted(s.inOrder(keys, func(addresses []uint64) iter.Seq2[arrow.RecordBatch, error] {
+		s.order.Found(len(addresses))
+		return inPieces(s.dataset.TakeEach(s.take.Reading(ctx), s.out.sources, addresses, s.together))
+	})), nil
+}
+
+// rankValues ranks the values of the dictionaries of the rows.
+func (s *tableSort) rankValues(ctx context.Context) error {
+	defer s.read.Took(s.dataset.Now())
+	return s.by.rank(func(add func(context.Context, arrow.RecordBatch) error) error {
+		added, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, s.among.options(s.by.columns), func(batchCtx context.Context, batch arrow.RecordBatch) (struct{}, error) {
+			return struct{}{}, add(memory.WithShare(batchCtx, memory.FromContext(ctx)), batch)
+		})
+		if err != nil {
+			return err
+		}
+		for _, err := range added {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// takenKeys sorts the keys of rows, which end with their addresses.
+func (s *tableSort) takenKeys(ctx context.Context) (*sortkey.Sorter, error) {
 	began := s.dataset.Now()
-	keys := sortkey.NewSorter(ctx, saturating(s.limit, s.offset), sortBytes)
+	limit := saturating(s.limit, s.offset)
+	keys := sortkey.NewSorter(ctx, limit, sortBytes)
 	parts, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
 		s.read.Made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
-		part := s.keysOf(batch, saturating(s.limit, s.offset), func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
-		size := int64(0)
-		for _, k := range part {
-			size += int64(len(k)) + sortkey.Overhead
+		// The share of the context holds the memory of the keys until they have been added.
+		part, err := s.by.keys(ctx, batch, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
+		if err == nil && limit < int64(len(part)) {
+			part, err = firstKeys(ctx, part, limit)
 		}
-		_, err := memory.Take(ctx, size) // until the keys have been added
 		return part, err
 	})
 	if err != nil {
@@ -242,10 +285,14 @@ func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		s.order.With("spilled_bytes=%d", spilled)
 	}
 	s.order.Took(began)
-	return s.take.Counted(s.inOrder(keys, func(addresses []uint64) iter.Seq2[arrow.RecordBatch, error] {
-		s.order.Found(len(addresses))
-		return inPieces(s.dataset.TakeEach(s.take.Reading(ctx), s.out.sources, addresses, s.together))
-	})), nil
+	return keys, nil
+}
+
+// firstKeys returns the first keys, and takes memory for a copy of them.
+func firstKeys(ctx context.Context, keys [][]byte, limit int64) ([][]byte, error) {
+	first, size := sortkey.First(keys, limit)
+	_, err := memory.Take(ctx, size)
+	return first, err
 }
 
 // inPieces cuts batches into batches of fetchRows rows.
@@ -265,27 +312,6 @@ func inPieces(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.Recor
 			}
 		}
 	}
-}
-
-// keysOf returns the keys of the rows of a batch, only the first ones if there is a limit. For each
-// row, tail returns a number that orders it among equal rows, and its position.
-func (s *tableSort) keysOf(batch arrow.RecordBatch, limit int64, tail func(i int) (order, place uint64)) [][]byte {
-	n := int(batch.NumRows())
-	ends := make([]int, n)
-	var block []byte
-	for i := range n {
-		order, place := tail(i)
-		block = appendTail(s.by.appendTo(block, batch, i), order, place)
-		ends[i] = len(block)
-	}
-	keys, start := make([][]byte, n), 0
-	for i, end := range ends {
-		keys[i], start = block[start:end:end], end
-	}
-	if limit < int64(n) {
-		keys, _ = sortkey.First(keys, limit)
-	}
-	return keys
 }
 
 // inOrder yields the rows of the answer in the order of sorted keys, batch by batch. fetch gets

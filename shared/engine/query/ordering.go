@@ -1,27 +1,34 @@
 package query
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sortkey"
+	"tiltyard/shared/take"
 )
 
 // An ordering turns rows into keys whose byte order is the order of the rows.
 type ordering struct {
 	columns []string // the columns to read: first others, then those of the keys
-	keys    []sortKey
+	sort    []sortKey
 }
 
 type sortKey struct {
 	column     int // position in columns
+	of         arrow.DataType
 	append     sortkey.Append
 	descending bool
-	nullsFirst bool
+	nullsFirst bool           // before the key of a descending column is inverted
+	dictionary bool           // the column has dictionaries
+	ranks      *sortkey.Ranks // of their values; nil until these turn out to be long
 }
 
 // newOrdering resolves the columns of an order. They are read after the columns in others.
@@ -32,33 +39,110 @@ func newOrdering(d *dataset.Dataset, by []protocol.OrderBy, others ...string) (*
 		if err != nil {
 			return nil, err
 		}
-		k := sortKey{descending: b.Ascending != nil && !*b.Ascending, nullsFirst: b.NullsFirst}
+		k := sortKey{of: field.Type, descending: b.Ascending != nil && !*b.Ascending, dictionary: take.HasDictionary(field.Type)}
 		// A descending key is inverted, which moves its nulls to the other end.
-		if k.append = sortkey.Of(field.Type, k.nullsFirst != k.descending); k.append == nil {
+		k.nullsFirst = b.NullsFirst != k.descending
+		if k.append = sortkey.Of(field.Type, k.nullsFirst); k.append == nil {
 			return nil, protocol.Errorf(protocol.InvalidInput, "order_by: column %q of type %s cannot be sorted", b.ColumnName, field.Type)
 		}
 		if k.column = slices.Index(o.columns, b.ColumnName); k.column < 0 {
 			k.column = len(o.columns)
 			o.columns = append(o.columns, b.ColumnName)
 		}
-		o.keys = append(o.keys, k)
+		o.sort = append(o.sort, k)
 	}
 	return o, nil
 }
 
-// appendTo appends the key of row i of a batch with the ordering's columns.
-func (o *ordering) appendTo(key []byte, batch arrow.RecordBatch, i int) []byte {
-	for _, k := range o.keys {
-		start := len(key)
-		key = k.append(key, batch.Column(k.column), i)
-		if k.descending {
-			for j := start; j < len(key); j++ {
-				key[j] = ^key[j]
-			}
+// errLongValues means that dictionaries have values whose keys would take much more memory than the column:
+// they must be ranked first.
+var errLongValues = errors.New("dictionaries have long values")
+
+// longKeys is how many bytes the keys of the dictionaries of a batch may take.
+const longKeys = 4 << 20
+
+// keys returns the keys of the rows of a batch with the ordering's columns. For each row, tail returns a
+// number that orders it among equal rows, and its position. Before it makes the keys it takes their memory
+// from the share of the context. The error may be errLongValues.
+func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(i int) (order, place uint64)) (keys [][]byte, err error) {
+	n := int(batch.NumRows())
+	size := int64(n) * (tailBytes + sortkey.Overhead)
+	appends := make([]sortkey.Append, len(o.sort))
+	for at, k := range o.sort {
+		column := batch.Column(k.column)
+		if appends[at] = k.append; k.ranks != nil {
+			appends[at] = k.ranks.Of(k.of)
+			size += int64(rankedBytes * n)
+			continue
+		}
+		bytes := sortkey.Bytes(column)
+		if size += bytes; k.dictionary && bytes > longKeys {
+			return nil, errLongValues
 		}
 	}
-	return key
+	if _, err := memory.Take(ctx, size); err != nil {
+		return nil, err
+	}
+	block, keys := make([]byte, 0, size), make([][]byte, n)
+	for i := range n {
+		start := len(block)
+		for at, k := range o.sort {
+			from := len(block)
+			block = appends[at](block, batch.Column(k.column), i)
+			if k.descending {
+				for j := from; j < len(block); j++ {
+					block[j] = ^block[j]
+				}
+			}
+		}
+		order, place := tail(i)
+		block = appendTail(block, order, place)
+		keys[i] = block[start:len(block):len(block)]
+	}
+	return keys, nil
 }
+
+// rankedBytes is about the size of a key with a rank.
+const rankedBytes = 8
+
+// rank ranks the values of the dictionaries of all batches, of which each passes those it gets to add. add
+// is safe for concurrent use.
+func (o *ordering) rank(each func(add func(context.Context, arrow.RecordBatch) error) error) error {
+	for at, k := range o.sort {
+		if k.dictionary {
+			o.sort[at].ranks = sortkey.NewRanks(k.nullsFirst)
+		}
+	}
+	err := each(func(ctx context.Context, batch arrow.RecordBatch) error {
+		for _, k := range o.sort {
+			if k.ranks != nil {
+				if err := k.ranks.Add(ctx, batch.Column(k.column)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	for _, k := range o.sort {
+		if k.ranks != nil {
+			k.ranks.Sort()
+		}
+	}
+	return err
+}
+
+// close drops what rank has made.
+func (o *ordering) close() {
+	for at, k := range o.sort {
+		if k.ranks != nil {
+			k.ranks.Close()
+		}
+		o.sort[at].ranks = nil
+	}
+}
+
+// tailBytes is the size of what appendTail appends.
+const tailBytes = 16
 
 // appendTail appends to the key of a row 8 bytes that order it among equal rows, and 8 bytes with
 // its position, by which the row is fetched.

@@ -1,0 +1,73 @@
+package sortkey
+
+import (
+	"bytes"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Bytes returns the most bytes that the keys of the values of an array take together. They may be many times
+// those of the array if it has dictionaries: each row counts with its value.
+func Bytes(a arrow.Array) int64 {
+	n := int64(a.Len())
+	switch a := a.(type) {
+	case *array.Dictionary:
+		return n + dictionaryBytes(a)
+	case array.ExtensionArray:
+		return Bytes(a.Storage())
+	case *array.Struct:
+		for i := range a.NumField() {
+			n += Bytes(a.Field(i))
+		}
+		return n
+	case array.ListLike:
+		of := items(a)
+		return 2*n + int64(of.Len()) + Bytes(of)
+	case *array.String:
+		return textBytes(n, a.ValueBytes())
+	case *array.LargeString:
+		return textBytes(n, a.ValueBytes())
+	case *array.Binary:
+		return textBytes(n, a.ValueBytes())
+	case *array.LargeBinary:
+		return textBytes(n, a.ValueBytes())
+	}
+	if fixed, ok := a.DataType().(arrow.FixedWidthDataType); ok {
+		return n * int64(1+fixed.Bytes())
+	}
+	return n
+}
+
+// textBytes is Bytes for n texts.
+func textBytes(n int64, text []byte) int64 {
+	return 3*n + int64(len(text)) + int64(bytes.Count(text, []byte{0}))
+}
+
+// dictionaryBytes is Bytes without NULLs. It looks at each value that is used once.
+func dictionaryBytes(d *array.Dictionary) int64 {
+	if fixed, ok := d.Dictionary().DataType().(arrow.FixedWidthDataType); ok && !arrow.IsNested(fixed.ID()) {
+		return int64(d.Len()) * int64(1+fixed.Bytes())
+	}
+	uses := map[int]int64{}
+	for i := range d.Len() {
+		if d.IsValid(i) {
+			uses[d.GetValueIndex(i)]++
+		}
+	}
+	total := int64(0)
+	for at, rows := range uses {
+		total += rows * Bytes(array.NewSlice(d.Dictionary(), int64(at), int64(at+1)))
+	}
+	return total
+}
+
+// items returns the items of the lists in an array.
+func items(a array.ListLike) arrow.Array {
+	if a.Len() == 0 {
+		return array.NewSlice(a.ListValues(), 0, 0)
+	}
+	from, _ := a.ValueOffsets(0)
+	_, to := a.ValueOffsets(a.Len() - 1)
+	return array.NewSlice(a.ListValues(), from, to)
+}
