@@ -244,6 +244,7 @@ func limits() string {
 		{"a filter of a query", "%d bytes", []any{protocol.MaxFilterBytes}},
 		{"columns that a query names", "%d", []any{protocol.MaxQueryColumns}},
 		{"vectors of a query", "%d vectors of %d dimensions", []any{protocol.MaxQueryVectors, protocol.MaxVectorDimensions}},
+		{"fuzzy words of a text query, and these times `max_expansions`", "%d, %d", []any{protocol.MaxFuzzyWords, protocol.MaxFuzzyExpansions}},
 		{"`nprobes`, `ef`, `refine_factor`", "%d, %d, %d", []any{protocol.MaxNProbes, protocol.MaxEF, protocol.MaxRefineFactor}},
 		{"a secret", "%d bytes, %d for its name", []any{protocol.MaxSecretBytes, protocol.MaxSecretNameBytes}},
 		{"a function", "%d parameters or outputs, %d bytes without its content, %d for its name",

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/engine/pieces"
+	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"

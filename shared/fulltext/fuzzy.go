@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tiltyard/shared/protocol"
 )
 
 // fuzzyLeaf is a match whose terms depend on the vocabulary of the documents that the index
@@ -11,15 +13,9 @@ import (
 type fuzzyLeaf struct {
 	leaf      *matchLeaf
 	positions []int        // of the words of the query, ascending
-	like      [][]likeness // what terms have to be like, by position
+	words     []int        // by position: the number of its word
+	like      [][]likeness // what terms have to be like, by word
 	most      int          // terms in all
-}
-
-// A likeness describes the terms that match a term of the query.
-type likeness struct {
-	prefix string // which they begin with
-	suffix []rune // what the rest may differ from …
-	edits  int    // … by so many characters that are added, left out or exchanged
 }
 
 // fuzzy registers the terms of a match query for a search of the vocabulary.
@@ -35,15 +31,42 @@ func (s *Search) fuzzy(leaf *matchLeaf, q *Match) error {
 		return invalid("column %s: %v", q.Column, err)
 	}
 	f := &fuzzyLeaf{leaf: leaf, most: q.MaxExpansions}
-	for _, t := range terms {
-		if n := len(f.positions); n == 0 || f.positions[n-1] != t.Position {
-			f.positions, f.like = append(f.positions, t.Position), append(f.like, nil)
+	number := map[string]int{}
+	for from, to := 0, 0; from < len(terms); from = to {
+		word := "" // the terms of a position
+		for to = from; to < len(terms) && terms[to].Position == terms[from].Position; to++ {
+			word += terms[to].Text + "\x00"
 		}
-		last := len(f.like) - 1
-		f.like[last] = append(f.like[last], likenessOf(t.Text, leaf.column.analyzer.json, q))
+		at, ok := number[word]
+		if !ok {
+			at = len(f.like)
+			number[word] = at
+			like := make([]likeness, 0, to-from)
+			for _, t := range terms[from:to] {
+				like = append(like, likenessOf(t.Text, leaf.column.analyzer.json, q))
+			}
+			f.like = append(f.like, like)
+			s.likenesses += len(like)
+		}
+		f.positions, f.words = append(f.positions, terms[from].Position), append(f.words, at)
+	}
+	s.expansions += len(f.like) * q.MaxExpansions
+	if s.likenesses > protocol.MaxFuzzyWords {
+		return invalid("the query looks for words like more than %d different ones; search for some of them without fuzziness", protocol.MaxFuzzyWords)
+	}
+	if s.expansions > protocol.MaxFuzzyExpansions {
+		return invalid("the fuzzy words of the query times their max_expansions are %d; they must be at most %d", s.expansions, protocol.MaxFuzzyExpansions)
 	}
 	s.fuzzies = append(s.fuzzies, f)
 	return nil
+}
+
+// A likeness describes the terms that match a term of the query.
+type likeness struct {
+	prefix string // which they begin with
+	shared int    // characters of the prefix
+	suffix []rune // what the rest may differ from …
+	edits  int    // … by so many characters that are added, left out or exchanged
 }
 
 // likenessOf splits a term. Path and type of a term of JSON must match exactly.
@@ -57,32 +80,53 @@ func likenessOf(term string, json bool, q *Match) likeness {
 		_, size := utf8.DecodeRuneInString(term[start:])
 		start += size
 	}
-	return likeness{prefix: term[:start], suffix: []rune(term[start:]), edits: q.Fuzziness}
+	return likeness{prefix: term[:start], shared: utf8.RuneCountInString(term[:start]), suffix: []rune(term[start:]), edits: q.Fuzziness}
 }
 
-func (l *likeness) matches(term string) bool {
-	rest, ok := strings.CutPrefix(term, l.prefix)
-	return ok && within(l.suffix, []rune(rest), l.edits)
+// A comparison compares a term with those of a query. It reuses its memory.
+type comparison struct {
+	term  string
+	runes []rune
+	row   []int
 }
 
-// within reports whether at most the given number of edits turn a into b.
-func within(a, b []rune, edits int) bool {
+// of begins to compare another term.
+func (c *comparison) of(term string) {
+	c.term, c.runes = term, c.runes[:0]
+	for _, r := range term {
+		c.runes = append(c.runes, r)
+	}
+}
+
+func (c *comparison) matches(l likeness) bool {
+	return strings.HasPrefix(c.term, l.prefix) && c.within(l.suffix, c.runes[l.shared:], l.edits)
+}
+
+// within reports whether at most the given number of edits turn a into b. It computes, for each beginning of
+// a, the edits that make those beginnings of b whose length differs by no more.
+func (c *comparison) within(a, b []rune, edits int) bool {
 	if len(a)-len(b) > edits || len(b)-len(a) > edits {
 		return false
 	}
-	row := make([]int, len(b)+1) // edits that make b[:j] of a[:i]
-	for j := range row {
-		row[j] = j
+	c.row = c.row[:0]
+	for j := range len(b) + 1 {
+		c.row = append(c.row, j)
 	}
-	for i, x := range a {
-		diagonal, least := row[0], i+1
-		row[0] = i + 1
-		for j, y := range b {
+	row := c.row // edits that make b[:j] of a[:i]; more than allowed where they are not computed
+	for i := 1; i <= len(a); i++ {
+		from, to := max(1, i-edits), min(len(b), i+edits)
+		diagonal := row[from-1]
+		row[from-1] = edits + 1
+		if from == 1 {
+			row[0] = i
+		}
+		least := row[from-1]
+		for j := from; j <= to; j++ {
 			cost := diagonal
-			if x != y {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+			if a[i-1] != b[j-1] {
+				cost = 1 + min(diagonal, row[j-1], row[j])
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			diagonal, row[j] = row[j], cost
 			least = min(least, cost)
 		}
 		if least > edits {
@@ -97,9 +141,10 @@ func (s *Search) Fuzzy() bool { return len(s.fuzzies) > 0 }
 
 // A Vocabulary collects the terms that match those of a query. It is for one goroutine.
 type Vocabulary struct {
-	search *Search
-	seen   []map[string]bool // words by column
-	found  [][][]string      // by fuzzy leaf and position: terms, sorted, no more than count
+	search  *Search
+	seen    []map[string]bool // words by column
+	found   [][][]string      // by fuzzy leaf and word: terms, sorted, no more than can be used
+	compare comparison
 
 	seenBytes, foundBytes int64
 }
@@ -108,7 +153,7 @@ type Vocabulary struct {
 func (s *Search) NewVocabulary() *Vocabulary {
 	v := &Vocabulary{search: s, seen: make([]map[string]bool, len(s.columns)), found: make([][][]string, len(s.fuzzies))}
 	for i, f := range s.fuzzies {
-		v.found[i] = make([][]string, len(f.positions))
+		v.found[i] = make([][]string, len(f.like))
 	}
 	for i := range v.seen {
 		v.seen[i] = map[string]bool{}
@@ -154,21 +199,22 @@ func (v *Vocabulary) word(column int, word string) {
 }
 
 func (v *Vocabulary) term(column int, term string) {
+	v.compare.of(term)
 	for i, f := range v.search.fuzzies {
 		if f.leaf.column.number != column {
 			continue
 		}
-		for p := range f.positions {
-			if slices.ContainsFunc(f.like[p], func(l likeness) bool { return l.matches(term) }) {
-				v.keep(i, p, term)
+		for word, like := range f.like {
+			if slices.ContainsFunc(like, v.compare.matches) {
+				v.keep(i, word, term)
 			}
 		}
 	}
 }
 
 // keep adds a term, and drops the last one if there are more than can be used.
-func (v *Vocabulary) keep(leaf, position int, term string) {
-	found := v.found[leaf][position]
+func (v *Vocabulary) keep(leaf, word int, term string) {
+	found := v.found[leaf][word]
 	most := v.search.fuzzies[leaf].most
 	at, there := slices.BinarySearch(found, term)
 	if there || at >= most {
@@ -180,7 +226,7 @@ func (v *Vocabulary) keep(leaf, position int, term string) {
 		v.foundBytes -= wordBytes(found[most])
 		found = slices.Delete(found, most, len(found))
 	}
-	v.found[leaf][position] = found
+	v.found[leaf][word] = found
 }
 
 // Done ends the collection of terms and frees the memory for it; the result stays.
@@ -191,10 +237,10 @@ func (v *Vocabulary) Bytes() int64 { return v.seenBytes + v.foundBytes }
 
 // Merge adds the result of another vocabulary.
 func (v *Vocabulary) Merge(other *Vocabulary) {
-	for leaf, positions := range other.found {
-		for position, terms := range positions {
+	for leaf, words := range other.found {
+		for word, terms := range words {
 			for _, term := range terms {
-				v.keep(leaf, position, term)
+				v.keep(leaf, word, term)
 			}
 		}
 	}
@@ -206,7 +252,7 @@ func (s *Search) Expand(v *Vocabulary) error {
 	for i, f := range s.fuzzies {
 		var terms []Term
 		for p, position := range f.positions {
-			found := v.found[i][p]
+			found := v.found[i][f.words[p]]
 			found = found[:min(len(found), f.most-len(terms))]
 			for _, text := range found {
 				terms = append(terms, Term{Text: text, Position: position})

@@ -28,6 +28,8 @@ type Search struct {
 	elements       bool // documents are elements of lists
 	root           node
 	terms          int // of all columns
+	likenesses     int // of all fuzzy words
+	expansions     int // terms that they may stand for
 
 	base     []int // where a column's counts are in a row
 	rowWords int

@@ -266,7 +266,7 @@ func TestWithinCountsEdits(t *testing.T) {
 	} {
 		for edits := range 5 {
 			want := edits >= c.edits
-			if got := within([]rune(c.a), []rune(c.b), edits); got != want {
+			if got := new(comparison).within([]rune(c.a), []rune(c.b), edits); got != want {
 				t.Errorf("%q is within %d edits of %q: got %t, want %t", c.a, edits, c.b, got, want)
 			}
 		}

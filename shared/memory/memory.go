@@ -291,6 +291,14 @@ func (s *Share) Give(bytes int64) {
 	b.serve()
 }
 
+// Limit returns the most bytes that a share may hold. It is 0 for a nil share, which has no bound.
+func (s *Share) Limit() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.budget.perShare
+}
+
 // Held returns how many bytes the share holds now.
 func (s *Share) Held() int64 {
 	if s == nil {

@@ -8,6 +8,7 @@ import (
 // part holds the extra fields of a share that is a part of another share.
 type part struct {
 	whole *Share
+	most  int64 // bytes that work may take
 
 	mu     sync.Mutex
 	held   int64 // bytes that work has taken from the part
@@ -29,7 +30,7 @@ func (s *Share) Part(ctx context.Context, bytes int64) (*Share, error) {
 	if err := s.Take(ctx, bytes); err != nil {
 		return nil, err
 	}
-	return &Share{budget: s.budget, part: &part{whole: s, paid: max(bytes, 0)}}, nil
+	return &Share{budget: s.budget, part: &part{whole: s, most: s.budget.perShare, paid: max(bytes, 0)}}, nil
 }
 
 // TryPart is Part that does not wait. It reports whether the bytes were free. It leaves half of
@@ -41,7 +42,7 @@ func (s *Share) TryPart(bytes int64) (*Share, bool) {
 	if s.inUse()+bytes > s.budget.perShare/2 || !s.Try(bytes) {
 		return nil, false
 	}
-	return &Share{budget: s.budget, part: &part{whole: s, paid: max(bytes, 0)}}, true
+	return &Share{budget: s.budget, part: &part{whole: s, most: s.budget.perShare, paid: max(bytes, 0)}}, true
 }
 
 // inUse returns what the request of s holds, without bytes that parts have taken and do not hold.
@@ -55,10 +56,17 @@ func (s *Share) inUse() int64 {
 
 // Within starts a part of the context's share for work of unknown size. It returns a context that
 // carries the part, which the caller must close.
-func Within(ctx context.Context) (context.Context, *Share, error) {
+func Within(ctx context.Context) (context.Context, *Share, error) { return Bounded(ctx, 0) }
+
+// Bounded is Within for work that is refused more than most bytes, as if one request might not hold more. 0
+// is no bound.
+func Bounded(ctx context.Context, most int64) (context.Context, *Share, error) {
 	part, err := FromContext(ctx).Part(ctx, 0)
 	if part == nil || err != nil {
 		return ctx, nil, err
+	}
+	if most > 0 {
+		part.part.most = min(part.part.most, most)
 	}
 	return WithShare(ctx, part), part, nil
 }
@@ -110,11 +118,11 @@ func (p *part) refusal(bytes int64) error {
 func (p *part) reserve(bytes int64) (due int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch most := p.whole.budget.perShare; {
+	switch {
 	case p.closed:
 		return 0, p.refusal(bytes)
-	case bytes > most-p.held:
-		return 0, &Error{Bytes: bytes, Limit: most}
+	case bytes > p.most-p.held:
+		return 0, &Error{Bytes: bytes, Limit: p.most}
 	}
 	p.held += bytes
 	due = max(0, p.held-p.paid-p.asked)

@@ -109,7 +109,9 @@ func (r *Ranks) Close() {
 }
 
 // Of is [Of] with the ranks of values in place of those. The function is for one goroutine.
-func (r *Ranks) Of(t arrow.DataType) Append { return maker{nullsFirst: r.make.nullsFirst, ranks: r}.of(t) }
+func (r *Ranks) Of(t arrow.DataType) Append {
+	return maker{nullsFirst: r.make.nullsFirst, ranks: r}.of(t)
+}
 
 // key returns the function that makes the keys of a dictionary, whose values have keys by value. It finds
 // the rank of each value of a dictionary once.

@@ -10,7 +10,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/engine/pieces"
+	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/take"

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine/grouping"
-	"tiltyard/shared/engine/pieces"
+	"tiltyard/shared/take/pieces"
 )
 
 // groups yields the rows of a view with GROUP BY: those of the groups of all rows of the source, total in

@@ -8,7 +8,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/engine/pieces"
+	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"

@@ -1,0 +1,70 @@
+// Package pieces works on the rows of a batch in parts when memory is too short for all of them.
+package pieces
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/memory"
+)
+
+// part is the fraction of what a request may hold that the results for several rows may take, so that there
+// is memory for the consumer, too.
+const part = 8
+
+// Cut yields the results of work on a number of rows: on all at once, or on half as many at a time for as
+// long as they take too much memory. work gets the first row and how many there are; it is called again with
+// fewer after it was refused memory. What it takes from the share of its context is held until the consumer
+// asks for the next result. No rows are passed to work once.
+func Cut[T any](ctx context.Context, rows int64, work func(ctx context.Context, from, n int64) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for from, n := int64(0), rows; from < rows || rows == 0; n = min(n, rows-from) {
+			bound := int64(0)
+			if n > 1 {
+				bound = memory.FromContext(ctx).Limit() / part
+			}
+			inPart, held, err := memory.Bounded(ctx, bound)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			made, err := work(inPart, from, n)
+			if n > 1 && memory.TooMuch(err) {
+				held.Close()
+				n /= 2
+				continue
+			}
+			held.Settle(held.Held())
+			more := yield(made, err)
+			held.Close()
+			if !more || err != nil || rows == 0 {
+				return
+			}
+			from += n
+		}
+	}
+}
+
+// Of is [Cut] for the rows of a batch. work gets the rows and the position of the first.
+func Of(ctx context.Context, batch arrow.RecordBatch, work func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
+	return Cut(ctx, batch.NumRows(), func(ctx context.Context, from, n int64) (arrow.RecordBatch, error) {
+		rows := batch
+		if n < batch.NumRows() {
+			rows = batch.NewSlice(from, from+n)
+		}
+		return work(ctx, rows, from)
+	})
+}
+
+// TakeMade takes memory for a column that was computed from a batch. It takes none for a column of
+// the batch itself.
+func TakeMade(ctx context.Context, batch arrow.RecordBatch, column arrow.Array) error {
+	if slices.Contains(batch.Columns(), column) {
+		return nil
+	}
+	return memory.FromContext(ctx).Take(ctx, int64(column.Data().SizeInBytes()))
+}
