@@ -15,11 +15,13 @@ import (
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
+	"tiltyard/shared/take/pieces"
 )
 
 // AddNullColumns adds columns, and members of structs, that are null in every row. It writes no data. A
@@ -145,6 +147,9 @@ func newColumns(ctx context.Context, d *dataset.Dataset, columns []Assignment) (
 			if arrays[i], err = value.Eval(ctx, rows); err != nil {
 				return nil, failure.OfExpression("column "+fields[i].Name, err)
 			}
+			if err := pieces.TakeMade(ctx, rows, arrays[i]); err != nil {
+				return nil, err
+			}
 		}
 		return array.NewRecordBatch(added.Schema, arrays, rows.NumRows()), nil
 	}
@@ -194,10 +199,14 @@ func checkAlteration(d *dataset.Dataset, a alter.Alteration) error {
 	return nil
 }
 
-// convert is a alter.Cast.
+// convert is an alter.Cast.
 func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	out, err := cast.Convert(ctx, values, to)
-	return out, failure.OfExpression("cast", err)
+	if err != nil {
+		return nil, failure.OfExpression("cast", err)
+	}
+	_, err = memory.Take(ctx, int64(out.Data().SizeInBytes()))
+	return out, err
 }
 
 // sameFamily reports whether native Lance lets a column change between two types: within integers,

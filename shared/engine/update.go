@@ -13,7 +13,6 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
@@ -22,6 +21,7 @@ import (
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/take"
+	"tiltyard/shared/take/pieces"
 )
 
 // An Assignment gives a column the value of an SQL expression over the old row.

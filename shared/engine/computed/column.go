@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/take"
+	"tiltyard/shared/take/pieces"
 )
 
 // A Column is a computed column of one version of a table, with the columns that are computed together with
@@ -159,6 +160,9 @@ func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arr
 	if err != nil {
 		return outcome{}, failure.OfExpression(x.what, err)
 	}
+	if err := pieces.TakeMade(ctx, rows, values); err != nil {
+		return outcome{}, err
+	}
 	return outcome{columns: []arrow.Array{values}, gained: int64(values.Len() - values.NullN())}, nil
 }
 
@@ -241,7 +245,7 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 		if c.Binding != nil {
 			reads = append(reads, snapshot.RowAddr)
 		}
-		values := dataset.ColumnValues{Columns: c.names, Read: reads, Enough: o.Enough}
+		values := dataset.ColumnValues{Columns: c.names, Read: reads, Enough: o.Enough, Once: c.Binding != nil}
 		if o.Enough != nil && c.Binding != nil {
 			values.AtOnce = callRows
 		}

@@ -12,12 +12,12 @@ import (
 
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/take/pieces"
 )
 
 // These are the names of columns that a search adds to its answer.

@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/take"
+	"tiltyard/shared/take/pieces"
 )
 
 // NewColumns are columns to be added to a table.
@@ -30,8 +31,9 @@ type NewColumns struct {
 	// Read are the columns, as in ScanOptions, that Values looks at.
 	Read []string
 	// Values returns the new columns, in the schema Schema, of the rows of a batch. It is
-	// called with the rows of the table in their order, each once. Nil: they are null in
-	// every row, which costs nothing.
+	// called with the rows of the table in their order, each once, or again with fewer of them after it
+	// was refused memory. It takes the memory of new columns from the share of its context. Nil: they are
+	// null in every row, which costs nothing.
 	Values func(context.Context, arrow.RecordBatch) (arrow.RecordBatch, error)
 	// Metadata returns the metadata that the schema of the table gets; nil: it stays. added has the new
 	// columns with their ids.
@@ -123,7 +125,7 @@ func (d *Dataset) addFiles(ctx context.Context, added *schema.Schema, c NewColum
 	if err != nil {
 		return nil, err
 	}
-	return d.writeColumns(ctx, added, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	return d.writeColumns(ctx, added, p, func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
 		values, err := c.Values(ctx, batch)
 		if err != nil {
 			return nil, err
@@ -152,7 +154,7 @@ type columnFiles struct {
 
 // writeColumns writes, for each fragment, what values makes of its rows as far as they
 // are not deleted.
-func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*columnFiles, error) {
+func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *snapshot.Projection, values valuesOf) (*columnFiles, error) {
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.SetLimit(snapshot.MaxConcurrentReads)
 	out := &columnFiles{puts: puts}
@@ -166,7 +168,7 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *snapsho
 	return out, nil
 }
 
-func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
+func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values valuesOf, puts *errgroup.Group) (pb.DataFile, error) {
 	file, err := d.openColumns(ctx, f, s, p, values)
 	if err != nil {
 		return pb.DataFile{}, err
@@ -176,12 +178,13 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *s
 
 // openColumns returns a new file with the columns that values makes of the rows of a fragment. The
 // caller closes or aborts it.
-func (d *Dataset) openColumns(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*stage.File, error) {
+func (d *Dataset) openColumns(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values valuesOf) (*stage.File, error) {
 	file, err := d.newColumnFile(ctx, f, s)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := writeStretches(ctx, file, d.Stretches(ctx, f, p), s, values, nil); err != nil {
+	w := columnWriter{file: file, schema: s, values: values}
+	if _, err := w.write(ctx, d.Stretches(ctx, f, p)); err != nil {
 		file.Abort()
 		return nil, err
 	}
@@ -200,30 +203,59 @@ func (d *Dataset) newColumnFile(ctx context.Context, f *fragment.Fragment, s *sc
 	return d.table.place().NewFile(ctx, s, format)
 }
 
-// writeStretches writes the columns that values makes of rows to a file, until enough, which may be nil,
-// is true after a piece of them. It returns how many rows it wrote, deleted ones too.
-func writeStretches(ctx context.Context, file *stage.File, rows iter.Seq2[snapshot.Stretch, error], s *schema.Schema, values func(arrow.RecordBatch) ([]arrow.Array, error), enough func() bool) (n int64, err error) {
-	var held memory.Hold // for the columns of a stretch
-	defer held.Release()
+// A valuesOf returns columns for the rows of a batch. Memory that it takes is held until they are written.
+type valuesOf func(context.Context, arrow.RecordBatch) ([]arrow.Array, error)
+
+// A columnWriter writes the columns that values makes of rows to a file.
+type columnWriter struct {
+	file   *stage.File
+	schema *schema.Schema
+	values valuesOf
+	once   bool        // values is not called again with fewer rows when memory is too short
+	enough func() bool // reports, after some rows, whether the file ends there; nil: it does not
+}
+
+// write writes the columns of stretches. It returns how many rows it wrote, deleted ones too.
+func (w *columnWriter) write(ctx context.Context, rows iter.Seq2[snapshot.Stretch, error]) (n int64, err error) {
 	for stretch, err := range rows {
-		var columns []arrow.Array
-		if err == nil {
-			columns, err = newColumns(stretch, s, values)
-		}
-		if err == nil {
-			err = held.Resize(ctx, sizeOfColumns(columns))
-		}
-		if err == nil {
-			err = file.Write(ctx, columns, 0, stretch.Rows)
-		}
 		if err != nil {
 			return n, err
 		}
-		if n += stretch.Rows; enough != nil && enough() {
+		all := pieces.Cut(ctx, stretch.Rows, func(ctx context.Context, from, n int64) (piece, error) {
+			return w.columns(ctx, stretch.Slice(from, n))
+		})
+		if w.once {
+			all = pieces.Whole(ctx, func(ctx context.Context) (piece, error) { return w.columns(ctx, stretch) })
+		}
+		for made, err := range all {
+			if err == nil {
+				err = made.write(ctx, w.file)
+			}
+			if err != nil {
+				return n, err
+			}
+			n += made.rows
+		}
+		if w.enough != nil && w.enough() {
 			break
 		}
 	}
 	return n, nil
+}
+
+// A piece is columns of some rows.
+type piece struct {
+	columns []arrow.Array
+	rows    int64
+}
+
+func (p piece) write(ctx context.Context, file *stage.File) error {
+	held, err := memory.Take(ctx, sizeOfColumns(p.columns))
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	return file.Write(ctx, p.columns, 0, p.rows)
 }
 
 func sizeOfColumns(columns []arrow.Array) int64 {
@@ -234,26 +266,27 @@ func sizeOfColumns(columns []arrow.Array) int64 {
 	return total
 }
 
-// newColumns returns the new columns of all rows of a stretch. What a row that is deleted has in them
+// columns returns the new columns of all rows of a stretch. What a row that is deleted has in them
 // does not matter.
-func newColumns(stretch snapshot.Stretch, s *schema.Schema, values func(arrow.RecordBatch) ([]arrow.Array, error)) ([]arrow.Array, error) {
+func (w *columnWriter) columns(ctx context.Context, stretch snapshot.Stretch) (made piece, err error) {
+	made.rows = stretch.Rows
 	if stretch.Batch == nil {
-		return blanks(s, int(stretch.Rows)), nil
+		made.columns = blanks(w.schema, int(stretch.Rows))
+		return made, nil
 	}
-	columns, err := values(stretch.Batch)
-	if err != nil || stretch.Live == nil {
-		return columns, err
+	if made.columns, err = w.values(ctx, stretch.Batch); err != nil || stretch.Live == nil {
+		return made, err
 	}
 	spread := make([]int32, stretch.Rows)
 	for i, row := range stretch.Live {
 		spread[row] = int32(i)
 	}
-	for i := range columns {
-		if columns[i], err = take.Array(columns[i], spread); err != nil {
-			return nil, fmt.Errorf("column %s: %w", s.Fields[i].Name, err)
+	for i := range made.columns {
+		if made.columns[i], err = take.Array(made.columns[i], spread); err != nil {
+			return made, fmt.Errorf("column %s: %w", w.schema.Fields[i].Name, err)
 		}
 	}
-	return columns, nil
+	return made, nil
 }
 
 // blanks returns columns of n rows that say nothing.

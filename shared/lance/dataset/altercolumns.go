@@ -55,7 +55,7 @@ func (d *Dataset) commitCasts(ctx context.Context, p *alter.Plan, s *schema.Sche
 	if err != nil {
 		return nil, err
 	}
-	files, err := d.writeColumns(ctx, writes, snapshot.ProjectionOf(reads.Fields), func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	files, err := d.writeColumns(ctx, writes, snapshot.ProjectionOf(reads.Fields), func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
 		return alter.CastFields(ctx, batch.Columns(), writes.Fields, cast)
 	})
 	if err != nil {

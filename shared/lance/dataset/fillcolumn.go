@@ -24,12 +24,15 @@ type ColumnValues struct {
 	Read []string
 	// Values returns the columns for the rows of a batch, in their types, and in how many rows they
 	// may differ from what they were. It is called with the rows of a fragment in their order, each
-	// once.
+	// once, or again with fewer of them after it was refused memory. It takes the memory of new values from
+	// the share of its context.
 	Values func(context.Context, arrow.RecordBatch) (values []arrow.Array, changed int64, err error)
 	// AtOnce is how many rows Values gets at once at most, and Enough is asked after each such call whether
 	// the file ends there. 0 and nil are no bounds.
 	AtOnce int64
 	Enough func() bool
+	// Once means that Values is called once for each row, whether there is memory for its result or not.
+	Once bool
 }
 
 // A ColumnPiece is new values of columns for consecutive rows of a fragment, deleted ones too.
@@ -66,11 +69,13 @@ func (d *Dataset) StageColumns(ctx context.Context, f *fragment.Fragment, v Colu
 	if v.AtOnce > 0 {
 		rows = cut(rows, v.AtOnce)
 	}
-	n, err := writeStretches(ctx, file, rows, columns, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	w := columnWriter{file: file, schema: columns, once: v.Once, enough: v.Enough}
+	w.values = func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
 		values, n, err := v.Values(ctx, batch)
 		piece.Changed += n
 		return values, err
-	}, v.Enough)
+	}
+	n, err := w.write(ctx, rows)
 	if piece.To = from + n; err != nil || piece.Changed == 0 {
 		file.Abort()
 		return piece, err
@@ -153,8 +158,10 @@ func (d *Dataset) copyPiece(ctx context.Context, file *stage.File, f *fragment.F
 	if err != nil {
 		return err
 	}
-	_, err = writeStretches(ctx, file, from.StretchesOf(ctx, f, p, first, end), s, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	w := columnWriter{file: file, schema: s}
+	w.values = func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
 		return batch.Columns(), ctx.Err()
-	}, nil)
+	}
+	_, err = w.write(ctx, from.StretchesOf(ctx, f, p, first, end))
 	return err
 }

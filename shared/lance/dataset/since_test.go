@@ -154,7 +154,7 @@ func (h *history) replace(d *Dataset) error {
 	if err != nil {
 		return err
 	}
-	files, err := d.writeColumns(ctx, s, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	files, err := d.writeColumns(ctx, s, p, func(_ context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
 		return match.Columns(h.batch(s.Arrow(), int(batch.NumRows())))
 	})
 	if err != nil {

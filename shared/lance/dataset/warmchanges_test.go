@@ -301,7 +301,7 @@ func (w *warmWorld) replaceColumn(d *Dataset) error {
 	if err != nil {
 		return err
 	}
-	files, err := d.writeColumns(ctx, s, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	files, err := d.writeColumns(ctx, s, p, func(_ context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
 		return match.Columns(w.rows(s.Arrow(), int(batch.NumRows())))
 	})
 	if err != nil {

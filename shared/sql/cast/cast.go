@@ -69,8 +69,8 @@ type caster struct {
 }
 
 // Convert converts values as CAST does, also to dictionaries. A value without a counterpart in the type is
-// sql.ErrValue, and NULLs stay NULL. It stops when the context ends, and takes nothing from
-// the context's share: the caller accounts for all of it.
+// sql.ErrValue, and NULLs stay NULL. It stops when the context ends. While it works, it holds
+// the memory of its result in the share of the context; the caller accounts for what it returns.
 func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -78,7 +78,8 @@ func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 	if !column.Loadable(values.DataType()) {
 		return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "values of %s", values.DataType())
 	}
-	m := meter.Unshared(ctx)
+	m := meter.New(ctx)
+	defer m.End()
 	v, err := column.Load(m, values)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const part = 8
 // Cut yields the results of work on a number of rows: on all at once, or on half as many at a time for as
 // long as they take too much memory. work gets the first row and how many there are; it is called again with
 // fewer after it was refused memory. What it takes from the share of its context is held until the consumer
-// asks for the next result. No rows are passed to work once.
+// asks for the next result. Without rows work is called once.
 func Cut[T any](ctx context.Context, rows int64, work func(ctx context.Context, from, n int64) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for from, n := int64(0), rows; from < rows || rows == 0; n = min(n, rows-from) {
@@ -47,6 +47,11 @@ func Cut[T any](ctx context.Context, rows int64, work func(ctx context.Context, 
 			from += n
 		}
 	}
+}
+
+// Whole is [Cut] for work that is done once for all rows.
+func Whole[T any](ctx context.Context, work func(ctx context.Context) (T, error)) iter.Seq2[T, error] {
+	return Cut(ctx, 0, func(ctx context.Context, _, _ int64) (T, error) { return work(ctx) })
 }
 
 // Of is [Cut] for the rows of a batch. work gets the rows and the position of the first.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -22,27 +23,28 @@ func (s Stretch) Cut(most int64) []Stretch {
 		return []Stretch{s}
 	}
 	var pieces []Stretch
-	live := int64(0) // rows before the piece that are not deleted
 	for from := int64(0); from < s.Rows; from += most {
-		piece := Stretch{Rows: min(most, s.Rows-from)}
-		n := piece.Rows
-		if s.Live != nil {
-			piece.Live = []int32{}
-			for _, row := range s.Live[live:] {
-				if int64(row) >= from+piece.Rows {
-					break
-				}
-				piece.Live = append(piece.Live, row-int32(from))
-			}
-			n = int64(len(piece.Live))
-		}
-		if n > 0 {
-			piece.Batch = s.Batch.NewSlice(live, live+n)
-		}
-		live += n
-		pieces = append(pieces, piece)
+		pieces = append(pieces, s.Slice(from, min(most, s.Rows-from)))
 	}
 	return pieces
+}
+
+// Slice returns some rows of the stretch.
+func (s Stretch) Slice(from, rows int64) Stretch {
+	piece := Stretch{Rows: rows}
+	first, end := from, from+rows // of the batch
+	if s.Live != nil {
+		at := func(row int64) int64 { i, _ := slices.BinarySearch(s.Live, int32(row)); return int64(i) }
+		first, end = at(from), at(from+rows)
+		piece.Live = make([]int32, 0, end-first)
+		for _, row := range s.Live[first:end] {
+			piece.Live = append(piece.Live, row-int32(from))
+		}
+	}
+	if end > first {
+		piece.Batch = s.Batch.NewSlice(first, end)
+	}
+	return piece
 }
 
 // Stretches yields columns of all rows of a fragment, in pieces like those of a scan. The memory of a

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// wide makes a table whose column d is a dictionary of texts of so many bytes, in which row n has the text of
+// number n % texts, where texts of higher numbers come first. Its rows take a few bytes each; their texts would
+// take far more than any machine has.
+func wide(t *testing.T, rows, texts, bytes int) *Table {
+	t.Helper()
+	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	columns := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "d", Type: typ, Nullable: true},
+	}, nil)
+	values := array.NewStringBuilder(arrowmemory.DefaultAllocator)
+	for n := range texts {
+		values.Append(strings.Repeat("x", bytes) + string(rune('a'+texts-n)))
+	}
+	ids, indices := array.NewInt64Builder(arrowmemory.DefaultAllocator), array.NewInt8Builder(arrowmemory.DefaultAllocator)
+	for i := range rows {
+		ids.Append(int64(i))
+		indices.Append(int8(i % texts))
+	}
+	batch := array.NewRecordBatch(columns, []arrow.Array{ids.NewArray(), array.NewDictionaryArray(typ, indices.NewArray(), values.NewArray())}, int64(rows))
+	table := tableIn(memstore.New(), Limits{})
+	if _, err := table.Create(t.Context(), dataset.Rows{Schema: columns, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// A sort by a dictionary takes memory for its values once, and not for each row.
+func TestSortsByLongDictionaryValues(t *testing.T) {
+	const rows, texts, share = 100_000, 3, 32 << 20
+	table := wide(t, rows, texts, 100_000)
+	for _, c := range []struct {
+		by    []protocol.OrderBy
+		k     int64
+		first []int64
+	}{
+		{[]protocol.OrderBy{asc("d")}, 3, []int64{2, 5, 8}},
+		{[]protocol.OrderBy{desc("d")}, 3, []int64{0, 3, 6}},
+		{[]protocol.OrderBy{desc("d"), desc("id")}, 2, []int64{99_999, 99_996}},
+		{[]protocol.OrderBy{asc("d")}, 0, []int64{2, 5, 8}},
+	} {
+		ctx, held := inShare(t, share)
+		req := &protocol.QueryTableRequest{OrderBy: c.by, Columns: protocol.Projection{{Name: "id"}}}
+		if c.k > 0 {
+			req.K = &c.k
+		}
+		answer, err := table.Query(ctx, req)
+		if err != nil {
+			t.Fatalf("order by %s: %v", names(c.by), err)
+		}
+		var got []int64
+		for batch, err := range answer.Batches {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, batch.Column(0).(*array.Int64).Int64Values()...)
+		}
+		want := int64(rows)
+		if c.k > 0 {
+			want = c.k
+		}
+		if int64(len(got)) != want || fmt.Sprint(got[:len(c.first)]) != fmt.Sprint(c.first) {
+			t.Errorf("order by %s: got %d rows, the first %v; want %d, %v", names(c.by), len(got), got[:min(len(got), 3)], want, c.first)
+		}
+		if held.Peak() > share {
+			t.Errorf("order by %s took %d bytes", names(c.by), held.Peak())
+		}
+	}
+}
+
+// Expressions that lengthen rows are computed for as many rows at a time as there is memory for.
+func TestRowsThatGrowAreWrittenInParts(t *testing.T) {
+	const rows, share = 4_000, 64 << 20
+	longer := "repeat(text, 50)"
+	for _, c := range []struct {
+		name  string
+		table func() *Table
+		row   string // the number of a row
+		grow  func(ctx context.Context, table *Table) error
+		bytes int64
+	}{
+		{"added columns", func() *Table { return created(t, numbered(0, rows, 400), false) }, "n", func(ctx context.Context, table *Table) error {
+			_, err := table.AddColumns(ctx, []Assignment{{Column: "made", SQL: longer}})
+			return err
+		}, 50 * 400 * rows},
+		{"a backfill", func() *Table { return created(t, numbered(0, rows, 400), false) }, "n", func(ctx context.Context, table *Table) error {
+			if _, err := table.AddComputedColumns(ctx, []Assignment{{Column: "made", SQL: longer}}, computed.Schedule{}); err != nil {
+				return err
+			}
+			_, err := table.Backfill(ctx, Backfill{Column: "made"})
+			return err
+		}, 50 * 400 * rows},
+		{"a cast of a dictionary", func() *Table { return wide(t, rows, 2, 20_000) }, "id", func(ctx context.Context, table *Table) error {
+			_, err := table.AlterColumns(ctx, []alter.Alteration{{Path: "d", Rename: "made", Type: arrow.BinaryTypes.LargeString}})
+			return err
+		}, 20_001 * rows},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			table := c.table()
+			if _, err := table.Delete(t.Context(), c.row+" % 1000 = 7"); err != nil {
+				t.Fatal(err)
+			}
+			ctx, held := inShare(t, share)
+			if err := c.grow(ctx, table); err != nil {
+				t.Fatalf("%v; at most %d bytes were held", err, held.Peak())
+			}
+			total, deleted := int64(0), int64(4)
+			err := Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+				_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"made"}})
+				if err != nil {
+					return err
+				}
+				for batch, err := range batches {
+					if err != nil {
+						return err
+					}
+					for i := range int(batch.NumRows()) {
+						total += int64(len(batch.Column(0).ValueStr(i)))
+					}
+				}
+				return nil
+			})
+			if want := c.bytes / rows * (rows - deleted); err != nil || total != want {
+				t.Errorf("the rows have %d bytes, want %d; error %v", total, want, err)
+			}
+		})
+	}
+}
