@@ -215,20 +215,31 @@ func loadDictionary(m *meter.Meter, d *array.Dictionary) (Vec, error) {
 		return Vec{}, err
 	}
 	slots := make([]int, d.Len())
-	nulls := FullBitset(d.Len())
 	for i := range slots {
-		if d.IsValid(i) {
+		if slots[i] = -1; d.IsValid(i) {
 			slots[i] = d.GetValueIndex(i)
 		}
-		if !d.IsValid(i) || values.IsNull(slots[i]) {
+	}
+	return values.Pick(m, slots)
+}
+
+// Pick returns the values of the slots, where -1 means NULL. It replaces slots whose values are NULL by -1.
+// Texts are not copied.
+func (v Vec) Pick(m *meter.Meter, slots []int) (Vec, error) {
+	valid := FullBitset(len(slots))
+	for i, s := range slots {
+		if s < 0 || v.IsNull(s) {
 			slots[i] = -1
-			nulls.Clear(i)
+			valid.Clear(i)
 		}
 	}
-	if t, ok := values.Data.(Text); ok {
-		return Vec{Type: values.Type, N: len(slots), Valid: nulls, Data: t.view(slots)}, m.Take(ViewBytes * len(slots))
+	if t, ok := v.Data.(Text); ok {
+		if err := m.Take(ViewBytes * len(slots)); err != nil {
+			return Vec{}, err
+		}
+		return Vec{Type: v.Type, N: len(slots), Valid: valid, Data: t.view(slots)}, nil
 	}
-	return values.Gather(m, slots, nulls)
+	return v.Gather(m, slots, valid)
 }
 
 // view returns the texts of slots without copying them; -1 gives an empty text.

@@ -103,6 +103,18 @@ type Node struct {
 	Func  *Function  // OpCall
 	memo  Key        // key, once it was asked for
 	Ready any        // OpIn, OpLike, OpCall: what Bind prepared from constant arguments
+
+	// Leaf is the only column, or member of one, whose values the operation depends on, as one node for all
+	// of an expression that are the same; nil if there are several, or none. Set by prepare.
+	Leaf *Node
+}
+
+// IsLeaf reports whether the node is a column or a member of one.
+func (n *Node) IsLeaf() bool {
+	for n.Op == OpMember {
+		n = n.Args[0]
+	}
+	return n.Op == OpCol
 }
 
 // Literal returns the node of a constant.

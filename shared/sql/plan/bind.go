@@ -82,7 +82,7 @@ func finish(ctx context.Context, n *expr.Node, p planner, stages ...func(n *expr
 	m := meter.ForPlan(ctx)
 	defer m.SettlePlan()
 	simplify := func(n *expr.Node) (*expr.Node, error) { return simplify(m, n) }
-	prepare := func(n *expr.Node) (*expr.Node, error) { return prepare(m, n) }
+	prepare := func(n *expr.Node) (*expr.Node, error) { return preparer{m, map[expr.Key]*expr.Node{}}.prepare(n) }
 	for _, stage := range append(stages, simplify, prepare) {
 		err := ctx.Err()
 		if err != nil {
@@ -130,20 +130,27 @@ func matchesAsTests(n *expr.Node) *expr.Node {
 	return n
 }
 
-// prepare computes, once, all that depends on constant arguments only: sets of IN lists,
-// patterns.
-func prepare(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
+// A preparer computes, once, all that depends on constant arguments only: sets of IN lists, patterns.
+type preparer struct {
+	m      *meter.Meter
+	leaves map[expr.Key]*expr.Node
+}
+
+func (p preparer) prepare(n *expr.Node) (*expr.Node, error) {
+	if n.Op == expr.OpCol {
+		return p.withLeaf(n.Copy()), nil
+	}
 	if len(n.Args) == 0 {
 		return n, nil
 	}
 	args := make([]*expr.Node, len(n.Args))
 	for i, a := range n.Args {
 		var err error
-		if args[i], err = prepare(m, a); err != nil {
+		if args[i], err = p.prepare(a); err != nil {
 			return nil, err
 		}
 	}
-	n = n.With(args...)
+	n = p.withLeaf(n.With(args...))
 	n.Fixed = isConstant(n)
 	switch {
 	case n.Op == expr.OpIn:
@@ -155,13 +162,37 @@ func prepare(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	case n.Op == expr.OpLike && args[1].Op == expr.OpLit && !args[1].IsNullLiteral() && args[1].Value.Bytes() <= maxPrepared:
 		n.Ready = text.NewLikePattern(args[1].Value.Data.(column.Text).At(0), n.Fold)
 	case n.Op == expr.OpCall && n.Func.Prepare != nil:
-		ready, err := n.Func.Prepare(m, n)
+		ready, err := n.Func.Prepare(p.m, n)
 		if err != nil {
 			return nil, err
 		}
 		n.Ready = ready
 	}
 	return n, nil
+}
+
+// withLeaf sets the leaf of a node whose arguments have theirs.
+func (p preparer) withLeaf(n *expr.Node) *expr.Node {
+	switch {
+	case n.IsLeaf():
+		key := n.Key()
+		if p.leaves[key] == nil {
+			p.leaves[key] = n
+		}
+		n.Leaf = p.leaves[key]
+	case n.Op != expr.OpCall || n.Func.PerRow == nil:
+		for _, a := range n.Args {
+			if a.Op == expr.OpLit || a.Fixed {
+				continue
+			}
+			if a.Leaf == nil || n.Leaf != nil && n.Leaf != a.Leaf {
+				n.Leaf = nil
+				break
+			}
+			n.Leaf = a.Leaf
+		}
+	}
+	return n
 }
 
 // isConstant reports whether an operation has arguments and all of them are constants.

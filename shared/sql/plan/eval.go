@@ -25,6 +25,10 @@ type frame struct {
 	arrs   []arrow.Array      // columns by index of the schema; nil where not used
 	cols   map[int]column.Vec // loaded columns
 	consts constants
+
+	dictionaries map[*expr.Node]*dictionary // by leaf; nil for a leaf without one
+	leaf         *expr.Node                 // of a frame whose rows are values of a dictionary; else nil
+	given        column.Vec                 // these values
 }
 
 // constants are the values of operations on constants only, shared by all slices.
@@ -74,6 +78,14 @@ func (f *frame) constant(n *expr.Node) (column.Vec, error) {
 // compute evaluates the arguments that the operation needs, and then the operation. AND, OR
 // and CASE choose rows for their arguments; all others pass their own rows on.
 func (f *frame) compute(n *expr.Node, rows column.Bitset) (column.Vec, error) {
+	switch {
+	case f.leaf != nil && n.Leaf == f.leaf && n.IsLeaf():
+		return f.given, nil
+	case n.Leaf != nil && f.leaf == nil && !n.IsLeaf():
+		if v, ok, err := f.byValue(n, rows); ok || err != nil {
+			return v, err
+		}
+	}
 	switch op := n.Op; {
 	case op == expr.OpCol:
 		return f.column(n)
