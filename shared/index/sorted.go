@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/sortkey"
 )
 
@@ -36,7 +37,7 @@ func SortRows(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.Record
 	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
 	for batch, err := range rows {
 		if err == nil {
-			err = sorter.Add(keysOf(batch, keyOf))
+			err = addKeys(ctx, sorter, batch, keyOf)
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -49,22 +50,21 @@ func SortRows(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.Record
 	return sorter, nil
 }
 
-// keysOf returns the key of each row.
-func keysOf(batch arrow.RecordBatch, keyOf sortkey.Append) [][]byte {
-	rows := batch.Column(1).(*array.Uint64)
-	ends := make([]int, batch.NumRows())
-	var block []byte
-	if t, ok := batch.Column(0).DataType().(arrow.FixedWidthDataType); ok {
-		const others = 1 + 8 // whether there is a value, and the number
-		block = make([]byte, 0, len(ends)*(t.Bytes()+others))
+// addKeys adds the key of each row. Until the sorter has them, the share of the context holds their memory.
+func addKeys(ctx context.Context, sorter *sortkey.Sorter, batch arrow.RecordBatch, keyOf sortkey.Append) error {
+	const numberBytes = 8
+	size := sortkey.Bytes(batch.Column(0)) + numberBytes*batch.NumRows()
+	held, err := memory.Take(ctx, size)
+	if err != nil {
+		return err
 	}
-	for i := range ends {
+	rows, block := batch.Column(1).(*array.Uint64), make([]byte, 0, size)
+	keys := make([][]byte, batch.NumRows())
+	for i := range keys {
+		start := len(block)
 		block = binary.BigEndian.AppendUint64(keyOf(block, batch.Column(0), i), rows.Value(i))
-		ends[i] = len(block)
+		keys[i] = block[start:len(block):len(block)]
 	}
-	keys, start := make([][]byte, len(ends)), 0
-	for i, end := range ends {
-		keys[i], start = block[start:end:end], end
-	}
-	return keys
+	held.Release()
+	return sorter.Add(keys)
 }

@@ -32,8 +32,9 @@ const Overhead = 24
 type Sorter struct {
 	limit  int64 // how many keys are wanted; NoLimit for all
 	budget int64
-	share  *memory.Share // holds the memory of the keys
-	held   int64         // bytes taken from share
+	share  *memory.Share
+	spare  memory.Spare // of the share; holds the memory of the keys
+	held   int64        // bytes taken from spare
 
 	keys  [][]byte
 	bytes int64 // size of keys
@@ -42,9 +43,10 @@ type Sorter struct {
 }
 
 // NewSorter returns a Sorter whose keys take up to budget bytes, or less if the share of the
-// context has less free memory.
+// context has less free memory. It leaves half of what the share may hold to other work.
 func NewSorter(ctx context.Context, limit, budget int64) *Sorter {
-	return &Sorter{limit: limit, budget: budget, share: memory.FromContext(ctx)}
+	share := memory.FromContext(ctx)
+	return &Sorter{limit: limit, budget: budget, share: share, spare: memory.NewSpare(share)}
 }
 
 // leastSortBytes are kept in memory even when the share has none free.
@@ -54,8 +56,9 @@ const leastSortBytes = 1 << 20
 func (s *Sorter) hold() bool {
 	more := s.bytes - s.held
 	if more < 0 {
-		s.share.Give(-more)
-	} else if !s.share.Try(more) {
+		s.spare.Give(-more)
+		s.spare.Trim()
+	} else if !s.spare.Take(more) {
 		return s.bytes <= leastSortBytes
 	}
 	s.held = s.bytes
@@ -162,7 +165,7 @@ func (s *Sorter) Spilled() int64 {
 
 // Close drops the keys and the file.
 func (s *Sorter) Close() {
-	s.share.Give(s.held)
+	s.spare.Release()
 	s.keys, s.bytes, s.held = nil, 0, 0
 	if s.file != nil {
 		_ = s.file.Close() // the file was only read since its last write

@@ -1,6 +1,7 @@
 package btree
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"iter"
@@ -15,8 +16,13 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// builtPageRows is how many rows a page gets, as in native Lance.
-const builtPageRows = 4096
+const (
+	// builtPageRows is how many rows a page gets, as in native Lance.
+	builtPageRows = 4096
+	// builtPageBytes is about how many bytes a page of long keys gets, which then has fewer rows: readers read
+	// pages whole.
+	builtPageBytes = 4 << 20
+)
 
 // Write writes the files of a segment with the keys of rows, in order, as index.SortRows makes them of
 // values of type t.
@@ -32,10 +38,13 @@ type builder struct {
 	data index.FileWriter
 	held memory.Hold // for the page, and for what is known of all pages
 
-	values *sortkey.Values // of the page
+	values *sortkey.Values // that are not written yet
 	ids    []uint64
-	first  []byte // key of the first value of the page
-	last   []byte
+
+	pageRows int    // of each page but the last; set with the first page
+	rows     int    // of the page
+	first    []byte // key of the first value of the page
+	last     []byte
 
 	min, max *sortkey.Values // of all pages
 	nulls    []uint32
@@ -68,7 +77,7 @@ func (b *builder) build(ctx context.Context, keys iter.Seq2[[]byte, error], out 
 
 // add adds the row of a key to the page.
 func (b *builder) add(ctx context.Context, key []byte) error {
-	if len(b.ids) == 0 {
+	if b.rows == 0 {
 		b.first = append(b.first[:0], key...)
 	}
 	b.last = append(b.last[:0], key...)
@@ -77,8 +86,17 @@ func (b *builder) add(ctx context.Context, key []byte) error {
 	if b.values.Nulls() > nulls {
 		b.null++
 	}
-	if len(b.ids) == builtPageRows {
+	b.rows++
+	full := b.values.Bytes() >= builtPageBytes
+	if b.pageRows == 0 && full {
+		b.pageRows = b.rows
+	}
+	switch {
+	case b.rows == b.pageRows || b.rows == builtPageRows:
+		b.pageRows = b.rows
 		return b.endPage(ctx)
+	case full:
+		return b.write(ctx)
 	}
 	if grown := b.bytes(); grown > 2*b.held.Bytes() {
 		return b.held.Resize(ctx, grown)
@@ -91,19 +109,25 @@ func (b *builder) bytes() int64 {
 	return 2*(b.values.Bytes()+idBytes*int64(len(b.ids))+b.min.Bytes()+b.max.Bytes()) + int64(4*len(b.nulls))
 }
 
-// endPage writes the page, if it has rows.
+// endPage ends the page, if it has rows.
 func (b *builder) endPage(ctx context.Context) error {
-	if len(b.ids) == 0 {
+	if b.rows == 0 {
 		return nil
 	}
 	b.min.Append(b.first)
 	b.max.Append(b.last)
 	b.nulls = append(b.nulls, b.null)
-	if err := b.held.Resize(ctx, b.bytes()); err != nil {
+	b.rows, b.null = 0, 0
+	return b.write(ctx)
+}
+
+// write writes the values that are not written yet.
+func (b *builder) write(ctx context.Context) error {
+	if err := b.held.Resize(ctx, b.bytes()); err != nil || len(b.ids) == 0 {
 		return err
 	}
 	rows := record([]string{"values", "ids"}, b.values.Array(), uints(b.ids))
-	b.ids, b.null = nil, 0
+	b.ids = nil
 	return b.data.Write(ctx, rows)
 }
 
@@ -116,7 +140,7 @@ func (b *builder) writeLookup(ctx context.Context, out index.Output) error {
 	for i := range n {
 		numbers.Append(uint32(i))
 	}
-	metadata := arrow.NewMetadata([]string{"batch_size", "range_partitioned"}, []string{strconv.Itoa(builtPageRows), "false"})
+	metadata := arrow.NewMetadata([]string{"batch_size", "range_partitioned"}, []string{strconv.Itoa(cmp.Or(b.pageRows, builtPageRows)), "false"})
 	file, err := out.Create(ctx, lookupFile, arrow.NewSchema([]arrow.Field{
 		{Name: "min", Type: b.t, Nullable: true}, {Name: "max", Type: b.t, Nullable: true},
 		{Name: "null_count", Type: arrow.PrimitiveTypes.Uint32}, {Name: "page_idx", Type: arrow.PrimitiveTypes.Uint32},

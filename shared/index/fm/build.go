@@ -40,7 +40,12 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 	if !Fits(t) {
 		return fmt.Errorf("%w: an index of texts on values of type %s", lance.ErrUnsupported, t)
 	}
-	b := &builder{out: out, ended: make(chan error), open: &texts{}}
+	_, part, err := memory.Bounded(ctx, memory.FromContext(ctx).Limit()/2) // the rest is for reads and files
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	b := &builder{out: out, share: part, ended: make(chan error), open: &texts{}}
 	defer func() {
 		for b.running > 0 {
 			_ = b.wait()
@@ -79,11 +84,12 @@ type texts struct {
 // A builder divides rows among partitions, and indexes several side by side.
 type builder struct {
 	out        index.Output
-	writing    sync.Mutex // held while a file is written
-	open       *texts     // of the partition that gets rows
-	partitions int        // those before it
-	running    int        // those of them that are being indexed
-	ended      chan error // the end of each of these
+	share      *memory.Share // of the texts
+	writing    sync.Mutex    // held while a file is written
+	open       *texts        // of the partition that gets rows
+	partitions int           // those before it
+	running    int           // those of them that are being indexed
+	ended      chan error    // the end of each of these
 }
 
 // wait waits until a partition is indexed.
@@ -140,7 +146,7 @@ func (b *builder) makeRoom(ctx context.Context, n int) error {
 			return fmt.Errorf("%w: an FM index of a row of %d bytes", lance.ErrUnsupported, n)
 		}
 		need := bytesPerByte*int64(len(x.bytes)+n+2) + bytesPerRow*int64(len(x.rows)+1)
-		if need <= x.held.Bytes() || x.held.TryResize(ctx, need+heldAhead) {
+		if need <= x.held.Bytes() || x.held.TryResize(memory.WithShare(ctx, b.share), need+heldAhead) {
 			return nil
 		}
 		var err error
@@ -149,7 +155,8 @@ func (b *builder) makeRoom(ctx context.Context, n int) error {
 			err = b.wait()
 		case len(x.rows) > 0:
 			err = b.end(ctx)
-		default:
+		default: // a row that needs more than half of the memory
+			x.held = memory.Hold{}
 			return x.held.Resize(ctx, need)
 		}
 		if err != nil {
