@@ -206,3 +206,19 @@ func TestIndicesOfLongValuesFitIntoASmallShare(t *testing.T) {
 		})
 	}
 }
+
+// Conditions and expressions over a dictionary take time and memory for its values, and not for each row.
+func TestChangesOfRowsWithLongDictionaryValues(t *testing.T) {
+	const rows, share = 100_000, 32 << 20
+	table := wide(t, rows, 2, 100_000)
+	ctx, _ := inShare(t, share)
+	if done, err := table.Delete(ctx, "length(d) = 7"); err != nil || done.Deleted != 0 {
+		t.Errorf("%d rows were deleted, want none; error %v", done.Deleted, err)
+	}
+	if done, err := table.Update(ctx, []Assignment{{Column: "id", SQL: "length(upper(d))"}}, "lower(d) LIKE '%b' AND id < 100"); err != nil || done.Updated != 50 {
+		t.Errorf("%d rows were updated, want 50; error %v", done.Updated, err)
+	}
+	if done, err := table.Delete(ctx, "substr(d, 100001) = 'b'"); err != nil || done.Deleted != rows/2 {
+		t.Errorf("%d rows were deleted, want %d; error %v", done.Deleted, rows/2, err)
+	}
+}

@@ -93,12 +93,13 @@ func (f *frame) slots(leaf *expr.Node) (slot func(row int) int, values arrow.Arr
 	if !ok {
 		return nil, nil
 	}
+	values = d.Dictionary()
 	return func(row int) int {
-		if d.IsNull(row) || f.isNullAbove(leaf, row) {
+		if d.IsNull(row) || f.isNullAbove(leaf, row) || values.IsNull(d.GetValueIndex(row)) {
 			return -1
 		}
 		return d.GetValueIndex(row)
-	}, d.Dictionary()
+	}, values
 }
 
 // array returns the array of a leaf, or nil if it is not as it was loaded.
