@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/boot"
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/memory"
@@ -244,7 +245,7 @@ func limits() string {
 		{"a filter of a query", "%d bytes", []any{protocol.MaxFilterBytes}},
 		{"columns that a query names", "%d", []any{protocol.MaxQueryColumns}},
 		{"vectors of a query", "%d vectors of %d dimensions", []any{protocol.MaxQueryVectors, protocol.MaxVectorDimensions}},
-		{"fuzzy words of a text query, and these times `max_expansions`", "%d, %d", []any{protocol.MaxFuzzyWords, protocol.MaxFuzzyExpansions}},
+		{"fuzzy words of a text query, and these times `max_expansions`", "%d, %d", []any{fulltext.MaxFuzzyWords, fulltext.MaxFuzzyExpansions}},
 		{"`nprobes`, `ef`, `refine_factor`", "%d, %d, %d", []any{protocol.MaxNProbes, protocol.MaxEF, protocol.MaxRefineFactor}},
 		{"a secret", "%d bytes, %d for its name", []any{protocol.MaxSecretBytes, protocol.MaxSecretNameBytes}},
 		{"a function", "%d parameters or outputs, %d bytes without its content, %d for its name",

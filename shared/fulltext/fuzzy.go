@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"tiltyard/shared/protocol"
 )
 
 // fuzzyLeaf is a match whose terms depend on the vocabulary of the documents that the index
@@ -51,11 +49,11 @@ func (s *Search) fuzzy(leaf *matchLeaf, q *Match) error {
 		f.positions, f.words = append(f.positions, terms[from].Position), append(f.words, at)
 	}
 	s.expansions += len(f.like) * q.MaxExpansions
-	if s.likenesses > protocol.MaxFuzzyWords {
-		return invalid("the query looks for words like more than %d different ones; search for some of them without fuzziness", protocol.MaxFuzzyWords)
+	if s.likenesses > MaxFuzzyWords {
+		return invalid("the query looks for words like more than %d different ones; search for some of them without fuzziness", MaxFuzzyWords)
 	}
-	if s.expansions > protocol.MaxFuzzyExpansions {
-		return invalid("the fuzzy words of the query times their max_expansions are %d; they must be at most %d", s.expansions, protocol.MaxFuzzyExpansions)
+	if s.expansions > MaxFuzzyExpansions {
+		return invalid("the fuzzy words of the query times their max_expansions are %d; they must be at most %d", s.expansions, MaxFuzzyExpansions)
 	}
 	s.fuzzies = append(s.fuzzies, f)
 	return nil

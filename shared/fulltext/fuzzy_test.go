@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"tiltyard/shared/protocol"
 )
 
 // The work for fuzzy words is bounded, and a word that occurs again is no more work.
 func TestFuzzyWordsAreBounded(t *testing.T) {
-	const words = protocol.MaxFuzzyWords
-	few := protocol.MaxFuzzyExpansions / maxExpansions
+	const words = MaxFuzzyWords
+	few := MaxFuzzyExpansions / maxExpansions
 	match := func(terms string, most int) *Match {
 		return &Match{Column: "c", Terms: terms, Boost: 1, Fuzziness: 1, MaxExpansions: most}
 	}
@@ -22,7 +20,7 @@ func TestFuzzyWordsAreBounded(t *testing.T) {
 		query   Query
 		refused string
 	}{
-		{"as many words as allowed", match(manyWords(words), protocol.MaxFuzzyExpansions/words), ""},
+		{"as many words as allowed", match(manyWords(words), MaxFuzzyExpansions/words), ""},
 		{"a word more", match(manyWords(words+1), 1), "1024"},
 		{"a word again", match(manyWords(words)+strings.Repeat("w1 ", words), 1), ""},
 		{"as many expansions as allowed", match(manyWords(few), maxExpansions), ""},

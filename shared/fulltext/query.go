@@ -103,6 +103,9 @@ func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(forma
 
 // The largest numbers in a query.
 const (
+	MaxFuzzyWords      = 1024    // different words of a search, to be compared with each term of an index
+	MaxFuzzyExpansions = 1 << 18 // these words times MaxExpansions
+
 	maxTerms      = 1 << 14 // terms of one search, in all columns
 	maxExpansions = 10_000
 	maxFuzziness  = 1 << 10

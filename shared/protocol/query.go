@@ -15,8 +15,6 @@ const (
 	MaxEF               = 10_000
 	MaxRefineFactor     = 100
 	MaxFilterBytes      = 64 << 10
-	MaxFuzzyWords       = 1024    // different words of a text query, to be compared with each term of an index
-	MaxFuzzyExpansions  = 1 << 18 // these words times max_expansions
 )
 
 // QueryTableRequest asks for rows: those nearest to a vector, those that match a text, or
