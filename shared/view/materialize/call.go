@@ -10,7 +10,6 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -18,6 +17,7 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/take"
+	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/view"
 )
 

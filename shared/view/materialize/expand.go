@@ -10,10 +10,10 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/take"
+	"tiltyard/shared/take/pieces"
 )
 
 // made returns the rows of the view that the rows of a batch of the source give.

@@ -8,13 +8,13 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/take"
+	"tiltyard/shared/take/pieces"
 	"tiltyard/shared/view"
 )
 
