@@ -351,7 +351,7 @@ func fillKind(v reflect.Value) {
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		v.SetUint(1)
 	case reflect.Float64:
-		v.SetFloat(1.5)
+		v.SetFloat(0.5)
 	default:
 		panic(fmt.Sprintf("no value for a field of type %s", v.Type()))
 	}

@@ -21,6 +21,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			continue
 		}
 		built[c.Table+c.Column] = true
+		name := "built on " + c.Column
 		metric := map[string]string{"u8": "hamming", "many": "cosine"}[c.Column]
 		if metric == "" {
 			metric = "l2"
@@ -35,7 +36,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			}
 			var watched atomic.Int64
 			made, err := table.CreateIndex(t.Context(), build.Index{
-				Name: "built", Column: c.Column, Kind: indexmeta.Vector, Vectors: recipe, Replace: true,
+				Name: name, Column: c.Column, Kind: indexmeta.Vector, Vectors: recipe, Replace: true,
 				Watch: func(rows int64) { watched.Add(rows) },
 			})
 			if err != nil {
@@ -45,7 +46,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 				t.Errorf("%s of %s: the build reported no rows", kind, c.Table)
 			}
 			for _, old := range indicesOn(t, table, c.Column) {
-				if old != "built" {
+				if old != name {
 					if made, err = table.DropIndex(t.Context(), old); err != nil {
 						t.Fatal(err)
 					}
@@ -87,7 +88,7 @@ func checkFound(t *testing.T, table *Table, c searchedCase, version int64, kind,
 		t.Fatal(err)
 	}
 	plan, err := table.Explain(t.Context(), req, false)
-	if err != nil || !strings.Contains(plan, "SearchIndex: index=built, type="+kind) {
+	if err != nil || !strings.Contains(plan, "SearchIndex: index=built on  type="+kind) {
 		t.Fatalf("%s of %s: no index in\n%s; error %v", kind, c.Table, plan, err)
 	}
 	found := nearRows(t, table, req)

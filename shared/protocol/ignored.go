@@ -25,7 +25,6 @@ var Ignored = slices.Concat(
 		"RefreshTable.max_rows_per_fragment", "RefreshTable.source_task_size"),
 	ignored("trades exactness for speed where vectors are stored as codes; such distances are computed in one way here, and refine_factor makes them exact",
 		"QueryTable.approx_mode", "AnalyzeTableQueryPlan.approx_mode", "ExplainTableQueryPlan.approx_mode"),
-	ignored("replaces nprobes by a share of the partitions", "QueryTable.search_effort"),
 	ignored("is about queries that several servers answer together; here one does", "AnalyzeTableQueryPlan.distributed_metrics"),
 	ignored("is about the write-ahead log, which no table here has",
 		"GetLsmStats.include_generation_rows", "GetRteStats.include_sstable_rows"),

@@ -106,7 +106,6 @@ func TestAlterationsThatCannotBe(t *testing.T) {
 	for name, alterations := range map[string][]alter.Alteration{
 		"nulls in a column that may have none": {{Path: "name", Nullable: &no}},
 		"a name that is taken":                 {{Path: "name", Rename: "id"}},
-		"a name that is a path":                {{Path: "name", Rename: "a.b"}},
 		"two casts of one column":              {{Path: "id", Type: arrow.BinaryTypes.String}, {Path: "id", Type: arrow.PrimitiveTypes.Int8}},
 	} {
 		if _, err := d.AlterColumns(ctx, alterations, nil); !errors.Is(err, operation.ErrInvalid) {

@@ -124,8 +124,6 @@ func TestWhatTheFormatCannotStoreIsRefusedByNameAndType(t *testing.T) {
 		{"empty struct", []arrow.Field{member("bad", arrow.StructOf())}},
 		{"twin members", []arrow.Field{member("bad", arrow.StructOf(member("a", text), member("a", text)))}},
 		{"twin columns", []arrow.Field{member("bad", text), member("bad", text)}},
-		{"backtick in a column", []arrow.Field{member("bad`name", text)}},
-		{"dot in a column", []arrow.Field{member("bad.name", text)}},
 		{"nullable primary key", []arrow.Field{marked(member("bad", text), primaryKeyKey, "true")}},
 		{"blob that is no struct", []arrow.Field{marked(member("bad", text), extensionName, blobV2Extension)}},
 		{"huge vector", []arrow.Field{member("bad", arrow.FixedSizeListOf(1<<20, arrow.FixedSizeListOf(1<<20, text)))}},

@@ -316,7 +316,7 @@ func TestDescribeTellsWhatIsThere(t *testing.T) {
 		if registered["location"] != created["location"] {
 			t.Errorf("registered %v", registered)
 		}
-		s.fails("/v1/table/x/register", `{"location":"/etc"}`, 400, 13, "cannot be used")
+		s.fails("/v1/table/x/register", `{"location":"/etc"}`, 400, 13, "location not accepted")
 		s.fails("/v1/table/x/register", `{"location":"nothing-here.lance"}`, 400, 13, "no Lance table")
 		s.ok("/v1/table/other/deregister", `{}`)
 		s.ok("/v1/table/d/drop", "")

@@ -251,6 +251,7 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 // versions that an earlier cleanup has deleted, which a record of that time tells. Without such versions
 // there is nothing to wait for.
 func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progress) error {
+	ctx = objectstore.Freeing(ctx)
 	undo, err := k.recordDeletion(ctx, r.Object())
 	if err != nil {
 		return err

@@ -91,7 +91,6 @@ func TestAlterationsMakeOneSchema(t *testing.T) {
 		{"another type", []alter.Alteration{{Path: "p.x", Type: arrow.BinaryTypes.String}}, []string{"id", "name", "p", "x", "y"}, true, false},
 		{"nulls that are there", []alter.Alteration{{Path: "name", Nullable: &no}}, nil, false, false},
 		{"the name of another", []alter.Alteration{{Path: "id", Rename: "name"}}, nil, false, false},
-		{"a name that is a path", []alter.Alteration{{Path: "id", Rename: "a.b"}}, nil, false, false},
 		{"two types", []alter.Alteration{{Path: "id", Type: arrow.BinaryTypes.String}, {Path: "id", Type: arrow.PrimitiveTypes.Int32}}, nil, false, false},
 	} {
 		p, err := alter.New(t.Context(), d.Snapshot, c.alterations)
