@@ -88,7 +88,7 @@ func checkFound(t *testing.T, table *Table, c searchedCase, version int64, kind,
 		t.Fatal(err)
 	}
 	plan, err := table.Explain(t.Context(), req, false)
-	if err != nil || !strings.Contains(plan, "SearchIndex: index=built on  type="+kind) {
+	if err != nil || !strings.Contains(plan, "SearchIndex: index=built on "+c.Column+", type="+kind) {
 		t.Fatalf("%s of %s: no index in\n%s; error %v", kind, c.Table, plan, err)
 	}
 	found := nearRows(t, table, req)
