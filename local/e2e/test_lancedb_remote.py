@@ -100,6 +100,18 @@ def test_create_exist_ok_keeps_the_rows(make, db, space):
     assert_same(everything(again), everything(pair.local))
 
 
+@pytest.mark.parametrize("other", [{"id": ["x"]}, {"id": [1], "more": [2]}, {"more": [1]}], ids=["type", "column", "name"])
+def test_create_exist_ok_wants_the_same_columns(make, db, space, local, other):
+    make(data=[{"id": 1}, {"id": 2}])
+    for refuse in (
+        lambda: db.create_table("t", pa.table(other), exist_ok=True, namespace_path=[space]),
+        lambda: local.create_table("t", pa.table(other), exist_ok=True),
+    ):
+        with pytest.raises(Exception, match="(?i)schema"):
+            refuse()
+    assert db.open_table("t", namespace_path=[space]).count_rows() == 2
+
+
 def test_create_overwrite_replaces_rows_and_columns(make, db, space, local):
     make(data=sample.people(3))
     other = pa.table({"key": ["x", "y"], "n": [1, 2]})

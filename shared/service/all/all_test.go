@@ -278,6 +278,8 @@ func TestCreateDoesAsItsModeSays(t *testing.T) {
 		if got := s.ok("/v1/table/t/create?mode=exist_ok", stream(t, 0, 9)); got["version"] != 1.0 {
 			t.Errorf("create of an existing table, kept, answers %v", got)
 		}
+		s.ok("/v1/table/t/create?mode=exist_ok", streamOf(t, 0, 1, 16))
+		s.fails("/v1/table/t/create/?mode=exist_ok", streamOf(t, 0, 1, 16), 400, 20, "exists with another schema")
 		if got := s.ok("/v1/table/t/create?mode=Overwrite", stream(t, 5, 2)); got["version"] != 2.0 {
 			t.Errorf("create over an existing table answers %v", got)
 		}

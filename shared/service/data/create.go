@@ -3,11 +3,15 @@ package data
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
@@ -51,14 +55,14 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 	location := s.tables.Names.NewLocation(req.ID)
 	done, err := s.tables.Rows.Table(req.ID, location, 0).ConfirmWith(name.free).CreateAs(ctx, name.guard(upload.rows()), opts)
 	if err != nil {
-		return s.failed(ctx, req, location, err)
+		return s.failed(ctx, req, location, upload.Schema(), err)
 	}
 	if name.declared != nil {
 		return s.move(ctx, location, name.declared)
 	}
 	made, err := s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), req.Properties)
 	if err != nil {
-		return s.failed(ctx, req, location, err)
+		return s.failed(ctx, req, location, upload.Schema(), err)
 	}
 	return s.created(ctx, made, done), nil
 }
@@ -83,7 +87,7 @@ func (s *Service) optionsOf(req *protocol.CreateTableRequest) (dataset.CreateOpt
 
 // failed ends a create whose rows cannot be used. Most often the name was taken in the meantime;
 // the mode of the request may allow that.
-func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, location objectstore.Location, cause error) (*protocol.CreateTableResponse, error) {
+func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, location objectstore.Location, sent *arrow.Schema, cause error) (*protocol.CreateTableResponse, error) {
 	cause = discard(ctx, location, cause)
 	if protocol.CodeOf(cause) != protocol.TableAlreadyExists || req.Mode != protocol.CreateModeExistOk {
 		return nil, cause
@@ -92,7 +96,7 @@ func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, 
 	if err != nil {
 		return nil, err
 	}
-	return s.keep(ctx, there)
+	return s.keep(ctx, there, req, sent)
 }
 
 // discard deletes the files of a table that was not created, whose location no other process knows,
@@ -119,12 +123,16 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	if err != nil {
 		return nil, err
 	}
-	if filled && req.Mode == protocol.CreateModeExistOk {
-		return s.keep(ctx, t)
+	keep := filled && req.Mode == protocol.CreateModeExistOk
+	if keep && req.Dialect != protocol.DialectLanceDB {
+		return s.keep(ctx, t, req, nil)
 	}
 	upload, err := s.open(ctx, req.Body)
 	if err != nil {
 		return nil, err
+	}
+	if keep {
+		return s.keep(ctx, t, req, upload.Schema())
 	}
 	var done engine.Written
 	if filled {
@@ -138,11 +146,33 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	return s.created(ctx, t, done), nil
 }
 
-// keep answers a create that found a table and left it unchanged.
-func (s *Service) keep(ctx context.Context, t *catalog.Table) (*protocol.CreateTableResponse, error) {
+// keep answers a create that found a table and left it unchanged. The public specification ignores the
+// rows; for clients of LanceDB they need the schema of the table, as in native LanceDB.
+func (s *Service) keep(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest, sent *arrow.Schema) (*protocol.CreateTableResponse, error) {
 	return engine.Read(ctx, s.tables.At(t), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.CreateTableResponse, error) {
+		if req.Dialect == protocol.DialectLanceDB {
+			if err := sameSchema(d.Schema(), sent); err != nil {
+				return nil, &protocol.Error{
+					Code: protocol.TableSchemaValidationError, Err: err,
+					Message: "the table exists with another schema: " + err.Error() + "; open it, or create it with mode overwrite",
+				}
+			}
+		}
 		return answer(t, int64(d.Version())), nil
 	})
+}
+
+// sameSchema compares the names and types of columns.
+func sameSchema(table *schema.Schema, sent *arrow.Schema) error {
+	if _, err := table.Match(sent); err != nil {
+		return err
+	}
+	for _, f := range table.Fields {
+		if !sent.HasField(f.Name) {
+			return fmt.Errorf("%w: the rows have no column %s", schema.ErrMismatch, f.Name)
+		}
+	}
+	return nil
 }
 
 // created answers a create that wrote a version.
