@@ -318,6 +318,11 @@ func TestDescribeTellsWhatIsThere(t *testing.T) {
 		if registered["location"] != created["location"] {
 			t.Errorf("registered %v", registered)
 		}
+		asSent := created["location"].(string) + "/"
+		if again := s.ok("/v1/table/again/register", fmt.Sprintf(`{"location":%q}`, asSent)); again["location"] != asSent {
+			t.Errorf("registered at %s, the answer is %v", asSent, again)
+		}
+		s.ok("/v1/table/again/deregister", `{}`)
 		s.fails("/v1/table/x/register", `{"location":"/etc"}`, 400, 13, "location not accepted")
 		s.fails("/v1/table/x/register", `{"location":"nothing-here.lance"}`, 400, 13, "no Lance table")
 		s.ok("/v1/table/other/deregister", `{}`)

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"strings"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
@@ -12,7 +13,8 @@ import (
 // Register gives a name to a table that already lies in storage, at a location that the
 // configuration allows. A table may have several names; its data stays until the last of them is
 // dropped. In mode Overwrite the name may be taken: it then stands for the new location, and the
-// data at the old one stays.
+// data at the old one stays. The answer has an absolute location as the request spells it, and a relative
+// one as a URI.
 func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableRequest) (*protocol.RegisterTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
@@ -37,10 +39,14 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.RegisterTableResponse{
+	answer := &protocol.RegisterTableResponse{
 		TransactionID: s.changed(ctx, "register-table", made.ID, nil),
 		Location:      made.Location.URI, Properties: made.Properties,
-	}, nil
+	}
+	if strings.HasPrefix(req.Location, "/") || strings.Contains(req.Location, "://") {
+		answer.Location = req.Location
+	}
+	return answer, nil
 }
 
 // look reads the table at a location. It returns the newest version and the other locations that
