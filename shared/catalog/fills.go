@@ -33,7 +33,8 @@ func (c *Catalog) AllowFill(ctx context.Context, t *Table, what string) error {
 func (c *Catalog) AllowUse(ctx context.Context, t *Table, what string, by *auth.Principal) error {
 	return c.changeTable(ctx, t, func(r *stored.Table) bool {
 		uses := slices.DeleteFunc(slices.Clone(r.Uses), func(u stored.Use) bool { return u.What == what })
-		r.Uses = append(uses[max(0, len(uses)-maxUses+1):], stored.Use{What: what, By: by})
+		uses = append(uses, stored.Use{What: what, By: by})
+		r.Uses = uses[max(0, len(uses)-maxUses):]
 		return true
 	})
 }

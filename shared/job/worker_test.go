@@ -215,7 +215,7 @@ func TestAJobOutlastsAnOutage(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runs := 0
 				var h *house
-				h = newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(ctx context.Context, r *job.Run) (any, error) {
+				h = newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(ctx context.Context, _ *job.Run) (any, error) {
 					if runs++; runs <= 60 {
 						return nil, err
 					}

@@ -65,7 +65,7 @@ func TestProjectionsAreListsOrMapsOfColumns(t *testing.T) {
 		`{"column_aliases":{},"column_names":["id","st.x"]}`:                    names,
 		`{"column_aliases":{"z":"id+1","a":"upper(text)"},"column_names":[]}`:   aliases,
 		`{"column_aliases":{},"column_names":[]}`:                               nil,
-		` [ ["z","id+1"], ["a","upper(text)"] ]`:                                aliases,
+		`[["z","id+1"], ["a","upper(text)"] ]`:                                  aliases,
 		`{"column_aliases":{"z":"id+1","a":"upper(text)"},"column_names":null}`: aliases,
 	} {
 		var got protocol.Projection

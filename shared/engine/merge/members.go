@@ -232,7 +232,7 @@ func (c completion) completeLists(t arrow.DataType, source, table array.ListLike
 // appendItems appends the positions of the n items of a list, which are null if the list is.
 func appendItems(positions []int32, valid bool, from, n int64) []int32 {
 	for k := range n {
-		at := int32(take.Null)
+		at := take.Null
 		if valid {
 			at = int32(from + k)
 		}

@@ -124,8 +124,8 @@ func TestEachBrokenGuaranteeIsNamed(t *testing.T) {
 		parts         = "an upload in parts becomes one object"
 		lists         = "lists are complete and in the order of keys"
 	)
-	ofAbsent := func(key string, cond *objectstore.Condition) { cond.IfAbsent = false }
-	ofMatch := func(key string, cond *objectstore.Condition) { cond.IfMatch = "" }
+	ofAbsent := func(_ string, cond *objectstore.Condition) { cond.IfAbsent = false }
+	ofMatch := func(_ string, cond *objectstore.Condition) { cond.IfMatch = "" }
 	cases := map[string]struct {
 		store broken
 		want  []string

@@ -189,7 +189,7 @@ func try[T any](ctx context.Context, s *Store, within time.Duration, large func(
 	defer limit.Stop()
 	result, err := send(ctx, &attempt{s.pace, limit, large})
 	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
-		return result, fmt.Errorf("%w: %w: %s", errBroken, errStalled, err) // it is not the caller who has cancelled it
+		return result, fmt.Errorf("%w: %w: %s", errBroken, errStalled, err) //nolint:errorlint // it is not the caller who has cancelled it
 	}
 	return result, err
 }

@@ -37,23 +37,23 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMa
 		prepare = s.fromQuery
 	}
 	location := s.tables.Names.NewLocation(req.ID)
-	new, err := prepare(ctx, req, location)
+	fresh, err := prepare(ctx, req, location)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.create(ctx, req.ID, location, new)
+	made, err := s.create(ctx, req.ID, location, fresh)
 	if err != nil {
 		return nil, err
 	}
-	if new.source != nil && new.definition.IsGeneva() {
-		_ = s.tables.Names.EnterView(ctx, req.ID, made, new.source) // a view that reads itself is told so by its refresh
+	if fresh.source != nil && fresh.definition.IsGeneva() {
+		_ = s.tables.Names.EnterView(ctx, req.ID, made, fresh.source) // a view that reads itself is told so by its refresh
 	}
 	answer := &protocol.CreateMaterializedViewResponse{Version: firstVersion, ForLanceDB: req.IsQuery()}
 	if req.Empty() && made.Auto {
 		s.tables.Follow(ctx, req.ID, made.UID)
 	}
 	if !req.Empty() {
-		if answer.JobID, err = s.begin(ctx, req.ID, made, new.definition, refresh.Order{}); err != nil {
+		if answer.JobID, err = s.begin(ctx, req.ID, made, fresh.definition, refresh.Order{}); err != nil {
 			return nil, err
 		}
 	}
@@ -71,12 +71,12 @@ type newView struct {
 }
 
 // create makes the table of a view and gives it its name.
-func (s *Service) create(ctx context.Context, id []string, location objectstore.Location, new *newView) (*stored.View, error) {
-	rows := dataset.Rows{Schema: new.schema, Batches: func(func(arrow.RecordBatch, error) bool) {}}
+func (s *Service) create(ctx context.Context, id []string, location objectstore.Location, fresh *newView) (*stored.View, error) {
+	rows := dataset.Rows{Schema: fresh.schema, Batches: func(func(arrow.RecordBatch, error) bool) {}}
 	_, err := s.tables.Rows.Table(id, location, 0).CreateAs(ctx, rows, dataset.CreateOptions{StableRowIDs: true})
 	var made *stored.View
 	if err == nil {
-		d := new.definition
+		d := fresh.definition
 		made, err = s.tables.Names.CreateView(ctx, id, catalog.NewView{
 			Kind: stored.Materialized, Source: d.Source, Digest: d.Digest(), By: auth.FromContext(ctx), Auto: d.Auto, Location: location, Hint: firstVersion,
 			Later: d.IsGeneva(),
@@ -94,15 +94,15 @@ func (s *Service) fromQuery(ctx context.Context, req *protocol.CreateMaterialize
 	if err != nil {
 		return nil, err
 	}
-	new := &newView{}
-	if new.source, err = s.source(ctx, query.Source); err != nil {
+	fresh := &newView{}
+	if fresh.source, err = s.source(ctx, query.Source); err != nil {
 		return nil, err
 	}
-	err = engine.Do(ctx, s.tables.At(new.source), nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
-		new.definition, new.schema, err = view.New(ctx, query, d, uuid.NewString(), req.AutoRefresh)
+	err = engine.Do(ctx, s.tables.At(fresh.source), nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
+		fresh.definition, fresh.schema, err = view.New(ctx, query, d, uuid.NewString(), req.AutoRefresh)
 		return err
 	})
-	return new, err
+	return fresh, err
 }
 
 // fromKind returns a view whose query the client made.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func dictionaryRows(n int) arrow.RecordBatch {
 		valid.Bytes()[row/8] |= 1 << (row % 8)
 	}
 	s := array.NewStructData(array.NewData(arrow.StructOf(members...), n, []*memory.Buffer{valid}, []arrow.ArrayData{d.Data(), p.Data()}, nulls, 0))
-	fields := append(members, arrow.Field{Name: "s", Type: s.DataType(), Nullable: true})
+	fields := slices.Concat(members, []arrow.Field{{Name: "s", Type: s.DataType(), Nullable: true}})
 	return array.NewRecordBatch(arrow.NewSchema(fields, nil), []arrow.Array{d, p, s}, int64(n))
 }
 
