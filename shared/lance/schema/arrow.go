@@ -74,7 +74,7 @@ func FromArrowAbove(schema *arrow.Schema, highest int32) (*Schema, error) {
 	seen := map[string]bool{}
 	for _, field := range schema.Fields() {
 		if err := checkPath(field.Name); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: a column of type %s: %w", lance.ErrUnsupported, typeName(field.Type), err)
 		}
 		if seen[field.Name] {
 			return nil, refuse(field, "two columns have this name")

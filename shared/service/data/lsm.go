@@ -26,6 +26,9 @@ func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMReq
 // LSMSpec returns how native writers collect rows in a log, nil for a table without one.
 func (s *Service) LSMSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetLSMWriteSpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
+	if err == nil && spec != nil && spec.MaintainedIndexes == nil {
+		spec.MaintainedIndexes, err = s.allIndices(ctx, req) // clients of this name take no null
+	}
 	return &protocol.GetLSMWriteSpecResponse{Spec: spec}, err
 }
 
@@ -33,6 +36,20 @@ func (s *Service) LSMSpec(ctx context.Context, req *protocol.LSMRequest) (*proto
 func (s *Service) RTESpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetRTESpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
 	return &protocol.GetRTESpecResponse{Spec: spec}, err
+}
+
+// allIndices returns the names of the indices of a table.
+func (s *Service) allIndices(ctx context.Context, req *protocol.LSMRequest) (*protocol.List[string], error) {
+	table, err := s.tableOf(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	indices, err := table.Indices(ctx, nil)
+	names := protocol.List[string]{}
+	for _, x := range indices {
+		names = append(names, x.Name)
+	}
+	return &names, err
 }
 
 func (s *Service) logSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMWriteSpec, error) {
