@@ -417,7 +417,6 @@ SCHEMAS = [
     Case("merge on what is not there", MERGE.replace("on=id", "on=nope"), sample.people(2), NO_COLUMN, says="nope"),
     Case("merge two rows for one", MERGE, pa.concat_tables([sample.people(1)] * 2), says="ambiguous"),
     Case("merge with another key type", MERGE, batch_of(id=["x"]), SCHEMA, says="id"),
-    Case("create without columns", CREATE, pa.table({}), {SCHEMA, BAD}, says="column"),
     Case(
         "create with a name twice",
         CREATE,
