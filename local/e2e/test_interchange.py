@@ -624,7 +624,7 @@ def test_register_takes_each_form_of_a_location(wire, space, place, directory, f
     lance.write_dataset(sample.people(3), place)
     answer = wire.post(f"/v1/table/{space}$t/register", {"location": form.format(place)})
     assert answer.status == 200, answer.body
-    assert answer.json["location"] == f"file://{place}"
+    assert answer.json["location"] == form.format(place)
     assert count(wire, f"/v1/table/{space}$t") == 3
 
 

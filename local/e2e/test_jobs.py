@@ -1,7 +1,7 @@
 """Jobs during which servers are killed.
 
 The job is to drop a namespace with many tables. The next server continues it where the last one
-was. Once two servers have died during the job, the next one sets it aside, reports that in the
+was. Once three servers have died during the job, the next one sets it aside, reports that in the
 description of the job, and waits until a client resumes it.
 """
 
@@ -18,6 +18,7 @@ from process import Server
 from wire import Wire
 
 TABLES = 600
+AT_ONCE = 8  # tables of a namespace are dropped at a time
 WAIT_SECONDS = 120
 
 
@@ -105,14 +106,15 @@ def test_the_next_server_goes_on(dropping):
 
 
 @pytest.mark.embedded("kills the server")
-def test_a_job_that_takes_two_servers_with_it_is_set_aside(dropping):
-    dropping.kill_over_it()
-    dropping.start()
+def test_a_job_that_takes_three_servers_with_it_is_set_aside(dropping):
+    for _ in range(2):
+        dropping.kill_over_it()
+        dropping.start()
     known = dropping.kill_over_it()
     dropping.start()
     job = dropping.until(lambda job: job["job_state"] != "IN_PROGRESS" and job)
     assert job["job_state"] == "FAILED", job
-    assert "ended the process of its worker 2 times" in json.dumps(job) and "until the job is resumed" in json.dumps(job)
+    assert "ended the process of its worker 3 times" in json.dumps(job) and "until the job is resumed" in json.dumps(job)
     assert dropping.listed()["state"] == "FAILED"
 
     # Neither this server nor the next one touches it.
@@ -121,7 +123,9 @@ def test_a_job_that_takes_two_servers_with_it_is_set_aside(dropping):
     dropping.start_again()
     time.sleep(1)
     assert dropping.job()["job_state"] == "FAILED"
-    assert (dropping.tables_left(), dropping.record.read_bytes()) == (left, record)
+    assert dropping.record.read_bytes() == record
+    # Drops that were under way when a server died are completed by whoever comes across them.
+    assert left - AT_ONCE <= dropping.tables_left() <= left
 
     resumed = dropping.wire.post("/v1/jobs/resume", {"job_id": dropping.id})
     assert resumed.status == 200, resumed.body
