@@ -53,6 +53,8 @@ func outcomeOfStatus(status int, code string) outcome {
 	switch {
 	case code == "ConditionalRequestConflict" || code == "OperationAborted":
 		return conflict
+	case code == "ExistingObjectIsDirectory": // of versitygw, while the folder of the object is being removed
+		return conflict
 	case code == "RequestTimeTooSkewed": // the SDK has learnt the server's time from the answer
 		return refused
 	case status == http.StatusTooManyRequests:
