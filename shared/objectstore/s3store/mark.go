@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,36 +35,29 @@ const markTime = 30 * time.Second
 
 // removal is what a store knows of its server's conditional deletes.
 type removal struct {
-	never bool // the server is S3, which has no marks
-
-	mu    sync.Mutex
-	asked bool
-	exact bool // conditional deletes can be relied on
+	never   bool                 // the server is S3, which has no marks
+	deletes atomic.Pointer[bool] // whether conditional deletes can be relied on; nil until the server was asked
 }
 
-// exactDeletes reports whether conditional deletes of the server can be relied on. It asks once: the
-// answer to a conditional delete of a missing object shows a server that looks first.
+// exactDeletes reports whether conditional deletes of the server can be relied on. It asks at the first of
+// them, and for others that come meanwhile: the answer to a conditional delete of a missing object shows
+// a server that looks first.
 func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
 	d := s.removal
 	if d.never {
 		return true, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.asked {
-		return d.exact, nil
+	if known := d.deletes.Load(); known != nil {
+		return *known, nil
 	}
 	full := s.prefix + objectstore.ReservedName + "/absent-" + rand.Text()
 	err := s.delete(ctx, full, objectstore.Condition{IfMatch: `"` + rand.Text() + `"`})
-	switch {
-	case err == nil, isStatus(err, http.StatusNotImplemented):
-		d.asked, d.exact = true, false
-	case errors.Is(err, objectstore.ErrPrecondition), isMissing(err), isStatus(err, http.StatusPreconditionFailed):
-		d.asked, d.exact = true, true
-	default:
+	exact := errors.Is(err, objectstore.ErrPrecondition) || isMissing(err) || isStatus(err, http.StatusPreconditionFailed)
+	if err != nil && !exact && !isStatus(err, http.StatusNotImplemented) {
 		return false, fmt.Errorf("ask for conditional deletes: %w", err)
 	}
-	return d.exact, nil
+	d.deletes.Store(&exact)
+	return exact, nil
 }
 
 // markAndDelete deletes the object that has the ETag of cond. It is gone as soon as the mark is there.
