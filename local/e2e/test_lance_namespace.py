@@ -332,7 +332,7 @@ def test_a_dropped_table_is_kept_for_a_week(ns, wire, table, opens):
 
 
 def test_drop_table_removes_the_data_without_a_retention(ns, space, opens):
-    around = [space, "at once"]
+    around = [space, "at-once"]
     ns.create_namespace(n.CreateNamespaceRequest(id=around, properties={"drop.retention": "0"}))
     table = [*around, "t"]
     create(ns, table, sample.people(20))
