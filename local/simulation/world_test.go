@@ -155,9 +155,9 @@ func (w *world) park(ctx context.Context, p *parked) verdict {
 	}
 }
 
-// tick is how far time goes when nothing else can happen. All pauses between attempts are
-// shorter, so that the order in which they end does not matter.
-const tick = 2100 * time.Millisecond
+// tick is how far time goes when nothing else can happen. It is shorter than the time after which a
+// request is sent once more beside the first, so that such requests and time limits do not come together.
+const tick = 900 * time.Millisecond
 
 // moment is the time of one step: so little that no pause between attempts ends while there is
 // something else to do.
