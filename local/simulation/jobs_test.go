@@ -136,7 +136,7 @@ func (c *client) workAll() {
 		}
 		m, dead, ok := c.world.queue.take(c.world)
 		if !ok {
-			time.Sleep(tick)
+			time.Sleep(c.world.tick())
 			n--
 			continue
 		}

@@ -221,7 +221,7 @@ func (h *history) settle() error {
 			return false
 		}
 		quiet++
-		return quiet > 100
+		return quiet > h.world.ticks(100)
 	})
 }
 

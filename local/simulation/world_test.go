@@ -155,9 +155,23 @@ func (w *world) park(ctx context.Context, p *parked) verdict {
 	}
 }
 
-// tick is how far time goes when nothing else can happen. It is shorter than the time after which a
-// request is sent once more beside the first, so that such requests and time limits do not come together.
-const tick = 900 * time.Millisecond
+// A tick is how far time goes when nothing else can happen. All pauses between attempts are shorter, so
+// that the order in which they end does not matter. Real clients send a request once more beside the first
+// after a second, and end an attempt after two: their ticks are shorter, so that these do not come together.
+const (
+	tick      = 2100 * time.Millisecond
+	wiredTick = 900 * time.Millisecond
+)
+
+func (w *world) tick() time.Duration {
+	if w.wired {
+		return wiredTick
+	}
+	return tick
+}
+
+// ticks returns how many ticks take as long as n of those without real clients.
+func (w *world) ticks(n int) int { return int(time.Duration(n) * tick / w.tick()) }
 
 // moment is the time of one step: so little that no pause between attempts ends while there is
 // something else to do.
@@ -193,10 +207,10 @@ func (w *world) run(done func() bool) error {
 			}
 			w.decide(p)
 		default:
-			if idle++; idle > 1000 {
+			if idle++; idle > w.ticks(1000) {
 				return errors.New("nothing happens any more, and not everybody has finished")
 			}
-			w.pass(tick)
+			w.pass(w.tick())
 		}
 	}
 }
@@ -212,8 +226,8 @@ func (w *world) pass(d time.Duration) {
 // leap lets so much time pass that leases run out, for those that wait.
 func (w *world) leap() {
 	w.note("time passes")
-	for range 10 + w.rng.IntN(10) {
-		w.pass(tick)
+	for range w.ticks(10 + w.rng.IntN(10)) {
+		w.pass(w.tick())
 		synctest.Wait()
 	}
 }
