@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import lance
 import lancedb.index as index
@@ -64,6 +65,42 @@ def test_many_rows(db, space, place, kind, k):
             got, want = ours(search, k), natively(place, "v", query, k, nprobes=3, **more, **accurate)
             # Rows that native Lance leaves out of RQ by their signs are a few of a hundred.
             assert alike(got, want, 0.05 if kind == "IVF_RQ" else 0.01), (k, len(got), len(want), len(got.keys() & want.keys()))
+
+
+WORDS = re.compile(r"\b(ANNSubIndex|ANNIvfPartition|KNNVectorDistance|LanceRead|LanceScan|FilterExec|ScalarIndexQuery)\b")
+
+
+def test_plans_have_the_words_of_native_plans(db, space, place):
+    """Programs look for them. The steps between differ: ours reads no row ids of its own."""
+    dataset, table = lance.dataset(place), db.open_table("t", namespace_path=[space])
+    query = vectors()[0]
+    nearest = {"column": "v", "q": query, "k": 10}
+
+    def compare(*expected: str, **how):
+        native = set(WORDS.findall(dataset.scanner(nearest=nearest, **how).explain_plan(verbose=True)))
+        search = table.search(query.tolist(), vector_column_name="v").limit(10)
+        plan = (search.where(how["filter"], prefilter=how["prefilter"]) if how else search).explain_plan()
+        assert native >= set(expected) and set(WORDS.findall(plan)) >= set(expected), (native, plan)
+
+    compare("KNNVectorDistance")
+    dataset.create_index("v", "IVF_FLAT", metric="l2", num_partitions=4)
+    compare("ANNSubIndex", "ANNIvfPartition")
+    dataset.create_scalar_index("id", "BTREE")
+    compare("ANNSubIndex", "ANNIvfPartition", "ScalarIndexQuery", filter="id < 100", prefilter=True)
+
+
+def test_an_effort_measures_as_much_as_natively(wire, space, place):
+    lance.dataset(place).create_index("v", "IVF_FLAT", metric="l2", num_partitions=40)
+    ask = lambda query, effort: wire.post(
+        f"/v1/table/{space}$t/query", {"vector": query.tolist(), "k": 10, "columns": ["id"], "vector_column": "v", "search_effort": effort}
+    )
+    for effort in (0, 0.1, 0.25, 0.5, 0.75, 1):
+        for query in np.random.default_rng(6).normal(size=(5, DIMENSIONS)).astype(np.float32):
+            found = pa.ipc.open_file(ask(query, effort).body).read_all()
+            want = natively(place, "v", query, 10, search_effort=effort)
+            assert found["id"].to_pylist() == list(want), effort
+    for effort in (-0.1, 1.1, 3):
+        assert ask(vectors()[0], effort).status == 400
 
 
 @pytest.mark.parametrize("builder", ["native", "service"])

@@ -16,7 +16,7 @@ var errFull = fmt.Errorf("write: %w", syscall.ENOSPC)
 // dropped although they can be restored, and old versions are cleaned up. Nothing else uses the reserve.
 func TestAFullDiskCanBeFreed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorkplace(t)
+		w := openStaffedServer(t)
 		w.must("/v1/namespace/more/create", nil)
 		for _, name := range []string{"dropped", "table", "old", "more$t"} {
 			w.create(name, nil, 1, 2)

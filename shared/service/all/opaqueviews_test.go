@@ -21,7 +21,7 @@ import (
 )
 
 // sent sends a request with a JSON body as the administrator.
-func (w *workplace) sent(path string, body any) (status int, answer map[string]any) {
+func (w *staffedServer) sent(path string, body any) (status int, answer map[string]any) {
 	w.t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -58,7 +58,7 @@ func udtfSpec(envelope string) map[string]any {
 // A query that a client made is opaque. Whatever it is, the view is made, and answers no rows.
 func TestViewsAreMadeOfAnyQueryOfAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorkplace(t)
+		w := openStaffedServer(t)
 		w.must("/v1/view/plain/create", map[string]any{"query": "SELECT id FROM src.a"})
 		queries := map[string]string{
 			"a missing table":           "SELECT id FROM missing",
@@ -122,7 +122,7 @@ func TestViewsAreMadeOfAnyQueryOfAClient(t *testing.T) {
 func TestAViewWaitsForItsSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, query := range map[string]string{"sql": "SELECT id FROM later WHERE id > 1", "object": `{"base":{"filter":"id > 1","columns":["id"]},"source_table":"later"}`} {
-			w := openWorkplace(t)
+			w := openStaffedServer(t)
 			made := w.must("/v1/materialized_view/v/create", map[string]any{"kind": "query", "source_query": query, "output_schema": idSchema(t), "with_no_data": false, "auto_refresh": true})
 			w.work(0)
 			_, told := w.sent("/v1/jobs/describe", map[string]any{"job_id": made["job_id"]})
@@ -152,7 +152,7 @@ func TestAViewWaitsForItsSource(t *testing.T) {
 // What a request says wrong is found before anything is looked for.
 func TestBodiesOfViewsAreChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorkplace(t)
+		w := openStaffedServer(t)
 		spec := func(changes map[string]any) map[string]any {
 			all := udtfSpec("{}")
 			maps.Copy(all, changes)

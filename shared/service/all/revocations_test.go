@@ -18,7 +18,7 @@ import (
 // The oracle: all rows at a place of a tenant are rows that the tenant could read in the source of the place at some
 // time, because they were there while he had the right.
 type revocations struct {
-	*workplace
+	*staffedServer
 	rng      *rand.Rand
 	rows     map[string][]int64                   // of each source, by id
 	granted  map[string]map[string]bool           // sources by tenant
@@ -35,7 +35,7 @@ type place struct{ tenant, table, source string }
 var definers, sources = []string{"ann", "bob"}, []string{"src$a", "src$b"}
 
 func newRevocations(t *testing.T, seed uint64) *revocations {
-	m := &revocations{workplace: openWorkplace(t), rng: rand.New(rand.NewPCG(seed, 0)), next: 100,
+	m := &revocations{staffedServer: openStaffedServer(t), rng: rand.New(rand.NewPCG(seed, 0)), next: 100,
 		rows:    map[string][]int64{"src$a": {1, 2}, "src$b": {3}},
 		granted: map[string]map[string]bool{}, readable: map[string]map[string]map[int64]bool{}}
 	for _, tenant := range definers {
@@ -212,7 +212,7 @@ func TestNoRowReachesWhoMayNotReadIt(t *testing.T) {
 }
 
 // failureOf returns why the last job of a view failed, "" if it did not.
-func (w *workplace) failureOf(view string) string {
+func (w *staffedServer) failureOf(view string) string {
 	w.t.Helper()
 	described := w.must("/v1/materialized_view/"+view+"/describe", nil)
 	_, told := w.sent("/v1/jobs/describe", map[string]any{"job_id": described["last_job_id"]})
@@ -298,7 +298,7 @@ func TestDefinitionsAreAdopted(t *testing.T) {
 
 func TestClientsDoNotEditDefinitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorkplace(t)
+		w := openStaffedServer(t)
 		for _, key := range []string{"mv.definition", "mv.incarnation", "mv.source_version", "mv.view_version", "geneva::view::query", "geneva::view::base_table", "tiltyard.mv"} {
 			if status, answer := w.sent("/v1/table/src$a/schema_metadata/update", map[string]string{key: "x"}); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(answer), key) {
 				t.Errorf("%s: %d %v, want 400", key, status, answer)

@@ -20,7 +20,7 @@ func TestFunctionsAreCalledWithTheRightsOfTheirColumns(t *testing.T) {
 		`permit (principal in Group::"bob", action in [Action::"UseSecret", Action::"DescribeSecret"], resource == Secret::"key");`
 	for what, taken := range map[string]string{"function": uses, "secret": gives} {
 		synctest.Test(t, func(t *testing.T) {
-			w := openWorkplace(t)
+			w := openStaffedServer(t)
 			all := w.policies + `permit (principal in Group::"bob", action, resource in Namespace::"bob");` + uses + gives
 			w.policies = all
 			time.Sleep(2 * time.Minute)

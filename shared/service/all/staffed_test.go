@@ -34,9 +34,9 @@ import (
 
 const minutes = time.Minute
 
-// A workplace is a server with policies that change, and workers that work when a test says so. It runs in a
+// A staffedServer is a server with policies that change, and workers that work when a test says so. It runs in a
 // bubble of package synctest. The tables src$a and src$b are there.
-type workplace struct {
+type staffedServer struct {
 	t        *testing.T
 	all      all.Services
 	handler  http.Handler
@@ -44,9 +44,9 @@ type workplace struct {
 	full     atomic.Bool // the store takes no writes but those that free space
 }
 
-func openWorkplace(t *testing.T) *workplace {
+func openStaffedServer(t *testing.T) *staffedServer {
 	t.Helper()
-	w := &workplace{t: t, policies: `permit (principal in Group::"admin", action, resource);`}
+	w := &staffedServer{t: t, policies: `permit (principal in Group::"admin", action, resource);`}
 	store := faultstore.New(memstore.New(), func(call faultstore.Call) faultstore.Fault {
 		switch call.Kind {
 		case faultstore.Put, faultstore.PutIfAbsent, faultstore.PutIfMatch, faultstore.Upload:
@@ -80,7 +80,7 @@ func openWorkplace(t *testing.T) *workplace {
 }
 
 // send sends a request as a member of a group.
-func (w *workplace) send(group, path string, body []byte) (status int, answer map[string]any) {
+func (w *staffedServer) send(group, path string, body []byte) (status int, answer map[string]any) {
 	w.t.Helper()
 	req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
 	req.Header.Set("Authorization", "Bearer "+group)
@@ -90,14 +90,14 @@ func (w *workplace) send(group, path string, body []byte) (status int, answer ma
 	return w.serve(req)
 }
 
-func (w *workplace) get(path string) (status int, answer map[string]any) {
+func (w *staffedServer) get(path string) (status int, answer map[string]any) {
 	w.t.Helper()
 	req := httptest.NewRequest(http.MethodGet, path, nil)
 	req.Header.Set("Authorization", "Bearer admin")
 	return w.serve(req)
 }
 
-func (w *workplace) serve(req *http.Request) (status int, answer map[string]any) {
+func (w *staffedServer) serve(req *http.Request) (status int, answer map[string]any) {
 	w.t.Helper()
 	recorder := httptest.NewRecorder()
 	w.handler.ServeHTTP(recorder, req)
@@ -112,7 +112,7 @@ func (w *workplace) serve(req *http.Request) (status int, answer map[string]any)
 }
 
 // must sends a request of the administrator that succeeds.
-func (w *workplace) must(path string, body any) map[string]any {
+func (w *staffedServer) must(path string, body any) map[string]any {
 	w.t.Helper()
 	status, answer := w.sent(path, body)
 	if status >= http.StatusMultipleChoices {
@@ -150,14 +150,14 @@ func encodedNumbers(t *testing.T, column string, metadata map[string]string, ids
 	return out.Bytes()
 }
 
-func (w *workplace) create(table string, metadata map[string]string, ids ...int64) {
+func (w *staffedServer) create(table string, metadata map[string]string, ids ...int64) {
 	w.t.Helper()
 	if status, answer := w.send("admin", "/v1/table/"+table+"/create", encodedIDs(w.t, metadata, ids...)); status != http.StatusOK {
 		w.t.Fatalf("create %s: %d %v", table, status, answer)
 	}
 }
 
-func (w *workplace) insert(table string, ids ...int64) {
+func (w *staffedServer) insert(table string, ids ...int64) {
 	w.t.Helper()
 	if status, answer := w.send("admin", "/v1/table/"+table+"/insert", encodedIDs(w.t, nil, ids...)); status != http.StatusOK {
 		w.t.Fatalf("insert into %s: %d %v", table, status, answer)
@@ -165,7 +165,7 @@ func (w *workplace) insert(table string, ids ...int64) {
 }
 
 // count returns how many rows a filter finds.
-func (w *workplace) count(table, filter string) int {
+func (w *staffedServer) count(table, filter string) int {
 	w.t.Helper()
 	answer := w.must("/v1/table/"+table+"/count_rows", map[string]any{"predicate": filter})
 	var n int
@@ -176,7 +176,7 @@ func (w *workplace) count(table, filter string) int {
 }
 
 // work runs jobs and looks for a time, and at least those that are due.
-func (w *workplace) work(d time.Duration) {
+func (w *staffedServer) work(d time.Duration) {
 	w.t.Helper()
 	ctx, stop := context.WithTimeout(w.t.Context(), d+time.Minute)
 	defer stop()
