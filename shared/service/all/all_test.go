@@ -330,3 +330,12 @@ func TestDescribeTellsWhatIsThere(t *testing.T) {
 		s.fails("/v1/table/d/describe", "", 404, 4, "d")
 	})
 }
+
+func TestClonesNameTheirSource(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		place := s.ok("/v1/table/t/create", stream(t, 0, 3))["location"]
+		s.fails("/v1/table/new/clone", fmt.Sprintf(`{"source_location":%q,"source_tag":"none"}`, place), 404, 8, `table at source_location has no tag "none"`)
+		s.fails("/v1/table/new/clone", fmt.Sprintf(`{"source_location":%q,"source_version":9}`, place), 404, 11, "table at source_location has no such version")
+		s.fails("/v1/table/new/describe", "", 404, 4, "new")
+	})
+}

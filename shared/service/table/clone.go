@@ -63,7 +63,8 @@ func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Loc
 	return s.tables.Names.CreateClone(ctx, id, at, version, s.tables.Names.Places(elsewhere))
 }
 
-// cloned returns the table and the version that a request clones. Version nil is the newest.
+// cloned returns the table and the version that a request clones. Version nil is the newest. Errors call
+// the source by the field that names its place, because it need not be in the catalog.
 func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (source *engine.Table, version *int64, err error) {
 	at, err := s.tables.Names.NamedLocation(req.SourceLocation)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (
 	if err != nil {
 		return nil, nil, err
 	}
-	source = s.tables.Unnamed(req.ID, found)
+	source = s.tables.Unnamed([]string{"at source_location"}, found)
 	if req.SourceTag == "" {
 		return source, req.SourceVersion, nil
 	}
