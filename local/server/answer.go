@@ -56,7 +56,10 @@ func answer(ctx context.Context, s *handover.Socket, handler http.Handler, logge
 		},
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s) }()
+	go func() {
+		defer close(failed)
+		failed <- server.Serve(s)
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -69,15 +72,17 @@ func answer(ctx context.Context, s *handover.Socket, handler http.Handler, logge
 		leaving.Store(true)
 		if err := s.Close(); err != nil {
 			logger.Warn("could not close the socket", "error", err)
+		} else if err := <-failed; !errors.Is(err, net.ErrClosed) { // or Shutdown, too, would close the socket, and fail
+			logger.Warn("could not serve until the end", "error", err)
 		}
 		for end := time.Now().Add(lingerTimeout); connections.Load() > 0 && time.Now().Before(end); {
 			_ = pause.For(drain, 20*time.Millisecond)
 		}
 	}
 	if err := server.Shutdown(drain); err != nil {
-		return errors.Join(fmt.Errorf("requests were still running after %s and were cut off", drainTimeout), server.Close())
+		return errors.Join(fmt.Errorf("requests were still running after %s and were cut off: %w", drainTimeout, err), server.Close())
 	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) && !(leaving.Load() && errors.Is(err, net.ErrClosed)) {
+	if err := <-failed; err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil

@@ -178,7 +178,8 @@ func (c *client) maintainViews(table string) *op {
 func finishViews(c *client) {
 	fails := func(failure string) bool {
 		return strings.Contains(failure, "the source of the view") || strings.Contains(failure, "has no such version") ||
-			strings.Contains(failure, "has no data") || strings.Contains(failure, "does not exist")
+			strings.Contains(failure, "has no data") || strings.Contains(failure, "does not exist") ||
+			strings.Contains(failure, "there is no such table")
 	}
 	c.finishWork("views", fails)
 	if !c.do(c.insertSource()).ok() { // there is none, or it is only declared
