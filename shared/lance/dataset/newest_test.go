@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -81,6 +82,59 @@ func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 				}
 				if got, want := versionsOf(t, table), []uint64{5, 4, 1}; !slices.Equal(got, want) {
 					t.Errorf("there are versions %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+// What was listed as the newest version is gone when it is read: others have made newer ones and
+// deleted it, or have dropped the table. A stranger to the table gets the newest, or hears that
+// there is no table.
+func TestANewestVersionThatGoesAfterItWasListed(t *testing.T) {
+	for name, test := range map[string]struct {
+		others func(t *testing.T, store objectstore.Store)
+		want   uint64 // 0 for none
+	}{
+		"replaced": {func(t *testing.T, store objectstore.Store) {
+			other := tableIn(store)
+			mustAppend(t, other, "", 2)
+			if _, err := other.DeleteVersions(t.Context(), func(v uint64) bool { return v == 1 }, false); err != nil {
+				t.Fatal(err)
+			}
+		}, 2},
+		"dropped": {func(t *testing.T, store objectstore.Store) {
+			for _, key := range filesOf(t, store) {
+				if err := store.Delete(t.Context(), key, objectstore.Condition{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := memstore.New()
+				mustCreate(t, tableIn(inner), 1)
+				var met atomic.Bool
+				store := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+					if !strings.HasSuffix(call.Key, ".manifest") || met.Swap(true) {
+						return faultstore.Fault{}
+					}
+					return faultstore.Fault{Wait: func(context.Context) error {
+						test.others(t, inner)
+						return nil
+					}}
+				})
+				got, err := tableIn(store).Latest(t.Context())
+				switch {
+				case test.want == 0:
+					if !errors.Is(err, ErrNoTable) {
+						t.Errorf("got %v, want %v", err, ErrNoTable)
+					}
+				case err != nil:
+					t.Error(err)
+				case got.Version() != test.want:
+					t.Errorf("got version %d, want %d", got.Version(), test.want)
 				}
 			})
 		})

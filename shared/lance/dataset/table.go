@@ -212,9 +212,23 @@ func (t *Table) remember(k known) {
 	t.keep(latestPart, k, k.dataset)
 }
 
-// list finds the newest version by listing. The version that is hinted at is read
-// meanwhile: most often that is the newest.
+// maxListings bounds how often versions are listed that are gone when they are to be read.
+const maxListings = 4
+
+// list finds the newest version by listing, once more when that is gone before it is read: there are newer ones,
+// or the table was dropped.
 func (t *Table) list(ctx context.Context) (*Dataset, error) {
+	for range maxListings - 1 {
+		if d, err := t.listOnce(ctx); !errors.Is(err, ErrNoVersion) {
+			return d, err
+		}
+	}
+	return t.listOnce(ctx)
+}
+
+// listOnce finds the newest version by one listing. The version that is hinted at is read
+// meanwhile: most often that is the newest.
+func (t *Table) listOnce(ctx context.Context) (*Dataset, error) {
 	at := t.session.now()
 	ahead := make(chan *Dataset, 1)
 	if t.hint > 0 {
