@@ -148,6 +148,21 @@ def test_columns_stay_embeddings(house):
     assert kept[0] and kept[1] and not kept[2]
 
 
+def test_members_that_are_dictionaries_stay_dictionaries(house):
+    words = pa.array(["x", None, "y", "x"]).dictionary_encode()
+    rows = pa.table({"n": pa.array(range(4), pa.int64()), "c": pa.StructArray.from_arrays([words], ["m"], mask=pa.array([False, False, False, True]))})
+    native = house.native.create_table("w", rows, storage_options=STABLE)
+    house.register("w")
+    (column,) = native.to_lance().to_table(columns={"x": "c.m"}).columns
+    read = house.wire.post("/v1/table/w/query", {"vector": [], "k": 9, "columns": {"x": "c.m"}}).table
+    assert read["x"].type == column.type and read["x"].to_pylist() == column.to_pylist() == ["x", None, "y", None]
+    made = house.wire.post("/v1/materialized_view/shown/create", {"query": "SELECT n, c.m AS x FROM w"})
+    assert house.job(made.json["job_id"])["job_state"] == "DONE"
+    house.lend("shown")
+    shown = lance.dataset(str(house.folder / "shown.lance")).to_table(columns=["n", "x"])
+    assert shown["x"].type == column.type and shown.sort_by("n")["x"].to_pylist() == column.to_pylist()
+
+
 def test_views_over_views(house):
     """A view can read another one, whose commits it sees, but neither itself nor a plain view."""
     def create(name, query):

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
@@ -199,9 +202,13 @@ func checkAlteration(d *dataset.Dataset, a alter.Alteration) error {
 	return nil
 }
 
-// convert is an alter.Cast.
+// convert is an alter.Cast. Values that are too large together are memory that is refused, after which fewer are cast.
 func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	out, err := cast.Convert(ctx, values, to)
+	if errors.Is(err, sql.ErrTooLarge) && values.Len() > 1 {
+		limit := memory.FromContext(ctx).Limit()
+		err = fmt.Errorf("%w: %w", err, &memory.Error{Bytes: limit, Limit: limit})
+	}
 	if err != nil {
 		return nil, failure.OfExpression("cast", err)
 	}

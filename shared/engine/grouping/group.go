@@ -30,12 +30,16 @@ import (
 )
 
 const (
-	// tableBytes is how much memory the groups of a table take at most.
+	// tableBytes is how much memory the groups of a table take at most, and tableShare the part of the share.
+	// Groups are written as records, for which there has to be memory, too.
 	tableBytes = 256 << 20
+	tableShare = 8
 	// sorterBytes is how much memory groups take that wait to be sorted.
 	sorterBytes = 64 << 20
 	// look is how many rows or groups are worked on between two looks at the memory and at the context.
 	look = 1024
+	// roomStep is how much groups grow between two looks at the memory.
+	roomStep = 1 << 20
 )
 
 // A Table makes groups of rows. Close must be called in the end.
@@ -58,6 +62,7 @@ type group struct {
 	key    string
 	lowest uint64 // row id
 	states []state
+	size   int64 // of the states beyond stateBytes
 }
 
 // groupBytes is about what a group takes beside its key and its states.
@@ -66,6 +71,9 @@ const groupBytes = 112
 // New returns a table without groups. Its groups take memory from the share of the context.
 func New(ctx context.Context, of *plan.Grouping) *Table {
 	t := &Table{of: of, max: tableBytes, share: memory.FromContext(ctx), found: map[string]*group{}}
+	if limit := t.share.Limit(); limit > 0 {
+		t.max = min(t.max, limit/tableShare)
+	}
 	for _, key := range of.Keys {
 		t.keys = append(t.keys, sortkey.Of(key.Type(), true))
 	}
@@ -90,7 +98,7 @@ func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 	}
 	var key []byte
 	for i := range int(batch.NumRows()) {
-		if i%look == 0 {
+		if i%look == 0 || t.size-t.held.Bytes() > roomStep {
 			if err := t.makeRoom(ctx); err != nil {
 				return err
 			}
@@ -102,7 +110,8 @@ func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 		g := t.at(key, ids[i])
 		for c, call := range values.calls {
 			if call.counts == nil || call.counts.IsValid(i) && call.counts.Value(i) {
-				t.size += int64(g.states[c].add(call.args, i))
+				grown := int64(g.states[c].add(call.args, i))
+				g.size, t.size = g.size+grown, t.size+grown
 			}
 		}
 	}
@@ -293,10 +302,15 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 				if open != nil && !yield(open, nil) {
 					return
 				}
-				open, t.size = t.newGroup(string(key), ^uint64(0)), 0
+				open = t.newGroup(string(key), ^uint64(0))
 			}
-			t.size += int64(open.merge(record[len(key)+8:]))
-			if err := t.held.Resize(ctx, t.size); err != nil {
+			part := record[len(key)+8:]
+			if err := t.held.Resize(ctx, open.size+appendFactor*int64(len(part))); err != nil {
+				yield(nil, err)
+				return
+			}
+			open.merge(part)
+			if err := t.held.Resize(ctx, open.size); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -307,15 +321,13 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 	}
 }
 
-// merge adds a part of the group that was written, without its key. It returns how many bytes the group
-// has grown by.
-func (g *group) merge(part []byte) (grown int) {
+// merge adds a part of the group that was written, without its key.
+func (g *group) merge(part []byte) {
 	g.lowest = min(g.lowest, binary.BigEndian.Uint64(part))
 	part = part[8:]
 	for _, s := range g.states {
 		var more int
 		part, more = s.merge(part)
-		grown += more
+		g.size += int64(more)
 	}
-	return grown
 }

@@ -62,6 +62,10 @@ func (s *extreme) merge(part []byte) ([]byte, int) {
 
 func (s *extreme) result(to column) error { return to.key(s.best) }
 
+// appendFactor bounds the memory of values in a state, in their sizes: an array that grows is copied into a larger
+// one, and different values are put in order.
+const appendFactor = 3
+
 // list is a list of values, with those that are NULL.
 type list struct {
 	key  sortkey.Append
@@ -75,7 +79,7 @@ func (s *list) add(args []arrow.Array, i int) int {
 	before := cap(s.keys)
 	s.keys = s.key(s.keys, args[0], i)
 	s.n++
-	return cap(s.keys) - before
+	return appendFactor * (cap(s.keys) - before)
 }
 
 func (s *list) write(r []byte) []byte {
@@ -90,7 +94,7 @@ func (s *list) merge(part []byte) ([]byte, int) {
 	part = part[width:]
 	before := cap(s.keys)
 	s.keys, s.n = append(s.keys, part[:size]...), s.n+n
-	return part[size:], cap(s.keys) - before
+	return part[size:], appendFactor * (cap(s.keys) - before)
 }
 
 // maxList bounds the bytes of one list.
@@ -112,7 +116,7 @@ func (s *median) add(args []arrow.Array, i int) int {
 	}
 	before := cap(s.values)
 	s.values = append(s.values, args[0].(*array.Float64).Value(i))
-	return 8 * (cap(s.values) - before)
+	return appendFactor * 8 * (cap(s.values) - before)
 }
 
 func (s *median) write(r []byte) []byte {
@@ -131,7 +135,7 @@ func (s *median) merge(part []byte) ([]byte, int) {
 		s.values = append(s.values, math.Float64frombits(binary.BigEndian.Uint64(part)))
 		part = part[8:]
 	}
-	return part, 8 * (cap(s.values) - before)
+	return part, appendFactor * 8 * (cap(s.values) - before)
 }
 
 func (s *median) result(to column) error {
@@ -185,7 +189,7 @@ func (s *distinct) note(key []byte) (grown int) {
 		return 0
 	}
 	s.seen[string(key)] = struct{}{}
-	return len(key) + seenBytes
+	return appendFactor*len(key) + seenBytes
 }
 
 func (s *distinct) write(r []byte) []byte {

@@ -21,6 +21,8 @@ const (
 	// most and mostBytes bound the groups of a batch.
 	most      = 8192
 	mostBytes = 4 << 20
+	// resultFactor bounds the memory that a group takes while its result is computed, in sizes of the group.
+	resultFactor = 2
 )
 
 // results are the rows of groups that are yielded next.
@@ -47,6 +49,9 @@ func newResults(ctx context.Context, of *plan.Grouping) *results {
 
 // add adds a group. It returns a batch when there are enough.
 func (r *results) add(g *group) (arrow.RecordBatch, error) {
+	if err := r.held.Resize(r.ctx, 2*r.bytes()+resultFactor*g.size); err != nil {
+		return nil, err
+	}
 	key := []byte(g.key)
 	for _, values := range r.keys {
 		key = values.Append(key)
@@ -57,13 +62,7 @@ func (r *results) add(g *group) (arrow.RecordBatch, error) {
 		}
 	}
 	r.lowest.Append(g.lowest)
-	size := int64(8 * r.lowest.Len())
-	for _, values := range r.keys {
-		size += values.Bytes()
-	}
-	for _, c := range r.columns {
-		size += c.bytes()
-	}
+	size := r.bytes()
 	if err := r.held.Resize(r.ctx, 2*size); err != nil { // the columns are copied into arrays
 		return nil, err
 	}
@@ -71,6 +70,17 @@ func (r *results) add(g *group) (arrow.RecordBatch, error) {
 		return nil, nil //nolint:nilnil // no batch yet
 	}
 	return r.rest(), nil
+}
+
+func (r *results) bytes() int64 {
+	size := int64(8 * r.lowest.Len())
+	for _, values := range r.keys {
+		size += values.Bytes()
+	}
+	for _, c := range r.columns {
+		size += c.bytes()
+	}
+	return size
 }
 
 // rest returns the groups that were added since the last batch, nil for none.

@@ -110,14 +110,14 @@ func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, r condi
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}
-	name, ok := bound.Column()
+	path, ok := bound.Path()
 	if !ok {
 		return o.computed(bound)
 	}
-	if added = o.rated.index(name); added >= 0 {
+	if added = o.rated.index(path[0]); added >= 0 {
 		return outputColumn{source: -1, added: 1 + added}, o.rated.fields()[added], nil
 	}
-	return o.stored(name, r.Dataset)
+	return o.stored(schema.FormatPath(path...), r.Dataset)
 }
 
 // named resolves a column of the relation by its name.

@@ -160,11 +160,15 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	return b, nil
 }
 
+// lookBytes is about how many bytes of texts are read between two looks at whether the context has ended. A few
+// texts of a dictionary can be those of many rows.
+const lookBytes = 1 << 20
+
 // eachDocument calls f with the documents of each row, and with their place in the row if documents are
 // elements of lists.
-func (s *textScan) eachDocument(b *textBatch, f func(row int, element uint32, documents []fulltext.Document) error) error {
+func (s *textScan) eachDocument(ctx context.Context, b *textBatch, f func(row int, element uint32, documents []fulltext.Document) error) error {
 	documents := make([]fulltext.Document, len(s.columns))
-	fragment := uint64(0)
+	fragment, read := uint64(0), 0
 	for row, address := range b.addresses {
 		if row == 0 || address>>32 != fragment {
 			fragment = address >> 32
@@ -178,6 +182,13 @@ func (s *textScan) eachDocument(b *textBatch, f func(row int, element uint32, do
 				if s.fast && !documents[i].Covered {
 					documents[i].Null = true
 				}
+				read += len(documents[i].Text)
+			}
+			if read > lookBytes {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				read = 0
 			}
 			if err := f(row, uint32(element), documents); err != nil {
 				return err
@@ -274,7 +285,7 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 		}
 		tally, kept := s.search.NewTally(), keep()
 		defer tally.Done()
-		return tally, s.eachDocument(b, func(row int, element uint32, documents []fulltext.Document) error {
+		return tally, s.eachDocument(ctx, b, func(row int, element uint32, documents []fulltext.Document) error {
 			if bytes := tally.Bytes() + s.search.TallyBytes(); kept && bytes > room.Bytes() {
 				if err := room.Resize(ctx, 2*bytes); err != nil { // the slice grows by doubling
 					return err
@@ -299,7 +310,7 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 		}
 		tally := s.search.NewTally()
 		defer tally.Done()
-		return tally, s.eachDocument(b, func(row int, element uint32, documents []fulltext.Document) error {
+		return tally, s.eachDocument(ctx, b, func(row int, element uint32, documents []fulltext.Document) error {
 			s.forget(documents)
 			return tally.AddElement(b.addresses[row], element, documents, false, false)
 		})
@@ -357,7 +368,7 @@ func (s *textScan) expand(ctx context.Context) error {
 		}
 		v, room := s.search.NewVocabulary(), memory.Hold{}
 		defer v.Done()
-		return v, s.eachDocument(b, func(_ int, _ uint32, documents []fulltext.Document) error {
+		return v, s.eachDocument(ctx, b, func(_ int, _ uint32, documents []fulltext.Document) error {
 			if bytes := v.Bytes(); bytes > room.Bytes() {
 				if err := room.Resize(ctx, bytes+vocabularyStep); err != nil {
 					return err

@@ -172,7 +172,7 @@ const maxBlobBytes = 1 << 40
 func (f *File) readBlobs(ctx context.Context, key string, blobs []Blob, which []int, contents [][]byte) error {
 	src := &source{file: &stored{store: f.store, key: key, gap: f.gap}}
 	if key == f.key {
-		src = newSource(f.stored)
+		src = newSource(f.stored, false)
 	}
 	var wanted []interval
 	for _, i := range which {

@@ -51,6 +51,7 @@ type stored struct {
 	whole    bool       // all bytes are read, and kept, when it is opened
 	tail     []byte     // its last bytes, if they are known before it is opened
 	budget   *read.Budget
+	trail    *trail
 	schema   atomic.Pointer[schema.Schema] // with which the file was written, once it has been decoded
 
 	mu      sync.Mutex
@@ -81,7 +82,7 @@ const (
 // MemBytes returns about how much memory the File takes. It grows as columns are used.
 func (f *File) MemBytes() int64 {
 	const structs = 1024
-	n := int64(structs) + int64(len(f.metadata.bytes)) + 16*int64(len(f.globals)+len(f.tables)) + f.budget.Used()
+	n := int64(structs) + int64(len(f.metadata.bytes)) + 16*int64(len(f.globals)+len(f.tables)) + f.budget.Used() + f.trail.memBytes()
 	if f.schema.Load() != nil {
 		n += schemaRatio * f.globals[0].size
 	}

@@ -82,7 +82,7 @@ func OpenWhole(ctx context.Context, store objectstore.Store, key string, size in
 }
 
 func newStored(store objectstore.Store, key string, size int64) *stored {
-	return &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: read.NewBudget(maxKeptBytes)}
+	return &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: read.NewBudget(maxKeptBytes), trail: newTrail()}
 }
 
 func open(ctx context.Context, unread *stored, columns map[int32]int32) (*File, error) {

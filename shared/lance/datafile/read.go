@@ -30,7 +30,7 @@ func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to i
 	if from < 0 || to < from || to > f.rows {
 		return nil, fmt.Errorf("read rows [%d, %d) of data file %s, which has %d", from, to, f.key, f.rows)
 	}
-	return f.read(ctx, fields, []encoding.RowRange{{From: int(from), To: int(to)}})
+	return f.read(ctx, fields, []encoding.RowRange{{From: int(from), To: int(to)}}, to-from < f.rows)
 }
 
 // Take returns single rows as ReadRange does; the row numbers must ascend without repetition. It
@@ -49,7 +49,7 @@ func (f *File) Take(ctx context.Context, fields []*schema.Field, rows []int64) (
 		}
 		ranges = append(ranges, encoding.RowRange{From: int(row), To: int(row) + 1})
 	}
-	return f.read(ctx, fields, ranges)
+	return f.read(ctx, fields, ranges, false)
 }
 
 // ReadRanges is ReadRange for several ranges, which must ascend without overlapping: the arrays hold
@@ -62,7 +62,7 @@ func (f *File) ReadRanges(ctx context.Context, fields []*schema.Field, ranges []
 		}
 		last = r.To
 	}
-	return f.read(ctx, fields, ranges)
+	return f.read(ctx, fields, ranges, false)
 }
 
 // A columnTask is the part of a read that concerns one column, or a column and the columns that
@@ -73,7 +73,8 @@ type columnTask interface {
 	run(src *source) (done bool, wanted []interval, err error)
 }
 
-func (f *File) read(ctx context.Context, fields []*schema.Field, rows []encoding.RowRange) ([]arrow.Array, error) {
+// read reads rows of fields. The rows before and after them are read, too, if the read is onward.
+func (f *File) read(ctx context.Context, fields []*schema.Field, rows []encoding.RowRange, onward bool) ([]arrow.Array, error) {
 	count := 0
 	for _, r := range rows {
 		count += r.To - r.From
@@ -83,7 +84,7 @@ func (f *File) read(ctx context.Context, fields []*schema.Field, rows []encoding
 		return nil, err
 	}
 	defer part.Close()
-	r := &fileRead{file: f, rows: rows, count: count, room: roomOf(ctx)}
+	r := &fileRead{file: f, rows: rows, count: count, room: roomOf(ctx), onward: onward}
 	arrays, err := r.read(ctx, fields)
 	if err != nil {
 		return nil, fmt.Errorf("read data file %s: %w", f.key, err)
@@ -98,6 +99,8 @@ type fileRead struct {
 	count int
 	room  values.Room
 	tasks []columnTask
+
+	onward bool // see source
 }
 
 func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Array, error) {
@@ -141,7 +144,7 @@ const maxRounds = 80
 
 // run runs all tasks, and between the rounds reads the bytes that they ask for, until all are done.
 func (r *fileRead) run(ctx context.Context) error {
-	src := newSource(r.file.stored)
+	src := newSource(r.file.stored, r.onward)
 	pending := r.tasks
 	for range maxRounds {
 		wanted, err := r.step(src, &pending)

@@ -45,12 +45,13 @@ const maxMerged = 16 << 20
 
 // A source holds the bytes of a file that one read has fetched so far.
 type source struct {
-	file *stored
-	have []extent // by position
+	file   *stored
+	onward bool     // the read is a part of a scan
+	have   []extent // by position
 }
 
-func newSource(f *stored) *source {
-	s := &source{file: f}
+func newSource(f *stored, onward bool) *source {
+	s := &source{file: f, onward: onward}
 	if f.kept.bytes != nil {
 		s.have = append(s.have, f.kept)
 	}
@@ -79,22 +80,40 @@ func (s *source) read(ctx context.Context, wanted []interval) error {
 	if len(ranges) > manyRanges {
 		ranges = merge(wanted, manyGaps*s.file.gap)
 	}
+	isLarge := func(r objectstore.Range) bool { return r.Length >= s.file.gap }
+	if s.onward && len(ranges) <= maxTrail && !slices.ContainsFunc(ranges, isLarge) {
+		return s.readOn(ctx, ranges)
+	}
+	read, err := s.fetch(ctx, ranges)
+	s.add(read)
+	return err
+}
+
+func (s *source) fetch(ctx context.Context, ranges []objectstore.Range) ([]extent, error) {
+	if len(ranges) == 0 {
+		return nil, nil
+	}
 	total := int64(0)
 	for _, r := range ranges {
 		total += r.Length
 	}
 	if err := memory.FromContext(ctx).Take(ctx, total); err != nil {
-		return err
+		return nil, err
 	}
 	got, _, err := s.file.store.GetRanges(ctx, s.file.key, ranges...)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	read := make([]extent, len(got))
 	for i, b := range got {
-		s.have = append(s.have, extent{ranges[i].Offset, b})
+		read[i] = extent{ranges[i].Offset, b}
 	}
+	return read, nil
+}
+
+func (s *source) add(read []extent) {
+	s.have = append(s.have, read...)
 	slices.SortFunc(s.have, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
-	return nil
 }
 
 // merge joins intervals that overlap or have no more than gap bytes between them.

@@ -174,16 +174,12 @@ func (c *Call) arguments(ctx context.Context, batch arrow.RecordBatch) (arrow.Re
 	fields := c.inputFields()
 	columns := make([]arrow.Array, len(fields))
 	for i, bound := range c.inputs.Columns {
-		if name, ok := bound.Column(); ok { // also of types that SQL does not have
-			columns[i] = batch.Column(batch.Schema().FieldIndices(name)[0])
-		} else {
-			var err error
-			if columns[i], err = bound.Eval(ctx, batch); err != nil {
-				return nil, failure.OfExpression("input "+fields[i].Name, err)
-			}
-			if err := pieces.TakeMade(ctx, batch, columns[i]); err != nil {
-				return nil, err
-			}
+		var err error
+		if columns[i], err = eval(ctx, bound, batch); err != nil {
+			return nil, failure.OfExpression("input "+fields[i].Name, err)
+		}
+		if err := pieces.TakeMade(ctx, batch, columns[i]); err != nil {
+			return nil, err
 		}
 		if e, ok := columns[i].(array.ExtensionArray); ok {
 			columns[i] = e.Storage()

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/take"
 	"tiltyard/shared/take/pieces"
@@ -120,16 +121,29 @@ func (o *output) columns(ctx context.Context, batch arrow.RecordBatch) (arrow.Re
 	return array.NewRecordBatch(o.schema, columns, batch.NumRows()), nil
 }
 
+// eval returns the values of an expression. Those of a column, or of a member of one, have the type that they are
+// stored with, also one that SQL does not have.
+func eval(ctx context.Context, bound *plan.Bound, batch arrow.RecordBatch) (arrow.Array, error) {
+	path, ok := bound.Path()
+	if !ok {
+		return bound.Eval(ctx, batch)
+	}
+	values := batch.Column(batch.Schema().FieldIndices(path[0])[0])
+	for _, name := range path[1:] {
+		s := values.(*array.Struct)
+		at, _ := s.DataType().(*arrow.StructType).FieldIdx(name)
+		values = take.Member(s, at)
+	}
+	return values, nil
+}
+
 // column returns the values of a column of the view.
 func (o *output) column(ctx context.Context, batch arrow.RecordBatch, at int, f arrow.Field) (arrow.Array, error) {
 	ids := batch.Column(int(batch.NumCols()) - 1)
 	switch number := o.from[at]; {
 	case number >= 0:
 		bound := o.plan.Columns[number]
-		if name, ok := bound.Column(); ok { // also of types that SQL does not have
-			return batch.Column(batch.Schema().FieldIndices(name)[0]), nil
-		}
-		values, err := bound.Eval(ctx, batch)
+		values, err := eval(ctx, bound, batch)
 		return values, failure.OfExpression("column "+f.Name, err)
 	case f.Name == selection.SourceRowID && f.Type.ID() == arrow.INT64:
 		data := ids.Data()

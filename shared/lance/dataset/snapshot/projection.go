@@ -6,11 +6,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/take"
 )
 
 // Names of the row columns: what a scan can say of a row beside its values.
@@ -141,34 +140,9 @@ func (s *Snapshot) resolve(name string) (projected, arrow.Field, error) {
 // of returns the projected column from that which was read.
 func (c *projected) of(column arrow.Array) arrow.Array {
 	for _, at := range c.path {
-		column = member(column.(*array.Struct), at)
+		column = take.Member(column.(*array.Struct), at)
 	}
 	return column
-}
-
-// member returns a member of structs, null where the struct is.
-func member(s *array.Struct, at int) arrow.Array {
-	column := s.Field(at)
-	if s.NullN() == 0 || column.DataType().ID() == arrow.NULL {
-		return column
-	}
-	d := column.Data()
-	valid := make([]byte, bitutil.BytesForBits(int64(d.Offset()+d.Len())))
-	nulls := 0
-	for i := range column.Len() {
-		if s.IsValid(i) && column.IsValid(i) {
-			bitutil.SetBit(valid, d.Offset()+i)
-		} else {
-			nulls++
-		}
-	}
-	buffers := slices.Clone(d.Buffers())
-	buffers[0] = memory.NewBufferBytes(valid)
-	data := array.NewData(d.DataType(), d.Len(), buffers, d.Children(), nulls, d.Offset())
-	if dictionary := d.Dictionary(); dictionary != nil {
-		data.SetDictionary(dictionary)
-	}
-	return array.MakeFromData(data)
 }
 
 func rowColumn(name string) *arrow.Field {

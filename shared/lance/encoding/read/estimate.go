@@ -25,10 +25,17 @@ func DecodedSize(t arrow.DataType, layout pb.Layout, info encoding.PageInfo) flo
 	if s.Kind == values.Fixed {
 		width = float64(s.ValueBits()) / 8
 	}
+	index := 0.0 // of a value in a dictionary that the rows keep
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		index = float64(d.IndexType.(arrow.FixedWidthDataType).BitWidth()) / 8
+	}
 	items := float64(info.Rows)
 	switch layout := layout.(type) {
 	case *pb.MiniBlockLayout:
 		items = float64(layout.NumItems)
+		if layout.Dictionary != nil && index > 0 {
+			return items*index + textRatio*float64(stored)
+		}
 		if layout.Dictionary != nil && layout.NumDictionaryItems > 0 && len(info.Sizes) > 2 && width == 0 {
 			return items * (4 + textRatio*float64(info.Sizes[2])/float64(layout.NumDictionaryItems))
 		}
@@ -39,6 +46,9 @@ func DecodedSize(t arrow.DataType, layout pb.Layout, info encoding.PageInfo) flo
 		}
 		if n := max(layout.NumRepValues, layout.NumDefValues); n > 0 {
 			items = float64(n)
+		}
+		if index > 0 {
+			return items*index + float64(stored)
 		}
 	case *pb.FullZipLayout:
 		items = float64(layout.NumItems)

@@ -1,0 +1,100 @@
+package datafile
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"tiltyard/shared/objectstore"
+)
+
+// A trail holds the small ranges of a file that scans read last, the newest first. A scan of rows that are far
+// larger than their bytes in the file reads a few rows at a time, and the next ones lie in the same bytes, or right
+// behind them. So a small range that goes on from another is read in as many bytes as a request is worth, by one
+// reader while the others wait.
+type trail struct {
+	turn    chan struct{} // held by the reader
+	mu      sync.Mutex
+	extents []extent
+}
+
+// maxTrail bounds the extents of a trail, each of which has at most a gap of the store.
+const maxTrail = 8
+
+func newTrail() *trail { return &trail{turn: make(chan struct{}, 1)} }
+
+func (t *trail) memBytes() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := int64(0)
+	for _, e := range t.extents {
+		n += int64(len(e.bytes))
+	}
+	return n
+}
+
+// at returns the position of the extent that a range goes on from, or -1.
+func (t *trail) at(r objectstore.Range, gap int64) int {
+	return slices.IndexFunc(t.extents, func(e extent) bool { return r.Offset >= e.from && r.Offset-e.end() <= gap })
+}
+
+// follows reports whether one of the ranges goes on from one that was read.
+func (t *trail) follows(ranges []objectstore.Range, gap int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(ranges, func(r objectstore.Range) bool { return t.at(r, gap) >= 0 })
+}
+
+// have returns the extents that hold some of the ranges, and the ranges that are to be read for the others, none of
+// which reaches beyond end.
+func (t *trail) have(ranges []objectstore.Range, gap, end int64) (held []extent, missing []objectstore.Range) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range ranges {
+		at := t.at(r, gap)
+		if at < 0 {
+			missing = append(missing, r)
+			continue
+		}
+		e := t.extents[at]
+		t.extents = slices.Delete(t.extents, at, at+1)
+		if _, ok := e.find(r.Offset, r.Length); ok {
+			t.extents = slices.Insert(t.extents, 0, e)
+			held = append(held, e)
+			continue
+		}
+		r.Length = max(r.Length, min(gap, end-r.Offset))
+		missing = append(missing, r)
+	}
+	return held, missing
+}
+
+func (t *trail) add(read []extent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.extents = slices.Insert(t.extents, 0, read...)
+	t.extents = t.extents[:min(len(t.extents), maxTrail)]
+}
+
+// readOn is read for a scan, of ranges that are smaller than a gap of the store.
+func (s *source) readOn(ctx context.Context, ranges []objectstore.Range) error {
+	t := s.file.trail
+	if t.follows(ranges, s.file.gap) {
+		select {
+		case t.turn <- struct{}{}:
+			defer func() { <-t.turn }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		var held []extent
+		held, ranges = t.have(ranges, s.file.gap, s.file.metadata.from)
+		s.add(held)
+	}
+	read, err := s.fetch(ctx, ranges)
+	if err != nil {
+		return err
+	}
+	t.add(read)
+	s.add(read)
+	return nil
+}
