@@ -19,12 +19,11 @@ import lance
 import numpy as np
 import pyarrow as pa
 import pytest
-from test_memory_named import DEADLINE, REFUSED, begin, lives, post, serving, wire
-
-from wire import stream
+from test_memory_named import REFUSED, begin, lives, post, serving, wire
 
 AT_ONCE = 8
-JOB_SECONDS = 20  # what takes longer is cancelled
+DEADLINE = 2.0
+JOB_SECONDS = 6  # what takes longer is cancelled
 
 pytestmark = [
     pytest.mark.embedded("looks at the memory of the server's process"),
@@ -134,11 +133,11 @@ def table(request, tmp_path_factory):
 def ask(server, path: str, body):
     """The status of an answer, and what it says."""
     if isinstance(body, pa.Table):
-        answer = wire(server).call("POST", path, stream(body), {"Content-Type": "application/vnd.apache.arrow.stream", "x-request-timeout-ms": f"{DEADLINE * 1000:.0f}"})
+        answer = wire(server).upload(path, body)
         return answer.status, answer.body
     if path.endswith("/query"):
         return begin(server, path, body), b""
-    answer = post(server, path, body)
+    answer = post(server, path, body, DEADLINE)
     if answer.status == 202 or (answer.status == 200 and b'"job_id"' in bytes(answer.body)):
         wait(server, answer.json["job_id"])
     return answer.status, answer.body
@@ -154,7 +153,9 @@ def wait(server, job: str) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.many
 def test_every_operation(table):
+    """One in three of the requests that are possible for the column is answered, at least."""
     server, name, column, literal, some = table
     requests = operations(name, column, literal, some)
     random.Random(7).shuffle(requests)
@@ -163,8 +164,9 @@ def test_every_operation(table):
         answers = list(pool.map(lambda r: (r, *ask(server, *r)), requests))
     strange = [(r[0], str(r[1])[:200], status, bytes(body)[:300]) for r, status, body in answers if status not in {200, 201, 202, 400, 404, 409, 501} | REFUSED]
     assert not strange, strange
-    print(*sorted((r[0], str(r[1])[:90], status, bytes(body)[:160] if status >= 400 else "") for r, status, body in answers), sep="\n")
     lives(server)
+    possible = [status for _, status, _ in answers if status not in {400, 404, 409, 501}]
+    assert len(possible) > 30 and sum(status < 300 for status in possible) > len(possible) / 3, possible
     assert post(server, f"/v1/table/{name}/count_rows", {}).json == rows
     few = post(server, f"/v1/table/{name}/query", {"vector": [], "k": 2, "columns": ["n", "c"], "filter": "n IN (3, 4)"})
     assert few.status == 200 and sorted(few.table["n"].to_pylist()) == [3, 4], few.body[:300]

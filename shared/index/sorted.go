@@ -58,13 +58,10 @@ func addKeys(ctx context.Context, sorter *sortkey.Sorter, batch arrow.RecordBatc
 	if err != nil {
 		return err
 	}
-	rows, block := batch.Column(1).(*array.Uint64), make([]byte, 0, size)
-	keys := make([][]byte, batch.NumRows())
-	for i := range keys {
-		start := len(block)
-		block = binary.BigEndian.AppendUint64(keyOf(block, batch.Column(0), i), rows.Value(i))
-		keys[i] = block[start:len(block):len(block)]
-	}
+	rows := batch.Column(1).(*array.Uint64)
+	keys, _ := sortkey.Keys(int(batch.NumRows()), size, func(block []byte, row int) []byte {
+		return binary.BigEndian.AppendUint64(keyOf(block, batch.Column(0), row), rows.Value(row))
+	})
 	held.Release()
 	return sorter.Add(keys)
 }

@@ -2,6 +2,7 @@ package sortkey
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -37,6 +38,24 @@ func Bytes(a arrow.Array) int64 {
 		return n * int64(1+fixed.Bytes())
 	}
 	return n
+}
+
+// Keys returns the keys of n rows, and about the memory that they take together. write appends the key of a row to a
+// block, which holds most bytes at most.
+func Keys(n int, most int64, write func(block []byte, row int) []byte) (keys [][]byte, bytes int64) {
+	block, ends := make([]byte, 0, most), make([]int, n)
+	for i := range n {
+		block = write(block, i)
+		ends[i] = len(block)
+	}
+	if cap(block) > 2*len(block) { // many values are NULL, and a Sorter counts the bytes of keys alone
+		block = slices.Clone(block)
+	}
+	keys, start := make([][]byte, n), 0
+	for i, end := range ends {
+		keys[i], start = block[start:end:end], end
+	}
+	return keys, int64(cap(block)) + int64(n)*Overhead
 }
 
 // textBytes is Bytes for n texts.

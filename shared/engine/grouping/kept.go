@@ -68,12 +68,24 @@ const appendFactor = 3
 
 // list is a list of values, with those that are NULL.
 type list struct {
-	key  sortkey.Append
-	keys []byte
-	n    uint64
+	key   sortkey.Append
+	width int64 // of a value, also of NULL, which has a key of one byte; 0 for texts
+	keys  []byte
+	n     uint64
 }
 
-func newList(c *plan.Aggregate) *list { return &list{key: sortkey.Of(c.Args[0].Type(), true)} }
+func newList(c *plan.Aggregate) *list {
+	s := &list{key: sortkey.Of(c.Args[0].Type(), true)}
+	if fixed, ok := c.Args[0].Type().(arrow.FixedWidthDataType); ok {
+		s.width = int64(fixed.Bytes())
+	}
+	return s
+}
+
+// resultBytes bounds the memory of the result while it grows.
+func (s *list) resultBytes() int64 {
+	return appendFactor * max(int64(len(s.keys)), s.width*int64(s.n))
+}
 
 func (s *list) add(args []arrow.Array, i int) int {
 	before := cap(s.keys)

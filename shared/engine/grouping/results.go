@@ -49,7 +49,13 @@ func newResults(ctx context.Context, of *plan.Grouping) *results {
 
 // add adds a group. It returns a batch when there are enough.
 func (r *results) add(g *group) (arrow.RecordBatch, error) {
-	if err := r.held.Resize(r.ctx, 2*r.bytes()+resultFactor*g.size); err != nil {
+	bytes := resultFactor * g.size
+	for _, s := range g.states {
+		if l, ok := s.(*list); ok {
+			bytes += l.resultBytes()
+		}
+	}
+	if err := r.held.Resize(r.ctx, 2*r.bytes()+bytes); err != nil {
 		return nil, err
 	}
 	key := []byte(g.key)

@@ -80,26 +80,24 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 			return nil, errLongValues
 		}
 	}
-	if _, err := memory.Take(ctx, size); err != nil {
+	held, err := memory.Take(ctx, size)
+	if err != nil {
 		return nil, err
 	}
-	block, keys := make([]byte, 0, size), make([][]byte, n)
-	for i := range n {
-		start := len(block)
+	keys, made := sortkey.Keys(n, size, func(block []byte, row int) []byte {
 		for at, k := range o.sort {
 			from := len(block)
-			block = appends[at](block, batch.Column(k.column), i)
+			block = appends[at](block, batch.Column(k.column), row)
 			if k.descending {
 				for j := from; j < len(block); j++ {
 					block[j] = ^block[j]
 				}
 			}
 		}
-		order, place := tail(i)
-		block = appendTail(block, order, place)
-		keys[i] = block[start:len(block):len(block)]
-	}
-	return keys, nil
+		order, place := tail(row)
+		return appendTail(block, order, place)
+	})
+	return keys, held.Resize(ctx, made)
 }
 
 // rankedBytes is about the size of a key with a rank.
