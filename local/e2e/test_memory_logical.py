@@ -19,7 +19,7 @@ import lance
 import numpy as np
 import pyarrow as pa
 import pytest
-from test_memory_named import REFUSED, begin, lives, post, serving, wire
+from test_memory_named import LATE, REFUSED, begin, lives, post, serving, wire
 
 AT_ONCE = 8
 DEADLINE = 2.0
@@ -41,8 +41,9 @@ def dictionary(length: int, values: int, rows: int, value_type=pa.string()):
 
 def repeated(value, kind: pa.DataType, rows: int, each: int):
     """Batches that have a value in each row."""
+    batch = pa.concat_arrays([pa.array([value], kind)] * each)
     for start in range(0, rows, each):
-        yield pa.array([value] * min(each, rows - start), kind)
+        yield batch.slice(0, min(each, rows - start))
 
 
 def nulls(kind: pa.DataType, rows: int, each: int):
@@ -136,7 +137,10 @@ def ask(server, path: str, body):
         answer = wire(server).upload(path, body)
         return answer.status, answer.body
     if path.endswith("/query"):
-        return begin(server, path, body), b""
+        began = time.monotonic()
+        status = begin(server, path, body)
+        assert time.monotonic() - began < LATE, (path, body)
+        return status, b""
     answer = post(server, path, body, DEADLINE)
     if answer.status == 202 or (answer.status == 200 and b'"job_id"' in bytes(answer.body)):
         wait(server, answer.json["job_id"])
@@ -166,7 +170,7 @@ def test_every_operation(table):
     assert not strange, strange
     lives(server)
     possible = [status for _, status, _ in answers if status not in {400, 404, 409, 501}]
-    assert len(possible) > 30 and sum(status < 300 for status in possible) > len(possible) / 3, possible
+    assert len(possible) > 20 and sum(status < 300 for status in possible) > len(possible) / 3, possible
     assert post(server, f"/v1/table/{name}/count_rows", {}).json == rows
     few = post(server, f"/v1/table/{name}/query", {"vector": [], "k": 2, "columns": ["n", "c"], "filter": "n IN (3, 4)"})
     assert few.status == 200 and sorted(few.table["n"].to_pylist()) == [3, 4], few.body[:300]

@@ -95,3 +95,23 @@ func binaries(values ...[]byte) arrow.Array {
 	}
 	return b.NewArray()
 }
+
+// The keys of NULLs are short however wide their type is, and hold no memory that a Sorter does not count.
+func TestKeysHoldTheirBytesAlone(t *testing.T) {
+	const rows = 100
+	wide := array.NewFixedSizeBinaryBuilder(memory.DefaultAllocator, &arrow.FixedSizeBinaryType{ByteWidth: 100_000})
+	for range rows {
+		wide.AppendNull()
+	}
+	a := wide.NewArray()
+	of := sortkey.Of(a.DataType(), true)
+	keys, held := sortkey.Keys(rows, sortkey.Bytes(a), func(block []byte, row int) []byte { return of(block, a, row) })
+	if len(keys) != rows || held > 4*rows+rows*sortkey.Overhead {
+		t.Errorf("got %d keys in %d bytes", len(keys), held)
+	}
+	for _, key := range keys {
+		if want := of(nil, a, 0); !bytes.Equal(key, want) {
+			t.Fatalf("got the key %x, want %x", key, want)
+		}
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
+	"tiltyard/shared/take"
 )
 
 // A row is one of the source. nil is NULL.
@@ -311,5 +312,50 @@ func TestGroupsLookAtTheContext(t *testing.T) {
 	cancel()
 	if err := table.Add(ctx, batchOf(make([]row, 3), 0)); err == nil {
 		t.Error("rows were added after the context had ended")
+	}
+}
+
+// A list of NULLs has a key of one byte for each, and an array of their whole width. It is refused before that is made.
+func TestWideListsAreRefusedBeforeTheyAreMade(t *testing.T) {
+	const most, rows, width = 64 << 20, 20_000, 100_000
+	wide := arrow.NewSchema([]arrow.Field{
+		{Name: "k", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "w", Type: &arrow.FixedSizeBinaryType{ByteWidth: width}, Nullable: true},
+		{Name: snapshot.RowID, Type: arrow.PrimitiveTypes.Uint64},
+	}, nil)
+	key, err := syntax.ParseGrouped("k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := syntax.ParseGrouped("array_agg(w)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := plan.BindGroups(t.Context(), []syntax.Expr{key}, []syntax.Expr{list}, wide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := memory.NewBudget(most, most).Open()
+	defer share.Close()
+	ctx := memory.WithShare(t.Context(), share)
+	table := New(ctx, g)
+	defer table.Close()
+	const batch = 100
+	for range rows / batch {
+		ids := array.NewUint64Builder(arrowmemory.DefaultAllocator)
+		ids.AppendValues(make([]uint64, batch), nil)
+		inPart, part, err := memory.Within(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns := []arrow.Array{take.Nulls(wide.Field(0).Type, batch), take.Nulls(wide.Field(1).Type, batch), ids.NewArray()}
+		if err := table.Add(inPart, array.NewRecordBatch(wide, columns, batch)); err != nil {
+			t.Fatal(err)
+		}
+		part.Close()
+	}
+	for _, err := range table.Groups(ctx) {
+		if !memory.TooMuch(err) {
+			t.Errorf("got %v, want a refusal", err)
+		}
 	}
 }

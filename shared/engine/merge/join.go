@@ -48,14 +48,20 @@ func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int)
 		return nil, nil, err
 	}
 	var buffer []byte
+	key := onceAValue(columns, func(i int) rowKey {
+		buffer = readers.text(buffer[:0], i)
+		return rowKey{maphash.Bytes(h.a, buffer), maphash.Bytes(h.b, buffer)}
+	})
 	keys = make([]keyed, 0, columns[0].Len())
 	for i := range columns[0].Len() {
+		if err := readers.look(ctx); err != nil {
+			return nil, nil, err
+		}
 		if readers.null(i) {
 			nulls = append(nulls, rows(i))
 			continue
 		}
-		buffer = readers.text(buffer[:0], i)
-		keys = append(keys, keyed{rowKey{maphash.Bytes(h.a, buffer), maphash.Bytes(h.b, buffer)}, rows(i)})
+		keys = append(keys, keyed{key(i), rows(i)})
 	}
 	return keys, nulls, nil
 }

@@ -99,6 +99,9 @@ func newKeys(ctx context.Context, source *Source, on []string, room *memory.Spar
 		}
 		var buffer []byte
 		for i := range int(batch.NumRows()) {
+			if err := readers.look(ctx); err != nil {
+				return nil, err
+			}
 			row := int32(batch.first + i)
 			k.next[row] = -1
 			if readers.null(i) {
@@ -173,7 +176,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 			}
 		}
 		seen := 0
-		err := k.lookUp(batch.Columns()[:len(k.on)], nil, func(i int, row int32) {
+		err := k.lookUp(ctx, batch.Columns()[:len(k.on)], nil, func(i int, row int32) {
 			pass(i - seen)
 			p.hits = append(p.hits, hit{row, at[i-seen]})
 			at, seen = at[i-seen+1:], i+1
@@ -205,21 +208,32 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 }
 
 // matching returns the rows of a batch that match the source, in the form of a scan's filter.
-func (k *keys) matching(_ context.Context, batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
-	err = k.lookUp(keyColumns(batch, k.on), among, func(i int, _ int32) { rows = append(rows, int32(i)) })
+func (k *keys) matching(ctx context.Context, batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
+	err = k.lookUp(ctx, keyColumns(batch, k.on), among, func(i int, _ int32) { rows = append(rows, int32(i)) })
 	return rows, err
 }
 
 // lookUp calls found, in order, for each row of the key columns that matches, with the first row of
 // the source that it matches. It skips rows that are not in among; see [snapshot.Where].
-func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, row int32)) error {
+func (k *keys) lookUp(ctx context.Context, columns []arrow.Array, among []uint64, found func(i int, row int32)) error {
 	readers, err := newKeyReaders(columns)
 	if err != nil {
 		return err
 	}
 	nulls := slices.ContainsFunc(columns, func(c arrow.Array) bool { return c.NullN() > 0 })
 	var buffer []byte
+	const none = -1
+	find := onceAValue(columns, func(i int) int32 {
+		buffer = readers.text(buffer[:0], i)
+		if row, ok := k.texts[string(buffer)]; ok {
+			return row
+		}
+		return none
+	})
 	for i := range columns[0].Len() {
+		if err := readers.look(ctx); err != nil {
+			return err
+		}
 		var row int32
 		var known bool
 		switch {
@@ -229,8 +243,8 @@ func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, r
 				row, known = k.numbers[key]
 			}
 		default:
-			buffer = readers.text(buffer[:0], i)
-			row, known = k.texts[string(buffer)]
+			row = find(i)
+			known = row != none
 		}
 		if known && (among == nil || among[i/64]>>(i%64)&1 != 0) {
 			found(i, row)
@@ -253,6 +267,40 @@ type keyReaders struct {
 	columns []arrow.Array
 	number  func(row int) uint64                  // nil unless all keys are numbers
 	texts   []func(buffer []byte, row int) []byte // one reader per column
+	read    int                                   // bytes of texts since the last look at the context
+}
+
+// lookBytes is about how many bytes of keys are read between two looks at whether the context has ended. A few
+// values of a dictionary can be the keys of many rows.
+const lookBytes = 1 << 20
+
+func (r *keyReaders) look(ctx context.Context) error {
+	if r.read < lookBytes {
+		return nil
+	}
+	r.read = 0
+	return ctx.Err()
+}
+
+// onceAValue returns of, which depends on the key of a row alone, and is called once for each value of a dictionary that
+// is the only key column.
+func onceAValue[T any](columns []arrow.Array, of func(row int) T) func(row int) T {
+	d, ok := columns[0].(*array.Dictionary)
+	if !ok || len(columns) > 1 {
+		return of
+	}
+	type made struct {
+		value T
+		ok    bool
+	}
+	all := make([]made, d.Dictionary().Len())
+	return func(row int) T {
+		m := &all[d.GetValueIndex(row)]
+		if !m.ok {
+			*m = made{of(row), true}
+		}
+		return m.value
+	}
 }
 
 func newKeyReaders(columns []arrow.Array) (*keyReaders, error) {
@@ -287,6 +335,7 @@ func (r *keyReaders) text(buffer []byte, row int) []byte {
 		buffer = text(append(buffer, 0, 0, 0, 0), row)
 		binary.LittleEndian.PutUint32(buffer[start:], uint32(len(buffer)-start-4))
 	}
+	r.read += len(buffer)
 	return buffer
 }
 
