@@ -84,21 +84,22 @@ func (s *source) read(ctx context.Context, wanted []interval) error {
 	if s.onward && len(ranges) <= maxTrail && !slices.ContainsFunc(ranges, isLarge) {
 		return s.readOn(ctx, ranges)
 	}
-	read, err := s.fetch(ctx, ranges)
-	s.add(read)
-	return err
-}
-
-func (s *source) fetch(ctx context.Context, ranges []objectstore.Range) ([]extent, error) {
-	if len(ranges) == 0 {
-		return nil, nil
-	}
 	total := int64(0)
 	for _, r := range ranges {
 		total += r.Length
 	}
 	if err := memory.FromContext(ctx).Take(ctx, total); err != nil {
-		return nil, err
+		return err
+	}
+	read, err := s.fetch(ctx, ranges)
+	s.add(read)
+	return err
+}
+
+// fetch reads ranges whose memory has been taken.
+func (s *source) fetch(ctx context.Context, ranges []objectstore.Range) ([]extent, error) {
+	if len(ranges) == 0 {
+		return nil, nil
 	}
 	got, _, err := s.file.store.GetRanges(ctx, s.file.key, ranges...)
 	if err != nil {

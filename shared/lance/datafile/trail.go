@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
@@ -79,6 +80,10 @@ func (t *trail) add(read []extent) {
 // readOn is read for a scan, of ranges that are smaller than a gap of the store.
 func (s *source) readOn(ctx context.Context, ranges []objectstore.Range) error {
 	t := s.file.trail
+	// Nobody waits for memory while others wait for his turn.
+	if err := memory.FromContext(ctx).Take(ctx, int64(len(ranges))*s.file.gap); err != nil {
+		return err
+	}
 	if t.follows(ranges, s.file.gap) {
 		select {
 		case t.turn <- struct{}{}:
