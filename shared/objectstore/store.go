@@ -79,7 +79,7 @@ type ListOptions struct {
 type ListPage struct {
 	Objects  []Info   // bytewise ascending by Key
 	Prefixes []string // common prefixes, each ending with the delimiter, ascending
-	More     bool     // Limit has ended the listing; the page is then not empty
+	More     bool     // Limit has ended the listing, and the page is not empty; on some servers nothing may follow
 }
 
 // Last returns the last key or common prefix of a page, whichever is greater, and "" if the page is

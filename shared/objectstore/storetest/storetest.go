@@ -53,13 +53,14 @@ var must = []test{
 
 // nice are promises of the interface that some servers of the S3 protocol break, and without which
 // no commit is lost: names of tables and versions are short and escaped, only programs that examine a
-// root list folders by pages, objects that are read by ranges are never replaced, and a caller that
+// root list folders by pages, a last page may be empty, objects that are read by ranges are never replaced, and a caller that
 // is not told whether it has won looks. A put that is refused because its folder is being removed has
 // failed, and its caller learns it.
 var nice = []test{
 	{"LongNames", longKeys},
 	{"Backslash", backslashKey},
 	{"ListPagesOfFolders", listPagesOfFolders},
+	{"ListKnowsItsEnd", listKnowsItsEnd},
 	{"RangesAreOfOneObject", rangesAreOfOneObject},
 	{"RacingPutsAndDeletesOfSiblings", racingPutsAndDeletesOfSiblings},
 	{"LosersOfPutIfAbsentLearnIt", contest{racers: 64, exact: true}.putIfAbsent},
