@@ -1,7 +1,6 @@
 #!/bin/sh
 # Test real servers of the S3 protocol: the contract of stores, then servers with the stock clients over
-# them (local/stores). Arguments name servers: versitygw, seaweedfs; without any it tests both. To build
-# SeaweedFS takes eight minutes of CPU time, so the checks of all name versitygw alone.
+# them (local/stores). Arguments name servers: versitygw, seaweedfs; without any it tests both.
 #
 # The script installs each server once, pinned, into .tools. It listens on free ports of this machine,
 # and ends with the script. Promises that the service can do without, and which a server breaks, are
@@ -11,7 +10,6 @@ set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
 versitygw=v1.8.0
-seaweedfs=v0.0.0-20261109003541-7506e5f91cd6 # 4.53
 work=$(mktemp -d)
 pid=
 # shellcheck disable=SC2329 # the traps call it
@@ -80,16 +78,7 @@ start_versitygw() {
 }
 
 start_seaweedfs() {
-	server=$root/.tools/seaweedfs-$seaweedfs
-	if [ ! -x "$server" ]; then
-		echo "building SeaweedFS $seaweedfs (once; five minutes)"
-		mkdir -p .tools
-		# Its go.mod replaces a module, which go install refuses. Built where it lies, it is the main module.
-		source=$(go mod download -json "github.com/seaweedfs/seaweedfs@$seaweedfs" 2>"$work/log" | sed -n 's/^.*"Dir": "\(.*\)",$/\1/p')
-		[ -n "$source" ] || return
-		GOFLAGS=-trimpath go build -C "$source" -mod=readonly -buildvcs=false -ldflags='-s -w' -o "$work/weed" ./weed >"$work/log" 2>&1 || return
-		mv "$work/weed" "$server"
-	fi
+	server=$(scripts/seaweedfs.sh 2>"$work/log") || return
 	# shellcheck disable=SC2046
 	set -- $(free 6)
 	mkdir "$work/seaweedfs-data"
@@ -116,7 +105,6 @@ judge() {
 }
 
 failed=0
-case " ${*:-seaweedfs} " in *" seaweedfs "*) ;; *) echo '*** SeaweedFS is NOT tested: make test-stores builds and tests it ***' ;; esac
 for name in ${*:-versitygw seaweedfs}; do
 	echo "the store: $name"
 	if "start_$name" && ready "$TILTYARD_TEST_S3/" 2>>"$work/log"; then
