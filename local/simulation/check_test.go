@@ -1,7 +1,9 @@
 package simulation_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"testing"
 )
 
@@ -67,4 +69,28 @@ func TestModelOfRefs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A world comes to rest after any number of late writes, and the scheduler reports a client whose operation
+// never ends.
+func TestWorldsComeToRest(t *testing.T) {
+	settleDown(t)
+	within(t, 1, func(w *world) {
+		const late = 200
+		for n := range late {
+			path := fmt.Sprintf("/bucket/late-%03d", n)
+			w.ghosts = append(w.ghosts, &sent{method: http.MethodPut, url: &url.URL{Path: path}, header: http.Header{}})
+		}
+		w.calm = true
+		h := &history{world: w}
+		if err := h.settle(); err != nil || len(w.bucket.keys) != late {
+			t.Errorf("got %d late writes and error %v, want %d and none", len(w.bucket.keys), err, late)
+		}
+		never := make(chan bool)
+		if err := h.together(1, func(int) { <-never }); err == nil {
+			t.Error("got no error of a client that waits forever")
+		}
+		close(never)
+		w.end()
+	})
 }

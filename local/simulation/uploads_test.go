@@ -81,6 +81,7 @@ func (c *client) sendParts(upload string, number, cut int) bool {
 		body := encode(batchesOf(number)[ids[0]:ids[1]]...)
 		id := fmt.Sprintf("00000000-0000-4000-8000-%04d%04d%03d", c.number, c.sent, part)
 		sender := c.newClient(10*c.number+part, c.world.seed+uint64(c.sent))
+		sender.sent = c.sent // so that its keys are not those of parts before
 		cut := ids[1]-ids[0] > 1 && c.rng.IntN(6) == 0
 		wait.Go(func() {
 			path := fmt.Sprintf("%sinsert/?upload_id=%s&upload_part_id=%s", loadedTable, upload, id)

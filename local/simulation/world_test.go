@@ -198,6 +198,7 @@ func (w *world) run(done func() bool) error {
 		w.mu.Unlock()
 		switch {
 		case ghost != nil:
+			idle = 0
 			w.note("late: %s", ghost)
 			w.carryOutLate(ghost)
 		case p != nil:
