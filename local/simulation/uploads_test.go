@@ -60,7 +60,8 @@ func (c *client) add() bool {
 			path := loadedTable + "multipart_write/" + what + "?upload_id=" + upload.ID
 			return c.do(anything("uploads", fmt.Sprintf("%s the upload of %d", what, number), request{path: path}, invalid, conflicting))
 		}
-		if c.sendParts(upload.ID, number, 1+(number+try)%(addedRows-1)) {
+		whole := c.sendParts(upload.ID, number, 1+(number+try)%(addedRows-1))
+		if whole {
 			for range 2 {
 				if end("complete").ok() {
 					c.world.witness.acknowledged(number)
@@ -68,7 +69,14 @@ func (c *client) add() bool {
 				}
 			}
 		}
-		end("abort")
+		answered := false
+		for range 2 {
+			answered = answered || !end("abort").unknown
+		}
+		if whole && !answered {
+			// The rows may be there, and the server knows of no retry: sent again, they could be there twice.
+			return false
+		}
 	}
 	return false
 }
