@@ -168,6 +168,14 @@ func (b bench) refused(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// done returns nil if err is that of a write whose condition holds.
+func (b bench) done(what string, err error) error {
+	if errors.Is(err, objectstore.ErrPrecondition) {
+		return b.fault("%s was refused", what)
+	}
+	return err
+}
+
 // holds returns nil if there is an object with this content.
 func (b bench) holds(ctx context.Context, key, want string) error {
 	got, _, err := b.Get(ctx, key)
@@ -196,10 +204,11 @@ func (b bench) twoVersions(ctx context.Context, key string) (first, second strin
 
 func putIfAbsent(ctx context.Context, b bench) error {
 	key := b.folder + "k"
-	if _, err := b.Put(ctx, key, []byte("first"), ifAbsent); err != nil {
+	_, err := b.Put(ctx, key, []byte("first"), ifAbsent)
+	if err := b.done("a put where nothing is", err); err != nil {
 		return err
 	}
-	_, err := b.Put(ctx, key, []byte("second"), ifAbsent)
+	_, err = b.Put(ctx, key, []byte("second"), ifAbsent)
 	if err := b.refused("the second put", err); err != nil {
 		return err
 	}
@@ -220,7 +229,14 @@ func putIfMatch(ctx context.Context, b bench) error {
 	if err := b.refused("a put with an ETag where nothing is", err); err != nil {
 		return err
 	}
-	return b.holds(ctx, key, "second")
+	if err := b.holds(ctx, key, "second"); err != nil {
+		return err
+	}
+	_, err = b.Put(ctx, key, []byte("third"), ifMatch(newest))
+	if err := b.done("a put with the ETag of the object", err); err != nil {
+		return err
+	}
+	return b.holds(ctx, key, "third")
 }
 
 func deleteIfMatch(ctx context.Context, b bench) error {
@@ -238,7 +254,7 @@ func deleteIfMatch(ctx context.Context, b bench) error {
 	if err := b.holds(ctx, key, "second"); err != nil {
 		return err
 	}
-	return b.Delete(ctx, key, ifMatch(newest))
+	return b.done("a delete with the ETag of the object", b.Delete(ctx, key, ifMatch(newest)))
 }
 
 // racers is how many writers race.

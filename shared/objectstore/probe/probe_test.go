@@ -126,23 +126,36 @@ func TestEachBrokenGuaranteeIsNamed(t *testing.T) {
 	)
 	ofAbsent := func(_ string, cond *objectstore.Condition) { cond.IfAbsent = false }
 	ofMatch := func(_ string, cond *objectstore.Condition) { cond.IfMatch = "" }
+	refusesAbsent := func(_ string, cond *objectstore.Condition) {
+		if cond.IfAbsent {
+			*cond = objectstore.Condition{IfMatch: "another"}
+		}
+	}
+	refusesMatch := func(_ string, cond *objectstore.Condition) {
+		if cond.IfMatch != "" {
+			cond.IfMatch = "another"
+		}
+	}
 	cases := map[string]struct {
 		store broken
 		want  []string
 	}{
-		"puts ignore If-None-Match":   {broken{put: ofAbsent}, []string{absent, racingAbsent}},
-		"puts ignore If-Match":        {broken{put: ofMatch}, []string{match, racingMatch, racingDeletes}},
-		"puts ignore both":            {broken{put: always}, []string{absent, match, racingAbsent, racingMatch, racingDeletes}},
-		"puts if absent race":         {broken{put: contested(false)}, []string{racingAbsent}},
-		"puts if unchanged race":      {broken{put: contested(true)}, []string{racingMatch, racingDeletes}},
-		"deletes ignore If-Match":     {broken{delete: always}, []string{deletes, racingDeletes}},
-		"deletes race":                {broken{delete: contested(true)}, []string{racingDeletes}},
-		"deletes of nothing succeed":  {broken{delete: unconditional("/absent")}, []string{deletes}},
-		"parts are lost":              {broken{write: func(p []byte) []byte { return p[:len(p)/2] }}, []string{parts}},
-		"parts are exchanged":         {broken{write: func(p []byte) []byte { p[0], p[len(p)-1] = ^p[0], ^p[len(p)-1]; return p }}, []string{parts}},
-		"lists are reversed":          {broken{list: func(p *objectstore.ListPage) { slices.Reverse(p.Objects) }}, []string{lists}},
-		"lists leave out objects":     {broken{list: func(p *objectstore.ListPage) { p.Objects = p.Objects[min(1, len(p.Objects)):] }}, []string{lists}},
-		"lists end after their first": {broken{list: func(p *objectstore.ListPage) { p.More = false }}, []string{lists}},
+		"puts ignore If-None-Match":        {broken{put: ofAbsent}, []string{absent, racingAbsent}},
+		"puts ignore If-Match":             {broken{put: ofMatch}, []string{match, racingMatch, racingDeletes}},
+		"puts ignore both":                 {broken{put: always}, []string{absent, match, racingAbsent, racingMatch, racingDeletes}},
+		"puts if absent race":              {broken{put: contested(false)}, []string{racingAbsent}},
+		"puts if unchanged race":           {broken{put: contested(true)}, []string{racingMatch, racingDeletes}},
+		"deletes ignore If-Match":          {broken{delete: always}, []string{deletes, racingDeletes}},
+		"puts if absent are refused":       {broken{put: refusesAbsent}, []string{absent}},
+		"puts if unchanged are refused":    {broken{put: refusesMatch}, []string{match}},
+		"deletes if unchanged are refused": {broken{delete: refusesMatch}, []string{deletes}},
+		"deletes race":                     {broken{delete: contested(true)}, []string{racingDeletes}},
+		"deletes of nothing succeed":       {broken{delete: unconditional("/absent")}, []string{deletes}},
+		"parts are lost":                   {broken{write: func(p []byte) []byte { return p[:len(p)/2] }}, []string{parts}},
+		"parts are exchanged":              {broken{write: func(p []byte) []byte { p[0], p[len(p)-1] = ^p[0], ^p[len(p)-1]; return p }}, []string{parts}},
+		"lists are reversed":               {broken{list: func(p *objectstore.ListPage) { slices.Reverse(p.Objects) }}, []string{lists}},
+		"lists leave out objects":          {broken{list: func(p *objectstore.ListPage) { p.Objects = p.Objects[min(1, len(p.Objects)):] }}, []string{lists}},
+		"lists end after their first":      {broken{list: func(p *objectstore.ListPage) { p.More = false }}, []string{lists}},
 	}
 	named := map[string]bool{}
 	for name, c := range cases {
