@@ -42,7 +42,7 @@ func (s *Store) CopyFrom(ctx context.Context, from objectstore.Store, was object
 	if err != nil {
 		return err
 	}
-	c := copying{store: s, from: copySource(source.bucket, read), match: was.ETag, full: full}
+	c := copying{store: s, source: source, read: read, from: copySource(source.bucket, read), match: was.ETag, full: full}
 	if was.Size <= s.copies.whole {
 		err = c.whole(ctx, was.Size)
 	} else {
@@ -65,22 +65,43 @@ func copySource(bucket, key string) string {
 
 // A copying is the copy of one object.
 type copying struct {
-	store *Store
-	from  string // as copySource returns it
-	match string // ETag of the object that is copied
-	full  string // key of the copy in its bucket
+	store  *Store
+	source *Store // that of the object
+	read   string // key of the object in its bucket
+	from   string // as copySource returns it
+	match  string // ETag of the object that is copied
+	full   string // key of the copy in its bucket
+}
+
+// unchanged returns ErrPrecondition if the object is no longer the one to be copied. Radosgw copies whatever
+// is there, so that the condition of a request says nothing.
+func (c copying) unchanged(ctx context.Context) error {
+	if c.store.server.isS3 {
+		return nil
+	}
+	there, err := c.source.head(ctx, c.read, c.read)
+	if errors.Is(err, objectstore.ErrNotExist) || err == nil && there.ETag != c.match {
+		return objectstore.ErrPrecondition
+	}
+	return err
 }
 
 func (c copying) whole(ctx context.Context, size int64) error {
 	s := c.store
-	_, err := write(ctx, s, request{"copy", c.full, size / 50, works}, objectstore.Condition{}, func(ctx context.Context) (*s3.CopyObjectOutput, error) {
+	out, err := write(ctx, s, request{"copy", c.full, size / 50, works}, objectstore.Condition{}, func(ctx context.Context) (*s3.CopyObjectOutput, error) {
 		return s.client.CopyObject(ctx, &s3.CopyObjectInput{
 			Bucket: &s.bucket, Key: &c.full, CopySource: &c.from, CopySourceIfMatch: &c.match,
 			// Reading the tags of an object would need one permission more.
 			TaggingDirective: types.TaggingDirectiveReplace,
 		})
 	})
-	return err
+	if err != nil || out.CopyObjectResult != nil && quoted(aws.ToString(out.CopyObjectResult.ETag)) == c.match {
+		return err
+	}
+	if err := c.unchanged(ctx); err != nil {
+		return errors.Join(err, s.delete(ctx, c.full, objectstore.Condition{}))
+	}
+	return nil // the copy of an object that was uploaded in parts may have another ETag
 }
 
 func (c copying) inParts(ctx context.Context, key string, size int64) error {
@@ -91,7 +112,12 @@ func (c copying) inParts(ctx context.Context, key string, size int64) error {
 	for at := int64(0); at < size; at += c.store.copies.part {
 		u.addCopy(c, at, min(at+c.store.copies.part, size))
 	}
-	_, err = u.complete(ctx, key, size)
+	if err = u.group.Wait(); err == nil {
+		err = c.unchanged(ctx)
+	}
+	if err == nil {
+		_, err = u.complete(ctx, key, size)
+	}
 	if err == nil {
 		return nil
 	}

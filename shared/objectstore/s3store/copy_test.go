@@ -2,6 +2,7 @@ package s3store
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -75,6 +76,30 @@ func TestUploadsWithoutChecksums(t *testing.T) {
 	}
 	if server.sums != 0 {
 		t.Errorf("got %d checksums, want none", server.sums)
+	}
+}
+
+// A server that copies whatever is there makes no copy of another object, and keeps a copy that has another ETag.
+func TestCopiesWithoutConditions(t *testing.T) {
+	for name, source := range map[string]string{"whole": "abcd", "in parts": strings.Repeat("abcde", 2*minPart/5)} {
+		for replaced, want := range map[bool]string{false: "", true: "precondition"} {
+			t.Run(fmt.Sprint(name, " replaced ", replaced), func(t *testing.T) {
+				server, store := newBareServer(t)
+				store.copies = copySize{whole: 4, part: minPart}
+				server.objects["a b+c"] = source
+				was := objectstore.Info{Key: "a b+c", Size: int64(len(source)), ETag: etagOf(source)}
+				if replaced {
+					server.objects["a b+c"] = strings.ToUpper(source)
+				}
+				if err := store.CopyFrom(t.Context(), store, was, "k"); sentinels(err) != want {
+					t.Errorf("got %v, want %q", err, want)
+				}
+				requests, object, exists, uploads := server.state()
+				if exists == replaced || !replaced && object != source || uploads > 0 {
+					t.Errorf("object is %.10q…, and %d uploads are left, after %q", object, uploads, requests)
+				}
+			})
+		}
 	}
 }
 

@@ -6,11 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"tiltyard/shared/objectstore"
 )
@@ -33,21 +29,14 @@ const markAge = 15 * time.Minute
 // markTime is how long the deletion of a mark may take.
 const markTime = 30 * time.Second
 
-// removal is what a store knows of its server's conditional deletes.
-type removal struct {
-	never   bool                 // the server is S3, which has no marks
-	deletes atomic.Pointer[bool] // whether conditional deletes can be relied on; nil until the server was asked
-}
-
 // exactDeletes reports whether conditional deletes of the server can be relied on. It asks at the first of
 // them, and for others that come meanwhile: the answer to a conditional delete of a missing object shows
 // a server that looks first.
 func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
-	d := s.removal
-	if d.never {
+	if s.server.isS3 {
 		return true, nil
 	}
-	if known := d.deletes.Load(); known != nil {
+	if known := s.server.exactDeletes.Load(); known != nil {
 		return *known, nil
 	}
 	full := s.prefix + objectstore.ReservedName + "/absent-" + rand.Text()
@@ -56,7 +45,7 @@ func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
 	if err != nil && !exact && !isStatus(err, http.StatusNotImplemented) {
 		return false, fmt.Errorf("ask for conditional deletes: %w", err)
 	}
-	d.deletes.Store(&exact)
+	s.server.exactDeletes.Store(&exact)
 	return exact, nil
 }
 
@@ -75,7 +64,7 @@ func (s *Store) markAndDelete(ctx context.Context, key, full string, cond object
 
 // mayBeMark reports whether an object has the size of a mark.
 func (s *Store) mayBeMark(info objectstore.Info) bool {
-	return !s.removal.never && info.Size == int64(len(mark))
+	return !s.server.isS3 && info.Size == int64(len(mark))
 }
 
 // isMark reports whether an object is a mark, and returns that of a mark.
@@ -112,9 +101,4 @@ func (s *Store) withoutMarks(ctx context.Context, objects []objectstore.Info) ([
 		kept = append(kept, o)
 	}
 	return kept, nil
-}
-
-// newRemoval returns what is known of the server of a client. Only S3 has no endpoint.
-func newRemoval(client *s3.Client) *removal {
-	return &removal{never: aws.ToString(client.Options().BaseEndpoint) == ""}
 }

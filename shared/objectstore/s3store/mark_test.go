@@ -12,7 +12,8 @@ import (
 func newLooseServer(t *testing.T, lacks bool) (*fakeServer, *Store) {
 	t.Helper()
 	server, store, _ := newServer(t)
-	store.removal.never = false
+	store.server.isS3 = false
+	store.server.bareETags.Store(new(bool))
 	server.lacks = lacks
 	if !lacks {
 		server.looks = func() {}

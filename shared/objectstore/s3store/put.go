@@ -26,7 +26,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectsto
 		return objectstore.Info{}, err
 	}
 	info, err := s.put(ctx, key, full, data, cond)
-	if cond.IfAbsent && !s.removal.never && errors.Is(err, objectstore.ErrPrecondition) {
+	if cond.IfAbsent && !s.server.isS3 && errors.Is(err, objectstore.ErrPrecondition) {
 		info, err = s.replaceMark(ctx, key, full, data)
 	}
 	if err != nil {
@@ -36,6 +36,14 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectsto
 }
 
 func (s *Store) put(ctx context.Context, key, full string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	if cond.IfMatch != "" {
+		return s.putIfMatch(ctx, key, full, data, cond.IfMatch)
+	}
+	return s.putOnce(ctx, key, full, data, cond)
+}
+
+// putOnce sends the ETag of a condition as it is.
+func (s *Store) putOnce(ctx context.Context, key, full string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
 	in := s3.PutObjectInput{Bucket: &s.bucket, Key: &full, ContentLength: aws.Int64(int64(len(data)))}
 	switch {
 	case cond.IfAbsent:
@@ -78,7 +86,7 @@ func infoOfWrite(key string, size int64, etag *string, answer *http.Response) (o
 	if err != nil {
 		return objectstore.Info{}, fmt.Errorf("date of the answer: %w", err)
 	}
-	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: modified}, nil
+	return objectstore.Info{Key: key, Size: size, ETag: quoted(*etag), Modified: modified}, nil
 }
 
 var errNoETag = errors.New("the server returned no ETag")

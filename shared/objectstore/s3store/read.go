@@ -88,7 +88,7 @@ func infoOfRead(key string, size int64, etag *string, modified *time.Time) (obje
 	}
 	// Headers contain whole seconds, and so do the listings of S3. Some other servers list finer
 	// times, which would make one object have two times.
-	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: aws.ToTime(modified).Truncate(time.Second)}, nil
+	return objectstore.Info{Key: key, Size: size, ETag: quoted(*etag), Modified: aws.ToTime(modified).Truncate(time.Second)}, nil
 }
 
 func (s *Store) head(ctx context.Context, key, full string) (objectstore.Info, error) {
@@ -112,7 +112,7 @@ func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore
 		var parts [][]byte
 		var info objectstore.Info
 		parts, info, err = s.ranges(ctx, key, full, ranges)
-		if err == nil && s.mayBeMark(info) || !s.removal.never && errors.Is(err, objectstore.ErrInvalidRange) {
+		if err == nil && s.mayBeMark(info) || !s.server.isS3 && errors.Is(err, objectstore.ErrInvalidRange) {
 			if _, marked, lookErr := s.isMark(ctx, key, full); marked || lookErr != nil {
 				err = cmp.Or(lookErr, objectstore.ErrNotExist)
 			}

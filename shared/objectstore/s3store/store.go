@@ -52,7 +52,7 @@ type Store struct {
 	pace   pace
 	copies copySize
 
-	removal *removal
+	server *server
 }
 
 var _ objectstore.Store = (*Store)(nil)
@@ -70,7 +70,7 @@ func New(client *s3.Client, bucket, prefix string, log *slog.Logger) (*Store, er
 		}
 		prefix += "/"
 	}
-	return &Store{client: client, bucket: bucket, prefix: prefix, log: log, pace: usualPace, copies: usualCopy, removal: newRemoval(client)}, nil
+	return &Store{client: client, bucket: bucket, prefix: prefix, log: log, pace: usualPace, copies: usualCopy, server: serverOf(client)}, nil
 }
 
 // NewClient returns a client for stores. Region, credentials and endpoint are those of cfg. It

@@ -1,10 +1,12 @@
 package s3store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,9 +20,9 @@ var _ objectstore.Uploader = (*Store)(nil)
 
 // Unfinished implements objectstore.Uploader. A role needs ListBucketMultipartUploads for it.
 func (s *Store) Unfinished(ctx context.Context, before time.Time) (count int, first string, err error) {
-	err = s.unfinished(ctx, before, func(key string, _ types.MultipartUpload) error {
+	err = s.unfinished(ctx, before, func(keys []string, _ types.MultipartUpload) error {
 		if count++; count == 1 {
-			first = key
+			first = keys[0]
 		}
 		return nil
 	})
@@ -29,25 +31,47 @@ func (s *Store) Unfinished(ctx context.Context, before time.Time) (count int, fi
 
 // AbortUnfinished implements objectstore.Uploader.
 func (s *Store) AbortUnfinished(ctx context.Context, before time.Time) (aborted int, err error) {
-	err = s.unfinished(ctx, before, func(key string, u types.MultipartUpload) error {
-		full := s.prefix + key
-		in := &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &full, UploadId: u.UploadId}
-		_, err := write(ctx, s, request{"abort upload", full, 0, works}, objectstore.Condition{}, func(ctx context.Context) (*s3.AbortMultipartUploadOutput, error) {
-			return s.client.AbortMultipartUpload(ctx, in)
-		})
-		if isStatus(err, http.StatusNotFound) {
-			return nil // it has just been completed, or aborted by somebody else
+	err = s.unfinished(ctx, before, func(keys []string, u types.MultipartUpload) error {
+		for _, key := range keys {
+			err := s.abortUpload(ctx, s.prefix+key, u.UploadId)
+			if err == nil {
+				aborted++
+			}
+			if !isStatus(err, http.StatusNotFound) {
+				return err
+			}
 		}
-		if err == nil {
-			aborted++
-		}
-		return err
+		return nil // it has just been completed, or aborted by somebody else
 	})
 	return aborted, err
 }
 
-// unfinished calls f for each upload that was begun before a time, with its key in the store.
-func (s *Store) unfinished(ctx context.Context, before time.Time, f func(key string, u types.MultipartUpload) error) error {
+func (s *Store) abortUpload(ctx context.Context, full string, id *string) error {
+	in := &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &full, UploadId: id}
+	_, err := write(ctx, s, request{"abort upload", full, 0, works}, objectstore.Condition{}, func(ctx context.Context) (*s3.AbortMultipartUploadOutput, error) {
+		return s.client.AbortMultipartUpload(ctx, in)
+	})
+	return err
+}
+
+// uploadKeys returns the keys in the store that the name of a listed upload may mean; the identifier of the upload
+// belongs to one of them alone. Radosgw encodes the name, as it is asked to, and does not tell.
+func (s *Store) uploadKeys(name *string, encoding types.EncodingType) (keys []string, err error) {
+	for _, encoding := range []types.EncodingType{encoding, types.EncodingTypeUrl} {
+		key, keyErr := s.listedKey(name, encoding)
+		if keyErr == nil && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+		err = cmp.Or(err, keyErr)
+	}
+	if len(keys) > 0 {
+		err = nil
+	}
+	return keys, err
+}
+
+// unfinished calls f for each upload that was begun before a time, with what its key in the store may be.
+func (s *Store) unfinished(ctx context.Context, before time.Time, f func(keys []string, u types.MultipartUpload) error) error {
 	in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &s.prefix, EncodingType: types.EncodingTypeUrl}
 	for {
 		out, err := read(ctx, s, "list uploads", s.prefix, 0, func(ctx context.Context, _ *attempt) (*s3.ListMultipartUploadsOutput, error) {
@@ -58,9 +82,9 @@ func (s *Store) unfinished(ctx context.Context, before time.Time, f func(key str
 			return fmt.Errorf("list unfinished uploads: %w", err)
 		}
 		for _, u := range out.Uploads {
-			key, err := s.listedKey(u.Key, out.EncodingType)
+			keys, err := s.uploadKeys(u.Key, out.EncodingType)
 			if err == nil && u.Initiated != nil && u.Initiated.Before(before) {
-				err = f(key, u)
+				err = f(keys, u)
 			}
 			if err != nil {
 				return err
