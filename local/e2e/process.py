@@ -7,6 +7,7 @@ them tests the program that users start and not a part of it.
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import os
@@ -37,14 +38,15 @@ def faults(log: bytes) -> list[str]:
     return [line.decode(errors="replace") for line in log.splitlines() if FAULT.search(line)]
 
 
+@functools.cache
 def binary() -> pathlib.Path:
-    """The program under test: E2E_BINARY, or bin/tiltyard built from the tree as it is."""
+    """The program under test: E2E_BINARY, or bin/tiltyard built from the tree as it is, by what make has compiled."""
     given = os.environ.get("E2E_BINARY")
     if given:
         return pathlib.Path(given)
     path = REPOSITORY / "bin" / "tiltyard"
     build = ["go", "build", "-o", str(path), "./local/server"]
-    subprocess.run(build, cwd=REPOSITORY, check=True, env={**os.environ, "CGO_ENABLED": "0"})
+    subprocess.run(build, cwd=REPOSITORY, check=True, env={"GOFLAGS": "-trimpath", **os.environ, "CGO_ENABLED": "0"})
     return path
 
 
@@ -238,7 +240,7 @@ class Functions:
             return given
         subprocess.run([str(REPOSITORY / "scripts" / "build-functions.sh")], check=True)
         build = ["go", "build", "-o", "bin/lambda", "./local/lambda"]
-        subprocess.run(build, cwd=REPOSITORY, check=True, env={**os.environ, "CGO_ENABLED": "0"})
+        subprocess.run(build, cwd=REPOSITORY, check=True, env={"GOFLAGS": "-trimpath", **os.environ, "CGO_ENABLED": "0"})
         return str(REPOSITORY / "bin")
 
     def stop(self) -> None:
