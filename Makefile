@@ -35,8 +35,10 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-# make test-e2e alone asks the server all cases that are about the engine.
+# make test-e2e alone asks the server all cases that are about the engine, and make test-stores also
+# tests over SeaweedFS, which takes five minutes to build and longer to test.
 test-all: export E2E_MANY = 5
+test-all: export STORES ?= versitygw
 test-all: lint test-go test-arm64 test-infra test-e2e test-clients test-stores test-stacks ## all checks: also lint, races, the functions, other clients and the stacks; an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter

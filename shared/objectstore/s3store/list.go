@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -62,6 +63,7 @@ func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objects
 			return objectstore.ListPage{}, err
 		}
 		page.Objects = page.Objects[:before+len(unmarked)]
+		slices.Sort(page.Prefixes) // SeaweedFS lists b/ before b!/
 		if !aws.ToBool(out.IsTruncated) {
 			return page, nil
 		}
