@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"tiltyard/shared/cloud"
@@ -48,6 +50,18 @@ func (p pace) limit(r request, n int) time.Duration {
 // forBytes is the time limit of a transfer of bytes.
 func (p pace) forBytes(bytes int64) time.Duration {
 	return p.patience + time.Duration(bytes)*p.perByte
+}
+
+// longName and longNameAttempts are for servers that keep names as files: some answer 500 to a name that is too long.
+const longName, longNameAttempts = 255, 3
+
+// attempts is how many attempts at a request may fail.
+func (s *Store) attempts(r request) int {
+	isLong := func(name string) bool { return len(name) > longName }
+	if !s.server.isS3 && slices.ContainsFunc(strings.Split(r.key, "/"), isLong) {
+		return min(s.pace.attempts, longNameAttempts)
+	}
+	return s.pace.attempts
 }
 
 // A request can be attempted several times.
@@ -99,7 +113,7 @@ func do[T any](ctx context.Context, s *Store, r request, send sender[T]) (result
 			return result, false, err
 		}
 	}
-	conflicts, last := 0, cloud.LastAttempt(ctx)
+	conflicts, attempts, last := 0, s.attempts(r), cloud.LastAttempt(ctx)
 	for n := 1; ; n++ {
 		var unsure bool
 		result, unsure, err = beside(ctx, s, r, n-conflicts, send)
@@ -115,7 +129,7 @@ func do[T any](ctx context.Context, s *Store, r request, send sender[T]) (result
 			return result, doubt, fmt.Errorf("%w, in attempt %d: %w", ctx.Err(), n, err)
 		}
 		wait := rand.N(min(s.pace.first<<min(n-1, 20), s.pace.longest))
-		if outcome == settled || n-conflicts >= s.pace.attempts || time.Now().Add(wait).After(last) {
+		if outcome == settled || n-conflicts >= attempts || time.Now().Add(wait).After(last) {
 			return result, doubt, s.final(outcome, n, err)
 		}
 		s.log.WarnContext(ctx, "storage request failed and is sent again", "request", r.name, "key", r.key, "attempt", n, "error", err)

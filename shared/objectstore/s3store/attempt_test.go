@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,7 +57,7 @@ func TestAttemptsEndBeforeTheDeadline(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &Store{pace: usualPace, log: slog.New(slog.DiscardHandler)}
+				s := &Store{pace: usualPace, log: slog.New(slog.DiscardHandler), server: new(server)}
 				ctx, cancel := context.WithCancel(t.Context())
 				if c.deadline > 0 {
 					ctx, cancel = context.WithTimeout(t.Context(), c.deadline)
@@ -95,7 +96,7 @@ func TestSlowRequestsAreSentOnceMore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &Store{pace: usualPace, log: slog.New(slog.DiscardHandler)}
+				s := &Store{pace: usualPace, log: slog.New(slog.DiscardHandler), server: new(server)}
 				began, sent := time.Now(), atomic.Int64{}
 				got, err := read(t.Context(), s, "r", "k", c.bytes, func(ctx context.Context, a *attempt) (int64, error) {
 					n := sent.Add(1)
@@ -136,5 +137,20 @@ func TestWritesAreNotBegunAtTheLastMoment(t *testing.T) {
 	}
 	if requests, _, _, _ := server.state(); len(requests) > 0 {
 		t.Errorf("got requests %q", requests)
+	}
+}
+
+// Some servers answer 500 to names that they cannot hold. A client learns it soon.
+func TestNamesThatAreTooLongAreNotSentManyTimes(t *testing.T) {
+	for name, want := range map[string]int{strings.Repeat("n", longName): 40, strings.Repeat("n", longName+1): longNameAttempts} {
+		server, store, _ := newServer(t)
+		store.server.isS3, store.pace.attempts, store.pace.longest = false, 40, time.Millisecond
+		server.always = &fault{status: 500, code: "InternalError"}
+		if _, err := store.Put(t.Context(), "t/"+name, nil, objectstore.Condition{}); err == nil {
+			t.Error("a put succeeded")
+		}
+		if requests, _, _, _ := server.state(); len(requests) != want {
+			t.Errorf("%d attempts at a name of %d bytes, want %d", len(requests), len(name), want)
+		}
 	}
 }
