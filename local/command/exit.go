@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"tiltyard/shared/client"
+	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
 )
 
@@ -117,7 +118,7 @@ func Explain(err error) string {
 	}
 	if exit := ExitCode(err); exit == ExitDenied && errors.Is(err, protocol.Unauthenticated) {
 		text += "\ntiltyard login stores a token; TILTYARD_TOKEN is the one of TILTYARD_URL and --url"
-	} else if late := (*timeoutError)(nil); exit == ExitUnavailable && refusal == nil && !errors.As(err, &late) {
+	} else if late := (*timeoutError)(nil); exit == ExitUnavailable && refusal == nil && !errors.As(err, &late) && outage.Of(err) == nil {
 		text += "\nis the server running? tiltyard serve starts one; --url and tiltyard login name another"
 	}
 	return printable(text, true)

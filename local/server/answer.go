@@ -80,7 +80,7 @@ func answer(ctx context.Context, s *handover.Socket, handler http.Handler, logge
 		}
 	}
 	if err := server.Shutdown(drain); err != nil {
-		return errors.Join(fmt.Errorf("requests were still running after %s and were cut off: %w", drainTimeout, err), server.Close())
+		return errors.Join(fmt.Errorf("requests were still running after %s and were cut off: %s", drainTimeout, err.Error()), server.Close())
 	}
 	if err := <-failed; err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
