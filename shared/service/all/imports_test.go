@@ -103,7 +103,7 @@ var mayImport = map[string]string{
 	"shared/protocol":                     "",
 
 	"shared/function/expression": "=function memory protocol sql take",
-	"local/command":              "client half protocol",
+	"local/command":              "client half outage protocol",
 
 	"shared/service/all/alltest": "auth httpapi idempotency job objectstore record result sealing service tables",
 
