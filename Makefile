@@ -31,7 +31,7 @@ run-lambda: build ## serve by the built functions, behind a gateway, on this mac
 
 # The race detector, the linter, the stacks and very many cases are for test-all: they take longer.
 test: export WITHOUT := race ministack
-test: tiltyard .venv/ready ## the Go tests, and the real clients against the server: seven minutes
+test: tiltyard .venv/ready ## the Go tests, and the real clients against the server: twelve minutes
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
