@@ -152,8 +152,10 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
-// exactly and atMost bound the arguments of a command.
+// exactly, between, atMost and atLeast bound the arguments of a command.
 func exactly(n int) cobra.PositionalArgs { return bound(cobra.ExactArgs(n)) }
+
+func between(low, high int) cobra.PositionalArgs { return bound(cobra.RangeArgs(low, high)) }
 
 func atMost(n int) cobra.PositionalArgs { return bound(cobra.MaximumNArgs(n)) }
 

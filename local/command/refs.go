@@ -35,7 +35,38 @@ func newVersionCommands(s *session) []*cobra.Command {
 		_, err = r.client.RestoreTable(r.ctx, &protocol.RestoreTableRequest{Common: id, Version: &version})
 		return err
 	})
-	return []*cobra.Command{list, restore}
+	return []*cobra.Command{list, newVersionCompare(s), restore}
+}
+
+func newVersionCompare(s *session) *cobra.Command {
+	var branch string
+	cmd := s.on("compare TABLE VERSION [VERSION]", "Count the rows that differ between two versions, the other one being the newest", between(2, 3), func(r *run, id protocol.Common) error {
+		req := &protocol.CompareTableVersionsRequest{Common: id, Branch: branch}
+		for i, to := range []**int64{&req.FromVersion, &req.ToVersion}[:len(r.args)-1] {
+			version, err := number(r.args[i+1])
+			if err != nil {
+				return err
+			}
+			*to = &version
+		}
+		found, err := patiently(r, func() (*protocol.CompareTableVersionsResponse, error) {
+			return r.client.CompareTableVersions(r.ctx, req)
+		})
+		if err != nil {
+			return err
+		}
+		if !found.StableRowIDs && found.Removed.Count > 0 && found.Added.Count > 0 {
+			say(r.cmd, "the table has no stable row ids: a row that was updated or moved counts as removed and as added")
+		}
+		return s.show(r.cmd, found, "from version", found.FromVersion, "to version", found.ToVersion,
+			"removed", found.Removed.Count, "added", found.Added.Count, "changed", found.Changed.Count)
+	})
+	cmd.Long = `Count the rows that differ between two versions of a table, in the columns that both have. Rows are
+known by their stable row ids or, in a table without them, by where they lie: then an update or a
+compaction removes a row here and adds it there. With -o json the answer lists the first 1,000 row
+ids of each kind, the values of _rowid. The console shows the values.`
+	cmd.Flags().StringVar(&branch, "branch", "", "the branch of the versions")
+	return cmd
 }
 
 // told returns the cells of what is known of a version: nothing if the server does not tell.

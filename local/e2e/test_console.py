@@ -5,12 +5,14 @@ SCREENSHOTS names a folder for pictures of the pages; make screenshots writes th
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
 import struct
 import subprocess
 import sys
+import urllib.parse
 import zlib
 
 import numpy as np
@@ -23,6 +25,7 @@ from playwright.sync_api import expect
 import all_types as types
 import expensive
 from process import binary
+from test_maintenance import maintain
 
 COUNT, DIMENSIONS = 600, 32
 WAIT = 120_000  # milliseconds; a search looks at the tables of all tests
@@ -305,22 +308,40 @@ def test_the_address_of_the_server_leads_to_the_console(browser, server):
     page.close()
 
 
-def test_versions_are_compared_behind_the_first_thousand_rows(page, db, module_space):
-    ids = [i // 2 for i in range(2500)]  # two rows for each key
-    table = db.create_table("long", pa.table({"id": ids, "n": list(range(2500)), "v": [0.5] * 2500}), namespace_path=[module_space])
-    table.update("n = 1800", {"v": 0.25})
-    table.delete("n = 2401")
-    visit(page, module_space, f"compare&a=1&b={table.version}", "long")
+def differing(page) -> list[list[str]]:
+    """The cells of the rows that differ, as the tab Compare lists them."""
+    rows = page.locator("table", has_text="Rows that differ").locator("tbody tr")
+    rows.first.wait_for()
+    return [[text.strip() for text in row.split("\t")] for row in rows.all_inner_texts()]
+
+
+def compare(page, key: str) -> None:
     page.get_by_role("cell", name="Deleted rows", exact=True).wait_for()
-    page.select_option("select[name=key]", "id")
+    page.select_option("select[name=key]", key)
     page.get_by_role("button", name="Compare", exact=True).click()
-    differing = page.locator("table", has_text="Rows that differ: 2 (all rows were compared)").locator("tbody tr")
-    differing.first.wait_for()
-    assert [[text.strip() for text in row.split("\t")] for row in differing.all_inner_texts()] == [["± changed", "900", "v 0.5 → 0.25"], ["− removed", "1200", ""]]
-    visit(page, module_space, "compare&a=1&b=1", "long")
-    page.select_option("select[name=key]", "id")
-    page.get_by_role("button", name="Compare", exact=True).click()
-    page.get_by_text("No rows differ: all rows were compared.").wait_for()
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_versions_are_compared_by_the_rows_that_differ(page, db, wire, module_space, stable):
+    name = f"long{stable}".lower()
+    ids = [i // 2 for i in range(30_000)]  # two rows for each key
+    rows = pa.table({"id": ids, "n": list(range(30_000)), "v": [0.5] * 30_000})
+    options = urllib.parse.quote(json.dumps({"new_table_enable_stable_row_ids": str(stable).lower()}))
+    assert wire.upload(f"/v1/table/{module_space}${name}/create?storage_options={options}", rows).status == 200
+    table = db.open_table(name, namespace_path=[module_space])
+    table.update("n = 29000", {"v": 0.25})
+    table.delete("n = 24001")
+    table.add(pa.table({"id": [7], "n": [-1], "v": [1.5]}))
+    changed = table.version
+    visit(page, module_space, f"compare&a=1&b={changed}", name)
+    compare(page, "id")
+    assert sorted(differing(page)) == [["+ added", "7", "id 7 n -1 v 1.5"], ["± changed", "14500", "v 0.5 → 0.25"], ["− removed", "12000", "id 12000 n 24001 v 0.5"]]
+    compare(page, "")
+    assert sorted(row[0] for row in differing(page)) == (["+ added", "± changed", "− removed"] if stable else ["+ added", "+ added", "− removed", "− removed"])
+    assert maintain(wire, f"{module_space}${name}", compact=True)["fragments_added"] > 0
+    visit(page, module_space, f"compare&a={changed}&b={table.version}", name)
+    compare(page, "n")
+    page.get_by_text("No rows differ" if stable else "No rows differ among the first 20,000 that were removed, added or moved").wait_for()
 
 
 def test_refusals_are_told_in_the_words_of_the_service(page, movies, module_space):
@@ -341,13 +362,10 @@ def test_versions_and_their_difference(page, movies, module_space):
     assert "\t\tCreateIndex" in made_by_a_job.inner_text()
     shoot(page, "versions")
     visit(page, module_space, "compare&a=1&b=3")
-    page.get_by_role("cell", name="Deleted rows", exact=True).wait_for()
-    page.select_option("select[name=key]", "id")
-    page.get_by_role("button", name="Compare", exact=True).click()
-    differing = page.locator("table", has_text="Rows that differ").locator("tbody tr")
-    differing.first.wait_for()
-    assert [row.split("\t")[:2] for row in differing.all_inner_texts()] == [["− removed", "3"], ["± changed", "5"]]
-    assert "9.9" in differing.nth(1).inner_text()
+    compare(page, "id")
+    rows = sorted(differing(page))
+    assert [row[:2] for row in rows] == [["± changed", "5"], ["− removed", "3"]]
+    assert "9.9" in rows[0][2]
     shoot(page, "compare")
 
 

@@ -27,6 +27,7 @@ var required = map[string][]string{
 	"FetchTableBlobsRequest":           {"column"},
 	"CreateTableIndexRequest":          {"column", "index_type"},
 	"RestoreTableRequest":              {"version"},
+	"CompareTableVersionsRequest":      {"from_version"},
 	"CreateTableVersionRequest":        {"version", "manifest_path"},
 	"BatchCreateTableVersionsRequest":  {"entries"},
 	"BatchVersionEntry":                {"id", "version", "manifest_path"},
@@ -133,6 +134,7 @@ var examples = map[string][]example{
 	"BatchCreateTableVersions": {{"plain", "of one table", body(`{"entries":[{"id":["shop","orders"],"version":2,"manifest_path":"data/orders.lance/_versions/staged.manifest"}]}`)}},
 	"BatchCommitTables":        {{"plain", "a name for a new table, and the end of another one's", body(`{"operations":[{"declare_table":{"id":["shop","orders"]}},{"deregister_table":{"id":["shop","old"]}}]}`)}},
 	"RestoreTable":             {{"plain", "version 1", body(`{"version":1}`)}},
+	"CompareTableVersions":     {{"plain", "the first version with the newest", body(`{"from_version":1}`)}},
 
 	"GetTableTagVersion":    {{"plain", "one tag", body(`{"tag":"stable"}`)}},
 	"CreateTableTag":        {{"plain", "of version 1", body(`{"tag":"stable","version":1}`)}},

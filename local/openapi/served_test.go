@@ -209,6 +209,7 @@ func TestAServerAnswersAsTheDocumentSays(t *testing.T) {
 	s.call("CherryPickTableBranch", "shop$orders", 409) // the branch has no column of its own
 	s.call("DeleteTableBranch", "shop$orders", 200)
 	restored := s.call("RestoreTable", "shop$orders", 200)
+	s.call("CompareTableVersions", "shop$orders", 200)
 	s.call("DescribeTransaction", restored["transaction_id"].(string), 200)
 
 	job := s.call("MaintainTable", "shop$orders", 200, `{}`)["job_id"].(string)

@@ -113,6 +113,7 @@ var summaries = map[string]string{
 	"BatchCreateTableVersions": "Make versions of many tables, all or none",
 	"BatchCommitTables":        "Change many tables, all or none",
 	"RestoreTable":             "Make an old version the newest",
+	"CompareTableVersions":     "List the rows that differ between two versions",
 
 	"ListTableTags":         "List the tags of a table",
 	"GetTableTagVersion":    "Describe a tag",

@@ -127,6 +127,10 @@ func TestColumnsVersionsTagsAndBranches(t *testing.T) {
 		t.Errorf("versions are %v, want 1 to 5, over three pages", versions)
 	}
 	ok[*protocol.RestoreTableResponse](t)(c.RestoreTable(ctx, &protocol.RestoreTableRequest{Common: id, Version: new(int64(1))}))
+	differ := ok[*protocol.CompareTableVersionsResponse](t)(c.CompareTableVersions(ctx, &protocol.CompareTableVersionsRequest{Common: id, FromVersion: new(int64(1))}))
+	if differ.ToVersion != 6 || differ.Removed.Count+differ.Added.Count+differ.Changed.Count != 0 {
+		t.Errorf("the restored version differs from the first by %+v", differ)
+	}
 }
 
 func TestAnIndexIsBuiltByAJob(t *testing.T) {

@@ -110,6 +110,7 @@ func recordingRoutes(s *seen) []httpapi.Route {
 		asked[protocol.BatchCreateTableVersionsRequest](s, "BatchCreateTableVersions"),
 		asked[protocol.BatchCommitTablesRequest](s, "BatchCommitTables"),
 		asked[protocol.RestoreTableRequest](s, "RestoreTable"),
+		asked[protocol.CompareTableVersionsRequest](s, "CompareTableVersions"),
 		asked[protocol.ListTableTagsRequest](s, "ListTableTags"),
 		asked[protocol.GetTableTagVersionRequest](s, "GetTableTagVersion"),
 		asked[protocol.SetTableTagRequest](s, "CreateTableTag"),

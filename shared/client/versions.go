@@ -36,6 +36,11 @@ func (c *Client) BatchCommitTables(ctx context.Context, req *protocol.BatchCommi
 	return ask[protocol.BatchCommitTablesResponse](ctx, c, "BatchCommitTables", req)
 }
 
+// CompareTableVersions tells which rows differ between two versions of a table. Only Tiltyard has this operation.
+func (c *Client) CompareTableVersions(ctx context.Context, req *protocol.CompareTableVersionsRequest) (*protocol.CompareTableVersionsResponse, error) {
+	return ask[protocol.CompareTableVersionsResponse](ctx, c, "CompareTableVersions", req)
+}
+
 // RestoreTable makes a new version that equals an old one.
 func (c *Client) RestoreTable(ctx context.Context, req *protocol.RestoreTableRequest) (*protocol.RestoreTableResponse, error) {
 	return ask[protocol.RestoreTableResponse](ctx, c, "RestoreTable", req)

@@ -100,6 +100,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.BatchCreateTableVersionsRequest]("BatchCreateTableVersions", `{"entries":[{"id":["t"],"version":1,"manifest_path":"x"}]}`),
 	emptyOf[protocol.BatchCommitTablesRequest]("BatchCommitTables", `{"operations":[{"deregister_table":{"id":["t"]}}]}`),
 	emptyOf[protocol.RestoreTableRequest]("RestoreTable", `{"version":1}`),
+	emptyOf[protocol.CompareTableVersionsRequest]("CompareTableVersions", `{"from_version":1}`),
 	emptyOf[protocol.ListTableTagsRequest]("ListTableTags", `{}`),
 	emptyOf[protocol.GetTableTagVersionRequest]("GetTableTagVersion", `{"tag":"a"}`),
 	emptyOf[protocol.SetTableTagRequest]("CreateTableTag", `{"tag":"a","version":1}`),

@@ -177,6 +177,7 @@ var Operations = []Operation{
 	{"BatchCreateTableVersions", post, "/v1/table/version/batch-create", GroupVersion, Write, Spec},
 	{"BatchCommitTables", post, "/v1/table/batch-commit", GroupVersion, Write, Spec},
 	{"RestoreTable", post, "/v1/table/{id}/restore", GroupVersion, Write, Spec},
+	{"CompareTableVersions", post, "/v1/table/{id}/version/compare", GroupVersion, Read, Own},
 
 	{"ListTableTags", listByPost, "/v1/table/{id}/tags/list", GroupRef, Read, Spec},
 	{"GetTableTagVersion", post, "/v1/table/{id}/tags/version", GroupRef, Read, Spec},

@@ -187,7 +187,7 @@ var bodies = map[string]string{
 	"QueryTable":             `{"k":1,"vector":{}}`, "ExplainTableQueryPlan": `{"query":{"k":1,"vector":{}}}`, "AnalyzeTableQueryPlan": `{"k":1,"vector":{}}`,
 	"FetchTableBlobs": `{"column":"c","row_ids":[0]}`, "CreateTableVersion": `{"version":1,"manifest_path":"p"}`,
 	"DescribeTableVersion": `{"version":1}`, "BatchDeleteTableVersions": `{"ranges":[{"start_version":1,"end_version":2}]}`,
-	"RestoreTable": `{"version":1}`, "GetTableTagVersion": `{"tag":"x"}`, "CreateTableTag": `{"tag":"x","version":1}`,
+	"RestoreTable": `{"version":1}`, "CompareTableVersions": `{"from_version":1}`, "GetTableTagVersion": `{"tag":"x"}`, "CreateTableTag": `{"tag":"x","version":1}`,
 	"UpdateTableTag": `{"tag":"x","version":1}`, "DeleteTableTag": `{"tag":"x"}`,
 	"DescribeFunction": `{"version":"1"}`, "DropFunction": `{"version":"1"}`, "CreateFunction": `{
 		"artifact": {"kind":"sql_expression","digest":"sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","content":{"encoding":"base64","data":"eA=="}},

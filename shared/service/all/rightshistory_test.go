@@ -104,6 +104,7 @@ func (h *history) tell() {
 
 	h.does("ListTableVersions", "shop$t", "")
 	h.does("DescribeTableVersion", "shop$t", `{}`)
+	h.does("CompareTableVersions", "shop$t", `{"from_version":1}`)
 	restored := h.does("RestoreTable", "shop$t", `{"version":2}`)["transaction_id"].(string)
 	h.does("DescribeTransaction", restored, `{}`)
 	h.does("AlterTransaction", restored, `{"actions":[{"setPropertyAction":{"key":"a","value":"b"}}]}`)

@@ -22,5 +22,6 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("BatchCreateTableVersions", s.BatchCreate),
 		httpapi.JSON("BatchCommitTables", s.BatchCommit),
 		httpapi.JSON("RestoreTable", s.Restore),
+		httpapi.JSON("CompareTableVersions", s.Compare),
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/version"
@@ -81,4 +83,38 @@ func TestRestoreMakesANewVersionOfAnOldOne(t *testing.T) {
 	}
 	_, err := service.Restore(t.Context(), &protocol.RestoreTableRequest{Common: servicetest.Named("t"), Version: number(9)})
 	servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
+}
+
+func TestVersionsAreComparedByRows(t *testing.T) {
+	house, service := open(t)
+	compare := func(from int64, to, limit *int64) *protocol.CompareTableVersionsResponse {
+		got, err := service.Compare(t.Context(), &protocol.CompareTableVersionsRequest{Common: servicetest.Named("t"), FromVersion: &from, ToVersion: to, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	rows := func(ids ...uint64) protocol.ComparedRows {
+		return protocol.ComparedRows{Count: int64(len(ids)), RowIDs: append(protocol.List[uint64]{}, ids...)}
+	}
+	const second, third = 1 << 32, 2 << 32 // the addresses of the rows that versions 2 and 3 have added
+	want := &protocol.CompareTableVersionsResponse{FromVersion: 1, ToVersion: 3, Removed: rows(), Added: rows(second, third), Changed: rows()}
+	if diff := cmp.Diff(want, compare(1, nil, nil)); diff != "" {
+		t.Errorf("to the newest (-want +got):\n%s", diff)
+	}
+	want = &protocol.CompareTableVersionsResponse{FromVersion: 3, ToVersion: 1, Removed: rows(second, third), Added: rows(), Changed: rows()}
+	if diff := cmp.Diff(want, compare(3, number(1), nil)); diff != "" {
+		t.Errorf("backwards (-want +got):\n%s", diff)
+	}
+	if got := compare(1, number(3), number(1)).Added; got.Count != 2 || !slices.Equal(got.RowIDs, []uint64{second}) {
+		t.Errorf("with a limit of 1, added are %+v, want one of two", got)
+	}
+	house.Insert(t, "t", `[{"id":4}]`)
+	if got := compare(3, nil, number(0)).Added; got.Count != 1 || len(got.RowIDs) != 0 {
+		t.Errorf("with a limit of 0, added are %+v, want none of one", got)
+	}
+	for _, to := range []*int64{number(9), number(0)} {
+		_, err := service.Compare(t.Context(), &protocol.CompareTableVersionsRequest{Common: servicetest.Named("t"), FromVersion: number(1), ToVersion: to})
+		servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
+	}
 }

@@ -1,4 +1,5 @@
-// Two versions of a table side by side: their columns, sizes and indices, and rows by a key.
+// Two versions of a table side by side: their columns, sizes and indices, and the rows that differ. The service tells
+// which those are; only they are read.
 
 import * as api from "./api.js";
 import { cell } from "./cells.js";
@@ -7,15 +8,17 @@ import { plainColumns, typeText } from "./schema.js";
 import { jsonOf, records, textOf } from "./values.js";
 
 const pageRows = 1000; // that are read at a time
-const mostRows = 20_000; // that are compared of either version, in the order of the key
 const mostLines = 1000; // rows that are shown
+const mostMoved = 20_000; // rows of either version whose values are compared, to tell those that only moved
+const mostColumns = 6; // that are shown of a row which the other version lacks
 
 /** Draws the tab. */
 export function compare(content, names, parameters) {
   fill(content, api.describe(names), (latest) => {
     const input = (name, value) => h("input", { name, type: "number", min: 1, value, required: true });
     const a = input("a", parameters.get("a") || Math.max(1, latest.version - 1)), b = input("b", parameters.get("b") || latest.version);
-    const key = choice([["", "no rows"], ...plainColumns(latest.schema)], "", { name: "key" });
+    const columns = plainColumns(latest.schema);
+    const key = choice([["", "row ids"], ...columns], columns.includes("id") ? "id" : "", { name: "key" });
     const results = h("div", { "aria-live": "polite" });
     const show = () => fill(results, differences(names, Number(a.value), Number(b.value), key.value), (drawn) => drawn);
     const form = h("form", {
@@ -24,7 +27,7 @@ export function compare(content, names, parameters) {
         event.preventDefault();
         show();
       },
-    }, field("Version", a), field("and version", b), field("Rows by the key", key, `at most ${number(mostRows)} of each`), h("button", { class: "main" }, "Compare"));
+    }, field("Version", a), field("and version", b), field("Name rows by", key), h("button", { class: "main" }, "Compare"));
     show();
     return [form, results];
   });
@@ -45,7 +48,7 @@ async function differences(names, a, b, key) {
       ["Indices", indexText(wasIndices), indexText(isIndices), ""],
     ]),
     columns(was.schema, is.schema),
-    key && await rows(names, key, [a, b], [wasRows, isRows]),
+    await rows(names, key, [a, b]),
   ];
 }
 
@@ -59,58 +62,65 @@ function columns(was, is) {
 
 const sign = (was, is) => !was ? "+ added" : !is ? "− removed" : "± changed";
 
-/** The rows that differ, of two versions that are read page by page in the order of a key. */
-async function rows(names, key, versions, counts) {
-  const sides = versions.map(() => ({ left: new Map(), unmatched: 0 })); // by key: the rows without an equal on the other side
-  const readable = Math.min(Math.max(...counts), mostRows), whole = Math.max(...counts) <= mostRows;
-  for (let from = 0; from < readable; from += pageRows) {
-    const pages = await Promise.all(versions.map((version) => api.rows(api.path("table", names, "query"),
-      { version, k: pageRows, offset: from, order_by: [{ column_name: key, ascending: true }] })));
-    pages.forEach((page, side) => records(page).forEach((record, i) => match(sides[side], sides[1 - side], row(key, record, from + i))));
+/** The rows that differ between two versions. */
+async function rows(names, key, versions) {
+  let told;
+  try {
+    told = await api.call(api.path("table", names, "version/compare"), { from_version: versions[0], to_version: versions[1], limit: mostMoved });
+  } catch (refusal) {
+    if (refusal.status !== 501) throw refusal;
+    return h("p", {}, `Which rows differ is not known: ${refusal.message}.`);
   }
-  // Behind the last page, an equal of one of the last rows may follow.
-  const certain = whole ? Infinity : readable - Math.max(...sides.map((side) => side.unmatched));
-  const [before, after] = sides.map((side) => [...side.left.values()].flat());
-  const lines = differing(key, before, after, certain);
-  const which = whole ? `all rows were compared` : `the first ${number(mostRows)} of each version were compared, by ${key}; rows behind them may differ`;
-  if (lines.length === 0) return h("p", {}, `No rows differ: ${which}.`);
-  return grid(`Rows that differ: ${number(lines.length)}${lines.length > mostLines ? `, of which ${mostLines} are shown` : ""} (${which})`, ["", key, "What"], lines.slice(0, mostLines));
+  const { removed, added, changed } = told;
+  const count = removed.count + added.count + changed.count;
+  if (count === 0) return h("p", {}, "No rows differ.");
+  const most = told.stable_row_ids ? mostLines : mostMoved;
+  const [before, after] = await Promise.all([[removed, versions[0]], [added, versions[1]]].map(([only, version]) =>
+    take(names, version, [...changed.row_ids.slice(0, most), ...only.row_ids.slice(0, most)])));
+  // Where ids do not stay, a row that only moved has an equal elsewhere, and a key tells which ones are versions of one row.
+  const idOf = (record) => textOf(record._rowid), nameOf = (record) => key && record[key] ? textOf(record[key]) : idOf(record);
+  const shared = Object.keys(before[0] || {}).filter((name) => name !== "_rowid" && name in (after[0] || {}));
+  const wholeOf = (record) => JSON.stringify([told.stable_row_ids && idOf(record), ...shared.map((name) => jsonOf(record[name]))]);
+  const [was, is] = before.length > 0 && after.length > 0 ? unequal(before, after, wholeOf) : [before, after];
+  const lines = differing(was, is, told.stable_row_ids ? idOf : nameOf, nameOf, shared);
+  const cut = most < Math.max(removed.count, added.count, changed.count);
+  const note = !cut ? "" : told.stable_row_ids ? `, of ${number(count)} that were written`
+    : ` among the first ${number(most)} that were removed, added or moved; there are ${number(count)}`;
+  if (lines.length === 0) return h("p", {}, `No rows differ${note}.`);
+  const shown = lines.length > mostLines ? `, of which ${number(mostLines)} are shown` : "";
+  return grid(`Rows that differ: ${number(lines.length)}${shown}${note}`, ["", key || "_rowid", "What"], lines.slice(0, mostLines));
 }
 
-/** A row for comparisons: the text of each of its values, and all together. */
-function row(key, record, place) {
-  const texts = Object.fromEntries(Object.entries(record).map(([name, value]) => [name, jsonOf(value)]));
-  return { key: textOf(record[key]), record, texts, whole: JSON.stringify(texts), place };
-}
-
-/** Takes a row together with an equal one of the other side, or keeps it. Rows may share a key. */
-function match(side, other, one) {
-  const equals = other.left.get(one.key) || [];
-  const at = equals.findIndex((row) => row.whole === one.whole);
-  if (at < 0) {
-    side.left.set(one.key, [...side.left.get(one.key) || [], one]);
-    side.unmatched++;
-    return;
+/** The rows of a version that have some ids. */
+async function take(names, version, ids) {
+  const pages = [];
+  for (let from = 0; from < ids.length; from += pageRows) {
+    const some = ids.slice(from, from + pageRows);
+    pages.push(...records(await api.rows(api.path("table", names, "query"), { version, k: some.length, filter: `_rowid IN (${some})`, with_row_id: true })));
   }
-  other.unmatched--;
-  if (equals.length === 1) other.left.delete(one.key);
-  else equals.splice(at, 1);
+  return pages;
 }
 
-/** The lines for rows without an equal: those with the same key on both sides have changed. */
-function differing(key, before, after, certain) {
-  const lines = [], changed = Map.groupBy(after, (one) => one.key);
+/** The rows of two lists without those that have an equal in the other one, one by one. */
+function unequal(before, after, wholeOf) {
+  const left = Map.groupBy(after, wholeOf);
+  const was = before.filter((record) => !left.get(wholeOf(record))?.pop());
+  return [was, [...left.values()].flat()];
+}
+
+/** The lines for rows without an equal: those with the same id on both sides have changed. */
+function differing(before, after, idOf, nameOf, shared) {
+  const lines = [], changed = Map.groupBy(after, idOf);
+  const alone = (record) => Object.keys(record).filter((name) => name !== "_rowid").slice(0, mostColumns)
+    .map((name) => [h("strong", {}, name), " ", cell(record[name]), " "]);
   for (const old of before) {
-    const now = changed.get(old.key)?.shift();
+    const now = changed.get(idOf(old))?.shift();
     if (!now) {
-      if (old.place < certain) lines.push([sign(true, false), old.key, ""]);
+      lines.push([sign(true, false), nameOf(old), alone(old)]);
       continue;
     }
-    const names = [...new Set([...Object.keys(old.texts), ...Object.keys(now.texts)])].filter((name) => old.texts[name] !== now.texts[name]);
-    lines.push([sign(true, true), old.key, names.map((name) => [h("strong", {}, name), " ", cell(old.record[name]), " → ", cell(now.record[name]), h("br")])]);
+    const names = shared.filter((name) => jsonOf(old[name]) !== jsonOf(now[name]));
+    lines.push([sign(true, true), nameOf(old), names.map((name) => [h("strong", {}, name), " ", cell(old[name]), " → ", cell(now[name]), h("br")])]);
   }
-  for (const one of [...changed.values()].flat()) {
-    if (one.place < certain) lines.push([sign(false, true), one.key, ""]);
-  }
-  return lines;
+  return [...lines, ...[...changed.values()].flat().map((one) => [sign(false, true), nameOf(one), alone(one)])];
 }

@@ -15,6 +15,17 @@ type columns struct {
 	ids    []int32 // of the fields, those within them, and those around them
 }
 
+// Common returns the ids of the top-level fields that two schemas have alike.
+func Common(was, now *schema.Schema) []int32 {
+	var common []int32
+	for _, f := range now.Fields {
+		if before := was.ByID(f.ID); before != nil && sameField(before, f) && before.ParentID == f.ParentID {
+			common = append(common, f.ID)
+		}
+	}
+	return common
+}
+
 func columnsOf(was, now *schema.Schema, fields []int32) columns {
 	var c columns
 	for _, id := range fields {

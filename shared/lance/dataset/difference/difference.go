@@ -1,5 +1,6 @@
 // Package difference compares two versions of a table by rows: which rows are gone, which are
-// fresh, and which have other values in some columns ([Of]). Rows are known by their stable ids.
+// fresh, and which have other values in some columns. Rows are known by their stable ids ([Of]) or, in
+// tables without them, by where they lie ([ByAddress]).
 //
 // A comparison reads manifests, row ids, row versions and deletion files, and no values. It looks at
 // the two states and not at the operations between them, so it works in both directions of time, and
@@ -14,6 +15,8 @@
 //
 // The versions that last changed rows count only when every operation between W and S recorded its
 // changes (trust.go). Otherwise rows that moved count as changed: that is never wrong, only more work.
+//
+// By addresses, a row that moved is gone from where it was and fresh where it is.
 //
 // The other half of the package is for views, whose rows carry the ids of their source rows: [Find]
 // finds the rows of a view by those ids, and [Places] the places of rows by their own ids.
@@ -40,8 +43,8 @@ import (
 // something up to date by differences has to make it anew.
 var ErrNotComparable = errors.New("the versions cannot be compared by rows")
 
-// Rows are the rows that differ between two versions, by their stable ids. The sets are disjoint and
-// belong to the caller.
+// Rows are the rows that differ between two versions, by their stable ids or their addresses. The sets
+// are disjoint and belong to the caller.
 type Rows struct {
 	Gone    *roaring64.Bitmap // live in the first version only
 	Fresh   *roaring64.Bitmap // live in the second version only
@@ -104,8 +107,22 @@ func of(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commit
 			return nil, fmt.Errorf("%w: version %d has no stable row ids", ErrNotComparable, s.Version())
 		}
 	}
+	return compare(ctx, was, now, fields, commits, &account{limit: limit, of: stableIDs})
+}
+
+// ByAddress is [Of] for versions without stable row ids, whose rows it knows by their addresses.
+func ByAddress(ctx context.Context, was, now *snapshot.Snapshot, fields []int32) (*Rows, error) {
+	for _, s := range []*snapshot.Snapshot{was, now} {
+		if s.Manifest().StableRowIDs() {
+			return nil, fmt.Errorf("%w: version %d has stable row ids", ErrNotComparable, s.Version())
+		}
+	}
+	return compare(ctx, was, now, fields, nil, &account{limit: maxBytes, of: addresses})
+}
+
+func compare(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commits Commits, account *account) (*Rows, error) {
 	columns := columnsOf(was.Schema(), now.Schema(), fields)
-	c := &comparison{account: &account{limit: limit}, versions: [2]uint64{was.Version(), now.Version()}, fields: columns.ids, commits: commits}
+	c := &comparison{account: account, versions: [2]uint64{was.Version(), now.Version()}, fields: columns.ids, commits: commits}
 	if columns.differ {
 		c.commits = nil // versions of rows do not record that columns come and go
 	}
@@ -152,7 +169,7 @@ func (c *comparison) pair(was, now *snapshot.Snapshot, columns columns) {
 }
 
 func (c *comparison) compare(ctx context.Context) (*Rows, error) {
-	if err := load(ctx, c.was, c.now); err != nil {
+	if err := load(ctx, c.account.of, c.was, c.now); err != nil {
 		return nil, err
 	}
 	was, err := c.live(ctx, c.was)
@@ -186,14 +203,14 @@ func (c *comparison) compare(ctx context.Context) (*Rows, error) {
 }
 
 // load reads the row ids and the deletion files of fragments, side by side.
-func load(ctx context.Context, lists ...[]*fragment.Fragment) error {
+func load(ctx context.Context, of idsOf, lists ...[]*fragment.Fragment) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
 	for _, fragments := range lists {
 		for _, f := range fragments {
 			group.Go(func() (err error) {
 				defer lance.Contain(func(e error) { err = e })
-				_, ids := f.StableIDs(ctx)
+				_, ids := of(ctx, f)
 				_, deletions := f.Deletions(ctx)
 				return errors.Join(ids, deletions)
 			})

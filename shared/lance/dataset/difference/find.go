@@ -85,7 +85,7 @@ func Places(ctx context.Context, held *memory.Hold, s *snapshot.Snapshot, ids *r
 	if ids.IsEmpty() {
 		return found, nil
 	}
-	if err := load(ctx, s.Fragments()); err != nil {
+	if err := load(ctx, stableIDs, s.Fragments()); err != nil {
 		return nil, err
 	}
 	wanted, after := ids.Iterator(), uint64(0)
@@ -97,7 +97,7 @@ func Places(ctx context.Context, held *memory.Hold, s *snapshot.Snapshot, ids *r
 		return err
 	}
 	for _, f := range s.Fragments() {
-		err := eachRun(ctx, f, 0, f.Rows, func(first, last uint64, row int64) error {
+		err := eachRun(ctx, stableIDs, f, 0, f.Rows, func(first, last uint64, row int64) error {
 			if last < lowest || first > highest {
 				return nil
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/rowid"
 	"tiltyard/shared/memory"
 )
 
@@ -14,8 +15,9 @@ import (
 // alone, at most a bit for each id of dense ones, and next to nothing for ids that follow one another.
 const maxBytes = 256 << 20
 
-// An account is the memory of all sets of a comparison.
+// An account is the memory of all sets of a comparison, and what their ids are.
 type account struct {
+	of    idsOf
 	held  memory.Hold
 	limit int64
 	total int64 // of all sets
@@ -114,6 +116,21 @@ func (s *ids) addRun(ctx context.Context, first, last uint64) error {
 	return nil
 }
 
+// idsOf returns the ids of all rows of a fragment, in their order.
+type idsOf func(ctx context.Context, f *fragment.Fragment) (*rowid.Sequence, error)
+
+func stableIDs(ctx context.Context, f *fragment.Fragment) (*rowid.Sequence, error) {
+	sequence, err := f.StableIDs(ctx)
+	if err == nil && sequence == nil {
+		err = fmt.Errorf("%w: fragment %d has no stable row ids", ErrNotComparable, f.Meta.ID)
+	}
+	return sequence, err
+}
+
+func addresses(_ context.Context, f *fragment.Fragment) (*rowid.Sequence, error) {
+	return rowid.Range(f.Address(0), f.Address(f.Rows)), nil
+}
+
 // addLive adds the ids of all rows of a fragment that are not deleted, and returns their number.
 func (s *ids) addLive(ctx context.Context, f *fragment.Fragment) (uint64, error) {
 	return s.addLiveOf(ctx, f, 0, f.Rows)
@@ -122,7 +139,7 @@ func (s *ids) addLive(ctx context.Context, f *fragment.Fragment) (uint64, error)
 // addLiveOf is addLive of some rows.
 func (s *ids) addLiveOf(ctx context.Context, f *fragment.Fragment, from, to int64) (uint64, error) {
 	rows := uint64(0)
-	err := eachRun(ctx, f, from, to, func(first, last uint64, _ int64) error {
+	err := eachRun(ctx, s.account.of, f, from, to, func(first, last uint64, _ int64) error {
 		rows += last - first + 1
 		return s.addRun(ctx, first, last)
 	})
@@ -131,13 +148,10 @@ func (s *ids) addLiveOf(ctx context.Context, f *fragment.Fragment, from, to int6
 
 // eachRun calls do for runs of ids that follow one another, of rows of a fragment that are not
 // deleted, with the row of the first.
-func eachRun(ctx context.Context, f *fragment.Fragment, from, to int64, do func(first, last uint64, row int64) error) error {
-	sequence, err := f.StableIDs(ctx)
+func eachRun(ctx context.Context, of idsOf, f *fragment.Fragment, from, to int64, do func(first, last uint64, row int64) error) error {
+	sequence, err := of(ctx, f)
 	if err != nil {
 		return err
-	}
-	if sequence == nil {
-		return fmt.Errorf("%w: fragment %d has no stable row ids", ErrNotComparable, f.Meta.ID)
 	}
 	deleted, err := f.Deletions(ctx)
 	if err != nil {

@@ -1,0 +1,58 @@
+package version
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/difference"
+	"tiltyard/shared/protocol"
+)
+
+// Compare tells which rows differ between two versions of a table.
+func (s *Service) Compare(ctx context.Context, req *protocol.CompareTableVersionsRequest) (*protocol.CompareTableVersionsResponse, error) {
+	type answer = *protocol.CompareTableVersionsResponse
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (answer, error) {
+		table, err := s.tables.On(ctx, t, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return engine.Read(ctx, table, req.ToVersion, func(ctx context.Context, now *dataset.Dataset) (answer, error) {
+			return engine.Read(ctx, table, req.FromVersion, func(ctx context.Context, was *dataset.Dataset) (answer, error) {
+				return compared(ctx, was, now, req.Rows())
+			})
+		})
+	})
+}
+
+func compared(ctx context.Context, was, now *dataset.Dataset, limit int) (*protocol.CompareTableVersionsResponse, error) {
+	fields := difference.Common(was.Schema(), now.Schema())
+	stable := was.Manifest().StableRowIDs()
+	var rows *difference.Rows
+	var err error
+	if stable {
+		rows, err = now.Since(ctx, was, fields)
+	} else {
+		rows, err = difference.ByAddress(ctx, was.Snapshot, now.Snapshot, fields)
+	}
+	if errors.Is(err, difference.ErrNotComparable) {
+		return nil, protocol.Errorf(protocol.Unsupported, "%v", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Release()
+	first := func(set *roaring64.Bitmap) protocol.ComparedRows {
+		ids := make([]uint64, min(uint64(limit), set.GetCardinality()))
+		return protocol.ComparedRows{Count: int64(set.GetCardinality()), RowIDs: slices.Clip(ids[:set.ManyIterator().NextMany(ids)])}
+	}
+	return &protocol.CompareTableVersionsResponse{
+		FromVersion: int64(was.Version()), ToVersion: int64(now.Version()), StableRowIDs: stable,
+		Removed: first(rows.Gone), Added: first(rows.Fresh), Changed: first(rows.Changed),
+	}, nil
+}
