@@ -8,9 +8,11 @@ set -eu
 cd "$(dirname "$0")/.."
 # Run with a stand-in for S3 and DynamoDB, unless the environment names one already.
 [ -n "${TILTYARD_TEST_S3+named}" ] || exec env TILTYARD_TEST_S3= scripts/ministack.sh scripts/test-go.sh "$@"
-# The simulation lets one goroutine run at a time.
-concurrent=$(go list ./... | grep -v '^tiltyard/local/simulation$' | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|take|httpapi|idempotency|objectstore|record|transaction|job|service|tables|work|lance/dataset))(/|$)')
-others=$(go list ./... | grep -vxF "$concurrent")
+# The simulation takes minutes and lets one goroutine run at a time: it runs beside the others.
+simulated=tiltyard/local/simulation
+[ -n "${BESIDE_SIMULATION:-}" ] || exec env BESIDE_SIMULATION=1 scripts/beside.sh "go test -timeout 20m $* $simulated" scripts/test-go.sh "$@"
+concurrent=$(go list ./... | grep -vxF "$simulated" | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|take|httpapi|idempotency|objectstore|record|transaction|job|service|tables|work|lance/dataset))(/|$)')
+others=$(go list ./... | grep -vxF "$concurrent" | grep -vxF "$simulated")
 failed=0
 
 case " ${WITHOUT:-} " in
@@ -29,5 +31,5 @@ case " ${WITHOUT:-} " in
 	CGO_ENABLED=1 go test -race "$@" -run SideBySide ./shared/lance/datafile || failed=1
 	;;
 esac
-go test -timeout 20m "$@" $others || failed=1 # the simulation takes minutes
+go test -timeout 20m "$@" $others || failed=1
 exit $failed
