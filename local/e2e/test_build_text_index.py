@@ -40,6 +40,7 @@ def parameters(native: lance.LanceDataset, name: str) -> dict:
 @pytest.mark.many
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.embedded("scores are the same wherever the engine runs")
 def test_they_answer_as_those_of_native_lance(form, stable, server, outside, space, db):
     """Through a history in which native Lance extends, compacts and remaps them."""
     rng = random.Random(f"{form} {stable}")
@@ -118,6 +119,7 @@ def test_every_parameter_is_that_of_native_lance(analysis, server, outside, spac
         assert not difference(got.to_table(), want.to_table()), terms
 
 
+@pytest.mark.embedded("scores are the same wherever the engine runs")
 def test_native_lance_asks_both_alike(server, outside, space, db):
     """Queries of all kinds, in native Lance, with the index of the service and with its own."""
     rng = random.Random(11)

@@ -187,6 +187,7 @@ def test_too_few_rows(server, outside, db, space):
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", ["clustered", "uniform"])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.embedded("recall is the same wherever the engine runs")
 def test_recall(server, outside, db, space, kind, spread):
     """Indices of ours find as many of the nearest rows as those of native Lance, which begins its
     training at random, so that several of its builds count."""
@@ -250,6 +251,7 @@ def embeddings(count: int, dim: int) -> np.ndarray:
 @pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", REAL)
+@pytest.mark.embedded("recall is the same wherever the engine runs")
 def test_recall_of_real_embeddings(server, outside, db, space, kind):
     """The mean of several builds counts, and more builds are made while it is open which side is better."""
     count, dim, queries, most = 8_000, 64, 200, 10
@@ -303,6 +305,7 @@ def shares(place, vectors: np.ndarray, queries: np.ndarray, counts: list[int]) -
 @pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize(("metric", "partitions", "counts", "tables"), [("l2", 16, [2, 4, 8], 12), ("cosine", 300, [3, 10, 37], 2)])
+@pytest.mark.embedded("recall is the same wherever the engine runs")
 def test_recall_by_few_probes(server, outside, db, space, metric, partitions, counts, tables):
     """Few partitions of ours have as many of the nearest rows as those of native Lance. One build has a
     twentieth more or less than another, by chance, so that many tables count."""

@@ -139,6 +139,7 @@ def test_only_who_has_a_token_gets_in(browser, server):
     page.close()
 
 
+@pytest.mark.embedded("the page does not see what serves it")
 def test_tables_are_found_by_keys_and_by_search(page, movies, module_space):
     page.keyboard.press("/")
     page.keyboard.type("movi")
@@ -213,6 +214,7 @@ def test_queries_find_what_the_client_finds(page, movies, module_space):
     assert len(set(got) & set(scores)) >= 18  # rows of one score are in any order
 
 
+@pytest.mark.embedded("the page does not see what serves it")
 def test_plans_are_trees_with_times(page, movies, module_space):
     visit(page, module_space, "query")
     page.select_option("select[name=kind]", "text")
@@ -225,6 +227,7 @@ def test_plans_are_trees_with_times(page, movies, module_space):
     shoot(page, "plan")
 
 
+@pytest.mark.embedded("the page does not see what serves it")
 def test_what_is_copied_for_python_runs(page, movies, module_space, server):
     visit(page, module_space, "query")
     page.select_option("select[name=kind]", "vector")
@@ -264,6 +267,7 @@ def test_a_hybrid_query_for_curl_keeps_both_answers(page, movies, module_space, 
     assert "_distance" in columns["vectors.arrows"] and "_score" in columns["text.arrows"] and len(columns) == 2
 
 
+@pytest.mark.embedded("the page does not see what serves it")
 def test_values_of_all_types_are_those_of_the_command_line(page, server, module_space):
     table = types.all_types()
     created = server.wire().upload(f"/v1/table/{module_space}$types/create", table)
@@ -322,6 +326,7 @@ def compare(page, key: str) -> None:
 
 
 @pytest.mark.parametrize("stable", [True, False])
+@pytest.mark.embedded("the page does not see what serves it")
 def test_versions_are_compared_by_the_rows_that_differ(page, db, wire, module_space, stable):
     name = f"long{stable}".lower()
     ids = [i // 2 for i in range(30_000)]  # two rows for each key
@@ -344,6 +349,7 @@ def test_versions_are_compared_by_the_rows_that_differ(page, db, wire, module_sp
     page.get_by_text("No rows differ" if stable else "No rows differ among the first 20,000 that were removed, added or moved").wait_for()
 
 
+@pytest.mark.embedded("the page does not see what serves it")
 def test_refusals_are_told_in_the_words_of_the_service(page, movies, module_space):
     visit(page, module_space, "query")
     page.fill("input[name=filter]", "nothing_like_it > 3")
@@ -385,6 +391,7 @@ def test_maintenance_is_begun_and_followed(page, movies, module_space):
     shoot(page, "jobs")
 
 
+@pytest.mark.embedded("the page does not see what serves it")
 def test_embeddings_are_drawn_and_lead_to_a_search(page, movies, module_space):
     visit(page, module_space, "plot")
     page.locator("svg.plot a").first.wait_for()
@@ -415,6 +422,7 @@ def test_values_and_names_are_only_ever_text(page, wire, space):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.embedded("the page does not see what serves it")
 def test_narrow_screens_and_both_schemes(browser, server, movies, module_space, scheme):
     context = browser.new_context(viewport={"width": 390, "height": 780}, color_scheme=scheme)
     page = context.new_page()

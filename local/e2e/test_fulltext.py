@@ -197,6 +197,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.many
+@pytest.mark.embedded("scores are the same wherever the engine runs")
 def test_found_rows_and_scores_are_the_peers(name, server, outside, space, request):
     rng = random.Random(f"{name} {request.config.getoption('--seed')}")
     place = outside / f"text-{space}.lance"

@@ -124,6 +124,7 @@ def ask(wire, name: str, native: lance.LanceDataset, rng: random.Random, count: 
 
 @pytest.mark.parametrize("builder", ["native", "service"])
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
+@pytest.mark.embedded("scores are the same wherever the engine runs")
 def test_found_elements_and_scores_are_the_peers(stable, builder, server, outside, space, db):
     rng = random.Random(f"{builder} {stable}")
     place = outside / f"elements-{space}.lance"

@@ -73,6 +73,7 @@ def indexed(wire, name: str) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize("builder", ["native", "service"])
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
+@pytest.mark.embedded("scores are the same wherever the engine runs")
 def test_found_rows_and_scores_are_the_peers(stable, builder, server, outside, space, db):
     place, name = outside / f"nested-{space}.lance", f"{space}$t"
     native = lance.write_dataset(rows(1, 0, 300), place, max_rows_per_file=130, enable_stable_row_ids=stable, data_storage_version="2.2")

@@ -153,6 +153,7 @@ CASES += [pytest.param(form, False, ["body"], id=f"{form}-one column") for form 
 
 @pytest.mark.many
 @pytest.mark.parametrize("form, stable, columns", CASES)
+@pytest.mark.embedded("scores are the same wherever the engine runs")
 def test_indices_of_every_form_answer_as_the_peers_do(form, stable, columns, server, outside, space):
     """With one index, the other column is read, whose rows are found beside those of the index."""
     rng = random.Random(f"{form} {stable}")

@@ -138,6 +138,7 @@ def history(place, more: pa.Table, check, goes_on: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["IVF_FLAT", "IVF_HNSW_FLAT"])
+@pytest.mark.embedded("distances are the same wherever the engine runs")
 def test_bytes(server, outside, db, space, kind):
     table, place = registered(server, outside, db, space, plain(0, 3000, pa.uint8()))
     if kind == "IVF_FLAT":
@@ -167,6 +168,7 @@ def test_bytes(server, outside, db, space, kind):
 
 
 @pytest.mark.parametrize("kind", OF_LISTS)
+@pytest.mark.embedded("distances are the same wherever the engine runs")
 def test_lists(server, outside, db, space, kind):
     table, place = registered(server, outside, db, space, lists(0, 1500))
     table.create_index("v", config=OF_LISTS[kind]())

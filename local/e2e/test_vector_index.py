@@ -96,6 +96,7 @@ def differences(table, native: lance.LanceDataset, kind: str) -> list[str]:
 @pytest.mark.many
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.embedded("distances are the same wherever the engine runs")
 def test_history(server, db, space, outside, kind, stable):
     place = outside / f"vectors-{space}-{kind}-{stable}.lance"
     index_type, options = KINDS[kind]
