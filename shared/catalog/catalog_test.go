@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -265,15 +264,16 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	if err := found.Confirm(); !errors.Is(err, stored.ErrMoved) {
 		t.Errorf("confirm of a moved table = %v, want ErrMoved", err)
 	}
-	got, err := Read(ctx, c, id, func(_ context.Context, t *Table) (string, error) { return t.Location.URI, nil })
-	if err != nil || got != other.Location.URI {
-		t.Errorf("read = %s, %v; want the new location %s", got, err, other.Location.URI)
+	if again, err := c.Lookup(ctx, id); err != nil || again.Table.Location.URI != other.Location.URI || again.Confirm() != nil {
+		t.Errorf("a lookup after that found %+v, %v; want the new location %s", again, err, other.Location.URI)
 	}
 	if _, err := elsewhere.DropTable(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Read(ctx, c, id, func(context.Context, *Table) (string, error) { return "", errors.New("no data") })
-	wantCode(t, "read of a dropped table", err, "TableNotFound")
+	if found, err = c.Lookup(ctx, id); err == nil {
+		err = found.Confirm()
+	}
+	wantCode(t, "lookup of a dropped table", err, "TableNotFound")
 }
 
 // The answer to a drop is lost, and another client creates the name again before the catalog looks.

@@ -2,14 +2,12 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"time"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
-	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 )
@@ -214,33 +212,4 @@ func (l *Lookup) hint(ctx context.Context, version, lag uint64) {
 	table := *last.table
 	table.Hint = version
 	l.catalog.lookups.Set(key, lookedUp{table: &table, record: &record, etag: etag})
-}
-
-// Read does work that changes nothing on the table that a name stands for. The work begins on the
-// remembered table while its record is checked. When the name stands for another table now, Read
-// discards the result and does the work again. The context of the work stays valid after Read
-// returns, because a result may continue to read; it ends with a discarded result.
-func Read[T any](ctx context.Context, c *Catalog, id []string, work func(context.Context, *Table) (T, error)) (T, error) {
-	var none T
-	for range objects.Tries {
-		found, err := c.Lookup(ctx, id)
-		if err != nil {
-			return none, err
-		}
-		if found.Confirmed() {
-			return work(ctx, found.Table)
-		}
-		attempt, discard := context.WithCancel(ctx)
-		result, err := work(attempt, found.Table)
-		switch confirmed := found.Confirm(); {
-		case confirmed == nil:
-			context.AfterFunc(ctx, discard)
-			return result, err
-		case !errors.Is(confirmed, stored.ErrMoved):
-			discard()
-			return none, confirmed
-		}
-		discard()
-	}
-	return none, stored.LostRace("table", id, objectstore.ErrPrecondition)
 }

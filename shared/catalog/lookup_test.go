@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -30,11 +29,11 @@ func TestLookupsOnADiskReadARecordAgainOnlyWhenItChanged(t *testing.T) {
 	mustTable(t, elsewhere, "t")
 	location := func() string {
 		t.Helper()
-		at, err := Read(ctx, c, id, func(_ context.Context, t *Table) (string, error) { return t.Location.URI, nil })
-		if err != nil {
-			t.Fatal(err)
+		found, err := c.Lookup(ctx, id)
+		if err != nil || !found.Confirmed() {
+			t.Fatalf("got %+v, %v; want a table that is confirmed", found, err)
 		}
-		return at
+		return found.Table.Location.URI
 	}
 	first := location()
 	counted.Recorder.Reset()
@@ -56,7 +55,7 @@ func TestLookupsOnADiskReadARecordAgainOnlyWhenItChanged(t *testing.T) {
 	if _, err := elsewhere.DropTable(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Read(ctx, c, id, func(context.Context, *Table) (string, error) { return "", nil })
+	_, err = c.Lookup(ctx, id)
 	wantCode(t, "read of a dropped table", err, "TableNotFound")
 }
 

@@ -317,18 +317,24 @@ func TestCachedTableFollowsARename(t *testing.T) {
 	store := memstore.New()
 	c, elsewhere := open(t, store), open(t, store)
 	mustTable(t, c, "old")
-	where := func(_ context.Context, t *Table) (string, error) { return t.Location.URI, nil }
-	before, err := Read(ctx, c, split("old"), where)
+	where := func(name string) (string, error) {
+		found, err := c.Lookup(ctx, split(name))
+		if err != nil {
+			return "", err
+		}
+		return found.Table.Location.URI, found.Confirm()
+	}
+	before, err := where("old")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := elsewhere.RenameTable(ctx, split("old"), split("new")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Read(ctx, c, split("new"), where); err != nil || got != before {
+	if got, err := where("new"); err != nil || got != before {
 		t.Errorf("read of the new name = %s, %v; want %s", got, err, before)
 	}
-	_, err = Read(ctx, c, split("old"), where)
+	_, err = where("old")
 	wantCode(t, "read of the old name", err, "TableNotFound")
 }
 

@@ -154,26 +154,50 @@ func (t *Table) Elsewhere(ctx context.Context, number *int64) ([]objectstore.Loc
 	return Read(ctx, t, number, func(_ context.Context, d *dataset.Dataset) ([]objectstore.Location, error) { return d.Elsewhere() })
 }
 
-// Read does work on a version of the table, the newest when version is nil. [dataset.Read]
-// describes how it saves a round trip: the work may be done twice, so it must not commit anything; see
-// [Settled]. Errors are protocol errors.
+// Read does work on a version of the table, the newest when version is nil. It begins on the version that the process
+// knows; see [dataset.Table.Begin]. So the work may be done twice, and must not commit anything; see [Settled]. The
+// context of the work stays valid after Read returns, because a result may continue to read, unless the result is
+// discarded. Errors are protocol errors.
 func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	checked := func(ctx context.Context, d *dataset.Dataset) (T, error) {
 		result, err := work(ctx, d)
 		return result, t.cleanedUp(ctx, d, err)
 	}
-	var result T
-	var err error
 	if version != nil {
-		result, err = dataset.ReadVersion(ctx, t.data, uint64(*version), checked)
+		number := uint64(*version)
+		result, err := read(ctx, t, &number, checked)
 		return result, t.translate(err)
 	}
-	if result, err = dataset.Read(ctx, t.data, checked); errors.Is(err, dataset.ErrNoVersion) {
+	result, err := read(ctx, t, nil, checked)
+	if errors.Is(err, dataset.ErrNoVersion) {
 		// The newest known version is gone, or belongs to another table now. The dataset has
 		// forgotten it.
-		result, err = dataset.Read(ctx, t.data, checked)
+		result, err = read(ctx, t, nil, checked)
 	}
 	return result, t.translate(err)
+}
+
+func read[T any](ctx context.Context, t *Table, number *uint64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
+	var none T
+	d, confirm, err := t.data.Begin(ctx, number)
+	switch {
+	case err != nil:
+		return none, err
+	case confirm == nil:
+		return work(ctx, d)
+	}
+	attempt, discard := context.WithCancel(ctx)
+	result, err := work(attempt, d)
+	switch right, wrong := confirm(); {
+	case wrong != nil:
+		discard()
+		return none, wrong
+	case right != nil:
+		discard()
+		return work(ctx, right)
+	}
+	context.AfterFunc(ctx, discard)
+	return result, err
 }
 
 // Settled is Read for work that commits: it does the work once, when it is settled which version that is.

@@ -16,13 +16,11 @@ import (
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/function"
-	"tiltyard/shared/idempotency"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/multipart"
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/vending"
@@ -166,56 +164,4 @@ func (t Tables) Unnamed(id []string, found *catalog.Table) *engine.Table {
 // On is At for a branch of the table; see [engine.Table.On].
 func (t Tables) On(ctx context.Context, found *catalog.Table, branch string) (*engine.Table, error) {
 	return t.At(found).On(ctx, branch)
-}
-
-// Changed is the outcome of a change to a table.
-type Changed struct {
-	engine.Written
-	TransactionID string // names the commit
-}
-
-// Change does work that commits to a branch of the table with the given id; the branch "" is the
-// table itself. A commit of the work fails when the name no longer stands for the table.
-func (t Tables) Change(ctx context.Context, id []string, branch string, work func(table *engine.Table) (engine.Written, error)) (Changed, error) {
-	return t.ChangeFound(ctx, id, branch, func(table *engine.Table, _ *catalog.Lookup) (engine.Written, error) {
-		return work(table)
-	})
-}
-
-// ChangeFound is Change for work that needs the catalog's lookup of the table.
-func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, work func(table *engine.Table, found *catalog.Lookup) (engine.Written, error)) (Changed, error) {
-	branch = protocol.BranchName(branch)
-	done, err := catalog.Write(ctx, t.Names, id, func(ctx context.Context, found *catalog.Lookup) (engine.Written, error) {
-		table, err := t.On(ctx, found.Table, branch)
-		if err != nil {
-			return engine.Written{}, err
-		}
-		table = table.ConfirmWith(found.Confirm)
-		if attempt := idempotency.AttemptOf(ctx); attempt != nil {
-			if found.Unanswered() {
-				if err := attempt.Recall(ctx); err != nil {
-					return engine.Written{}, err
-				}
-			}
-			table = table.As(attempt.Carry(found.NoteUnanswered))
-		}
-		done, err := work(table, found)
-		if err != nil {
-			return done, err
-		}
-		if branch != "" {
-			t.Names.Committed(ctx, found.Table.ID, branch)
-			t.written(ctx, found.Table.ID, done.Version)
-			return done, nil
-		}
-		found.Hint(ctx, uint64(done.Version))
-		t.written(ctx, found.Table.ID, done.Version)
-		t.follow(ctx, found)
-		return done, nil
-	})
-	if err != nil {
-		return Changed{}, err
-	}
-	made := transaction.Commit{Branch: branch, Version: uint64(done.Version), UUID: done.Transaction}
-	return Changed{done, t.Transactions.IDOfCommit(ctx, id, made)}, nil
 }

@@ -68,7 +68,7 @@ func create(t *testing.T, in tables.Tables, name string, row int) objectstore.Lo
 
 // insert appends a row to a branch of a table.
 func insert(ctx context.Context, in tables.Tables, name, branch string, row int) (tables.Changed, error) {
-	return in.Change(ctx, []string{name}, branch, func(table *engine.Table) (engine.Written, error) {
+	return in.Open([]string{name}, branch).Commit(ctx, func(table tables.Table) (engine.Written, error) {
 		return table.Insert(ctx, numbered(row))
 	})
 }
@@ -145,7 +145,7 @@ func TestAChangeFollowsItsName(t *testing.T) {
 	}
 	create(t, other, "t", 10)
 	runs := 0
-	done, err := in.Change(t.Context(), []string{"t"}, "", func(table *engine.Table) (engine.Written, error) {
+	done, err := in.Open([]string{"t"}, "").Commit(t.Context(), func(table tables.Table) (engine.Written, error) {
 		runs++
 		return table.Insert(t.Context(), numbered(11))
 	})
@@ -167,7 +167,7 @@ func TestAChangeOfNoTableIsRefused(t *testing.T) {
 		t.Error("a change of a branch that does not exist has no error")
 	}
 	failed := errors.New("of the work")
-	_, err := in.Change(t.Context(), []string{"t"}, "", func(*engine.Table) (engine.Written, error) { return engine.Written{}, failed })
+	_, err := in.Open([]string{"t"}, "").Commit(t.Context(), func(tables.Table) (engine.Written, error) { return engine.Written{}, failed })
 	if !errors.Is(err, failed) {
 		t.Errorf("got error %v, want that of the work", err)
 	}

@@ -13,30 +13,23 @@ import (
 	"tiltyard/shared/sql/selection"
 )
 
-// Read does work that changes nothing on the rows that a name stands for, as [catalog.Read] does:
-// those of a branch of a table, or those that a plain view shows of its source.
-func Read[T any](ctx context.Context, in Tables, id []string, branch string, work func(context.Context, *engine.Table) (T, error)) (T, error) {
-	answer, err := catalog.Read(ctx, in.Names, id, func(ctx context.Context, t *catalog.Table) (T, error) {
-		rows, err := in.On(ctx, t, branch)
-		if err != nil {
-			var none T
-			return none, err
-		}
-		return work(ctx, rows)
-	})
+// Rows does work that changes nothing on the rows that the name of a handle stands for, as [Look] does it: those of a
+// table, or those that a plain view shows of its source.
+func Rows[T any](ctx context.Context, h Handle, work func(context.Context, *engine.Table) (T, error)) (T, error) {
+	answer, err := Look(ctx, h, func(ctx context.Context, t Table) (T, error) { return work(ctx, t.Table) })
 	view := catalog.PlainView(err)
 	switch {
 	case view == nil:
 		return answer, err
-	case protocol.BranchName(branch) != "":
-		return answer, protocol.Errorf(protocol.InvalidInput, "branch: %s is a view, which has none", keys.Display(id))
+	case h.branch != "":
+		return answer, protocol.Errorf(protocol.InvalidInput, "branch: %s is a view, which has none", keys.Display(h.id))
 	}
-	return ReadSource(ctx, in, view, work)
+	return RowsOfSource(ctx, h.in, view, work)
 }
 
-// ReadSource is [Read] for the rows that a plain view shows. Whoever reads them must be permitted to
-// query the source; else the error is PermissionDenied.
-func ReadSource[T any](ctx context.Context, in Tables, view *stored.View, work func(context.Context, *engine.Table) (T, error)) (T, error) {
+// RowsOfSource is [Rows] for a plain view. Whoever reads the rows must be permitted to query the source; else the
+// error is PermissionDenied.
+func RowsOfSource[T any](ctx context.Context, in Tables, view *stored.View, work func(context.Context, *engine.Table) (T, error)) (T, error) {
 	var none T
 	query, err := selection.Parse(view.Plain.Query)
 	if err != nil {
@@ -45,7 +38,7 @@ func ReadSource[T any](ctx context.Context, in Tables, view *stored.View, work f
 	if source := auth.Table(view.Source); !auth.Permits(ctx, "QueryTable", source) {
 		return none, auth.Denied("QueryTable", source)
 	}
-	return catalog.Read(ctx, in.Names, view.Source, func(ctx context.Context, t *catalog.Table) (T, error) {
-		return work(ctx, in.At(t).Seen(query))
+	return Look(ctx, in.Open(view.Source, ""), func(ctx context.Context, t Table) (T, error) {
+		return work(ctx, t.Seen(query))
 	})
 }

@@ -423,7 +423,7 @@ func TestReadSeesWhatAnotherProcessCommitted(t *testing.T) {
 	reader, writer := tableIn(store), tableIn(store)
 	mustCreate(t, writer, 1)
 	for i := range int64(12) { // more than are probed one by one
-		count, err := Read(ctx, reader, func(_ context.Context, d *Dataset) (int64, error) { return d.CountRows(), nil })
+		count, err := begun(ctx, reader, nil, func(_ context.Context, d *Dataset) (int64, error) { return d.CountRows(), nil })
 		if err != nil || count != i+1 {
 			t.Fatalf("the reader counts %d rows, %v; want %d", count, err, i+1)
 		}

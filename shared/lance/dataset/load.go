@@ -104,51 +104,6 @@ func (t *Table) askThere(ctx context.Context, k *known) (there func() bool) {
 // sameManifest says whether two versions are one.
 func sameManifest(a, b *Dataset) bool { return a.Manifest().Location == b.Manifest().Location }
 
-// ReadVersion does work on a version of the table. One that is known is worked on while the
-// storage is asked whether it is still the same, as [Read] does it.
-func ReadVersion[T any](ctx context.Context, t *Table, version uint64, work func(context.Context, *Dataset) (T, error)) (T, error) {
-	var none T
-	d := t.heldVersion(version)
-	if d == nil || objectstore.Near(t.at.Store) {
-		d, err := t.Version(ctx, version)
-		if err != nil {
-			return none, err
-		}
-		return work(ctx, d)
-	}
-	type answer struct {
-		same bool
-		err  error
-	}
-	asked := make(chan answer, 1)
-	go func() {
-		same, err := t.isThere(ctx, d)
-		asked <- answer{same, err}
-	}()
-	attempt, discard := context.WithCancel(ctx)
-	begin := func(ctx context.Context, d *Dataset) (result T, err error) {
-		if d, err = t.opened(ctx, d); err != nil {
-			return result, err
-		}
-		return work(ctx, d)
-	}
-	result, err := begin(attempt, d)
-	now := <-asked
-	if now.same {
-		context.AfterFunc(ctx, discard)
-		return result, err
-	}
-	discard()
-	if now.err != nil && !errors.Is(now.err, ErrNoVersion) {
-		return none, now.err
-	}
-	again, err := t.Version(ctx, version)
-	if err != nil {
-		return none, err
-	}
-	return work(ctx, again)
-}
-
 // heldVersion returns a version that has been read before, or nil.
 func (t *Table) heldVersion(version uint64) *Dataset {
 	for _, scheme := range schemesOf(version) {

@@ -153,52 +153,6 @@ func (t *Table) latest(ctx context.Context) (*Dataset, error) {
 	return t.list(ctx)
 }
 
-// Read does work on the newest version. While the work runs on the newest version that
-// is known, the storage is asked whether there is a newer one; then that work's result
-// is discarded and the work done again. So a read of a table that did not change waits
-// for the storage once, not twice. Storage that is near is asked before. The context that work
-// gets outlives it, for results that go on reading, unless the result is discarded.
-func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Dataset) (T, error)) (T, error) {
-	k, ok := t.known()
-	if !ok || objectstore.Near(t.at.Store) {
-		latest, err := t.Latest(ctx)
-		if err != nil {
-			var none T
-			return none, err
-		}
-		return work(ctx, latest)
-	}
-	type answer struct {
-		latest *Dataset
-		err    error
-	}
-	probed := make(chan answer, 1)
-	go func() {
-		latest, err := t.probe(ctx, k)
-		probed <- answer{latest, err}
-	}()
-	attempt, discard := context.WithCancel(ctx)
-	begin := func(ctx context.Context, d *Dataset) (result T, err error) {
-		if d, err = t.opened(ctx, d); err != nil {
-			return result, err
-		}
-		return work(ctx, d)
-	}
-	result, err := begin(attempt, k.dataset)
-	now := <-probed
-	switch {
-	case now.err != nil:
-		discard()
-		var none T
-		return none, now.err
-	case now.latest != k.dataset:
-		discard()
-		return begin(ctx, now.latest)
-	}
-	context.AfterFunc(ctx, discard)
-	return result, err
-}
-
 func (t *Table) known() (known, bool) {
 	k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart)
 	if !ok || t.session.now().Sub(k.listed) > maxProbeAge {
@@ -295,12 +249,17 @@ func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
 // Version opens one version, or returns ErrNoVersion. Detached versions, which are not in
 // the history, are opened by their number too.
 func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
+	d, err := t.version(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	return t.opened(ctx, d)
+}
+
+func (t *Table) version(ctx context.Context, version uint64) (*Dataset, error) {
 	for _, scheme := range schemesOf(version) {
 		if d, err := t.load(ctx, version, scheme); !errors.Is(err, ErrNoVersion) {
-			if err != nil {
-				return nil, err
-			}
-			return t.opened(ctx, d)
+			return d, err
 		}
 	}
 	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.at.URI)

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -169,13 +170,13 @@ func (w *warmWorld) told(table *Table, what string, version *uint64) string {
 	var err error
 	switch what {
 	case "newest":
-		text, err = Read(ctx, table, tellRows)
+		text, err = begun(ctx, table, nil, tellRows)
 	case "version":
-		text, err = ReadVersion(ctx, table, *version, tellRows)
+		text, err = begun(ctx, table, version, tellRows)
 	case "branch":
 		var branch *Table
 		if branch, err = table.OpenBranch(ctx, "b"); err == nil {
-			text, err = Read(ctx, branch, tellRows)
+			text, err = begun(ctx, branch, nil, tellRows)
 		}
 	case "tag":
 		var d *Dataset
@@ -193,6 +194,24 @@ func (w *warmWorld) told(table *Table, what string, version *uint64) string {
 		return "error: " + err.Error()
 	}
 	return text
+}
+
+// begun does work as a reader does that begins on what is known.
+func begun[T any](ctx context.Context, table *Table, number *uint64, work func(context.Context, *Dataset) (T, error)) (T, error) {
+	d, confirm, err := table.Begin(ctx, number)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	result, err := work(ctx, d)
+	if confirm == nil {
+		return result, err
+	}
+	right, wrong := confirm()
+	if right == nil || wrong != nil {
+		return result, cmp.Or(wrong, err)
+	}
+	return work(ctx, right)
 }
 
 // tellRefs writes out the tags and branches as they are listed.

@@ -105,7 +105,7 @@ func (s *limited) bind(in tables.Tables, id []string, ref protocol.FunctionRefer
 			Outputs:      []protocol.OutputMapping{{ResultField: protocol.WholeResult, OutputName: "r"}},
 		},
 	}
-	if _, err := in.Change(s.t.Context(), id, "", func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(s.t.Context(), use) }); err != nil {
+	if _, err := in.Open(id, "").Commit(s.t.Context(), func(t tables.Table) (engine.Written, error) { return t.AddFunctionColumns(s.t.Context(), use) }); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -166,7 +166,7 @@ func TestABackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
 	if status, answer := s.as("writers", http.MethodPost, "/v1/table/oak$changed/backfill_column", `{"column":"r"}`); status != http.StatusAccepted || json.Unmarshal([]byte(answer), &begun) != nil {
 		t.Fatalf("got %d %s", status, answer)
 	}
-	if _, err := in.Change(t.Context(), id, "", func(table *engine.Table) (engine.Written, error) {
+	if _, err := in.Open(id, "").Commit(t.Context(), func(table tables.Table) (engine.Written, error) {
 		return table.DropColumns(t.Context(), []string{"r"})
 	}); err != nil {
 		t.Fatal(err)

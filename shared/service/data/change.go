@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Update sets columns to SQL expressions in the rows that match a predicate.
@@ -13,7 +14,7 @@ func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) 
 	for i, pair := range req.Updates {
 		assignments[i] = engine.Assignment{Column: pair[0], SQL: pair[1]}
 	}
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.Update(ctx, assignments, req.Predicate)
 	})
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) 
 
 // Delete deletes the rows that match a predicate.
 func (s *Service) Delete(ctx context.Context, req *protocol.DeleteFromTableRequest) (*protocol.DeleteFromTableResponse, error) {
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.Delete(ctx, req.Predicate)
 	})
 	if err != nil {

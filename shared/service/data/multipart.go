@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/multipart"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
@@ -145,14 +146,14 @@ func (s *Service) CompleteMultipart(ctx context.Context, req *protocol.EndMultip
 	if upload.State == multipart.Committed {
 		return s.completed(ctx, req.ID, upload), nil
 	}
-	done, err := s.tables.ChangeFound(ctx, req.ID, upload.Branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		if err := found.Confirm(); err != nil {
+	done, err := s.tables.Open(req.ID, upload.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
+		if err := t.Found.Confirm(); err != nil {
 			return engine.Written{}, err
 		}
-		if found.Table.UID != upload.Table {
+		if t.Found.Table.UID != upload.Table {
 			return engine.Written{}, protocol.Errorf(protocol.InvalidInput, "upload %s belongs to a table that was dropped", upload.ID)
 		}
-		return s.commitParts(ctx, table, upload)
+		return s.commitParts(ctx, t.Table, upload)
 	})
 	if err != nil {
 		return nil, repeatable(err)

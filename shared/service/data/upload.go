@@ -35,23 +35,23 @@ func (u *upload) begin(found *catalog.Lookup) (dataset.Rows, error) {
 // table. Rows for a table that is only declared create it.
 func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows) (engine.Written, error)) (tables.Changed, error) {
 	source := &upload{open: func() (*stream, error) { return s.open(ctx, body) }}
-	return s.tables.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		return s.attempt(ctx, source, table, found, do)
+	return s.tables.Open(id, branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
+		return s.attempt(ctx, source, t, do)
 	})
 }
 
-func (s *Service) attempt(ctx context.Context, source *upload, table *engine.Table, found *catalog.Lookup, do func(*engine.Table, dataset.Rows) (engine.Written, error)) (engine.Written, error) {
-	rows, err := source.begin(found)
+func (s *Service) attempt(ctx context.Context, source *upload, t tables.Table, do func(*engine.Table, dataset.Rows) (engine.Written, error)) (engine.Written, error) {
+	rows, err := source.begin(t.Found)
 	if err != nil {
 		return engine.Written{}, err
 	}
-	done, err := do(table, rows)
+	done, err := do(t.Table, rows)
 	if !engine.IsDeclared(err) {
 		return done, err
 	}
 	// No row has been read yet, because there was no schema to check it against.
-	if err := found.Confirm(); err != nil {
+	if err := t.Found.Confirm(); err != nil {
 		return engine.Written{}, err
 	}
-	return table.Create(ctx, rows)
+	return t.Create(ctx, rows)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index/bloomfilter"
@@ -13,6 +12,7 @@ import (
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -44,10 +44,10 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 		return nil, err
 	}
 	if s.tables.Jobs == nil {
-		done, err := s.tables.ChangeFound(ctx, req.ID, req.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 			done, err := t.CreateIndex(ctx, wanted)
 			if err == nil && protocol.BranchName(req.Branch) == "" {
-				found.HintNow(ctx, uint64(done.Version))
+				t.Found.HintNow(ctx, uint64(done.Version))
 			}
 			return done, err
 		})

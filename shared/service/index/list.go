@@ -3,19 +3,15 @@ package index
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // List returns the indices of a table, ordered by name.
 func (s *Service) List(ctx context.Context, req *protocol.ListTableIndicesRequest) (*protocol.ListTableIndicesResponse, error) {
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.ListTableIndicesResponse, error) {
-		table, err := s.tables.On(ctx, t, req.Branch)
-		if err != nil {
-			return nil, err
-		}
-		indices, err := table.Indices(ctx, req.Version)
+	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.ListTableIndicesResponse, error) {
+		indices, err := t.Indices(ctx, req.Version)
 		if err != nil {
 			return nil, err
 		}

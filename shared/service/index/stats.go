@@ -5,19 +5,15 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/work/indexing"
 )
 
 // Stats returns how many rows an index covers.
 func (s *Service) Stats(ctx context.Context, req *protocol.DescribeTableIndexStatsRequest) (*protocol.DescribeTableIndexStatsResponse, error) {
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableIndexStatsResponse, error) {
-		table, err := s.tables.On(ctx, t, req.Branch)
-		if err != nil {
-			return nil, err
-		}
-		x, err := table.Index(ctx, req.Version, req.IndexName)
+	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.DescribeTableIndexStatsResponse, error) {
+		x, err := t.Index(ctx, req.Version, req.IndexName)
 		if err != nil {
 			return nil, s.withProgress(ctx, req, err)
 		}

@@ -10,7 +10,7 @@ import (
 
 // Count counts the rows of a table or a view, or those that match a predicate.
 func (s *Service) Count(ctx context.Context, req *protocol.CountTableRowsRequest) (*protocol.CountTableRowsResponse, error) {
-	return tables.Read(ctx, s.tables, req.ID, req.Branch, func(ctx context.Context, rows *engine.Table) (*protocol.CountTableRowsResponse, error) {
+	return tables.Rows(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.CountTableRowsResponse, error) {
 		return rows.Count(ctx, req)
 	})
 }

@@ -24,7 +24,7 @@ func (s *Service) Analyze(ctx context.Context, req *protocol.AnalyzeTableQueryPl
 
 // text answers with the text that ask returns for a table.
 func (s *Service) text(ctx context.Context, id []string, branch string, ask func(context.Context, *engine.Table) (string, error)) (*protocol.QueryPlan, error) {
-	return tables.Read(ctx, s.tables, id, branch, func(ctx context.Context, rows *engine.Table) (*protocol.QueryPlan, error) {
+	return tables.Rows(ctx, s.tables.Open(id, branch), func(ctx context.Context, rows *engine.Table) (*protocol.QueryPlan, error) {
 		text, err := ask(ctx, rows)
 		return (*protocol.QueryPlan)(&text), err
 	})

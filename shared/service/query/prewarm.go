@@ -3,17 +3,13 @@ package query
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Prewarm reads columns of a table into the cache of this process.
 func (s *Service) Prewarm(ctx context.Context, req *protocol.PrewarmTableRequest) (*protocol.PrewarmTableResponse, error) {
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.PrewarmTableResponse, error) {
-		rows, err := s.tables.On(ctx, t, req.Branch)
-		if err == nil {
-			err = rows.Prewarm(ctx, req.Columns)
-		}
-		return &protocol.PrewarmTableResponse{}, err
+	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.PrewarmTableResponse, error) {
+		return &protocol.PrewarmTableResponse{}, t.Prewarm(ctx, req.Columns)
 	})
 }

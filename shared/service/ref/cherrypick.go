@@ -6,11 +6,11 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset/cherrypick"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // DiffBranch compares a branch with its table.
@@ -24,8 +24,8 @@ func (s *Service) DiffBranch(ctx context.Context, req *protocol.DiffTableBranche
 }
 
 func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherrypick.Diff, error) {
-	return catalog.Read(ctx, s.tables.Names, id, func(ctx context.Context, t *catalog.Table) (*cherrypick.Diff, error) {
-		return s.tables.At(t).DiffBranch(ctx, branch)
+	return tables.Look(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (*cherrypick.Diff, error) {
+		return t.DiffBranch(ctx, branch)
 	})
 }
 
@@ -40,7 +40,7 @@ func (s *Service) CherryPick(ctx context.Context, req *protocol.CherryPickTableB
 		return outcome(req.FromBranch, diff, protocol.CherryPickReady), nil
 	}
 	var diff *cherrypick.Diff
-	done, err := s.tables.Change(ctx, req.ID, "", func(t *engine.Table) (made engine.Written, err error) {
+	done, err := s.tables.Open(req.ID, "").Commit(ctx, func(t tables.Table) (made engine.Written, err error) {
 		made, diff, err = t.CherryPick(ctx, req.FromBranch)
 		if err == nil && len(diff.Problems) > 0 {
 			err = errNotPicked

@@ -3,10 +3,10 @@ package ref
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
@@ -30,8 +30,8 @@ func (s *Service) list(ctx context.Context, id []string, page protocol.Page, lis
 		return s.exists(ctx, id)
 	}
 	var err error
-	*next, err = catalog.Read(ctx, s.tables.Names, id, func(ctx context.Context, t *catalog.Table) (string, error) {
-		return list(ctx, s.tables.At(t), int(min(limit, 1<<30)))
+	*next, err = tables.Look(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (string, error) {
+		return list(ctx, t.Table, int(min(limit, 1<<30)))
 	})
 	return err
 }
@@ -48,8 +48,8 @@ func contents(tag refs.Tag) protocol.TagContents {
 
 // TagVersion returns the version that a tag names.
 func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersionRequest) (*protocol.GetTableTagVersionResponse, error) {
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableTagVersionResponse, error) {
-		tag, err := s.tables.At(t).Tag(ctx, req.Tag)
+	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*protocol.GetTableTagVersionResponse, error) {
+		tag, err := t.Tag(ctx, req.Tag)
 		if err != nil {
 			return nil, err
 		}
@@ -74,8 +74,8 @@ func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagReques
 // putTag writes a tag. The version is looked up while the record of the table is read. The tag is written
 // after both, as the table asks for the record right before it writes.
 func (s *Service) putTag(ctx context.Context, operation string, req *protocol.SetTableTagRequest, put func(*engine.Table) error) (*protocol.SetTableTagResponse, error) {
-	_, err := catalog.Write(ctx, s.tables.Names, req.ID, func(_ context.Context, found *catalog.Lookup) (struct{}, error) {
-		return struct{}{}, put(s.tables.At(found.Table).ConfirmWith(found.Confirm))
+	_, err := tables.Try(ctx, s.tables.Open(req.ID, ""), func(_ context.Context, t tables.Table) (struct{}, error) {
+		return struct{}{}, put(t.ConfirmWith(t.Found.Confirm))
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 		Fragments: number(req.Fragments), PerCommit: number(req.Granularity), Parts: number(req.Concurrency), Branch: protocol.BranchName(req.Branch),
 		TaskSize: int64(number(req.TaskSize)), CheckpointSize: int64(number(req.CheckpointSize)),
 	}
-	use, err := tables.Read(ctx, s.tables, req.ID, order.Branch, func(ctx context.Context, t *engine.Table) (*protocol.FunctionBinding, error) {
+	use, err := tables.Rows(ctx, s.tables.Open(req.ID, order.Branch), func(ctx context.Context, t *engine.Table) (*protocol.FunctionBinding, error) {
 		work := order.Work()
 		work.Runs = s.tables.Runs
 		return t.CheckBackfill(ctx, work)

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
 )
 
@@ -25,7 +26,7 @@ func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsReq
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, add)
+	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) { return add(t.Table) })
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumn
 	for i, a := range req.Alterations {
 		alterations[i] = alter.Alteration{Path: a.Path, Rename: a.Rename, Nullable: a.Nullable, Type: a.DataType.Type}
 	}
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.AlterColumns(ctx, alterations)
 	})
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumn
 
 // Drop removes columns.
 func (s *Service) Drop(ctx context.Context, req *protocol.AlterTableDropColumnsRequest) (*protocol.AlterTableDropColumnsResponse, error) {
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.DropColumns(ctx, req.Columns)
 	})
 	if err != nil {

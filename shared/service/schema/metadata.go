@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
 )
 
@@ -16,7 +17,7 @@ func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSch
 		}
 	}
 	var after protocol.Properties
-	_, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (done engine.Written, err error) {
+	_, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (done engine.Written, err error) {
 		done, after, err = t.UpdateSchemaMetadata(ctx, req.Metadata)
 		return done, err
 	})
@@ -33,7 +34,7 @@ func (s *Service) UpdateField(ctx context.Context, req *protocol.UpdateFieldMeta
 		updates[i] = engine.FieldMetadata{Path: u.Path, Set: u.Metadata, Replace: u.Replace}
 	}
 	var after map[string]map[string]string
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (done engine.Written, err error) {
+	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (done engine.Written, err error) {
 		done, after, err = t.UpdateFieldMetadata(ctx, updates)
 		return done, err
 	})

@@ -34,8 +34,8 @@ func (s *Service) describe(ctx context.Context, req *protocol.DescribeTableReque
 		}
 		return describe(t, req), nil
 	}
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableResponse, error) {
-		return s.describeData(ctx, t, req)
+	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*protocol.DescribeTableResponse, error) {
+		return s.describeData(ctx, t.Found.Table, req)
 	})
 }
 
@@ -45,7 +45,7 @@ func (s *Service) describeView(ctx context.Context, view *stored.View, req *prot
 	if req.Version != nil || req.Tag != "" || protocol.BranchName(req.Branch) != "" {
 		return nil, protocol.Errorf(protocol.InvalidInput, "a view has no versions, tags and branches")
 	}
-	return tables.ReadSource(ctx, s.tables, view, func(ctx context.Context, rows *engine.Table) (*protocol.DescribeTableResponse, error) {
+	return tables.RowsOfSource(ctx, s.tables, view, func(ctx context.Context, rows *engine.Table) (*protocol.DescribeTableResponse, error) {
 		columns, version, err := rows.Columns(ctx)
 		if err != nil {
 			return nil, err

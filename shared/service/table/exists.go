@@ -3,10 +3,8 @@ package table
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Exists checks that a table exists, or that it has the version of the request. A table that is
@@ -16,9 +14,7 @@ func (s *Service) Exists(ctx context.Context, req *protocol.TableExistsRequest) 
 		_, err := s.tables.Names.Table(ctx, req.ID)
 		return &protocol.Empty{}, err
 	}
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Empty, error) {
-		return engine.Read(ctx, s.tables.At(t), req.Version, func(context.Context, *dataset.Dataset) (*protocol.Empty, error) {
-			return &protocol.Empty{}, nil
-		})
+	return tables.Read(ctx, s.tables.Open(req.ID, ""), req.Version, func(context.Context, tables.Version) (*protocol.Empty, error) {
+		return &protocol.Empty{}, nil
 	})
 }

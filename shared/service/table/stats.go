@@ -4,29 +4,21 @@ import (
 	"context"
 	"slices"
 
-	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Stats returns the size of a table and how its rows are spread over fragments.
 func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableStatsResponse, error) {
-		rows, err := s.tables.At(t).On(ctx, req.Branch)
+	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), nil, func(_ context.Context, d tables.Version) (*protocol.GetTableStatsResponse, error) {
+		indices, err := d.Manifest().Indices()
 		if err != nil {
 			return nil, err
 		}
-		return engine.Read(ctx, rows, nil, func(_ context.Context, d *dataset.Dataset) (*protocol.GetTableStatsResponse, error) {
-			indices, err := d.Manifest().Indices()
-			if err != nil {
-				return nil, err
-			}
-			stats := d.Stats()
-			return &protocol.GetTableStatsResponse{
-				TotalBytes: stats.Bytes, NumRows: stats.Rows, NumIndices: int64(len(indices)), FragmentStats: distribution(stats.Lengths, req.Dialect),
-			}, nil
-		})
+		stats := d.Stats()
+		return &protocol.GetTableStatsResponse{
+			TotalBytes: stats.Bytes, NumRows: stats.Rows, NumIndices: int64(len(indices)), FragmentStats: distribution(stats.Lengths, req.Dialect),
+		}, nil
 	})
 }
 

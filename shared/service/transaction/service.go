@@ -94,7 +94,8 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 // transaction made, is TransactionNotFound.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
 	var branch string
-	found, err := catalog.Read(ctx, s.tables.Names, ref.Table, func(ctx context.Context, t *catalog.Table) (engine.Transaction, error) {
+	found, err := tables.Look(ctx, s.tables.Open(ref.Table, ""), func(ctx context.Context, at tables.Table) (engine.Transaction, error) {
+		t := at.Found.Table
 		branch = ref.Branch
 		found, err := s.onBranch(ctx, t, ref)
 		if err == nil || !isMissing(err) || ref.Branch != "" || ref.UUID != "" && ref.Version != 0 {

@@ -7,25 +7,19 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/difference"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Compare tells which rows differ between two versions of a table.
 func (s *Service) Compare(ctx context.Context, req *protocol.CompareTableVersionsRequest) (*protocol.CompareTableVersionsResponse, error) {
 	type answer = *protocol.CompareTableVersionsResponse
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (answer, error) {
-		table, err := s.tables.On(ctx, t, req.Branch)
-		if err != nil {
-			return nil, err
-		}
-		return engine.Read(ctx, table, req.ToVersion, func(ctx context.Context, now *dataset.Dataset) (answer, error) {
-			return engine.Read(ctx, table, req.FromVersion, func(ctx context.Context, was *dataset.Dataset) (answer, error) {
-				return compared(ctx, was, now, req.Rows())
-			})
+	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.ToVersion, func(ctx context.Context, now tables.Version) (answer, error) {
+		return engine.Read(ctx, now.Table.Table, req.FromVersion, func(ctx context.Context, was *dataset.Dataset) (answer, error) {
+			return compared(ctx, was, now.Dataset, req.Rows())
 		})
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
@@ -14,15 +14,11 @@ import (
 func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVersionsRequest) (*protocol.BatchDeleteTableVersionsResponse, error) {
 	doomed := anyOf(req.Ranges)
 	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
-	return catalog.Write(ctx, s.tables.Names, req.ID, func(ctx context.Context, found *catalog.Lookup) (*protocol.BatchDeleteTableVersionsResponse, error) {
-		if err := found.Confirm(); err != nil {
+	return tables.Try(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.BatchDeleteTableVersionsResponse, error) {
+		if err := t.Found.Confirm(); err != nil {
 			return nil, err
 		}
-		table, err := s.tables.On(ctx, found.Table, req.Branch)
-		if err != nil {
-			return nil, err
-		}
-		deleted, err := table.DeleteVersions(ctx, doomed, all)
+		deleted, err := t.DeleteVersions(ctx, doomed, all)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // List returns the versions of a table, oldest first, or newest first if the request asks for that.
@@ -28,28 +29,25 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		}
 		opts.After = &after
 	}
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.ListTableVersionsResponse, error) {
-		table, err := s.tables.On(ctx, t, req.Branch)
-		if err != nil {
-			return nil, err
-		}
-		found, err := table.Versions(ctx, opts)
+	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.ListTableVersionsResponse, error) {
+		found, err := t.Versions(ctx, opts)
 		if err != nil {
 			return nil, err
 		}
 		answer := &protocol.ListTableVersionsResponse{PageToken: found.Next}
-		place := t.Location.Path()
+		record := t.Found.Table
+		place := record.Location.Path()
 		keys := make([]string, len(found.Versions))
 		for i, v := range found.Versions {
-			answer.Versions = append(answer.Versions, entryAt(place, t, v))
+			answer.Versions = append(answer.Versions, entryAt(place, record, v))
 			keys[i] = v.Key
 		}
 		if req.Details {
-			if err := addDetails(ctx, t.ID, table, protocol.BranchName(req.Branch), answer.Versions); err != nil {
+			if err := addDetails(ctx, record.ID, t.Table, protocol.BranchName(req.Branch), answer.Versions); err != nil {
 				return nil, err
 			}
 		}
-		return answer, addMetadata(ctx, t, keys, answer.Versions)
+		return answer, addMetadata(ctx, record, keys, answer.Versions)
 	})
 }
 

@@ -5,11 +5,12 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Restore makes a new version with the contents of an old one.
 func (s *Service) Restore(ctx context.Context, req *protocol.RestoreTableRequest) (*protocol.RestoreTableResponse, error) {
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.Restore(ctx, uint64(*req.Version))
 	})
 	if err != nil {

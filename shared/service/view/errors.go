@@ -17,7 +17,7 @@ import (
 func (s *Service) ListErrors(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
 	answer := &protocol.ListTableErrorsResponse{}
 	query := rowerror.Query{Job: req.JobID, Column: req.Column, Since: time.Now().Add(-rowerror.Retention), Limit: req.Most()}
-	found, err := tables.Read(ctx, s.tables, req.ID, protocol.BranchName(req.Branch), func(ctx context.Context, t *engine.Table) (rowerror.Listing, error) {
+	found, err := tables.Rows(ctx, s.tables.Open(req.ID, protocol.BranchName(req.Branch)), func(ctx context.Context, t *engine.Table) (rowerror.Listing, error) {
 		if reads, _ := auth.DataAccess(ctx, req.ID); !reads {
 			return rowerror.Listing{}, auth.Denied("QueryTable", auth.Table(req.ID))
 		}

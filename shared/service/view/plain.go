@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
+	"tiltyard/shared/tables"
 )
 
 // CreatePlain gives a name to a query. It plans the query over the newest version of its table, which must
@@ -32,8 +33,8 @@ func (s *Service) CreatePlain(ctx context.Context, req *protocol.CreateViewReque
 	if source := auth.Table(view.Source); !auth.Permits(ctx, "QueryTable", source) {
 		return nil, auth.Denied("QueryTable", source)
 	}
-	schema, err := catalog.Read(ctx, s.tables.Names, view.Source, func(ctx context.Context, t *catalog.Table) (*protocol.JSONSchema, error) {
-		columns, _, err := s.tables.At(t).Seen(query).Columns(ctx)
+	schema, err := tables.Look(ctx, s.tables.Open(view.Source, ""), func(ctx context.Context, t tables.Table) (*protocol.JSONSchema, error) {
+		columns, _, err := t.Seen(query).Columns(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -140,7 +140,7 @@ func insert(id string) step { return insertInto(id, "") }
 
 func insertInto(id, branch string) step {
 	return func(ctx context.Context, s service) error {
-		_, err := s.Change(ctx, split(id), branch, func(table *engine.Table) (engine.Written, error) { return table.Insert(ctx, rows(1)) })
+		_, err := s.Open(split(id), branch).Commit(ctx, func(table tables.Table) (engine.Written, error) { return table.Insert(ctx, rows(1)) })
 		return err
 	}
 }

@@ -145,8 +145,8 @@ func (b filler) change(ctx context.Context, r *job.Run, do task) (engine.Backfil
 		return engine.Backfilled{}, err
 	}
 	var filled engine.Backfilled
-	_, err := b.on.ChangeFound(ctx, r.Object(), order.Branch, func(t *engine.Table, found *catalog.Lookup) (_ engine.Written, err error) {
-		filled, err = b.claimed(ctx, r, order, t, found.Table, do)
+	_, err := b.on.Open(r.Object(), order.Branch).Commit(ctx, func(t tables.Table) (_ engine.Written, err error) {
+		filled, err = b.claimed(ctx, r, order, t.Table, t.Found.Table, do)
 		done := engine.Written{Version: filled.Source}
 		if filled.Published != nil {
 			done.Version = *filled.Published
@@ -162,12 +162,8 @@ func (b filler) stage(ctx context.Context, r *job.Run, do task) error {
 	if err := r.Input(&order); err != nil {
 		return err
 	}
-	_, err := catalog.Read(ctx, b.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (engine.Backfilled, error) {
-		t, err := b.on.On(ctx, found, order.Branch)
-		if err != nil {
-			return engine.Backfilled{}, err
-		}
-		return b.claimed(ctx, r, order, t, found, do)
+	_, err := tables.Look(ctx, b.on.Open(r.Object(), order.Branch), func(ctx context.Context, t tables.Table) (engine.Backfilled, error) {
+		return b.claimed(ctx, r, order, t.Table, t.Found.Table, do)
 	})
 	return err
 }

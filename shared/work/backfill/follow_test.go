@@ -49,7 +49,7 @@ func (p *process) allow(t *testing.T, use *protocol.FunctionBinding) {
 func (p *process) insert(t *testing.T, numbers ...int) {
 	t.Helper()
 	for _, n := range numbers {
-		if _, err := p.Change(t.Context(), []string{"t"}, "", func(table *engine.Table) (engine.Written, error) {
+		if _, err := p.Open([]string{"t"}, "").Commit(t.Context(), func(table tables.Table) (engine.Written, error) {
 			return table.Insert(t.Context(), rows(t, n))
 		}); err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestOnlyTheFunctionThatWasAllowedIsCalled(t *testing.T) {
 			InputSchema:  []byte(`{"fields":[{"name":"n","nullable":false,"type":{"type":"int64"}}]}`),
 			OutputSchema: []byte(`{"fields":[{"name":"more","nullable":true,"type":{"type":"int64"}}]}`),
 		}}
-		if _, err := p.Change(t.Context(), []string{"t"}, "", func(table *engine.Table) (engine.Written, error) {
+		if _, err := p.Open([]string{"t"}, "").Commit(t.Context(), func(table tables.Table) (engine.Written, error) {
 			return table.AddFunctionColumns(t.Context(), use)
 		}); err != nil {
 			t.Fatal(err)

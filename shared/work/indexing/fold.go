@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
@@ -46,25 +45,19 @@ func (b builder) divideFold(ctx context.Context, r *job.Run) (any, error) {
 	if err := r.Input(&order); err != nil {
 		return nil, err
 	}
-	return catalog.Read(ctx, b.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (any, error) {
-		t, err := b.on.On(ctx, found, order.Branch)
-		if err != nil {
+	return tables.Read(ctx, b.on.Open(r.Object(), order.Branch), nil, func(ctx context.Context, at tables.Version) (any, error) {
+		folds, err := at.Folds(func(x snapshot.Index) bool { return x.Name == order.Name && (build.Extender{}).CanExtend(x) })
+		if err != nil || len(folds) == 0 {
+			return job.End{Result: result{}}, err
+		}
+		v := &division{Place: at.Found.Table.Location.URI}
+		if v.Fold, err = at.Staged(folds[0]); err != nil {
 			return nil, err
 		}
-		return engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (any, error) {
-			folds, err := d.Folds(func(x snapshot.Index) bool { return x.Name == order.Name && (build.Extender{}).CanExtend(x) })
-			if err != nil || len(folds) == 0 {
-				return job.End{Result: result{}}, err
-			}
-			v := &division{Place: found.Location.URI}
-			if v.Fold, err = d.Staged(folds[0]); err != nil {
-				return nil, err
-			}
-			if _, like, err := v.index(ctx, order, d); err != nil || like.IsEmpty() {
-				return job.End{Result: result{}}, err
-			}
-			return v, b.divideFragments(ctx, v, d, order, folds[0].Fragments())
-		})
+		if _, like, err := v.index(ctx, order, at.Dataset); err != nil || like.IsEmpty() {
+			return job.End{Result: result{}}, err
+		}
+		return v, b.divideFragments(ctx, v, at.Dataset, order, folds[0].Fragments())
 	})
 }
 
@@ -119,8 +112,8 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 	if err := r.Input(&order); err != nil {
 		return nil, err
 	}
-	done, err := w.change(ctx, r, order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		if found.Table.Location.URI != v.Place {
+	done, err := w.change(ctx, r, order.Branch, func(t tables.Table) (engine.Written, error) {
+		if t.Found.Table.Location.URI != v.Place {
 			return engine.Written{}, errReplaced
 		}
 		return t.CommitFold(ctx, v.Fold, func(ctx context.Context, newest *dataset.Dataset) (n dataset.NewIndex, fit []dataset.StagedSegment, err error) {
@@ -134,7 +127,7 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 			if built.Kind == indexmeta.Vector {
 				n.Details = like.Details
 			}
-			if fit, _, err = fitting(ctx, t, newest, order.Column, segments, false); err == nil && len(fit) == 0 {
+			if fit, _, err = fitting(ctx, t.Table, newest, order.Column, segments, false); err == nil && len(fit) == 0 {
 				err = dataset.ErrStaleFold
 			}
 			return n, fit, err

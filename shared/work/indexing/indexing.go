@@ -28,7 +28,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
@@ -91,12 +90,13 @@ type result struct {
 }
 
 // change commits to the table of a job, at most once for the job.
-func (b builder) change(ctx context.Context, r *job.Run, branch string, commit func(t *engine.Table, found *catalog.Lookup) (engine.Written, error)) (result, error) {
+func (b builder) change(ctx context.Context, r *job.Run, branch string, commit func(t tables.Table) (engine.Written, error)) (result, error) {
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
-	done, err := b.on.ChangeFound(ctx, r.Object(), branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		done, err := commit(t.As(func() (string, time.Time) { return id, r.Began() }), found)
+	done, err := b.on.Open(r.Object(), branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
+		t.Table = t.As(func() (string, time.Time) { return id, r.Began() })
+		done, err := commit(t)
 		if err == nil && branch == "" {
-			found.HintNow(ctx, uint64(done.Version))
+			t.Found.HintNow(ctx, uint64(done.Version))
 		}
 		return done, err
 	})
@@ -112,7 +112,7 @@ func (b builder) build(ctx context.Context, r *job.Run) (any, error) {
 	n := order.index()
 	var watching counter
 	n.Watch = watching.watch(r)
-	done, err := b.change(ctx, r, order.Branch, func(t *engine.Table, _ *catalog.Lookup) (engine.Written, error) {
+	done, err := b.change(ctx, r, order.Branch, func(t tables.Table) (engine.Written, error) {
 		return t.CreateIndex(ctx, small{n, b.sizes, &watching})
 	})
 	if errors.Is(err, errDivided) {

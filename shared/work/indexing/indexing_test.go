@@ -139,7 +139,7 @@ func (h *house) create(t *testing.T, fragments ...int) {
 
 func (h *house) change(t *testing.T, work func(t *engine.Table) (engine.Written, error)) {
 	t.Helper()
-	if _, err := h.Change(t.Context(), table, "", work); err != nil {
+	if _, err := h.Open(table, "").Commit(t.Context(), func(t tables.Table) (engine.Written, error) { return work(t.Table) }); err != nil {
 		t.Fatal(err)
 	}
 }

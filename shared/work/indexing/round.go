@@ -8,7 +8,6 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index"
@@ -17,20 +16,15 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
 // divide divides the newest version of a table.
 func (b builder) divide(ctx context.Context, r *job.Run, order Order) (*division, error) {
-	return catalog.Read(ctx, b.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (*division, error) {
-		t, err := b.on.On(ctx, found, order.Branch)
-		if err != nil {
-			return nil, err
-		}
-		return engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (*division, error) {
-			v := &division{Place: found.Location.URI, Trained: dataset.NewSegmentID()}
-			return v, b.divideFragments(ctx, v, d, order, fragmentsOf(d))
-		})
+	return tables.Read(ctx, b.on.Open(r.Object(), order.Branch), nil, func(ctx context.Context, at tables.Version) (*division, error) {
+		v := &division{Place: at.Found.Table.Location.URI, Trained: dataset.NewSegmentID()}
+		return v, b.divideFragments(ctx, v, at.Dataset, order, fragmentsOf(at.Dataset))
 	})
 }
 
@@ -116,11 +110,11 @@ func openAt[T any](ctx context.Context, w round, r *job.Run, v *division, versio
 	if err := r.Input(&k.order); err != nil {
 		return none, err
 	}
-	return catalog.Read(ctx, w.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (T, error) {
-		if found.Location.URI != v.Place {
+	return tables.Look(ctx, w.on.Open(r.Object(), ""), func(ctx context.Context, main tables.Table) (T, error) {
+		if main.Found.Table.Location.URI != v.Place {
 			return none, errReplaced
 		}
-		t, err := w.on.On(ctx, found, k.order.Branch)
+		t, err := main.On(ctx, k.order.Branch)
 		if err != nil {
 			return none, err
 		}
@@ -337,8 +331,8 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	}
 	segments := slices.Concat(v.Segments, made)
 	var again *division
-	done, err := w.change(ctx, r, order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		if again = nil; found.Table.Location.URI != v.Place {
+	done, err := w.change(ctx, r, order.Branch, func(t tables.Table) (engine.Written, error) {
+		if again = nil; t.Found.Table.Location.URI != v.Place {
 			return engine.Written{}, errReplaced
 		}
 		return t.CommitIndex(ctx, func(ctx context.Context, newest *dataset.Dataset) (n dataset.NewIndex, fit []dataset.StagedSegment, err error) {
@@ -348,7 +342,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 			if !enough {
 				return n, nil, nil
 			}
-			fit, missing, err := fitting(ctx, t, newest, order.Column, segments, gone)
+			fit, missing, err := fitting(ctx, t.Table, newest, order.Column, segments, gone)
 			switch last := w.number == rounds-1; {
 			case err != nil || missing.IsEmpty():
 				return n, fit, err

@@ -124,8 +124,8 @@ func (k keeper) look(ctx context.Context, job string) error {
 	if err != nil {
 		return unlessGone(err)
 	}
-	_, err = k.on.Change(ctx, id(), "", func(table *engine.Table) (engine.Written, error) {
-		return write(ctx, table, t, k.on.Now())
+	_, err = k.on.Open(id(), "").Commit(ctx, func(table tables.Table) (engine.Written, error) {
+		return write(ctx, table.Table, t, k.on.Now())
 	})
 	if err != nil {
 		return unlessGone(err)

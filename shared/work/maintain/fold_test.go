@@ -45,7 +45,7 @@ func TestLargeFoldsAreLeftToManyWorkers(t *testing.T) {
 				h.create(t, nil, map[string]string{upkeep.PropertyMode: "off"})
 				change := func(work func(at *engine.Table) (engine.Written, error)) {
 					t.Helper()
-					if _, err := h.tables.Change(t.Context(), table, "", work); err != nil {
+					if _, err := h.tables.Open(table, "").Commit(t.Context(), func(t tables.Table) (engine.Written, error) { return work(t.Table) }); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
@@ -229,17 +228,12 @@ func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *pr
 // changeBranch does work on a branch of a table, or on the table itself when branch is "". work returns
 // the version that it made, 0 for none.
 func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch string, work func(t *engine.Table) (T, int64, error)) (T, error) {
-	return catalog.Write(ctx, k.Tables.Names, id, func(ctx context.Context, found *catalog.Lookup) (T, error) {
-		table, err := k.Tables.On(ctx, found.Table, branch)
-		if err != nil {
-			var none T
-			return none, err
-		}
-		done, version, err := work(table.ConfirmWith(found.Confirm))
+	return tables.Try(ctx, k.Tables.Open(id, branch), func(ctx context.Context, t tables.Table) (T, error) {
+		done, version, err := work(t.ConfirmWith(t.Found.Confirm))
 		switch {
 		case err != nil || version == 0:
 		case branch == "":
-			found.Hint(ctx, uint64(version))
+			t.Found.Hint(ctx, uint64(version))
 		default:
 			k.Tables.Names.Committed(ctx, id, branch)
 		}

@@ -100,7 +100,7 @@ func (h *house) insert(t *testing.T, from, to int64) {
 func (h *house) insertInto(t *testing.T, branch string, from, to int64) {
 	t.Helper()
 	for id := from; id < to; id++ {
-		_, err := h.tables.Change(t.Context(), table, branch, func(t *engine.Table) (engine.Written, error) {
+		_, err := h.tables.Open(table, branch).Commit(t.Context(), func(t tables.Table) (engine.Written, error) {
 			return t.Insert(context.Background(), rows(id))
 		})
 		if err != nil {

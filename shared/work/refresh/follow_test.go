@@ -54,7 +54,7 @@ func (p *process) work(t *testing.T, d time.Duration) {
 // insert adds rows to the source as a request does.
 func (p *process) insert(t *testing.T, ids ...int64) {
 	t.Helper()
-	must[tables.Changed](t)(p.Change(t.Context(), []string{"s"}, "", func(s *engine.Table) (engine.Written, error) {
+	must[tables.Changed](t)(p.Open([]string{"s"}, "").Commit(t.Context(), func(s tables.Table) (engine.Written, error) {
 		return s.Insert(t.Context(), rows(ids...))
 	}))
 }

@@ -114,8 +114,8 @@ func (f *refresher) change(ctx context.Context, do work) (materialize.Result, er
 		return materialize.Result{}, job.Later(wait)
 	}
 	var done materialize.Result
-	_, err = f.on.ChangeFound(ctx, f.run.Object(), "", func(t *engine.Table, found *catalog.Lookup) (_ engine.Written, err error) {
-		done, err = f.onView(ctx, t, found.Table, do)
+	_, err = f.on.Open(f.run.Object(), "").Commit(ctx, func(t tables.Table) (_ engine.Written, err error) {
+		done, err = f.onView(ctx, t.Table, t.Found.Table, do)
 		return engine.Written{Version: done.Version}, err
 	})
 	return done, err
@@ -123,8 +123,8 @@ func (f *refresher) change(ctx context.Context, do work) (materialize.Result, er
 
 // stage does work that writes files and commits nothing.
 func (f *refresher) stage(ctx context.Context, do func(ctx context.Context, t *engine.Table, o materialize.Order) error) error {
-	_, err := catalog.Read(ctx, f.on.Names, f.run.Object(), func(ctx context.Context, found *catalog.Table) (materialize.Result, error) {
-		return f.onView(ctx, f.on.At(found), found, func(ctx context.Context, t, _ *engine.Table, o materialize.Order) (materialize.Result, error) {
+	_, err := tables.Look(ctx, f.on.Open(f.run.Object(), ""), func(ctx context.Context, t tables.Table) (materialize.Result, error) {
+		return f.onView(ctx, t.Table, t.Found.Table, func(ctx context.Context, t, _ *engine.Table, o materialize.Order) (materialize.Result, error) {
 			return materialize.Result{}, do(ctx, t, o)
 		})
 	})

@@ -1,0 +1,162 @@
+package tables
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/idempotency"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// A Handle is a table, or a branch of one, as a request or a job names it. Work begins on the table
+// that this process remembers under the name, while the record of the name is read. When the name
+// stands for another table by then, the work is done again on that one. Making a handle sends no
+// request.
+type Handle struct {
+	in     Tables
+	id     []string
+	branch string // "" is the table itself
+}
+
+// Open returns the handle of a branch of the table with an id. The branches "" and "main" are the table itself.
+func (t Tables) Open(id []string, branch string) Handle {
+	return Handle{in: t, id: id, branch: protocol.BranchName(branch)}
+}
+
+// A Table is the table of a handle, with what the catalog found under its name.
+type Table struct {
+	*engine.Table // at the branch of the handle
+	Found         *catalog.Lookup
+}
+
+// A Version is a version of the table of a handle.
+type Version struct {
+	*dataset.Dataset
+	Table
+}
+
+// Look does work that changes nothing on a table. The context of the work stays valid after Look
+// returns, because a result may continue to read; it ends with a result that is discarded.
+func Look[T any](ctx context.Context, h Handle, work func(context.Context, Table) (T, error)) (T, error) {
+	var none T
+	for range objects.Tries {
+		found, err := h.in.Names.Lookup(ctx, h.id)
+		if err != nil {
+			return none, err
+		}
+		if found.Confirmed() {
+			return look(ctx, h, found, work)
+		}
+		attempt, discard := context.WithCancel(ctx)
+		result, err := look(attempt, h, found, work)
+		confirmed := found.Confirm()
+		if confirmed == nil {
+			context.AfterFunc(ctx, discard)
+			return result, err
+		}
+		discard()
+		if !errors.Is(confirmed, stored.ErrMoved) {
+			return none, confirmed
+		}
+	}
+	return none, stored.LostRace("table", h.id, objectstore.ErrPrecondition)
+}
+
+func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func(context.Context, Table) (T, error)) (T, error) {
+	table, err := h.in.On(ctx, found.Table, h.branch)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return work(ctx, Table{table, found})
+}
+
+// Read is [Look] for work on a version, the newest if number is nil; see [engine.Read].
+func Read[T any](ctx context.Context, h Handle, number *int64, work func(context.Context, Version) (T, error)) (T, error) {
+	return Look(ctx, h, func(ctx context.Context, t Table) (T, error) {
+		return engine.Read(ctx, t.Table, number, func(ctx context.Context, d *dataset.Dataset) (T, error) {
+			return work(ctx, Version{d, t})
+		})
+	})
+}
+
+// maxAttempts bounds how often a change starts again because its name stands for another table.
+const maxAttempts = 3
+
+// Try does work that may change the table of a handle. The work asks t.Found.Confirm before it changes anything, and ends
+// with its error.
+func Try[T any](ctx context.Context, h Handle, work func(ctx context.Context, t Table) (T, error)) (T, error) {
+	var none T
+	for attempt := 1; ; attempt++ {
+		found, err := h.in.Names.Lookup(ctx, h.id)
+		if err != nil {
+			return none, err
+		}
+		result, err := look(ctx, h, found, work)
+		if err == nil {
+			return result, nil
+		}
+		// The error may be due to a table that the name no longer stands for.
+		if moved := found.Confirm(); moved != nil {
+			err = moved
+		}
+		switch {
+		case !errors.Is(err, stored.ErrMoved):
+			return none, err
+		case attempt == maxAttempts:
+			return none, protocol.Errorf(protocol.ConcurrentModification, "%w", err)
+		}
+	}
+}
+
+// Changed is the outcome of a change to a table.
+type Changed struct {
+	engine.Written
+	TransactionID string // names the commit
+}
+
+// Commit does work that commits to the table of a handle. A commit of the work fails when the name no longer stands for
+// the table, and then the work is done again.
+func (h Handle) Commit(ctx context.Context, work func(t Table) (engine.Written, error)) (Changed, error) {
+	done, err := Try(ctx, h, func(ctx context.Context, t Table) (engine.Written, error) {
+		t.Table = t.ConfirmWith(t.Found.Confirm)
+		if attempt := idempotency.AttemptOf(ctx); attempt != nil {
+			if t.Found.Unanswered() {
+				if err := attempt.Recall(ctx); err != nil {
+					return engine.Written{}, err
+				}
+			}
+			t.Table = t.As(attempt.Carry(t.Found.NoteUnanswered))
+		}
+		done, err := work(t)
+		if err == nil {
+			h.committed(ctx, t.Found, done.Version)
+		}
+		return done, err
+	})
+	if err != nil {
+		return Changed{}, err
+	}
+	made := transaction.Commit{Branch: h.branch, Version: uint64(done.Version), UUID: done.Transaction}
+	return Changed{done, h.in.Transactions.IDOfCommit(ctx, h.id, made)}, nil
+}
+
+// committed has others learn of a version that a change made.
+func (h Handle) committed(ctx context.Context, found *catalog.Lookup, version int64) {
+	if h.branch != "" {
+		h.in.Names.Committed(ctx, found.Table.ID, h.branch)
+	} else {
+		found.Hint(ctx, uint64(version))
+	}
+	h.in.written(ctx, found.Table.ID, version)
+	if h.branch == "" {
+		h.in.follow(ctx, found)
+	}
+}
