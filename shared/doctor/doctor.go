@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
@@ -241,9 +242,9 @@ func notLent(name string, err error) Finding {
 // branches looks at the newest version of each branch of a table.
 func (d *doctor) branches(ctx context.Context, name string, rows *engine.Table) error {
 	for after := ""; ; {
-		found, next, err := rows.Branches(ctx, after, maxVersions)
+		found, next, err := rows.Data().Branches(ctx, after, maxVersions)
 		if err != nil {
-			return err
+			return rows.Translate(err)
 		}
 		for _, branch := range slices.Sorted(maps.Keys(found)) {
 			of := name + ", branch " + branch
@@ -306,9 +307,9 @@ func (d *doctor) indices(ctx context.Context, name string, v *dataset.Dataset) e
 
 // versions looks at the versions before the newest one.
 func (d *doctor) versions(ctx context.Context, name string, rows *engine.Table) error {
-	page, err := rows.Versions(ctx, engine.VersionList{Descending: true, Limit: maxVersions})
+	page, err := listing.Versions(ctx, rows.Data(), listing.Request{Descending: true, Limit: maxVersions})
 	if err != nil {
-		return err
+		return rows.Translate(err)
 	}
 	for i, v := range page.Versions {
 		if i == 0 {

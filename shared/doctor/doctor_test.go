@@ -374,7 +374,7 @@ func TestFilesThatAMovedRootHasLeftAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Tables.At(found).CreateBranch(t.Context(), "dev", "", nil); err != nil {
+	if _, err := h.Tables.At(found).Data().CreateBranch(t.Context(), "dev", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := findings(t, h, false); len(got) > 0 {

@@ -51,11 +51,11 @@ func (t *Table) unmade(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return t.translate(err)
+		return t.Translate(err)
 	}
 	done := &alreadyMade{Written{Version: int64(d.Version()), Transaction: d.TransactionUUID()}}
 	if err := t.recount(ctx, &done.Written, d, txn); err != nil {
-		return t.translate(err)
+		return t.Translate(err)
 	}
 	return done
 }
@@ -138,7 +138,7 @@ func counted(rows dataset.Rows, n *int64) dataset.Rows {
 func (t *Table) writeOnce(ctx context.Context, rows dataset.Rows, write func(*dataset.Table, dataset.Rows) (dataset.Commit, error)) (Written, error) {
 	if t.attempt == nil {
 		commit, err := write(t.data, rows)
-		return written(commit), t.translate(err)
+		return written(commit), t.Translate(err)
 	}
 	rowsRead := int64(0)
 	commit, err := write(t.data.ConfirmWith(func() error { return t.unmade(ctx) }), counted(rows, &rowsRead))
@@ -147,5 +147,5 @@ func (t *Table) writeOnce(ctx context.Context, rows dataset.Rows, write func(*da
 		before.Inserted = rowsRead
 		return before.Written, nil
 	}
-	return written(commit), t.translate(err)
+	return written(commit), t.Translate(err)
 }

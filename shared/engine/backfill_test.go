@@ -339,7 +339,7 @@ func TestABranchKnowsWhichValuesAreFresh(t *testing.T) {
 	if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.CreateBranch(t.Context(), "b", "", nil); err != nil {
+	if _, err := table.Data().CreateBranch(t.Context(), "b", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	branch, err := table.On(t.Context(), "b")

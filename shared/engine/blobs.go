@@ -70,7 +70,7 @@ func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest
 			Version: int64(d.Version()), Null: blob.Null, Size: size,
 			Read: func(ctx context.Context, from, size int64) ([]byte, error) {
 				part, err := blob.Read(ctx, from, size)
-				return part, t.translate(t.cleanedUp(ctx, d, computed.OutOfReach(err)))
+				return part, t.Translate(t.cleanedUp(ctx, d, computed.OutOfReach(err)))
 			},
 		}, nil
 	})

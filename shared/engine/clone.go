@@ -18,7 +18,7 @@ func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64, deep bool
 		source, err = t.data.Version(ctx, uint64(*number))
 	}
 	if err != nil {
-		return Written{}, t.translate(err)
+		return Written{}, t.Translate(err)
 	}
 	var made *dataset.Dataset
 	if deep {
@@ -27,7 +27,7 @@ func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64, deep bool
 		made, err = source.Clone(ctx, to.data, "")
 	}
 	if err != nil {
-		return Written{}, t.translate(err)
+		return Written{}, t.Translate(err)
 	}
 	return written(dataset.Commit{Dataset: made}), nil
 }

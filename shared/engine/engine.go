@@ -166,7 +166,7 @@ func Read[T any](ctx context.Context, t *Table, version *int64, work func(contex
 	if version != nil {
 		number := uint64(*version)
 		result, err := read(ctx, t, &number, checked)
-		return result, t.translate(err)
+		return result, t.Translate(err)
 	}
 	result, err := read(ctx, t, nil, checked)
 	if errors.Is(err, dataset.ErrNoVersion) {
@@ -174,7 +174,7 @@ func Read[T any](ctx context.Context, t *Table, version *int64, work func(contex
 		// forgotten it.
 		result, err = read(ctx, t, nil, checked)
 	}
-	return result, t.translate(err)
+	return result, t.Translate(err)
 }
 
 func read[T any](ctx context.Context, t *Table, number *uint64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
@@ -208,7 +208,7 @@ func Settled[T any](ctx context.Context, t *Table, version *int64, work func(con
 		return none, err
 	}
 	result, err := work(ctx, d)
-	return result, t.translate(t.cleanedUp(ctx, d, err))
+	return result, t.Translate(t.cleanedUp(ctx, d, err))
 }
 
 // cleanedUp turns the error for a missing file into the error for a missing version if the version
@@ -229,7 +229,7 @@ func (t *Table) cleanedUp(ctx context.Context, d *dataset.Dataset, err error) er
 func (t *Table) Newest(ctx context.Context) (uint64, error) {
 	d, err := t.data.Latest(ctx)
 	if err != nil {
-		return 0, t.translate(err)
+		return 0, t.Translate(err)
 	}
 	return d.Version(), nil
 }
@@ -249,12 +249,18 @@ func (t *Table) HasData(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// translate turns errors of the lower layers into protocol errors.
-func (t *Table) translate(err error) error {
+// Data returns the table as the format knows it: its tags, branches and versions. Its errors are those of the layers
+// below; see [Table.Translate].
+func (t *Table) Data() *dataset.Table { return t.data }
+
+// Translate turns errors of the layers below into protocol errors. It leaves those as they are that are translated.
+func (t *Table) Translate(err error) error {
 	var known *protocol.Error
+	var translated *tableError
 	var column *snapshot.ErrNoColumn
+	var named *refs.NameError
 	switch {
-	case err == nil || errors.As(err, &known):
+	case err == nil || errors.As(err, &known) || errors.As(err, &translated):
 		return err
 	case errors.Is(err, objectstore.ErrUnknownOutcome):
 		return &protocol.Error{
@@ -264,6 +270,8 @@ func (t *Table) translate(err error) error {
 	case errors.Is(err, dataset.ErrNoTable) && t.onBranch:
 		// This is not a declared table: no client may create a table in the folder of a branch.
 		return protocol.Errorf(protocol.TableBranchNotFound, "table %s has no versions", t.name)
+	case errors.As(err, &named):
+		return t.nameError(named)
 	case errors.Is(err, refs.ErrNoBranch):
 		return &protocol.Error{Code: protocol.TableBranchNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
 	case errors.Is(err, dataset.ErrNoTable):
@@ -308,8 +316,32 @@ func (t *Table) translate(err error) error {
 			Err:    fmt.Errorf("table %s: %w", t.name, err),
 		}
 	}
-	return fmt.Errorf("table %s: %w", t.name, err)
+	return &tableError{t.name, err}
 }
+
+// nameError turns an error about the name of a tag or a branch into a protocol error.
+func (t *Table) nameError(e *refs.NameError) error {
+	code, message := protocol.TableTagNotFound, fmt.Sprintf("table %s has no %s %q", t.name, e.What, e.Name)
+	if errors.Is(e, refs.ErrExists) {
+		code, message = protocol.TableTagAlreadyExists, fmt.Sprintf("table %s already has a %s %q", t.name, e.What, e.Name)
+		if e.What == "branch" {
+			code = protocol.TableBranchAlreadyExists
+		}
+	}
+	return &protocol.Error{Code: code, Message: message, Err: e}
+}
+
+// A tableError is a fault that the protocol has no word for, at a table.
+type tableError struct {
+	table string
+	err   error
+}
+
+// Error names the table.
+func (e *tableError) Error() string { return fmt.Sprintf("table %s: %v", e.table, e.err) }
+
+// Unwrap returns the fault.
+func (e *tableError) Unwrap() error { return e.err }
 
 // exists turns ErrTableExists into a protocol error.
 func exists(err error, name string) error {

@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
@@ -68,9 +69,9 @@ func (t *Table) beforeFirst(ctx context.Context) (uint64, error) {
 	if d, err := t.versionIfAny(ctx, 1); d != nil || err != nil {
 		return 0, err
 	}
-	oldest, err := t.Versions(ctx, VersionList{Limit: 1})
+	oldest, err := listing.Versions(ctx, t.data, listing.Request{Limit: 1})
 	if err != nil || len(oldest.Versions) == 0 {
-		return 0, err
+		return 0, t.Translate(err)
 	}
 	d, err := t.versionIfAny(ctx, oldest.Versions[0].Number)
 	if d == nil || err != nil {
@@ -92,7 +93,7 @@ func (t *Table) versionIfAny(ctx context.Context, version uint64) (*dataset.Data
 	if errors.Is(err, dataset.ErrNoVersion) {
 		return nil, nil
 	}
-	return d, t.translate(err)
+	return d, t.Translate(err)
 }
 
 func (t *Table) commitOf(ctx context.Context, d, before *dataset.Dataset) (Commit, error) {

@@ -85,6 +85,9 @@ func notComputed(rows *arrow.Schema) func(*schema.Schema) error {
 	}
 }
 
+// Made describes a version that a change made.
+func Made(d *dataset.Dataset) Written { return written(dataset.Commit{Dataset: d}) }
+
 func written(c dataset.Commit) Written {
 	if c.Dataset == nil {
 		return Written{}

@@ -93,7 +93,7 @@ func (t *Table) Family(ctx context.Context) (Family, error) {
 		}
 		all = append(all, branch)
 	}
-	return all, t.translate(err)
+	return all, t.Translate(err)
 }
 
 // ExpireVersions is [dataset.Table.ExpireVersions] of the table and of its branches. The spared versions
@@ -111,7 +111,7 @@ func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.C
 		report.Bytes += more.Bytes
 		e.Spared = nil
 	}
-	return report, t.translate(err)
+	return report, t.Translate(err)
 }
 
 // DeleteOrphans is [dataset.Table.DeleteOrphans]. It also deletes row errors, which the table and its
@@ -119,7 +119,7 @@ func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.C
 func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool, progress func(looked int) error) (dataset.CleanupReport, error) {
 	report, err := t.data.DeleteOrphans(ctx, before, dryRun, progress)
 	if err != nil {
-		return report, t.translate(err)
+		return report, t.Translate(err)
 	}
 	tables, err := t.Family(ctx)
 	for _, one := range tables {

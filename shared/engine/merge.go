@@ -28,11 +28,11 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 	// If there is no table, no row must be read, because the caller may create a table from the
 	// rows.
 	if err := t.data.Find(ctx); err != nil {
-		return Written{}, t.translate(err)
+		return Written{}, t.Translate(err)
 	}
 	source, err := merge.ReadSource(ctx, rows, t.engine.limits.MergeBytes, t.engine.limits.heldBytes)
 	if err != nil {
-		return Written{}, t.translate(err)
+		return Written{}, t.Translate(err)
 	}
 	defer source.Close()
 	attempts := 0

@@ -101,5 +101,5 @@ func (t *Table) Restore(ctx context.Context, version uint64) (Written, error) {
 		return already(Written{}, err)
 	}
 	made, err := t.data.Restore(ctx, version)
-	return written(dataset.Commit{Dataset: made}), t.translate(err)
+	return written(dataset.Commit{Dataset: made}), t.Translate(err)
 }

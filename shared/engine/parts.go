@@ -26,7 +26,7 @@ func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool
 	}
 	rows.Check = notComputed(rows.Schema)
 	made, err := t.data.WritePart(ctx, rows, overwrite)
-	return made, t.translate(err)
+	return made, t.Translate(err)
 }
 
 // CommitParts is [dataset.Table.CommitParts] for the commit with the given id.
@@ -35,5 +35,5 @@ func (t *Table) CommitParts(ctx context.Context, id string, since uint64, parts 
 	if errors.Is(err, dataset.ErrUnlikeParts) {
 		return Written{}, &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
 	}
-	return written(made), t.translate(err)
+	return written(made), t.Translate(err)
 }

@@ -75,7 +75,7 @@ func (t *Table) Reading(ctx context.Context, d *dataset.Dataset, batches iter.Se
 
 // Failure is Reading for one error; nil stays nil.
 func (t *Table) Failure(ctx context.Context, d *dataset.Dataset, err error) error {
-	return t.translate(t.cleanedUp(ctx, d, err))
+	return t.Translate(t.cleanedUp(ctx, d, err))
 }
 
 // Count returns the number of rows, or of those for which a predicate is true.

@@ -12,7 +12,7 @@ func (t *Table) CreateAs(ctx context.Context, rows dataset.Rows, opts dataset.Cr
 		return Written{}, err
 	}
 	commit, err := t.data.CreateAs(ctx, rows, opts)
-	return written(commit), t.translate(exists(err, t.name))
+	return written(commit), t.Translate(exists(err, t.name))
 }
 
 // Replace makes a commit that takes rows out of the newest version and puts others in, as plan

@@ -56,7 +56,7 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 		took := time.Since(began)
 		made, err := commitInRoom(ctx, planned, commit)
 		if !dataset.IsRowsChanged(err) {
-			return planned, made, t.translate(err)
+			return planned, made, t.Translate(err)
 		}
 		if held || plans+1 < patience || took > maxHold {
 			continue
@@ -64,7 +64,7 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 		first := *t
 		var release func()
 		if first.data, release, err = t.data.Hold(ctx); err != nil {
-			return planned, dataset.Commit{}, t.translate(err)
+			return planned, dataset.Commit{}, t.Translate(err)
 		}
 		defer release()
 		t, held = &first, true

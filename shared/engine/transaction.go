@@ -36,7 +36,7 @@ const maxSearched = 100
 func (t *Table) FindTransaction(ctx context.Context, uuid string) (Transaction, error) {
 	versions, err := t.data.Versions(ctx, nil, maxSearched)
 	if err != nil {
-		return Transaction{}, t.translate(err)
+		return Transaction{}, t.Translate(err)
 	}
 	for _, info := range versions {
 		found, err := t.TransactionOf(ctx, dataset.VersionOf(info))
@@ -69,5 +69,5 @@ func (t *Table) noTransaction(err error) error {
 			Code: protocol.TransactionNotFound, Message: fmt.Sprintf("table %s does not have this transaction", t.name), Err: err,
 		}
 	}
-	return t.translate(err)
+	return t.Translate(err)
 }

@@ -30,7 +30,8 @@ func (t Tables) Open(id []string, branch string) Handle {
 	return Handle{in: t, id: id, branch: protocol.BranchName(branch)}
 }
 
-// A Table is the table of a handle, with what the catalog found under its name.
+// A Table is the table of a handle, with what the catalog found under its name. Errors of work on it may be those of the
+// format, which the handle translates.
 type Table struct {
 	*engine.Table // at the branch of the handle
 	Found         *catalog.Lookup
@@ -75,7 +76,8 @@ func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func
 		var none T
 		return none, err
 	}
-	return work(ctx, Table{table, found})
+	result, err := work(ctx, Table{table, found})
+	return result, table.Translate(err)
 }
 
 // Read is [Look] for work on a version, the newest if number is nil; see [engine.Read].

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"tiltyard/shared/announce"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
@@ -44,7 +46,7 @@ func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.
 	}
 	if err == nil && b != nil && read {
 		var now refs.Branch
-		if now, err = h.At(found).Branch(ctx, branch); err == nil && now.Incarnation() != b.Incarnation {
+		if now, err = h.At(found).Data().BranchInfo(ctx, branch); err == nil && now.Incarnation() != b.Incarnation {
 			err = announce.ErrNoBranch
 		}
 	}
@@ -62,7 +64,7 @@ func (h history) line(ctx context.Context, found *catalog.Table, b *announce.Bra
 
 // noBranch gives the error for a missing branch the name that the announcer knows.
 func noBranch(err error) error {
-	if protocol.HasCode(err, protocol.TableBranchNotFound) {
+	if protocol.HasCode(err, protocol.TableBranchNotFound) || errors.Is(err, refs.ErrNoBranch) {
 		return announce.ErrNoBranch
 	}
 	return err
@@ -72,15 +74,15 @@ func noBranch(err error) error {
 func (h history) Branches(ctx context.Context, found *catalog.Table, name string) ([]announce.Branch, error) {
 	stored, err := map[string]refs.Branch{}, error(nil)
 	if name == "" {
-		stored, _, err = h.At(found).Branches(ctx, "", 0)
+		stored, _, err = h.At(found).Data().Branches(ctx, "", 0)
 	} else {
-		stored[name], err = h.At(found).Branch(ctx, name)
-		if protocol.HasCode(err, protocol.TableBranchNotFound) {
+		stored[name], err = h.At(found).Data().BranchInfo(ctx, name)
+		if errors.Is(err, refs.ErrNoBranch) {
 			return nil, nil
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, h.At(found).Translate(err)
 	}
 	branches := make([]announce.Branch, 0, len(stored))
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
@@ -98,11 +100,11 @@ func (h history) VersionAt(ctx context.Context, found *catalog.Table, b *announc
 		return 0, err
 	}
 	const pageSize = 100
-	opts := engine.VersionList{Descending: true, Limit: pageSize}
+	opts := listing.Request{Descending: true, Limit: pageSize}
 	for {
-		page, err := on.Versions(ctx, opts)
+		page, err := listing.Versions(ctx, on.Data(), opts)
 		if err != nil {
-			return 0, err
+			return 0, on.Translate(err)
 		}
 		for _, v := range page.Versions {
 			if v.Modified.Before(at.Truncate(time.Second)) {

@@ -113,7 +113,7 @@ func TestAChangeOfABranchLeavesTheTableAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.At(found).CreateBranch(t.Context(), "b", "", nil); err != nil {
+	if _, err := in.At(found).Data().CreateBranch(t.Context(), "b", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	done, err := insert(t.Context(), in, "t", "b", 1)

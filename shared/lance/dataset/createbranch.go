@@ -38,7 +38,7 @@ const (
 func (t *Table) CreateBranch(ctx context.Context, name, from string, version uint64) (*Dataset, error) {
 	switch _, err := t.BranchInfo(ctx, name); {
 	case err == nil:
-		return nil, fmt.Errorf("%w: branch %s of %s", refs.ErrExists, name, t.at.URI)
+		return nil, &refs.NameError{Err: refs.ErrExists, What: "branch", Name: name, URI: t.at.URI}
 	case !errors.Is(err, refs.ErrNoBranch):
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (t *Table) putBranch(ctx context.Context, name string, info refs.Branch, fi
 	case theirs.Incarnation() == info.Incarnation():
 		return nil
 	}
-	err = fmt.Errorf("%w: branch %s of %s", refs.ErrExists, name, t.at.URI)
+	err = &refs.NameError{Err: refs.ErrExists, What: "branch", Name: name, URI: t.at.URI}
 	if theirs.ParentVersion != info.ParentVersion {
 		return errors.Join(err, t.removeVersion(ctx, first))
 	}

@@ -59,7 +59,7 @@ func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint
 	}
 	err = t.refs().PutTag(ctx, name, tag, objectstore.Condition{IfAbsent: true})
 	if errors.Is(err, objectstore.ErrPrecondition) {
-		return fmt.Errorf("%w: tag %s of %s", refs.ErrExists, name, t.at.URI)
+		return &refs.NameError{Err: refs.ErrExists, What: "tag", Name: name, URI: t.at.URI}
 	}
 	return err
 }

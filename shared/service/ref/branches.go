@@ -12,7 +12,7 @@ import (
 func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranchesRequest) (*protocol.ListTableBranchesResponse, error) {
 	answer := &protocol.ListTableBranchesResponse{Branches: map[string]protocol.BranchContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
-		branches, next, err := t.Branches(ctx, req.PageToken, limit)
+		branches, next, err := t.Data().Branches(ctx, req.PageToken, limit)
 		for name, b := range branches {
 			c := protocol.BranchContents{
 				ParentVersion: int64(b.ParentVersion), CreateAt: b.Created, ManifestSize: b.ManifestBytes, Metadata: b.Metadata,
@@ -31,12 +31,16 @@ func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranc
 func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBranchRequest) (*protocol.CreateTableBranchResponse, error) {
 	answer := &protocol.CreateTableBranchResponse{}
 	return answer, s.onTable(ctx, req.ID, func(t *engine.Table) error {
-		done, err := t.CreateBranch(ctx, req.Name, protocol.BranchName(req.FromBranch), req.FromVersion)
+		from := uint64(0) // the newest
+		if req.FromVersion != nil {
+			from = uint64(*req.FromVersion)
+		}
+		made, err := t.Data().CreateBranch(ctx, req.Name, protocol.BranchName(req.FromBranch), from)
 		if err != nil {
 			return err
 		}
 		s.tables.Names.Committed(ctx, req.ID, req.Name)
-		first := transaction.Commit{Branch: req.Name, Version: uint64(done.Version), UUID: done.Transaction}
+		first := transaction.Commit{Branch: req.Name, Version: made.Version(), UUID: made.TransactionUUID()}
 		answer.TransactionID = s.tables.Transactions.IDOfCommit(ctx, req.ID, first)
 		return nil
 	})
@@ -47,7 +51,7 @@ func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBra
 	if err := s.tables.Announcer.BeforeDeleted(ctx, req.ID, req.Name); err != nil {
 		return nil, err
 	}
-	err := s.onTable(ctx, req.ID, func(t *engine.Table) error { return t.DeleteBranch(ctx, req.Name) })
+	err := s.onTable(ctx, req.ID, func(t *engine.Table) error { return t.Data().DeleteBranch(ctx, req.Name) })
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/cherrypick"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
@@ -25,7 +26,7 @@ func (s *Service) DiffBranch(ctx context.Context, req *protocol.DiffTableBranche
 
 func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherrypick.Diff, error) {
 	return tables.Look(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (*cherrypick.Diff, error) {
-		return t.DiffBranch(ctx, branch)
+		return t.Data().DiffBranch(ctx, branch)
 	})
 }
 
@@ -40,15 +41,16 @@ func (s *Service) CherryPick(ctx context.Context, req *protocol.CherryPickTableB
 		return outcome(req.FromBranch, diff, protocol.CherryPickReady), nil
 	}
 	var diff *cherrypick.Diff
-	done, err := s.tables.Open(req.ID, "").Commit(ctx, func(t tables.Table) (made engine.Written, err error) {
-		made, diff, err = t.CherryPick(ctx, req.FromBranch)
-		if err == nil && len(diff.Problems) > 0 {
-			err = errNotPicked
+	done, err := s.tables.Open(req.ID, "").Commit(ctx, func(t tables.Table) (engine.Written, error) {
+		var made *dataset.Dataset
+		var err error
+		if made, diff, err = t.Data().CherryPick(ctx, req.FromBranch); err != nil {
+			return engine.Written{}, err
 		}
-		return made, err
+		return engine.Made(made), nil
 	})
 	switch {
-	case errors.Is(err, errNotPicked):
+	case errors.Is(err, dataset.ErrNotPicked):
 		return outcome(req.FromBranch, diff, protocol.CherryPickFailed), nil
 	case err != nil:
 		return nil, err
@@ -57,9 +59,6 @@ func (s *Service) CherryPick(ctx context.Context, req *protocol.CherryPickTableB
 	answer.MainVersionAfter, answer.TransactionID = &done.Version, done.TransactionID
 	return answer, nil
 }
-
-// errNotPicked ends a change that has nothing to commit.
-var errNotPicked = protocol.Errorf(protocol.ConcurrentModification, "the branch cannot be cherry-picked")
 
 // outcome returns the answer for a difference. It is a failure when the difference has problems.
 func outcome(branch string, diff *cherrypick.Diff, status protocol.CherryPickStatus) *protocol.CherryPickTableBranchResponse {

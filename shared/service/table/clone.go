@@ -78,9 +78,9 @@ func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (
 	if req.SourceTag == "" {
 		return source, req.SourceVersion, nil
 	}
-	tag, err := source.Tag(ctx, req.SourceTag)
+	tag, err := source.Data().Tag(ctx, req.SourceTag)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, source.Translate(err)
 	}
 	number := int64(tag.Version)
 	source, err = source.On(ctx, tag.BranchName())

@@ -59,7 +59,7 @@ func library(t *testing.T, objects objectstore.Store) (*servicetest.House, *tabl
 	}
 	found, err := house.Names.Table(t.Context(), []string{"films", "posters"})
 	if err == nil {
-		err = house.At(found).CreateTag(t.Context(), "premiere-2024", "", 1)
+		err = house.At(found).Data().CreateTag(t.Context(), "premiere-2024", "", 1)
 	}
 	if err != nil {
 		t.Fatal(err)

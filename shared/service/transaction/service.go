@@ -63,9 +63,10 @@ func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transactio
 // onAnyBranch searches the branches of a table for a commit that the table itself lacks and whose
 // id does not name a branch. If several branches have the version, it refuses to choose.
 func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref, missing error) (only engine.Transaction, branch string, err error) {
-	branches, _, err := s.tables.At(t).Branches(ctx, "", 0)
+	table := s.tables.At(t)
+	branches, _, err := table.Data().Branches(ctx, "", 0)
 	if err != nil {
-		return only, "", err
+		return only, "", table.Translate(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		there := ref

@@ -11,7 +11,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/batch"
-	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -54,7 +54,7 @@ type prepared struct {
 
 // entry describes the version that the operation made.
 func (p *prepared) entry() protocol.TableVersion {
-	e := entry(p.table, engine.Version{Number: p.staged.Version, Info: p.result.Version})
+	e := entry(p.table, listing.Version{Number: p.staged.Version, Info: p.result.Version})
 	e.Metadata = p.staged.metadata
 	return e
 }
@@ -88,7 +88,7 @@ func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableO
 			})
 		}
 		if p.Delete != nil && p.UID != "" {
-			s.tables.At(p.table).ForgetVersions(p.Delete)
+			s.tables.At(p.table).Data().ForgetVersions(p.Delete)
 		}
 	}
 	_ = group.Wait()

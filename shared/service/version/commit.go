@@ -60,9 +60,10 @@ func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *protocol.
 		return nil
 	}
 	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
-	chosen, err := s.tables.At(p.table).ChooseVersions(ctx, anyOf(req.Ranges), all)
+	table := s.tables.At(p.table)
+	chosen, err := table.Data().ChooseVersions(ctx, anyOf(req.Ranges), all)
 	if err != nil {
-		return err
+		return table.Translate(err)
 	}
 	if len(chosen) > maxBatchDeletes {
 		return protocol.Errorf(protocol.InvalidInput, "%d versions are in the ranges; a batch deletes up to %d versions of a table", len(chosen), maxBatchDeletes)

@@ -7,7 +7,8 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset/listing"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
@@ -37,7 +38,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 	}
 	m.discard(ctx, at)
 	s.tables.Names.Committed(ctx, req.ID, protocol.BranchName(req.Branch))
-	made := entry(t, engine.Version{Number: m.Version, Info: info})
+	made := entry(t, listing.Version{Number: m.Version, Info: info})
 	made.Metadata = m.metadata
 	return &protocol.CreateTableVersionResponse{
 		Version: made,
@@ -57,9 +58,10 @@ func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.
 	}
 	// A client that makes a branch puts its first version before its name, so the branch may not
 	// exist yet.
-	branch, err := s.tables.At(t).Branch(ctx, req.Branch)
-	if err != nil && protocol.CodeOf(err) != protocol.TableBranchNotFound {
-		return objectstore.Info{}, err
+	table := s.tables.At(t)
+	branch, err := table.Data().BranchInfo(ctx, req.Branch)
+	if err != nil && !errors.Is(err, refs.ErrNoBranch) {
+		return objectstore.Info{}, table.Translate(err)
 	}
 	return ledger.PublishBranch(ctx, t.ID, at, branch.ParentVersion, m.Manifest)
 }

@@ -18,7 +18,7 @@ func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVers
 		if err := t.Found.Confirm(); err != nil {
 			return nil, err
 		}
-		deleted, err := t.DeleteVersions(ctx, doomed, all)
+		deleted, err := t.Data().DeleteVersions(ctx, doomed, all)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package version
 import (
 	"context"
 
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 )
@@ -10,7 +11,7 @@ import (
 // Describe returns one version of a table; without a number, the newest one.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableVersionRequest) (*protocol.DescribeTableVersionResponse, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.DescribeTableVersionResponse, error) {
-		found, err := t.Version(ctx, req.Version)
+		found, err := listing.One(ctx, t.Data(), req.Version)
 		if err != nil {
 			return nil, err
 		}

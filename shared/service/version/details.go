@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -21,7 +22,8 @@ func addDetails(ctx context.Context, id []string, table *engine.Table, branch st
 	group.SetLimit(detailFanOut)
 	for i := range entries {
 		group.Go(func() error {
-			found, err := table.VersionDetails(ctx, uint64(entries[i].Version))
+			found, err := listing.Describe(ctx, table.Data(), uint64(entries[i].Version))
+			err = table.Translate(err)
 			var known *protocol.Error
 			switch {
 			case err == nil:
@@ -38,7 +40,7 @@ func addDetails(ctx context.Context, id []string, table *engine.Table, branch st
 	return group.Wait()
 }
 
-func details(id []string, branch string, found engine.VersionDetails) *protocol.VersionDetails {
+func details(id []string, branch string, found listing.Details) *protocol.VersionDetails {
 	d := &protocol.VersionDetails{
 		Operation: found.Operation, Authors: found.Authors, NumRows: found.Rows, NumDeletedRows: found.DeletedRows,
 		NumFragments: found.Fragments, NumBytes: found.Bytes,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 )
@@ -15,7 +15,7 @@ import (
 // List returns the versions of a table, oldest first, or newest first if the request asks for that.
 // A declared table has no versions.
 func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsRequest) (*protocol.ListTableVersionsResponse, error) {
-	opts := engine.VersionList{Descending: req.Descending, Limit: catalog.All}
+	opts := listing.Request{Descending: req.Descending, Limit: catalog.All}
 	if limit, bounded := req.Bound(); bounded {
 		opts.Limit = int(min(limit, 1<<31-1))
 	}
@@ -30,7 +30,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		opts.After = &after
 	}
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.ListTableVersionsResponse, error) {
-		found, err := t.Versions(ctx, opts)
+		found, err := listing.Versions(ctx, t.Data(), opts)
 		if err != nil {
 			return nil, err
 		}
@@ -53,12 +53,12 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 
 // entry describes a version in the words of the protocol. Clients open the manifest themselves, so
 // its path is relative to the bucket or file system and not to the root of this service.
-func entry(t *catalog.Table, v engine.Version) protocol.TableVersion {
+func entry(t *catalog.Table, v listing.Version) protocol.TableVersion {
 	return entryAt(t.Location.Path(), t, v)
 }
 
 // entryAt is entry for a table whose path in its bucket or file system is known.
-func entryAt(place string, t *catalog.Table, v engine.Version) protocol.TableVersion {
+func entryAt(place string, t *catalog.Table, v listing.Version) protocol.TableVersion {
 	return protocol.TableVersion{
 		Version:         int64(v.Number),
 		ManifestPath:    place + strings.TrimPrefix(v.Key, t.Location.Prefix),

@@ -167,7 +167,7 @@ func branch(id, name string) step {
 		if err != nil {
 			return err
 		}
-		if _, err := s.At(found).CreateBranch(ctx, name, "", nil); err != nil {
+		if _, err := s.At(found).Data().CreateBranch(ctx, name, "", 0); err != nil {
 			return err
 		}
 		s.Names.Committed(ctx, split(id), name)
@@ -184,7 +184,7 @@ func deleteBranch(id, name string) step {
 		if err != nil {
 			return err
 		}
-		return s.At(found).DeleteBranch(ctx, name)
+		return s.At(found).Data().DeleteBranch(ctx, name)
 	}
 }
 
@@ -388,7 +388,7 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 			t.Fatal(err)
 		}
 		stands[found.Lineage] = state{strings.Join(id, "/"), int64(newest)}
-		standing, _, err := s.At(found).Branches(t.Context(), "", 0)
+		standing, _, err := s.At(found).Data().Branches(t.Context(), "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

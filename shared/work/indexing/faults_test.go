@@ -107,7 +107,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 		return fmt.Sprintf("%d rows are in no segment; %v", x.Unindexed, err), 0
 	}
 	if c.fold { // earlier versions have the segments that are replaced
-		if _, err := last.at(t).DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
+		if _, err := last.at(t).Data().DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
 			return err.Error(), 0
 		}
 	}

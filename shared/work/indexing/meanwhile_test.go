@@ -79,7 +79,7 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 // has read none of them.
 func (h *house) clean(t *testing.T, from int) {
 	h.insert(t, from, 2)
-	if _, err := h.at(t).DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
+	if _, err := h.at(t).Data().DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
 		t.Fatal(err)
 	}
 	h.worker.Kinds = open(t, h.objects, few).worker.Kinds

@@ -182,7 +182,9 @@ func (k *Keeper) eachBranch(ctx context.Context, id []string, f func(branch stri
 	if err != nil {
 		return err
 	}
-	branches, _, err := k.Tables.At(found).Branches(ctx, "", 0)
+	table := k.Tables.At(found)
+	branches, _, err := table.Data().Branches(ctx, "", 0)
+	err = table.Translate(err)
 	for _, branch := range slices.Sorted(maps.Keys(branches)) {
 		if err == nil {
 			err = f(branch)

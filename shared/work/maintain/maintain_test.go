@@ -208,7 +208,7 @@ func TestBranchesAreCompacted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.tables.At(found).CreateBranch(t.Context(), "dev", "", nil); err != nil {
+		if _, err := h.tables.At(found).Data().CreateBranch(t.Context(), "dev", "", 0); err != nil {
 			t.Fatal(err)
 		}
 		h.insertInto(t, "dev", 10, 32)
@@ -252,7 +252,7 @@ func TestWritesToBranchesAreNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.tables.At(found).CreateBranch(t.Context(), "dev", "", nil); err != nil {
+		if _, err := h.tables.At(found).Data().CreateBranch(t.Context(), "dev", "", 0); err != nil {
 			t.Fatal(err)
 		}
 		h.insertInto(t, "dev", 1, 16)

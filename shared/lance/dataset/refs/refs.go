@@ -43,6 +43,22 @@ var ErrName = errors.New("not a name of a tag or branch")
 // ErrInUse says that a branch cannot be deleted, as tags or other branches need it.
 var ErrInUse = errors.New("the branch is still referred to")
 
+// A NameError is about the tag or the branch of a name.
+type NameError struct {
+	Err  error  // ErrNoTag or ErrExists
+	What string // "tag" or "branch"
+	Name string
+	URI  string // of the table
+}
+
+// Error returns the text of the error.
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%v: %s %s of %s", e.Err, e.What, e.Name, e.URI)
+}
+
+// Unwrap returns ErrNoTag or ErrExists.
+func (e *NameError) Unwrap() error { return e.Err }
+
 // Main names what is no branch: the table itself.
 const Main = "main"
 

@@ -2,6 +2,7 @@ package refs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tiltyard/shared/objectstore"
@@ -32,6 +33,9 @@ func (p Place) Tag(ctx context.Context, name string) (tag Tag, info objectstore.
 		return Tag{}, info, err
 	}
 	info, err = p.readRef(ctx, refKey(tagsDir, name), &tag)
+	if errors.Is(err, ErrNoTag) {
+		err = &NameError{Err: ErrNoTag, What: "tag", Name: name, URI: p.URI}
+	}
 	return tag, info, err
 }
 

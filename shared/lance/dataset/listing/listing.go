@@ -1,4 +1,5 @@
-package engine
+// Package listing lists the versions of a table page by page, and describes single ones. Begin with [Versions].
+package listing
 
 import (
 	"context"
@@ -11,15 +12,15 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A VersionList selects the versions to list, and their order.
-type VersionList struct {
+// A Request selects the versions to list, and their order.
+type Request struct {
 	Descending bool
 	After      *uint64 // the last version of the previous page, in that order
 	Limit      int     // negative: all
 }
 
-// A VersionPage is some of a table's versions. Next is where the next page begins, "" at the end.
-type VersionPage struct {
+// A Page is some of a table's versions. Next is where the next page begins, "" at the end.
+type Page struct {
 	Versions []Version
 	Next     string
 }
@@ -30,24 +31,24 @@ type Version struct {
 	objectstore.Info
 }
 
-// Version returns one version, the newest when number is nil.
-func (t *Table) Version(ctx context.Context, number *int64) (Version, error) {
+// One returns one version, the newest when number is nil.
+func One(ctx context.Context, t *dataset.Table, number *int64) (Version, error) {
 	if number != nil {
-		info, err := t.data.Info(ctx, uint64(*number))
-		return Version{Number: uint64(*number), Info: info}, t.translate(err)
+		info, err := t.Info(ctx, uint64(*number))
+		return Version{Number: uint64(*number), Info: info}, err
 	}
-	newest, err := t.data.Versions(ctx, nil, 1)
+	newest, err := t.Versions(ctx, nil, 1)
 	if err == nil && len(newest) == 0 {
 		err = dataset.ErrNoVersion
 	}
 	if err != nil {
-		return Version{}, t.translate(err)
+		return Version{}, err
 	}
 	return versionOf(newest[0]), nil
 }
 
-// VersionDetails is what a version holds, and what made it as far as that is known.
-type VersionDetails struct {
+// Details are what a version holds, and what made it as far as that is known.
+type Details struct {
 	Number                              uint64
 	Operation                           string   // the format's name, such as "Append"; "" when there is no transaction
 	Transaction                         string   // its UUID
@@ -55,19 +56,19 @@ type VersionDetails struct {
 	Rows, DeletedRows, Fragments, Bytes int64
 }
 
-// VersionDetails reads a version.
-func (t *Table) VersionDetails(ctx context.Context, number uint64) (VersionDetails, error) {
+// Describe reads a version.
+func Describe(ctx context.Context, t *dataset.Table, number uint64) (Details, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
-		return VersionDetails{}, err
+		return Details{}, err
 	}
 	defer room.Close()
-	d, err := t.data.Version(ctx, number)
+	d, err := t.Version(ctx, number)
 	if err != nil {
-		return VersionDetails{}, t.translate(err)
+		return Details{}, err
 	}
 	stats := d.Stats()
-	found := VersionDetails{
+	found := Details{
 		Number: number, Rows: stats.Rows, DeletedRows: stats.DeletedRows, Fragments: int64(len(stats.Lengths)), Bytes: stats.Bytes,
 	}
 	txn, err := d.Transaction(ctx)
@@ -75,7 +76,7 @@ func (t *Table) VersionDetails(ctx context.Context, number uint64) (VersionDetai
 	case errors.Is(err, dataset.ErrNoTransaction), errors.Is(err, objectstore.ErrNotExist):
 		return found, nil // other writers may leave none, or clean its file up before the version
 	case err != nil:
-		return VersionDetails{}, t.translate(err)
+		return Details{}, err
 	}
 	found.Operation, found.Transaction, found.Authors = txn.OperationName(), txn.UUID, dataset.Authors(txn)
 	return found, nil
@@ -87,7 +88,7 @@ func versionOf(info objectstore.Info) Version {
 
 // Versions lists versions. A table that is only declared has none. A short list costs the same in a
 // long history as in a short one.
-func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, error) {
+func Versions(ctx context.Context, t *dataset.Table, opts Request) (Page, error) {
 	limit := opts.Limit
 	if limit >= 0 {
 		limit++ // one more version shows whether there is another page
@@ -95,14 +96,14 @@ func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, er
 	var infos []objectstore.Info
 	var err error
 	if opts.Descending {
-		infos, err = t.data.Versions(ctx, opts.After, limit)
+		infos, err = t.Versions(ctx, opts.After, limit)
 	} else {
-		infos, err = t.oldest(ctx, opts.After, limit)
+		infos, err = oldest(ctx, t, opts.After, limit)
 	}
 	if err != nil {
-		return VersionPage{}, t.translate(err)
+		return Page{}, err
 	}
-	page := VersionPage{Versions: make([]Version, len(infos))}
+	page := Page{Versions: make([]Version, len(infos))}
 	for i, info := range infos {
 		page.Versions[i] = versionOf(info)
 	}
@@ -119,18 +120,18 @@ func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, er
 // (negative: all). Storage lists the newest first. To find some of the oldest, this function
 // guesses version numbers and asks for versions below them. It lists a history with many gaps
 // completely.
-func (t *Table) oldest(ctx context.Context, after *uint64, limit int) ([]objectstore.Info, error) {
+func oldest(ctx context.Context, t *dataset.Table, after *uint64, limit int) ([]objectstore.Info, error) {
 	first := uint64(1) // the lowest version that is wanted
 	if after != nil {
 		first = *after + 1
 	}
 	if limit >= 0 {
-		s := search{table: t.data, questions: maxQuestions}
+		s := search{table: t, questions: maxQuestions}
 		if found, err := s.oldest(ctx, first, limit); err != nil || s.questions > 0 {
 			return found, err
 		}
 	}
-	all, err := t.data.Versions(ctx, nil, -1)
+	all, err := t.Versions(ctx, nil, -1)
 	slices.Reverse(all)
 	return from(all, first, limit), err
 }

@@ -1,8 +1,8 @@
-package engine_test
+package listing_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -11,18 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
 )
 
 // withVersions is a table of which there is nothing but the names of its manifests, and
 // the store that counts what is asked of it.
-func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions []uint64) (*engine.Table, *faultstore.Store) {
+func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions []uint64) (*dataset.Table, *faultstore.Store) {
 	store := faultstore.New(memstore.New(), nil)
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: store})
 	if err != nil {
@@ -35,7 +34,7 @@ func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions
 		}
 	}
 	store.Reset()
-	return engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"t"}, at, 0), store
+	return dataset.NewSession(0, time.Now).Table(at, 0), store
 }
 
 // Whatever the history, the pages of a list hold each version once, in the order asked for.
@@ -48,13 +47,13 @@ func TestPagesOfVersionsAreTheWholeList(t *testing.T) {
 		}
 		scheme := rapid.SampledFrom([]manifest.Scheme{manifest.V1, manifest.V2}).Draw(t, "scheme")
 		table, _ := withVersions(t, scheme, versions)
-		opts := engine.VersionList{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.SampledFrom([]int{-1, 90, 700}).Draw(t, "limit")}
+		opts := listing.Request{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.SampledFrom([]int{-1, 90, 700}).Draw(t, "limit")}
 		if opts.Descending {
 			slices.Reverse(versions)
 		}
 		var got []uint64
 		for {
-			page, err := table.Versions(context.Background(), opts)
+			page, err := listing.Versions(context.Background(), table, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,14 +86,14 @@ func TestPageOfVersionsCostsTheSameInLongHistories(t *testing.T) {
 		table, store := withVersions(t, manifest.V2, versions)
 		middle := cleanedUp + (newest-cleanedUp)/2
 		var requests []int
-		for _, opts := range []engine.VersionList{
+		for _, opts := range []listing.Request{
 			{Descending: true, Limit: page},
 			{Descending: true, Limit: page, After: &middle},
 			{Limit: page},
 			{Limit: page, After: &middle},
 		} {
 			store.Reset()
-			if got, err := table.Versions(t.Context(), opts); err != nil || len(got.Versions) != page {
+			if got, err := listing.Versions(t.Context(), table, opts); err != nil || len(got.Versions) != page {
 				t.Fatalf("%+v: %d versions, %v", opts, len(got.Versions), err)
 			}
 			requests = append(requests, store.Snapshot().Requests)
@@ -120,23 +119,22 @@ func TestOneVersionIsDescribed(t *testing.T) {
 	table, store := withVersions(t, manifest.V2, []uint64{3, 4, 9})
 	cases := []struct {
 		number *int64
-		want   string
-	}{{nil, "9"}, {new(int64(4)), "4"}, {new(int64(9)), "9"}, {new(int64(5)), "TableVersionNotFound"}, {new(int64(0)), "TableVersionNotFound"}}
+		want   uint64 // 0: there is none
+	}{{nil, 9}, {new(int64(4)), 4}, {new(int64(9)), 9}, {new(int64(5)), 0}, {new(int64(0)), 0}}
 	for _, tc := range cases {
 		store.Reset()
-		v, err := table.Version(t.Context(), tc.number)
-		got := fmt.Sprint(v.Number)
-		if err != nil {
-			got = protocol.CodeOf(err).String()
-		} else if v.ETag == "" || v.Size != 1 || v.Key != manifest.Key("t.lance", v.Number, manifest.V2) {
-			t.Errorf("version %s is %+v", got, v)
-		}
-		if got != tc.want {
-			t.Errorf("got %s, want %s", got, tc.want)
+		v, err := listing.One(t.Context(), table, tc.number)
+		switch {
+		case tc.want == 0:
+			if !errors.Is(err, dataset.ErrNoVersion) {
+				t.Errorf("got %+v, %v; want ErrNoVersion", v, err)
+			}
+		case err != nil || v.Number != tc.want || v.ETag == "" || v.Size != 1 || v.Key != manifest.Key("t.lance", v.Number, manifest.V2):
+			t.Errorf("got %+v, %v; want version %d", v, err, tc.want)
 		}
 	}
 	empty, _ := withVersions(t, manifest.V2, nil)
-	if _, err := empty.Version(t.Context(), nil); err == nil || protocol.CodeOf(err) != protocol.TableVersionNotFound {
-		t.Errorf("newest version of a declared table: %v, want TableVersionNotFound", err)
+	if _, err := listing.One(t.Context(), empty, nil); !errors.Is(err, dataset.ErrNoVersion) {
+		t.Errorf("newest version of a declared table: %v, want ErrNoVersion", err)
 	}
 }
