@@ -18,14 +18,15 @@ import (
 // blobBatchBytes is how many bytes of blobs a batch holds. A larger blob is a batch of its own.
 const blobBatchBytes = 16 << 20
 
-// FetchBlobs returns the values of a blob column in the given rows, in the order of the request.
-func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*protocol.Rows, error) {
-	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
-		blobs, err := blobsOf(ctx, d, req.Column, req.RowIDs)
+// FetchBlobs returns the values of a blob column in the rows with the given ids, in their order. A nil version
+// is the newest.
+func (t *Table) FetchBlobs(ctx context.Context, version *int64, column string, ids []uint64) (*protocol.Rows, error) {
+	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
+		blobs, err := blobsOf(ctx, d, column, ids)
 		if err != nil {
 			return nil, err
 		}
-		schema := arrow.NewSchema([]arrow.Field{{Name: req.Column, Type: arrow.BinaryTypes.LargeBinary, Nullable: true}}, nil)
+		schema := arrow.NewSchema([]arrow.Field{{Name: column, Type: arrow.BinaryTypes.LargeBinary, Nullable: true}}, nil)
 		rows := &protocol.Rows{Schema: schema, Version: int64(d.Version())}
 		rows.Batches = t.Reading(ctx, d, func(yield func(arrow.RecordBatch, error) bool) {
 			for len(blobs) > 0 {
@@ -50,14 +51,11 @@ func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsReq
 	})
 }
 
-// ReadBlob opens one value of a blob column, which the client can read in parts.
-func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
-	row, err := req.Row()
-	if err != nil {
-		return nil, err
-	}
-	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Bytes, error) {
-		blobs, err := blobsOf(ctx, d, req.Column, []uint64{row})
+// ReadBlob opens the value of a blob column in the row with the given id, which can be read in parts. A nil
+// version is the newest.
+func (t *Table) ReadBlob(ctx context.Context, version *int64, column string, id uint64) (*protocol.Bytes, error) {
+	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Bytes, error) {
+		blobs, err := blobsOf(ctx, d, column, []uint64{id})
 		if err != nil {
 			return nil, err
 		}

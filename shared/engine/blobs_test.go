@@ -24,7 +24,7 @@ func pictures(t *testing.T) *Table {
 // fetched returns the pictures of rows; what is null is "null".
 func fetched(t *testing.T, table *Table, rows ...uint64) []string {
 	t.Helper()
-	answer, err := table.FetchBlobs(t.Context(), &protocol.FetchTableBlobsRequest{Column: "picture", RowIDs: rows})
+	answer, err := table.FetchBlobs(t.Context(), nil, "picture", rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestFetchBlobsKeepsTheOrderOfTheRows(t *testing.T) {
 
 func TestBlobsAreReadInParts(t *testing.T) {
 	table := pictures(t)
-	blob, err := table.ReadBlob(t.Context(), &protocol.ReadTableBlobRequest{Column: "picture", RowID: "3"})
+	blob, err := table.ReadBlob(t.Context(), nil, "picture", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestBlobsAreReadInParts(t *testing.T) {
 	if err != nil || blob.Size != 4 || blob.Null || !bytes.Equal(part, []byte("ou")) {
 		t.Errorf("got %q of %d bytes, error %v; want ou of 4", part, blob.Size, err)
 	}
-	if blob, err = table.ReadBlob(t.Context(), &protocol.ReadTableBlobRequest{Column: "picture", RowID: "1"}); err != nil || !blob.Null {
+	if blob, err = table.ReadBlob(t.Context(), nil, "picture", 1); err != nil || !blob.Null {
 		t.Errorf("got %+v, error %v; want null", blob, err)
 	}
 }
@@ -79,7 +79,7 @@ func TestBlobsRefuse(t *testing.T) {
 		{"picture", 4, protocol.InvalidInput},
 		{"picture", 1 << 40, protocol.InvalidInput},
 	} {
-		_, err := table.FetchBlobs(t.Context(), &protocol.FetchTableBlobsRequest{Column: c.column, RowIDs: []uint64{c.row}})
+		_, err := table.FetchBlobs(t.Context(), nil, c.column, []uint64{c.row})
 		wantCode(t, c.column, err, c.code)
 	}
 }

@@ -10,13 +10,17 @@ import (
 // FetchBlobs returns whole values of a blob column.
 func (s *Service) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*protocol.Rows, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Rows, error) {
-		return t.FetchBlobs(ctx, req)
+		return t.FetchBlobs(ctx, req.Version, req.Column, req.RowIDs)
 	})
 }
 
 // ReadBlob opens one value of a blob column, which the client can read in parts.
 func (s *Service) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Bytes, error) {
-		return t.ReadBlob(ctx, req)
+		id, err := req.Row()
+		if err != nil {
+			return nil, err
+		}
+		return t.ReadBlob(ctx, req.Version, req.Column, id)
 	})
 }
