@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/btree"
 	"tiltyard/shared/lance/dataset"
@@ -338,10 +339,10 @@ func lookAtSorted(ctx context.Context, d *dataset.Dataset, rows []indexedRow) st
 }
 
 // idsOf returns the ids of a query's answer, ascending.
-func idsOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, q protocol.QueryTableRequest) ([]int64, error) {
+func idsOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, q query.Query) ([]int64, error) {
 	version := int64(d.Version())
-	q.Version, q.Columns = &version, protocol.Projection{{Name: "id"}}
-	answer, err := t.Query(ctx, &q)
+	q.Columns = []query.Column{{Name: "id"}}
+	answer, err := t.Query(ctx, engine.AsOf{Version: &version}, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -358,7 +359,7 @@ func idsOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, q protocol.
 
 func lookAtWords(ctx context.Context, t *engine.Table, d *dataset.Dataset, rows []indexedRow) string {
 	for _, word := range []string{"ember", "fjord"} {
-		got, err := idsOf(ctx, t, d, protocol.QueryTableRequest{FullTextQuery: &protocol.FullTextQuery{Columns: []string{"s"}, Text: word}})
+		got, err := idsOf(ctx, t, d, query.Query{Text: &protocol.FullTextQuery{Columns: []string{"s"}, Text: word}})
 		if err != nil {
 			return err.Error()
 		}
@@ -378,7 +379,7 @@ func lookAtWords(ctx context.Context, t *engine.Table, d *dataset.Dataset, rows 
 // lookAtNear compares the distances of the nearest rows, some of which are as far as others.
 func lookAtNear(ctx context.Context, t *engine.Table, d *dataset.Dataset, rows []indexedRow) string {
 	const nearest = 5
-	k, probes := int64(nearest), int64(100)
+	k := int64(nearest)
 	distances := map[int64]float64{}
 	var want []float64
 	for _, row := range rows {
@@ -393,8 +394,8 @@ func lookAtNear(ctx context.Context, t *engine.Table, d *dataset.Dataset, rows [
 	}
 	slices.Sort(want)
 	want = want[:min(nearest, len(want))]
-	ids, err := idsOf(ctx, t, d, protocol.QueryTableRequest{
-		Vector: protocol.QueryVector{Vectors: [][]float64{{0, 10, 20, 30}}}, VectorColumn: "v", K: &k, NProbes: &probes,
+	ids, err := idsOf(ctx, t, d, query.Query{
+		Nearest: &query.Nearest{Vectors: [][]float64{{0, 10, 20, 30}}, Column: "v", MinProbes: 100, MaxProbes: 100}, Limit: &k,
 	})
 	if err != nil {
 		return err.Error()

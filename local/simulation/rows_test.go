@@ -67,12 +67,12 @@ func drawRows(c *client) *op {
 	case 9:
 		return queryVersion(1 + c.rng.IntN(4))
 	default:
-		return query()
+		return queryRows()
 	}
 }
 
 func finishRows(c *client) {
-	c.do(query())
+	c.do(queryRows())
 	if c.do(c.insert()).lostRace() { // against a version that it has made for a dead writer
 		c.do(c.insert())
 	}
@@ -80,10 +80,10 @@ func finishRows(c *client) {
 	c.do(merge(1, c.value()))
 	c.do(update(1, c.value()))
 	c.do(remove(1))
-	c.do(query())
+	c.do(queryRows())
 	version, _ := strconv.Atoi(fmt.Sprint(c.memory["newest"]))
 	c.do(restore(version))
-	c.do(query())
+	c.do(queryRows())
 	for version := 1; version <= 3; version++ {
 		c.do(queryVersion(version))
 	}
@@ -328,7 +328,7 @@ func once[T any](read func(outcome) T) func(outcome) T {
 
 func rowsTold(o outcome) string { return rowsIn(o.body) }
 
-func query() *op {
+func queryRows() *op {
 	told := once(rowsTold)
 	return &op{
 		domain: "rows", text: "query", request: post(rowsTable+"query", map[string]any{"columns": []string{"id", "value"}}),

@@ -199,9 +199,9 @@ func TestPartsGiveTheSameValues(t *testing.T) {
 			parted := b
 			parted.Sizes = &BackfillSizes{Whole: 0, Rows: rapid.Int64Range(1, 30).Draw(rt, "rows"), Parts: 1000}
 			got := Backfilled{}
-			if n, err := tables[1].Count(t.Context(), &protocol.CountTableRowsRequest{}); err != nil {
+			if n, err := tables[1].Count(t.Context(), AsOf{}, ""); err != nil {
 				rt.Fatal(err)
-			} else if n.Count == 0 {
+			} else if n.Rows == 0 {
 				return
 			}
 			if got, _, _, err = inRounds(t.Context(), tables[1], parted, divided(rt, tables[1], parted)); err != nil {

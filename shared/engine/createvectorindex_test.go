@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/vector"
 )
 
 // An index of vectors that is built here finds nearly what the vectors themselves say is nearest, in
@@ -79,22 +80,23 @@ func indicesOn(t *testing.T, table *Table, column string) []string {
 // again those that the index finds.
 func checkFound(t *testing.T, table *Table, c searchedCase, version int64, kind, metric string) {
 	t.Helper()
-	probes, refine, k := int64(99), int64(5), int64(10)
-	req := c.request(t)
-	req.Version, req.K, req.NProbes, req.RefineFactor = &version, &k, &probes, &refine
-	req.Filter, req.LowerBound, req.UpperBound, req.MinimumNProbes, req.MaximumNProbes, req.FastSearch = "", nil, nil, nil, nil, false
-	req.BypassVectorIndex = false
-	if err := req.DistanceType.UnmarshalText([]byte(metric)); err != nil {
+	refine, k := int64(5), int64(10)
+	measure, err := vector.ParseMetric(metric)
+	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := table.Explain(t.Context(), req, false)
+	at, q := AsOf{Version: &version}, c.query(t)
+	near := q.Nearest
+	q.Limit, q.Filter, q.FastSearch = &k, "", false
+	near.Metric, near.MinProbes, near.MaxProbes, near.Refine = &measure, 99, 99, &refine
+	near.Lower, near.Upper, near.BypassIndex = nil, nil, false
+	plan, err := table.Explain(t.Context(), at, q, false)
 	if err != nil || !strings.Contains(plan, "SearchIndex: index=built on "+c.Column+", type="+kind) {
 		t.Fatalf("%s of %s: no index in\n%s; error %v", kind, c.Table, plan, err)
 	}
-	found := nearRows(t, table, req)
-	exact := *req
-	exact.BypassVectorIndex = true
-	want, common := nearRows(t, table, &exact), 0
+	found := nearRows(t, table, at, q)
+	near.BypassIndex = true
+	want, common := nearRows(t, table, at, q), 0
 	for _, w := range want {
 		for _, g := range found {
 			if g.id == w.id {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
@@ -53,8 +54,8 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 		{"id % 4 = 0", 96, arrow.PrimitiveTypes.Int8},
 		{"id < 0", 0, arrow.PrimitiveTypes.Int8},
 	} {
-		req := &protocol.QueryTableRequest{Filter: c.filter}
-		lines := show(t, table, req)
+		q := &query.Query{Filter: c.filter}
+		lines := show(t, table, q)
 		if len(lines) != c.rows {
 			t.Errorf("filter %q: got %d rows, want %d", c.filter, len(lines), c.rows)
 		}
@@ -64,7 +65,7 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 				t.Errorf("filter %q: got row %s, want item %d", c.filter, line, id)
 			}
 		}
-		rows, err := table.Query(t.Context(), req)
+		rows, err := table.Query(t.Context(), AsOf{}, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestAnAnswerWithADictionaryHoldsMemory(t *testing.T) {
 	}{{64 << 20, true}, {4 * fragments * rows, false}} {
 		budget := account.NewBudget(c.limit, c.limit)
 		share := budget.Open()
-		answer, err := table.Query(account.WithShare(t.Context(), share), &protocol.QueryTableRequest{})
+		answer, err := table.Query(account.WithShare(t.Context(), share), AsOf{}, &query.Query{})
 		var refused *account.Error
 		switch {
 		case !c.fits && (!errors.As(err, &refused) || refused.Busy):
@@ -147,10 +148,10 @@ func TestExpressionsOverListsOfDictionaries(t *testing.T) {
 	if _, err := table.AddColumns(t.Context(), []Assignment{{Column: "y", SQL: "x"}}); err != nil {
 		t.Error(err)
 	}
-	req := &protocol.QueryTableRequest{Filter: "id < 2", Columns: protocol.Projection{
+	q := &query.Query{Filter: "id < 2", Columns: []query.Column{
 		{Name: "y"}, formula("same", "coalesce(x, x)"), formula("in", "make_array(x)"), formula("one", "x[1]"), formula("x", "x"),
 	}}
-	got := show(t, table, req)
+	got := show(t, table, q)
 	if want := []string{
 		`y=["a",null] same=["a",null] in=[["a",null]] one=a x=["a",null]`,
 		`y=(null) same=(null) in=[null] one=(null) x=(null)`,

@@ -16,11 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/vector"
 )
 
 func tableIn(store objectstore.Store, limits Limits) *Table {
@@ -48,9 +50,9 @@ func create(t *testing.T, schema *arrow.Schema, text string) *Table {
 }
 
 // show runs a query and returns its rows as text, one line each.
-func show(t *testing.T, table *Table, req *protocol.QueryTableRequest) []string {
+func show(t *testing.T, table *Table, q *query.Query) []string {
 	t.Helper()
-	rows, err := table.Query(context.Background(), req)
+	rows, err := table.Query(context.Background(), AsOf{}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,7 @@ func TestMergeAsNativeLance(t *testing.T) {
 			if diff := cmp.Diff(c.done, done); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.want, show(t, table, &protocol.QueryTableRequest{})); diff != "" {
+			if diff := cmp.Diff(c.want, show(t, table, &query.Query{})); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
 		})
@@ -161,7 +163,7 @@ func TestMergeOfSomeColumnsKeepsTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"id=2 v=c w=2", "id=1 v=X w=1", "id=5 v=Y w=(null)"}
-	if diff := cmp.Diff(want, show(t, table, &protocol.QueryTableRequest{})); diff != "" {
+	if diff := cmp.Diff(want, show(t, table, &query.Query{})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
@@ -219,7 +221,7 @@ func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := show(t, tableIn(store, Limits{}), &protocol.QueryTableRequest{Filter: "id = 7"}); len(got) != 1 {
+	if got := show(t, tableIn(store, Limits{}), &query.Query{Filter: "id = 7"}); len(got) != 1 {
 		t.Errorf("after eight merges of one key there are %q, want one row", got)
 	}
 }
@@ -240,7 +242,7 @@ func TestUpdateLooksAtRowsOnce(t *testing.T) {
 		total += done.Updated
 	}
 	marks := 0
-	for _, row := range show(t, table, &protocol.QueryTableRequest{}) {
+	for _, row := range show(t, table, &query.Query{}) {
 		marks += strings.Count(row, "b")
 	}
 	if marks != int(total) || total == 0 || total == 500 {
@@ -255,30 +257,30 @@ func TestQueryComputesColumns(t *testing.T) {
 		{Name: "p", Type: point, Nullable: true},
 	}, nil)
 	table := create(t, schema, `[{"id":1,"p":{"x":10}},{"id":2,"p":null},{"id":3,"p":{"x":30}}]`)
-	got := show(t, table, &protocol.QueryTableRequest{
-		Columns:   protocol.Projection{{Name: "twice", Expression: "id * 2"}, {Name: "p.x"}, {Name: "_rowoffset"}},
+	got := show(t, table, &query.Query{
+		Columns:   []query.Column{{Name: "twice", Expression: "id * 2"}, {Name: "p.x"}, {Name: "_rowoffset"}},
 		WithRowID: true, Filter: "p.x > 5",
 	})
 	want := []string{"twice=2 p.x=10 _rowoffset=0 _rowid=0", "twice=6 p.x=30 _rowoffset=2 _rowid=2"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	for name, req := range map[string]*protocol.QueryTableRequest{
-		"unknown column":       {Columns: protocol.Projection{{Name: "nope"}}},
-		"unknown member":       {Columns: protocol.Projection{{Name: "p.nope"}}},
-		"unknown in a formula": {Columns: protocol.Projection{{Name: "a", Expression: "nope + 1"}}},
+	for name, q := range map[string]*query.Query{
+		"unknown column":       {Columns: []query.Column{{Name: "nope"}}},
+		"unknown member":       {Columns: []query.Column{{Name: "p.nope"}}},
+		"unknown in a formula": {Columns: []query.Column{{Name: "a", Expression: "nope + 1"}}},
 	} {
-		_, err := table.Query(t.Context(), req)
+		_, err := table.Query(t.Context(), AsOf{}, q)
 		wantCode(t, name, err, protocol.TableColumnNotFound)
 	}
-	for name, req := range map[string]*protocol.QueryTableRequest{
+	for name, q := range map[string]*query.Query{
 		"unknown in filter":       {Filter: "nope > 1"},
 		"malformed filter":        {Filter: "id >"},
 		"filter that is a number": {Filter: "id + 1"},
-		"search without vectors":  {Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}},
-		"text without a column":   {FullTextQuery: &protocol.FullTextQuery{Text: "fox"}},
+		"search without vectors":  {Nearest: &query.Nearest{Vectors: [][]float64{{1}}}},
+		"text without a column":   {Text: &protocol.FullTextQuery{Text: "fox"}},
 	} {
-		_, err := table.Query(t.Context(), req)
+		_, err := table.Query(t.Context(), AsOf{}, q)
 		wantCode(t, name, err, protocol.InvalidInput)
 	}
 }
@@ -295,33 +297,31 @@ func TestSearchSkipsNullsAndChecksDimensions(t *testing.T) {
 		{"id":2,"vector":null,"half":null,"bits":null},
 		{"id":3,"vector":[0,2],"half":[0,2],"bits":[15]},
 		{"id":4,"vector":[null,0],"half":[0,0],"bits":[0]}]`)
-	ids := func(req protocol.QueryTableRequest, vector ...float64) []string {
-		req.Vector = protocol.QueryVector{Vectors: [][]float64{vector}}
-		req.Columns = protocol.Projection{{Name: "id"}}
-		req.Prefilter = true
-		return show(t, table, &req)
+	ids := func(near query.Nearest, vector ...float64) []string {
+		near.Vectors = [][]float64{vector}
+		return show(t, table, &query.Query{Nearest: &near, Columns: []query.Column{{Name: "id"}}, Prefilter: true})
 	}
 	cases := []struct {
 		name string
 		got  []string
 		want []string
 	}{
-		{"float64, l2", ids(protocol.QueryTableRequest{}, 1, 0), []string{"id=1 _distance=0", "id=3 _distance=5"}},
-		{"float64, cosine", ids(protocol.QueryTableRequest{DistanceType: protocol.DistanceCosine}, 2, 0), []string{"id=1 _distance=0", "id=3 _distance=1"}},
-		{"float64, dot", ids(protocol.QueryTableRequest{DistanceType: protocol.DistanceDot}, 0, 1), []string{"id=3 _distance=-1", "id=1 _distance=1"}},
-		{"float16", ids(protocol.QueryTableRequest{VectorColumn: "half"}, 0, 2), []string{"id=3 _distance=0", "id=4 _distance=4", "id=1 _distance=5"}},
-		{"bytes", ids(protocol.QueryTableRequest{VectorColumn: "bits"}, 15), []string{"id=3 _distance=0", "id=1 _distance=4", "id=4 _distance=4"}},
+		{"float64, l2", ids(query.Nearest{}, 1, 0), []string{"id=1 _distance=0", "id=3 _distance=5"}},
+		{"float64, cosine", ids(query.Nearest{Metric: new(vector.Cosine)}, 2, 0), []string{"id=1 _distance=0", "id=3 _distance=1"}},
+		{"float64, dot", ids(query.Nearest{Metric: new(vector.Dot)}, 0, 1), []string{"id=3 _distance=-1", "id=1 _distance=1"}},
+		{"float16", ids(query.Nearest{Column: "half"}, 0, 2), []string{"id=3 _distance=0", "id=4 _distance=4", "id=1 _distance=5"}},
+		{"bytes", ids(query.Nearest{Column: "bits"}, 15), []string{"id=3 _distance=0", "id=1 _distance=4", "id=4 _distance=4"}},
 	}
 	for _, c := range cases {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	_, err := table.Query(t.Context(), &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{1, 2, 3}}}})
+	_, err := table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{1, 2, 3}}}})
 	wantCode(t, "wrong dimension", err, protocol.InvalidInput)
-	_, err = table.Query(t.Context(), &protocol.QueryTableRequest{VectorColumn: "bits", DistanceType: protocol.DistanceL2, Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}})
+	_, err = table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "bits", Metric: new(vector.L2), Vectors: [][]float64{{1}}}})
 	wantCode(t, "l2 of bytes", err, protocol.InvalidInput)
-	_, err = table.Query(t.Context(), &protocol.QueryTableRequest{VectorColumn: "id", Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}})
+	_, err = table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "id", Vectors: [][]float64{{1}}}})
 	wantCode(t, "search of a column of numbers", err, protocol.InvalidInput)
 }
 
@@ -332,11 +332,11 @@ func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := int64(math.MaxInt64)
-	req := &protocol.QueryTableRequest{K: &k, Offset: 1, Vector: protocol.QueryVector{Vectors: [][]float64{{0}}}}
-	_, err := table.Query(t.Context(), req)
+	q := &query.Query{Limit: &k, Offset: 1, Nearest: &query.Nearest{Vectors: [][]float64{{0}}}}
+	_, err := table.Query(t.Context(), AsOf{}, q)
 	wantCode(t, "k above the limit in a larger table", err, protocol.InvalidInput)
 	table.engine.planner.TopK = 3
-	if got := show(t, table, req); len(got) != 2 {
+	if got := show(t, table, q); len(got) != 2 {
 		t.Errorf("all but the first row are %q, want two", got)
 	}
 }

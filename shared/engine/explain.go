@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/protocol"
 )
 
 // Explain returns the plan of a query as lines of text: each step, and indented below it the steps
 // that it takes its rows from. verbose adds details.
-func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, verbose bool) (string, error) {
-	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
-		answer, err := t.plan(ctx, d, req)
+func (t *Table) Explain(ctx context.Context, at AsOf, q *query.Query, verbose bool) (string, error) {
+	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
+		answer, err := t.plan(ctx, d, at, q)
 		if err != nil {
 			return "", err
 		}
@@ -23,10 +23,10 @@ func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, ve
 // Analyze runs a query, drops its rows, and returns the plan with measurements of each step: its
 // rows, batches and bytes, its requests to the storage and the bytes that they read, and the time
 // until its last row. The time includes that of the steps below.
-func (t *Table) Analyze(ctx context.Context, req *protocol.QueryTableRequest) (string, error) {
-	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
+func (t *Table) Analyze(ctx context.Context, at AsOf, q *query.Query) (string, error) {
+	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
 		began := d.Now()
-		answer, err := t.plan(ctx, d, req)
+		answer, err := t.plan(ctx, d, at, q)
 		if err != nil {
 			return "", err
 		}

@@ -6,39 +6,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/engine/query"
 )
 
 func TestPlansTellTheSteps(t *testing.T) {
 	table, lower := points(t), 4.0
-	near := protocol.QueryVector{Vectors: [][]float64{{0, 0}}}
+	near := &query.Nearest{Vectors: [][]float64{{0, 0}}}
 	three := int64(3)
 	for name, c := range map[string]struct {
-		req     protocol.QueryTableRequest
+		q       query.Query
 		verbose bool
 		want    string
 	}{
 		"scan": {
-			protocol.QueryTableRequest{K: &three, Offset: 2, Filter: "id > 4"}, false, `
+			query.Query{Limit: &three, Offset: 2, Filter: "id > 4"}, false, `
 Project: columns=[id, vector], native=ProjectionExec
   Scan: columns=[id, vector], filter=id > 4, offset=2, limit=3, native=LanceRead+LanceScan+FilterExec+GlobalLimitExec
 `,
 		},
 		"verbose": {
-			protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "x", Expression: "id + 1"}}}, true, `
+			query.Query{Columns: []query.Column{{Name: "x", Expression: "id + 1"}}}, true, `
 Project: columns=[x], types=[int64], native=ProjectionExec
   Scan: columns=[id], version=1, fragments=1, rows=10, deleted_rows=0, bytes_estimate=80, native=LanceRead+LanceScan
 `,
 		},
 		"sort": {
-			protocol.QueryTableRequest{K: &three, OrderBy: []protocol.OrderBy{desc("id")}}, false, `
+			query.Query{Limit: &three, Order: []query.Order{desc("id")}}, false, `
 Project: columns=[id, vector], native=ProjectionExec
   Sort: by=[id desc], limit=3, native=SortExec+TopK
     Scan: columns=[id, vector], native=LanceRead+LanceScan
 `,
 		},
 		"search": {
-			protocol.QueryTableRequest{K: &three, Offset: 1, Vector: near, Filter: "id < 9", LowerBound: &lower}, false, `
+			query.Query{Limit: &three, Offset: 1, Nearest: &query.Nearest{Vectors: near.Vectors, Lower: &lower}, Filter: "id < 9"}, false, `
 Project: columns=[id, vector, _distance], native=ProjectionExec
   Take: columns=[id, vector], offset=1, native=LanceRead+GlobalLimitExec
     Filter: filter=id < 9, columns=[id], native=FilterExec
@@ -47,7 +47,7 @@ Project: columns=[id, vector, _distance], native=ProjectionExec
 `,
 		},
 		"fast search": {
-			protocol.QueryTableRequest{K: &three, Vector: near, FastSearch: true, Filter: "id < 9", Prefilter: true, Columns: protocol.Projection{{Name: "id"}}}, false, `
+			query.Query{Limit: &three, Nearest: near, FastSearch: true, Filter: "id < 9", Prefilter: true, Columns: []query.Column{{Name: "id"}}}, false, `
 Project: columns=[id, _distance], native=ProjectionExec
   Take: columns=[id], native=LanceRead
     Nearest: column=vector, metric=l2, k=3, queries=1, index=none (nothing to search fast), native=SortExec+TopK+KNNVectorDistance
@@ -55,7 +55,7 @@ Project: columns=[id, _distance], native=ProjectionExec
 `,
 		},
 	} {
-		got, err := table.Explain(t.Context(), &c.req, c.verbose)
+		got, err := table.Explain(t.Context(), AsOf{}, &c.q, c.verbose)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -68,11 +68,11 @@ Project: columns=[id, _distance], native=ProjectionExec
 func TestAnalyzeMeasuresTheSteps(t *testing.T) {
 	table := points(t)
 	three := int64(3)
-	req := &protocol.QueryTableRequest{
-		K: &three, Vector: protocol.QueryVector{Vectors: [][]float64{{0, 0}}}, Filter: "id > 4", Prefilter: true,
-		Columns: protocol.Projection{{Name: "id"}},
+	q := &query.Query{
+		Limit: &three, Nearest: &query.Nearest{Vectors: [][]float64{{0, 0}}}, Filter: "id > 4", Prefilter: true,
+		Columns: []query.Column{{Name: "id"}},
 	}
-	text, err := table.Analyze(t.Context(), req)
+	text, err := table.Analyze(t.Context(), AsOf{}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +91,8 @@ func TestAnalyzeMeasuresTheSteps(t *testing.T) {
 // A fast search of a table without an index finds nothing, as in native Lance.
 func TestFastSearchWithoutAnIndexFindsNothing(t *testing.T) {
 	table := points(t)
-	req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{0, 0}}}, FastSearch: true}
-	if got := show(t, table, req); len(got) != 0 {
+	q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{0, 0}}}, FastSearch: true}
+	if got := show(t, table, q); len(got) != 0 {
 		t.Errorf("found %v", got)
 	}
 }

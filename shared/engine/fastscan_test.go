@@ -3,20 +3,21 @@ package engine
 import (
 	"testing"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
 
 // Without an index that native Lance would ask, a fast scan is one of all rows.
 func TestFastScanWithoutAnIndexFindsAll(t *testing.T) {
 	table := points(t)
-	for _, order := range [][]protocol.OrderBy{nil, {desc("id")}} {
-		req := &protocol.QueryTableRequest{FastSearch: true, Filter: "id > 3", OrderBy: order, Columns: protocol.Projection{{Name: "id"}}}
-		if got := show(t, table, req); len(got) != 6 {
+	for _, order := range [][]query.Order{nil, {desc("id")}} {
+		q := &query.Query{FastSearch: true, Filter: "id > 3", Order: order, Columns: []query.Column{{Name: "id"}}}
+		if got := show(t, table, q); len(got) != 6 {
 			t.Errorf("got %v, want six rows", got)
 		}
 	}
-	req := &protocol.QueryTableRequest{FastSearch: true, Filter: "nope > 3"}
-	if _, err := table.Query(t.Context(), req); protocol.CodeOf(err) != protocol.InvalidInput {
+	q := &query.Query{FastSearch: true, Filter: "nope > 3"}
+	if _, err := table.Query(t.Context(), AsOf{}, q); protocol.CodeOf(err) != protocol.InvalidInput {
 		t.Errorf("filter by what is not there: got error %v", err)
 	}
 }

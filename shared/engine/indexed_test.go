@@ -16,10 +16,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
 )
 
 // indexed are the tables that native Lance has made with indices, and what it answers.
@@ -90,7 +90,7 @@ func (x *indexed) table(name string, share float64) *Table {
 // idsOf returns the ids of the rows that pass, ascending.
 func idsOf(t testing.TB, table *Table, version int64, filter string) []int64 {
 	t.Helper()
-	rows, err := table.Query(context.Background(), &protocol.QueryTableRequest{Version: &version, Filter: filter, Columns: protocol.Projection{{Name: "id"}}})
+	rows, err := table.Query(context.Background(), AsOf{Version: &version}, &query.Query{Filter: filter, Columns: []query.Column{{Name: "id"}}})
 	if err != nil {
 		t.Fatalf("%s: %v", filter, err)
 	}
@@ -164,7 +164,7 @@ func (x *indexed) check(t *testing.T, share float64) (used float64) {
 		if got := idsOf(t, tables[c.Table], c.Version, c.Filter); !slices.Equal(got, c.IDs) {
 			t.Errorf("%s at %d: %s: got %v, want %v", c.Table, c.Version, c.Filter, got, c.IDs)
 		}
-		plan, err := tables[c.Table].Analyze(t.Context(), &protocol.QueryTableRequest{Version: &c.Version, Filter: c.Filter})
+		plan, err := tables[c.Table].Analyze(t.Context(), AsOf{Version: &c.Version}, &query.Query{Filter: c.Filter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,8 +257,8 @@ func (x *indexed) compare(t *testing.T, table, scanned *Table, filter, after str
 	if got := idsOf(t, table, version, filter); !slices.Equal(got, want) {
 		t.Errorf("%s: %s: got %v, want %v", after, filter, got, want)
 	}
-	count, err := table.Count(t.Context(), &protocol.CountTableRowsRequest{Predicate: filter})
-	if err != nil || count.Count != int64(len(want)) {
+	count, err := table.Count(t.Context(), AsOf{}, filter)
+	if err != nil || count.Rows != int64(len(want)) {
 		t.Errorf("%s: %s: got count %+v, want %d; error %v", after, filter, count, len(want), err)
 	}
 }
@@ -333,7 +333,7 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 		changed = done.Updated
 	case 3:
 		what, filter = "insert", ""
-		rows, queried := table.Query(t.Context(), &protocol.QueryTableRequest{Filter: "id % 13 = 1"})
+		rows, queried := table.Query(t.Context(), AsOf{}, &query.Query{Filter: "id % 13 = 1"})
 		if queried != nil {
 			t.Fatal(queried)
 		}
@@ -393,8 +393,8 @@ func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
 				if count != 2 { // a query, and a count
 					t.Errorf("the log is told %d times, want 2", count)
 				}
-				req := &protocol.QueryTableRequest{Filter: of.filter}
-				if plan, err := table.Analyze(t.Context(), req); err != nil || !strings.Contains(plan, "index_not_used=") {
+				q := &query.Query{Filter: of.filter}
+				if plan, err := table.Analyze(t.Context(), AsOf{}, q); err != nil || !strings.Contains(plan, "index_not_used=") {
 					t.Errorf("no word of it in the plan (error %v):\n%s", err, plan)
 				}
 			})

@@ -12,10 +12,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/vector"
 )
 
 // searched are the tables that native Lance has made with indices of vectors, and what it answers.
@@ -61,23 +63,37 @@ func (x *searched) table(t *testing.T, name string) *Table {
 	return table
 }
 
-func (c searchedCase) request(t testing.TB) *protocol.QueryTableRequest {
+func (c searchedCase) asOf() AsOf { return AsOf{Version: &c.Version} }
+
+func (c searchedCase) query(t testing.TB) *query.Query {
 	t.Helper()
-	req := &protocol.QueryTableRequest{
-		Version: &c.Version, VectorColumn: c.Column, K: &c.K, Filter: c.Filter, Prefilter: c.Prefilter, FastSearch: c.Fast,
-		NProbes: c.NProbes, MinimumNProbes: c.Minimum, MaximumNProbes: c.Maximum, RefineFactor: c.Refine,
-		LowerBound: c.Range[0], UpperBound: c.Range[1], BypassVectorIndex: c.UseIndex != nil && !*c.UseIndex,
-		Columns: protocol.Projection{{Name: "id"}, {Name: "_distance"}},
-	}
-	if err := json.Unmarshal(c.Vector, &req.Vector); err != nil {
+	var given protocol.QueryVector
+	if err := json.Unmarshal(c.Vector, &given); err != nil {
 		t.Fatal(err)
 	}
-	if c.Metric != "" {
-		if err := req.DistanceType.UnmarshalText([]byte(c.Metric)); err != nil {
-			t.Fatal(err)
+	near := &query.Nearest{
+		Vectors: given.Vectors, Numbered: given.Several, Column: c.Column, Lower: c.Range[0], Upper: c.Range[1],
+		Refine: c.Refine, BypassIndex: c.UseIndex != nil && !*c.UseIndex,
+	}
+	for _, probes := range []struct{ least, most *int64 }{{c.NProbes, c.NProbes}, {c.Minimum, c.Maximum}} {
+		if probes.least != nil {
+			near.MinProbes = int(*probes.least)
+		}
+		if probes.most != nil {
+			near.MaxProbes = int(*probes.most)
 		}
 	}
-	return req
+	if c.Metric != "" {
+		metric, err := vector.ParseMetric(c.Metric)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near.Metric = &metric
+	}
+	return &query.Query{
+		Nearest: near, Limit: &c.K, Filter: c.Filter, Prefilter: c.Prefilter, FastSearch: c.Fast,
+		Columns: []query.Column{{Name: "id"}, {Name: "_distance"}},
+	}
 }
 
 // A nearRow is a row that a search has found.
@@ -87,9 +103,9 @@ type nearRow struct {
 }
 
 // nearRows returns what a search finds.
-func nearRows(t testing.TB, table *Table, req *protocol.QueryTableRequest) []nearRow {
+func nearRows(t testing.TB, table *Table, at AsOf, q *query.Query) []nearRow {
 	t.Helper()
-	rows, err := table.Query(context.Background(), req)
+	rows, err := table.Query(context.Background(), at, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,24 +179,24 @@ func TestSearchesFindByIndexWhatNativeLanceFinds(t *testing.T) {
 		if tables[c.Table] == nil {
 			tables[c.Table] = x.table(t, c.Table)
 		}
-		req := c.request(t)
+		at, q := c.asOf(), c.query(t)
 		tolerance := 1e-3
 		if c.Kind == "IVF_RQ" {
 			tolerance = 5e-3 // native Lance rounds the tables that it measures codes with
 		}
-		got := nearRows(t, tables[c.Table], req)
+		got := nearRows(t, tables[c.Table], at, q)
 		same := agree
 		if c.Column == "many" && strings.HasPrefix(c.Kind, "IVF_HNSW_") {
 			same = overlap // native Lance misses vectors that are in the graph, which changes how far others count
 		}
 		if want := c.want(); !same(got, want, tolerance) {
-			plan, err := tables[c.Table].Analyze(t.Context(), req)
+			plan, err := tables[c.Table].Analyze(t.Context(), at, q)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Errorf("%s at %d, %s, k %d, filter %q: got\n%v, want\n%v\n%s", c.Table, c.Version, c.Column, c.K, c.Filter, got, want, plan)
 		} else if c.UseIndex == nil && c.Metric == "" {
-			plan, err := tables[c.Table].Explain(t.Context(), req, false)
+			plan, err := tables[c.Table].Explain(t.Context(), at, q, false)
 			if err != nil || !strings.Contains(plan, "SearchIndex: index=") {
 				t.Errorf("%s at %d: no index in\n%s; error %v", c.Table, c.Version, plan, err)
 			}
@@ -193,9 +209,9 @@ func TestSearchesFindByIndexWhatNativeLanceFinds(t *testing.T) {
 func TestSearchesDoWithoutAnIndexThatCannotBeRead(t *testing.T) {
 	x := openSearched(t)
 	c := x.cases[0]
-	exact := c.request(t)
-	exact.BypassVectorIndex = true
-	want := nearRows(t, x.table(t, c.Table), exact)
+	exact := c.query(t)
+	exact.Nearest.BypassIndex = true
+	want := nearRows(t, x.table(t, c.Table), c.asOf(), exact)
 	for name, spoil := range map[string]func(data []byte) []byte{
 		"cut off": func(data []byte) []byte { return data[:len(data)/2] },
 		"zeros":   func(data []byte) []byte { return make([]byte, len(data)) },
@@ -216,7 +232,7 @@ func TestSearchesDoWithoutAnIndexThatCannotBeRead(t *testing.T) {
 		table := (&searched{store: spoiled}).table(t, c.Table)
 		told := &strings.Builder{}
 		table.engine.Logger = slog.New(slog.NewTextHandler(told, nil))
-		if got := nearRows(t, table, c.request(t)); !slices.Equal(got, want) {
+		if got := nearRows(t, table, c.asOf(), c.query(t)); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 		if !strings.Contains(told.String(), "an index is not used") {

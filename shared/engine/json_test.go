@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/jsonb"
-	"tiltyard/shared/protocol"
 )
 
 func TestJSONIsWrittenAndAnsweredAsText(t *testing.T) {
@@ -35,14 +35,14 @@ func TestJSONIsWrittenAndAnsweredAsText(t *testing.T) {
 		t.Errorf("update to what is not JSON: got error %v, want ErrSyntax", err)
 	}
 	got := map[string]bool{}
-	for _, line := range show(t, table, &protocol.QueryTableRequest{Filter: "j is not null"}) {
+	for _, line := range show(t, table, &query.Query{Filter: "j is not null"}) {
 		got[line] = true
 	}
 	want := map[string]bool{`id=1 j={"u":true}`: true, `id=2 j=2`: true, `id=3 j={"three":3}`: true, `id=4 j=[4]`: true, `id=5 j="five"`: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	rows, err := table.Query(t.Context(), &protocol.QueryTableRequest{})
+	rows, err := table.Query(t.Context(), AsOf{}, &query.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/engine/query"
 )
 
 // manyVectors is a table of rows with lists of points on a line.
@@ -26,20 +26,20 @@ func manyVectors(t *testing.T) *Table {
 
 func TestListsOfVectorsAreMeasuredByLateInteraction(t *testing.T) {
 	table := manyVectors(t)
-	several := protocol.QueryVector{Vectors: [][]float64{{1, 0}, {4, 0}}, Several: true}
-	one := protocol.QueryVector{Vectors: [][]float64{{1, 0}}}
+	several := [][]float64{{1, 0}, {4, 0}}
+	one := [][]float64{{1, 0}}
 	for name, c := range map[string]struct {
-		vector protocol.QueryVector
-		filter string
-		want   []string
+		vectors [][]float64
+		filter  string
+		want    []string
 	}{
 		// To 1 and to 4 of each row: 0+1, 1+4, 1+0; equal ones in the order of the table.
 		"several": {several, "", []string{"id=0 _distance=1", "id=4 _distance=1", "id=3 _distance=5"}},
 		"one":     {one, "", []string{"id=0 _distance=0", "id=3 _distance=1", "id=4 _distance=1"}},
 		"filter":  {several, "id > 0", []string{"id=4 _distance=1", "id=3 _distance=5"}},
 	} {
-		req := &protocol.QueryTableRequest{Vector: c.vector, Filter: c.filter, Prefilter: true, Columns: protocol.Projection{{Name: "id"}}}
-		if diff := cmp.Diff(c.want, show(t, table, req)); diff != "" {
+		q := &query.Query{Nearest: &query.Nearest{Vectors: c.vectors, Numbered: true}, Filter: c.filter, Prefilter: true, Columns: []query.Column{{Name: "id"}}}
+		if diff := cmp.Diff(c.want, show(t, table, q)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -64,8 +64,8 @@ func TestManyListsOfVectors(t *testing.T) {
 	}
 	table := create(t, schema, "["+strings.Join(rows, ",")+"]")
 	k := int64(n)
-	req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{500}}, Several: true}, K: &k, Columns: protocol.Projection{{Name: "id"}}}
-	got := show(t, table, req)
+	q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{500}}, Numbered: true}, Limit: &k, Columns: []query.Column{{Name: "id"}}}
+	got := show(t, table, q)
 	var lines []string
 	for i, d := range want {
 		if !math.IsInf(d, 1) {

@@ -86,19 +86,20 @@ func logSpec(d *dataset.Dataset, entry *pb.IndexMetadata) (*protocol.LSMWriteSpe
 }
 
 // CheckWhole returns Unsupported for a version with a log: the files of the table lack its rows.
-func CheckWhole(d *dataset.Dataset) error { return checkLog(d, protocol.LogUse{}) }
+func CheckWhole(d *dataset.Dataset) error { return checkLog(d, nil) }
 
-// CheckLog refuses writes that insist on a log: there is none, or it is not written here.
-func (t *Table) CheckLog(ctx context.Context, use protocol.LogUse) error {
-	if wanted := use.Wanted(); wanted == nil || !*wanted {
+// CheckLog refuses writes that insist on a log, for which wanted is true: there is none, or it is not written
+// here.
+func (t *Table) CheckLog(ctx context.Context, wanted *bool) error {
+	if wanted == nil || !*wanted {
 		return nil
 	}
-	return Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return checkLog(d, use) })
+	return Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return checkLog(d, wanted) })
 }
 
-// checkLog is CheckWhole for a read that may do without the rows in the log, or insists on a log.
-func checkLog(d *dataset.Dataset, use protocol.LogUse) error {
-	wanted := use.Wanted()
+// checkLog is CheckWhole for a read that may do without the rows in the log, or insists on a log, as in
+// [AsOf].
+func checkLog(d *dataset.Dataset, wanted *bool) error {
 	if wanted != nil && !*wanted {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 )
@@ -17,31 +18,34 @@ func TestReadsOfATableWithALogSayThatTheyDoWithout(t *testing.T) {
 	ctx, table := t.Context(), nativeTable(t, "testdata/memwal/t.lance", Limits{})
 	yes, no := true, false
 	for _, c := range []struct {
-		use  protocol.LogUse
+		log  *bool
 		want protocol.Code
 	}{
-		{protocol.LogUse{}, protocol.Unsupported}, {protocol.LogUse{UseLSM: &yes}, protocol.Unsupported}, {protocol.LogUse{UseRTE: &yes}, protocol.Unsupported},
+		{nil, protocol.Unsupported}, {&yes, protocol.Unsupported},
 	} {
-		req := &protocol.QueryTableRequest{LogUse: c.use}
-		_, err := table.Query(ctx, req)
+		at, all := AsOf{Log: c.log}, new(query.Query)
+		_, err := table.Query(ctx, at, all)
 		wantCode(t, "query", err, c.want)
-		_, err = table.Explain(ctx, req, false)
+		_, err = table.Explain(ctx, at, all, false)
 		wantCode(t, "explain", err, c.want)
-		_, err = table.Analyze(ctx, req)
+		_, err = table.Analyze(ctx, at, all)
 		wantCode(t, "analyze", err, c.want)
-		_, err = table.Count(ctx, &protocol.CountTableRowsRequest{LogUse: c.use})
+		_, err = table.Count(ctx, at, "")
 		wantCode(t, "count", err, c.want)
 	}
-	for _, use := range []protocol.LogUse{{UseLSM: &no}, {UseRTE: &no}} {
-		if got := show(t, table, &protocol.QueryTableRequest{LogUse: use}); !cmp.Equal(got, []string{"id=1"}) {
-			t.Errorf("the table alone: got %v", got)
-		}
-		if n, err := table.Count(ctx, &protocol.CountTableRowsRequest{LogUse: use}); err != nil || n.Count != 1 {
-			t.Errorf("the rows of the table alone: got %v and error %v, want 1", n, err)
-		}
+	alone := AsOf{Log: &no}
+	rows, err := table.Query(ctx, alone, new(query.Query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(t, rows); !cmp.Equal(got, []string{"id=1"}) {
+		t.Errorf("the table alone: got %v", got)
+	}
+	if n, err := table.Count(ctx, alone, ""); err != nil || n.Rows != 1 {
+		t.Errorf("the rows of the table alone: got %v and error %v, want 1", n, err)
 	}
 	before := int64(1)
-	if n, err := table.Count(ctx, &protocol.CountTableRowsRequest{Version: &before}); err != nil || n.Count != 1 {
+	if n, err := table.Count(ctx, AsOf{Version: &before}, ""); err != nil || n.Rows != 1 {
 		t.Errorf("the version before the log: got %v and error %v, want 1 row", n, err)
 	}
 	for what, write := range map[string]func() error{
@@ -68,9 +72,9 @@ func TestReadsOfATableWithALogSayThatTheyDoWithout(t *testing.T) {
 
 func TestReadsThatInsistOnALogNeedOne(t *testing.T) {
 	ctx, table, yes := t.Context(), created(t, numbered(0, 3, 1), false), true
-	_, err := table.Query(ctx, &protocol.QueryTableRequest{LogUse: protocol.LogUse{UseLSM: &yes}})
+	_, err := table.Query(ctx, AsOf{Log: &yes}, new(query.Query))
 	wantCode(t, "query", err, protocol.InvalidInput)
-	wantCode(t, "write", table.CheckLog(ctx, protocol.LogUse{UseRTE: &yes}), protocol.InvalidInput)
+	wantCode(t, "write", table.CheckLog(ctx, &yes), protocol.InvalidInput)
 	if spec, err := table.LogSpec(ctx); spec != nil || err != nil {
 		t.Errorf("got %+v and error %v, want no specification", spec, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
@@ -72,11 +73,10 @@ func created(t *testing.T, rows dataset.Rows, stable bool) *Table {
 func TestSortsFitIntoASmallShare(t *testing.T) {
 	const rows = 60_000
 	table := created(t, numbered(0, rows, 600), false)
-	no := false
 	for _, share := range []int64{256 << 20, 16 << 20} {
 		t.Run(fmt.Sprintf("%d MiB", share>>20), func(t *testing.T) {
 			ctx, held := inShare(t, share)
-			answer, err := table.Query(ctx, &protocol.QueryTableRequest{OrderBy: []protocol.OrderBy{{ColumnName: "key", Ascending: &no}}})
+			answer, err := table.Query(ctx, AsOf{}, &query.Query{Order: []query.Order{{Column: "key", Descending: true}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,16 +236,16 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
 	const rows, share = 1500, 12 << 20
 	table := created(t, numbered(0, rows, 100), false)
-	wide := protocol.ProjectedColumn{Name: "wide", Expression: "repeat(text, 400)"} // 60 MB in all
-	search := &protocol.QueryTableRequest{FullTextQuery: &protocol.FullTextQuery{Text: "row", Columns: []string{"key"}}, Columns: []protocol.ProjectedColumn{wide}}
-	for name, req := range map[string]*protocol.QueryTableRequest{
-		"scan": {Columns: []protocol.ProjectedColumn{wide, {Name: "n"}}},
-		"sort": {Columns: []protocol.ProjectedColumn{wide}, OrderBy: []protocol.OrderBy{{ColumnName: "key"}}},
+	wide := query.Column{Name: "wide", Expression: "repeat(text, 400)"} // 60 MB in all
+	search := &query.Query{Text: &protocol.FullTextQuery{Text: "row", Columns: []string{"key"}}, Columns: []query.Column{wide}}
+	for name, q := range map[string]*query.Query{
+		"scan": {Columns: []query.Column{wide, {Name: "n"}}},
+		"sort": {Columns: []query.Column{wide}, Order: []query.Order{{Column: "key"}}},
 		"text": search,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, held := inShare(t, share)
-			answer, err := table.Query(ctx, req)
+			answer, err := table.Query(ctx, AsOf{}, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,8 +304,8 @@ func TestTextSearchesFitIntoASmallShare(t *testing.T) {
 		share, least int64
 	}{{256 << 20, 10 << 20}, {12 << 20, 1 << 20}, {64 << 10, 0}} {
 		ctx, share := inShare(t, c.share)
-		answer, err := table.Query(ctx, &protocol.QueryTableRequest{
-			FullTextQuery: &protocol.FullTextQuery{Text: words, Columns: []string{"key"}}, K: &k, Columns: []protocol.ProjectedColumn{{Name: "n"}},
+		answer, err := table.Query(ctx, AsOf{}, &query.Query{
+			Text: &protocol.FullTextQuery{Text: words, Columns: []string{"key"}}, Limit: &k, Columns: []query.Column{{Name: "n"}},
 		})
 		if c.least == 0 {
 			if refused := new(memory.Error); !errors.As(err, &refused) {

@@ -13,11 +13,11 @@ import (
 
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
 )
 
 // A merge that looks its keys up in an index has the outcome of one that reads all keys, also after
@@ -96,7 +96,7 @@ func mergeHistory(t *testing.T, table *Table, r *rand.Rand, kind indexmeta.Kind,
 			done.Transaction = ""
 			outcome = done
 		}
-		lines := show(t, table, &protocol.QueryTableRequest{Columns: []protocol.ProjectedColumn{
+		lines := show(t, table, &query.Query{Columns: []query.Column{
 			{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: snapshot.RowID},
 		}})
 		slices.Sort(lines)

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
 )
 
 // wideRows have keys of two columns, one of them with a member.
@@ -77,7 +77,7 @@ func mergeCopy(t *testing.T, limits Limits, stable bool, target, source dataset.
 	}
 	done, err := table.Merge(t.Context(), source, spec)
 	done.Transaction = ""
-	lines := show(t, table, &protocol.QueryTableRequest{Columns: []protocol.ProjectedColumn{
+	lines := show(t, table, &query.Query{Columns: []query.Column{
 		{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: snapshot.RowID},
 	}})
 	slices.Sort(lines)

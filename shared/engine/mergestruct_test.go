@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -131,7 +132,7 @@ func TestMergesKeepTheMembersThatTheSourceLacks(t *testing.T) {
 				}
 				continue
 			}
-			lines := show(t, table, &protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "id"}, {Name: "s"}}})
+			lines := show(t, table, &query.Query{Columns: []query.Column{{Name: "id"}, {Name: "s"}}})
 			slices.Sort(lines)
 			for i, line := range lines {
 				lines[i] = strings.SplitN(line, "s=", 2)[1]
@@ -170,7 +171,7 @@ func TestMergeConditionsOverStructs(t *testing.T) {
 			}
 			continue
 		}
-		got := show(t, table, &protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "s"}}})
+		got := show(t, table, &query.Query{Columns: []query.Column{{Name: "s"}}})
 		if want := []string{"s=" + c.want}; !slices.Equal(got, want) {
 			t.Errorf("%s if %s: got %v, want %v", c.row, c.condition, got, want)
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
 
-func asc(column string) protocol.OrderBy { return protocol.OrderBy{ColumnName: column} }
+func asc(column string) query.Order { return query.Order{Column: column} }
 
-func desc(column string) protocol.OrderBy {
-	no := false
-	return protocol.OrderBy{ColumnName: column, Ascending: &no}
+func desc(column string) query.Order {
+	return query.Order{Column: column, Descending: true}
 }
 
-func nullsFirst(o protocol.OrderBy) protocol.OrderBy {
+func nullsFirst(o query.Order) query.Order {
 	o.NullsFirst = true
 	return o
 }
@@ -46,37 +46,37 @@ func sortable(t *testing.T) *Table {
 func TestRowsAreOrderedBySeveralKeys(t *testing.T) {
 	table := sortable(t)
 	for _, c := range []struct {
-		by   []protocol.OrderBy
+		by   []query.Order
 		want string
 	}{
-		{[]protocol.OrderBy{asc("a")}, "1 4 3 0 2"},
-		{[]protocol.OrderBy{desc("a")}, "0 3 1 4 2"},
-		{[]protocol.OrderBy{nullsFirst(asc("a"))}, "2 1 4 3 0"},
-		{[]protocol.OrderBy{nullsFirst(desc("a"))}, "2 0 3 1 4"},
-		{[]protocol.OrderBy{asc("a"), desc("id")}, "4 1 3 0 2"},
-		{[]protocol.OrderBy{asc("b"), asc("s")}, "1 4 3 0 2"},
-		{[]protocol.OrderBy{asc("u")}, "3 1 4 0 2"},
-		{[]protocol.OrderBy{asc("f")}, "4 1 3 0 2"},
-		{[]protocol.OrderBy{asc("s")}, "3 1 4 0 2"},
-		{[]protocol.OrderBy{desc("s")}, "0 4 1 3 2"},
-		{[]protocol.OrderBy{asc("day")}, "4 0 3 1 2"},
-		{[]protocol.OrderBy{asc("dec")}, "4 0 3 1 2"},
-		{[]protocol.OrderBy{asc("l")}, "3 1 0 4 2"},
-		{[]protocol.OrderBy{asc("st")}, "1 0 4 3 2"},
-		{[]protocol.OrderBy{asc("st.x")}, "1 0 4 2 3"},
-		{[]protocol.OrderBy{desc("_rowid")}, "4 3 2 1 0"},
+		{[]query.Order{asc("a")}, "1 4 3 0 2"},
+		{[]query.Order{desc("a")}, "0 3 1 4 2"},
+		{[]query.Order{nullsFirst(asc("a"))}, "2 1 4 3 0"},
+		{[]query.Order{nullsFirst(desc("a"))}, "2 0 3 1 4"},
+		{[]query.Order{asc("a"), desc("id")}, "4 1 3 0 2"},
+		{[]query.Order{asc("b"), asc("s")}, "1 4 3 0 2"},
+		{[]query.Order{asc("u")}, "3 1 4 0 2"},
+		{[]query.Order{asc("f")}, "4 1 3 0 2"},
+		{[]query.Order{asc("s")}, "3 1 4 0 2"},
+		{[]query.Order{desc("s")}, "0 4 1 3 2"},
+		{[]query.Order{asc("day")}, "4 0 3 1 2"},
+		{[]query.Order{asc("dec")}, "4 0 3 1 2"},
+		{[]query.Order{asc("l")}, "3 1 0 4 2"},
+		{[]query.Order{asc("st")}, "1 0 4 3 2"},
+		{[]query.Order{asc("st.x")}, "1 0 4 2 3"},
+		{[]query.Order{desc("_rowid")}, "4 3 2 1 0"},
 	} {
-		req := &protocol.QueryTableRequest{OrderBy: c.by, Columns: protocol.Projection{{Name: "id"}}}
-		if got := ids(t, table, req); got != c.want {
+		q := &query.Query{Order: c.by, Columns: []query.Column{{Name: "id"}}}
+		if got := ids(t, table, q); got != c.want {
 			t.Errorf("order by %s: got %s, want %s", names(c.by), got, c.want)
 		}
 		for offset := range int64(6) {
 			for k := int64(1); k < 6; k++ {
-				req.Offset, req.K = offset, &k
+				q.Offset, q.Limit = offset, &k
 				all := strings.Fields(c.want)
 				from := min(int(offset), len(all))
 				want := strings.Join(all[from:min(from+int(k), len(all))], " ")
-				if got := ids(t, table, req); got != want {
+				if got := ids(t, table, q); got != want {
 					t.Errorf("order by %s, offset %d, k %d: got %s, want %s", names(c.by), offset, k, got, want)
 				}
 			}
@@ -85,12 +85,12 @@ func TestRowsAreOrderedBySeveralKeys(t *testing.T) {
 }
 
 // names returns the orders as an error message has them.
-func names(by []protocol.OrderBy) string { return fmt.Sprintf("%+v", by) }
+func names(by []query.Order) string { return fmt.Sprintf("%+v", by) }
 
 // ids runs a query for ids and returns them.
-func ids(t *testing.T, table *Table, req *protocol.QueryTableRequest) string {
+func ids(t *testing.T, table *Table, q *query.Query) string {
 	t.Helper()
-	lines := show(t, table, req)
+	lines := show(t, table, q)
 	for i, line := range lines {
 		id, _, _ := strings.Cut(line, " ")
 		lines[i] = strings.TrimPrefix(id, "id=")
@@ -100,33 +100,33 @@ func ids(t *testing.T, table *Table, req *protocol.QueryTableRequest) string {
 
 func TestOrderByOfAFilterAndOfExpressions(t *testing.T) {
 	table := sortable(t)
-	req := &protocol.QueryTableRequest{
-		OrderBy: []protocol.OrderBy{desc("s")}, Filter: "a < 3",
-		Columns: protocol.Projection{{Name: "twice", Expression: "id * 2"}},
+	q := &query.Query{
+		Order: []query.Order{desc("s")}, Filter: "a < 3",
+		Columns: []query.Column{{Name: "twice", Expression: "id * 2"}},
 	}
 	want := []string{"twice=8", "twice=2", "twice=6"}
-	if diff := cmp.Diff(want, show(t, table, req)); diff != "" {
+	if diff := cmp.Diff(want, show(t, table, q)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestOrderByWhatIsNotThereOrHasNoOrder(t *testing.T) {
-	_, err := sortable(t).Query(t.Context(), &protocol.QueryTableRequest{OrderBy: []protocol.OrderBy{asc("nope")}})
+	_, err := sortable(t).Query(t.Context(), AsOf{}, &query.Query{Order: []query.Order{asc("nope")}})
 	wantCode(t, "unknown column", err, protocol.TableColumnNotFound)
 	maps := arrow.NewSchema([]arrow.Field{{Name: "m", Type: arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64), Nullable: true}}, nil)
-	_, err = create(t, maps, `[{"m":null}]`).Query(t.Context(), &protocol.QueryTableRequest{OrderBy: []protocol.OrderBy{asc("m")}})
+	_, err = create(t, maps, `[{"m":null}]`).Query(t.Context(), AsOf{}, &query.Query{Order: []query.Order{asc("m")}})
 	wantCode(t, "maps", err, protocol.InvalidInput)
 }
 
 func TestSearchInAnotherOrder(t *testing.T) {
 	table := points(t)
 	two := int64(2)
-	req := &protocol.QueryTableRequest{
-		Vector: protocol.QueryVector{Vectors: [][]float64{{0, 0}}}, K: &two, Offset: 1,
-		OrderBy: []protocol.OrderBy{desc("id")}, Columns: protocol.Projection{{Name: "id"}},
+	q := &query.Query{
+		Nearest: &query.Nearest{Vectors: [][]float64{{0, 0}}}, Limit: &two, Offset: 1,
+		Order: []query.Order{desc("id")}, Columns: []query.Column{{Name: "id"}},
 	}
 	// Of the nearest three, 0, 1 and 2, the last is skipped, since it is the first then.
-	if got, want := ids(t, table, req), "1 0"; got != want {
+	if got, want := ids(t, table, q), "1 0"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

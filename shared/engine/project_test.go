@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
 
@@ -27,73 +28,73 @@ func answers(t *testing.T) *Table {
 		{"id":2,"a-b":null,"word":"x","p":{"q":{"x":3}},"v":[1]}]`)
 }
 
-func near(req protocol.QueryTableRequest) *protocol.QueryTableRequest {
-	req.Vector = protocol.QueryVector{Vectors: [][]float64{{0}}}
-	return &req
+// near is a search for the rows nearest to [0].
+func near(q query.Query) *query.Query {
+	if q.Nearest == nil {
+		q.Nearest = new(query.Nearest)
+	}
+	q.Nearest.Vectors = [][]float64{{0}}
+	return &q
 }
 
-func formula(name, expression string) protocol.ProjectedColumn {
-	return protocol.ProjectedColumn{Name: name, Expression: expression}
+func formula(name, expression string) query.Column {
+	return query.Column{Name: name, Expression: expression}
 }
 
 // What a local LanceDB answers to the same.
 func TestColumnsOfAnswers(t *testing.T) {
 	table := answers(t)
 	for name, c := range map[string]struct {
-		req    *protocol.QueryTableRequest
+		q      *query.Query
 		schema string
 		rows   []string
 	}{
 		"row ids come last": {
-			&protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "_rowid"}, {Name: "id"}}, WithRowID: true, Filter: "id = 1"},
+			&query.Query{Columns: []query.Column{{Name: "_rowid"}, {Name: "id"}}, WithRowID: true, Filter: "id = 1"},
 			"id: int64, _rowid: uint64?", []string{"id=1 _rowid=1"},
 		},
 		"unless they are only one of the columns": {
-			&protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "_rowid"}, {Name: "id"}}, Filter: "id = 1"},
+			&query.Query{Columns: []query.Column{{Name: "_rowid"}, {Name: "id"}}, Filter: "id = 1"},
 			"_rowid: uint64?, id: int64", []string{"_rowid=1 id=1"},
 		},
 		"a column stays what it is": {
-			&protocol.QueryTableRequest{Columns: protocol.Projection{formula("w", "word"), formula("W", "`word`")}, Filter: "id = 1"},
+			&query.Query{Columns: []query.Column{formula("w", "word"), formula("W", "`word`")}, Filter: "id = 1"},
 			"w: dictionary<values=utf8, indices=int8, ordered=false>?, W: dictionary<values=utf8, indices=int8, ordered=false>?", []string{"w=y W=y"},
 		},
 		"a column whose name is no expression": {
-			&protocol.QueryTableRequest{Columns: protocol.Projection{formula("c", "a-b")}},
+			&query.Query{Columns: []query.Column{formula("c", "a-b")}},
 			"c: int64?", []string{"c=7", "c=8", "c=(null)"},
 		},
 		"what cannot be null": {
-			&protocol.QueryTableRequest{Columns: protocol.Projection{formula("a", "coalesce(`a-b`, 0)"), formula("b", "`a-b` + 1"), formula("c", "id + 1")}, Filter: "id = 2"},
+			&query.Query{Columns: []query.Column{formula("a", "coalesce(`a-b`, 0)"), formula("b", "`a-b` + 1"), formula("c", "id + 1")}, Filter: "id = 2"},
 			"a: int64, b: int64?, c: int64", []string{"a=0 b=(null) c=3"},
 		},
 		"all columns": {
-			&protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "*"}}, Filter: "id > 7"},
+			&query.Query{Columns: []query.Column{{Name: "*"}}, Filter: "id > 7"},
 			"id: int64, a-b: int64?, word: dictionary<values=utf8, indices=int8, ordered=false>?, p: struct<q: struct<x: int32>>?, v: fixed_size_list<item: float32, nullable>[1]?", []string{},
 		},
 		"no rows": {
-			&protocol.QueryTableRequest{Common: protocol.Common{Dialect: protocol.DialectLanceDB}, K: new(int64), Columns: protocol.Projection{{Name: "id"}}},
+			&query.Query{Limit: new(int64), Columns: []query.Column{{Name: "id"}}},
 			"id: int64", []string{},
 		},
-		"no limit": {
-			&protocol.QueryTableRequest{K: new(int64), Columns: protocol.Projection{{Name: "id"}}},
-			"id: int64", []string{"id=0", "id=1", "id=2"},
-		},
 		"a struct of no rows": {
-			&protocol.QueryTableRequest{Columns: protocol.Projection{formula("q", "p.q")}, Filter: "id > 7"},
+			&query.Query{Columns: []query.Column{formula("q", "p.q")}, Filter: "id > 7"},
 			"q: struct<x: int32>?", []string{},
 		},
 		"distances in expressions": {
-			near(protocol.QueryTableRequest{Columns: protocol.Projection{formula("d", "_distance"), formula("e", "_distance + id")}}),
+			near(query.Query{Columns: []query.Column{formula("d", "_distance"), formula("e", "_distance + id")}}),
 			"d: float32?, e: float32?, _distance: float32?", []string{"d=1 e=3 _distance=1", "d=4 e=5 _distance=4", "d=9 e=9 _distance=9"},
 		},
 		"distances under their own name": {
-			near(protocol.QueryTableRequest{Columns: protocol.Projection{formula("_distance", "_distance"), {Name: "id"}}}),
+			near(query.Query{Columns: []query.Column{formula("_distance", "_distance"), {Name: "id"}}}),
 			"_distance: float32?, id: int64", []string{"_distance=1 id=2", "_distance=4 id=1", "_distance=9 id=0"},
 		},
 		"distances in a filter of what was found": {
-			near(protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "id"}}, Filter: "_distance > 1 AND id < 2"}),
+			near(query.Query{Columns: []query.Column{{Name: "id"}}, Filter: "_distance > 1 AND id < 2"}),
 			"id: int64, _distance: float32?", []string{"id=1 _distance=4", "id=0 _distance=9"},
 		},
 	} {
-		rows, err := table.Query(t.Context(), c.req)
+		rows, err := table.Query(t.Context(), AsOf{}, c.q)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -117,19 +118,19 @@ func TestColumnsOfAnswers(t *testing.T) {
 
 func TestColumnsThatAreRefused(t *testing.T) {
 	table := answers(t)
-	twice := protocol.Projection{{Name: "id"}, {Name: "id"}}
+	twice := []query.Column{{Name: "id"}, {Name: "id"}}
 	for name, c := range map[string]struct {
-		req  *protocol.QueryTableRequest
+		q    *query.Query
 		code protocol.Code
 	}{
-		"a column twice":                  {&protocol.QueryTableRequest{Columns: twice}, protocol.InvalidInput},
-		"a column twice in a search":      {near(protocol.QueryTableRequest{Columns: twice}), protocol.InvalidInput},
-		"distances without a search":      {&protocol.QueryTableRequest{Columns: protocol.Projection{formula("d", "_distance + 1")}}, protocol.TableColumnNotFound},
-		"distances before the search":     {near(protocol.QueryTableRequest{Filter: "_distance > 1", Prefilter: true}), protocol.InvalidInput},
-		"a search for no rows":            {near(protocol.QueryTableRequest{Common: protocol.Common{Dialect: protocol.DialectLanceDB}, K: new(int64)}), protocol.InvalidInput},
-		"scores of a search for a vector": {near(protocol.QueryTableRequest{Filter: "_score > 1"}), protocol.InvalidInput},
+		"a column twice":                  {&query.Query{Columns: twice}, protocol.InvalidInput},
+		"a column twice in a search":      {near(query.Query{Columns: twice}), protocol.InvalidInput},
+		"distances without a search":      {&query.Query{Columns: []query.Column{formula("d", "_distance + 1")}}, protocol.TableColumnNotFound},
+		"distances before the search":     {near(query.Query{Filter: "_distance > 1", Prefilter: true}), protocol.InvalidInput},
+		"a search for no rows":            {near(query.Query{Limit: new(int64)}), protocol.InvalidInput},
+		"scores of a search for a vector": {near(query.Query{Filter: "_score > 1"}), protocol.InvalidInput},
 	} {
-		_, err := table.Query(t.Context(), c.req)
+		_, err := table.Query(t.Context(), AsOf{}, c.q)
 		wantCode(t, name, err, c.code)
 	}
 }

@@ -14,12 +14,20 @@ import (
 	"tiltyard/shared/protocol"
 )
 
+// AsOf chooses the version of a table that a query reads.
+type AsOf struct {
+	Version *int64 // nil: the newest
+	// Log is whether the rows in a write-ahead log of the version count. Such rows are not read here. Nil: a
+	// version with a log is refused; true: so is a version without one; false: the log is ignored.
+	Log *bool
+}
+
 // Query answers a query with a stream of rows: the rows nearest to a vector, or else all rows, in
-// the requested order or that of the table. In both cases only rows that pass the filter are
+// the order of the query or that of the table. In both cases only rows that pass the filter are
 // returned.
-func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
-	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
-		answer, err := t.plan(ctx, d, req)
+func (t *Table) Query(ctx context.Context, at AsOf, q *query.Query) (*protocol.Rows, error) {
+	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
+		answer, err := t.plan(ctx, d, at, q)
 		if err != nil {
 			return nil, err
 		}
@@ -28,15 +36,15 @@ func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*pr
 }
 
 // plan resolves a query of the table, or of the view that is seen of it.
-func (t *Table) plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (query.Answer, error) {
-	if err := checkLog(d, req.LogUse); err != nil {
+func (t *Table) plan(ctx context.Context, d *dataset.Dataset, at AsOf, q *query.Query) (query.Answer, error) {
+	if err := checkLog(d, at.Log); err != nil {
 		return nil, err
 	}
 	seen, err := condition.Seen(ctx, d, t.view)
 	if err != nil {
 		return nil, err
 	}
-	return t.engine.planner.Plan(ctx, seen, req)
+	return t.engine.planner.Plan(ctx, seen, q)
 }
 
 // Columns returns the columns that a query can ask for, and the version of the table that has them.
@@ -78,25 +86,31 @@ func (t *Table) Failure(ctx context.Context, d *dataset.Dataset, err error) erro
 	return t.Translate(t.cleanedUp(ctx, d, err))
 }
 
-// Count returns the number of rows, or of those for which a predicate is true.
-func (t *Table) Count(ctx context.Context, req *protocol.CountTableRowsRequest) (*protocol.CountTableRowsResponse, error) {
-	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.CountTableRowsResponse, error) {
-		if err := checkLog(d, req.LogUse); err != nil {
-			return nil, err
+// A RowCount is a number of rows, and the version of the table that has them.
+type RowCount struct {
+	Rows    int64
+	Version int64
+}
+
+// Count returns the number of rows for which a predicate is true. An empty predicate is true for all rows.
+func (t *Table) Count(ctx context.Context, at AsOf, predicate string) (RowCount, error) {
+	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (RowCount, error) {
+		if err := checkLog(d, at.Log); err != nil {
+			return RowCount{}, err
 		}
 		seen, err := condition.Seen(ctx, d, t.view)
 		if err != nil {
-			return nil, err
+			return RowCount{}, err
 		}
 		limit := int64(math.MaxInt64)
 		if seen.View != nil && seen.View.Query.Limit != nil {
-			if req.Predicate != "" {
-				return nil, protocol.Errorf(protocol.InvalidInput, "predicate: the view has a LIMIT, so its rows cannot be filtered")
+			if predicate != "" {
+				return RowCount{}, protocol.Errorf(protocol.InvalidInput, "predicate: the view has a LIMIT, so its rows cannot be filtered")
 			}
 			limit = int64(*seen.View.Query.Limit)
 		}
-		count, err := t.count(ctx, seen, req.Predicate)
-		return &protocol.CountTableRowsResponse{Version: int64(d.Version()), Count: min(count, limit)}, err
+		count, err := t.count(ctx, seen, predicate)
+		return RowCount{Rows: min(count, limit), Version: int64(d.Version())}, err
 	})
 }
 

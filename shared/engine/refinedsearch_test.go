@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -12,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/datasettest"
@@ -19,7 +19,6 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
 )
 
 // What a search in 20 of 125 partitions asks the storage for does not rise unnoticed, when it measures 100 of
@@ -56,24 +55,18 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 		counted := faultstore.New(datasettest.Far(store), nil)
 		at := objectstore.Location{URI: "memory://test/t.lance", Store: counted, Prefix: "t.lance"}
 		table := New(dataset.NewSession(0, time.Now), Limits{}).Table([]string{"t"}, at, 0)
-		k, probes, refine := int64(10), int64(20), int64(10)
+		k, refine := int64(10), int64(10)
 		search := func() faultstore.Counts {
 			counted.Recorder.Reset()
-			vector := make([]float32, dim)
+			vector := make([]float64, dim)
 			for i := range vector {
-				vector[i] = random.Float32()
+				vector[i] = float64(random.Float32())
 			}
-			text, err := json.Marshal(vector)
-			if err != nil {
-				t.Fatal(err)
+			q := &query.Query{
+				Nearest: &query.Nearest{Vectors: [][]float64{vector}, MinProbes: 20, MaxProbes: 20, Refine: &refine},
+				Limit:   &k, Columns: []query.Column{{Name: "id"}, {Name: "_distance"}},
 			}
-			req := &protocol.QueryTableRequest{
-				K: &k, NProbes: &probes, RefineFactor: &refine, Columns: protocol.Projection{{Name: "id"}, {Name: "_distance"}},
-			}
-			if err := json.Unmarshal(text, &req.Vector); err != nil {
-				t.Fatal(err)
-			}
-			if found := nearRows(t, table, req); len(found) != int(k) {
+			if found := nearRows(t, table, AsOf{}, q); len(found) != int(k) {
 				t.Fatalf("found %d rows", len(found))
 			}
 			synctest.Wait()

@@ -6,10 +6,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
 )
 
 // Work that commits is done once, on the newest version, also by a process that knows only an older one
@@ -40,7 +40,7 @@ func TestWorkThatCommitsIsDoneOnceOnTheNewestVersion(t *testing.T) {
 	if _, err := made.CreateFrom(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
-	if got := show(t, made, &protocol.QueryTableRequest{}); len(got) != 3 {
+	if got := show(t, made, &query.Query{}); len(got) != 3 {
 		t.Errorf("the table has the rows %q, want all three", got)
 	}
 }

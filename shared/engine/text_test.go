@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -61,14 +62,20 @@ func textAnswers(t *testing.T) []textAnswer {
 }
 
 type textAnswer struct {
-	Request protocol.QueryTableRequest
-	Scores  map[int64]float64 // by id
+	Request protocol.QueryTableRequest // for words, with or without a filter
+	Scores  map[int64]float64          // by id
+}
+
+func (a textAnswer) query() *query.Query {
+	return &query.Query{
+		Text: a.Request.FullTextQuery, Filter: a.Request.Filter, Prefilter: a.Request.Prefilter, Columns: []query.Column{{Name: "id"}},
+	}
 }
 
 // scoresOf returns the answer to a query by id, and fails unless the best come first.
-func scoresOf(t *testing.T, table *Table, req *protocol.QueryTableRequest) map[int64]float64 {
+func scoresOf(t *testing.T, table *Table, q *query.Query) map[int64]float64 {
 	t.Helper()
-	rows, err := table.Query(t.Context(), req)
+	rows, err := table.Query(t.Context(), AsOf{}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +104,7 @@ var closeScores = cmp.Comparer(func(a, b float64) bool {
 func TestTextScoresAreThoseOfNativeLance(t *testing.T) {
 	table := nativeTexts(t, Limits{})
 	for i, answer := range textAnswers(t) {
-		if diff := cmp.Diff(answer.Scores, scoresOf(t, table, &answer.Request), closeScores); diff != "" {
+		if diff := cmp.Diff(answer.Scores, scoresOf(t, table, answer.query()), closeScores); diff != "" {
 			t.Errorf("query %d: want -, got +:\n%s", i, diff)
 		}
 	}
@@ -108,18 +115,18 @@ func textTable(t *testing.T) *Table {
 	return create(t, pairs, `[{"id":1,"v":"quick fox"},{"id":2,"v":"lazy dog"},{"id":3,"v":null},{"id":4,"v":"fox fox dog"},{"id":5,"v":"Fox"}]`)
 }
 
-func textRequest(query string) *protocol.QueryTableRequest {
-	req := &protocol.QueryTableRequest{FullTextQuery: new(protocol.FullTextQuery)}
-	if err := json.Unmarshal([]byte(query), req.FullTextQuery); err != nil {
+func wordQuery(text string) *query.Query {
+	q := &query.Query{Text: new(protocol.FullTextQuery)}
+	if err := json.Unmarshal([]byte(text), q.Text); err != nil {
 		panic(err)
 	}
-	return req
+	return q
 }
 
 func TestTextOfColumnsWithoutAnIndexIsTakenAsItStands(t *testing.T) {
-	req := textRequest(`{"query":"fox","columns":["v"]}`)
-	req.WithRowID = true
-	got := show(t, textTable(t), req)
+	q := wordQuery(`{"query":"fox","columns":["v"]}`)
+	q.WithRowID = true
+	got := show(t, textTable(t), q)
 	want := []string{"id=4 v=fox fox dog _score=0.83557475 _rowid=3", "id=1 v=quick fox _score=0.6931472 _rowid=0"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows with fox: want -, got +:\n%s", diff)
@@ -130,23 +137,23 @@ func TestTextSearchHeedsLimitOffsetAndFilters(t *testing.T) {
 	table, one := textTable(t), int64(1)
 	for _, c := range []struct {
 		name   string
-		change func(*protocol.QueryTableRequest)
+		change func(*query.Query)
 		want   []string
 	}{
-		{"limit", func(r *protocol.QueryTableRequest) { r.K = &one }, []string{"id=4"}},
-		{"offset", func(r *protocol.QueryTableRequest) { r.Offset = 1 }, []string{"id=1"}},
-		{"limit and offset", func(r *protocol.QueryTableRequest) { r.K, r.Offset = &one, 1 }, []string{"id=1"}},
-		{"filter before", func(r *protocol.QueryTableRequest) { r.K, r.Filter, r.Prefilter = &one, "id < 4", true }, []string{"id=1"}},
-		{"filter after", func(r *protocol.QueryTableRequest) { r.K, r.Filter = &one, "id < 4" }, []string{}},
-		{"another order", func(r *protocol.QueryTableRequest) { r.OrderBy = []protocol.OrderBy{asc("id")} }, []string{"id=1", "id=4"}},
-		{"order of the best", func(r *protocol.QueryTableRequest) { r.K, r.OrderBy = &one, []protocol.OrderBy{asc("id")} }, []string{"id=4"}},
-		{"offset in another order", func(r *protocol.QueryTableRequest) { r.K, r.Offset, r.OrderBy = &one, 1, []protocol.OrderBy{asc("id")} }, []string{"id=4"}},
-		{"only indexed rows", func(r *protocol.QueryTableRequest) { r.FastSearch = true }, []string{}},
+		{"limit", func(r *query.Query) { r.Limit = &one }, []string{"id=4"}},
+		{"offset", func(r *query.Query) { r.Offset = 1 }, []string{"id=1"}},
+		{"limit and offset", func(r *query.Query) { r.Limit, r.Offset = &one, 1 }, []string{"id=1"}},
+		{"filter before", func(r *query.Query) { r.Limit, r.Filter, r.Prefilter = &one, "id < 4", true }, []string{"id=1"}},
+		{"filter after", func(r *query.Query) { r.Limit, r.Filter = &one, "id < 4" }, []string{}},
+		{"another order", func(r *query.Query) { r.Order = []query.Order{asc("id")} }, []string{"id=1", "id=4"}},
+		{"order of the best", func(r *query.Query) { r.Limit, r.Order = &one, []query.Order{asc("id")} }, []string{"id=4"}},
+		{"offset in another order", func(r *query.Query) { r.Limit, r.Offset, r.Order = &one, 1, []query.Order{asc("id")} }, []string{"id=4"}},
+		{"only indexed rows", func(r *query.Query) { r.FastSearch = true }, []string{}},
 	} {
-		req := textRequest(`{"query":"fox","columns":["v"]}`)
-		req.Columns = protocol.Projection{{Name: "id"}}
-		c.change(req)
-		got := show(t, table, req)
+		q := wordQuery(`{"query":"fox","columns":["v"]}`)
+		q.Columns = []query.Column{{Name: "id"}}
+		c.change(q)
+		got := show(t, table, q)
 		for i := range got {
 			got[i], _, _ = strings.Cut(got[i], " ")
 		}
@@ -158,9 +165,9 @@ func TestTextSearchHeedsLimitOffsetAndFilters(t *testing.T) {
 
 func TestPlanOfATextSearchInAnotherOrder(t *testing.T) {
 	three := int64(3)
-	req := textRequest(`{"query":"fox","columns":["v"]}`)
-	req.K, req.Filter, req.OrderBy, req.Columns = &three, "id < 9", []protocol.OrderBy{desc("id")}, protocol.Projection{{Name: "id"}}
-	got, err := textTable(t).Explain(t.Context(), req, false)
+	q := wordQuery(`{"query":"fox","columns":["v"]}`)
+	q.Limit, q.Filter, q.Order, q.Columns = &three, "id < 9", []query.Order{desc("id")}, []query.Column{{Name: "id"}}
+	got, err := textTable(t).Explain(t.Context(), AsOf{}, q, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +196,7 @@ func TestTextSearchesThatMakeNoSenseAreInvalid(t *testing.T) {
 		`{"query":{"phrase":{"terms":"fox","column":"v","slop":-1}}}`:                 protocol.InvalidInput,
 		`{"query":{"multi_match":{"query":"fox","columns":[]}}}`:                      protocol.InvalidInput,
 	} {
-		_, err := table.Query(t.Context(), textRequest(query))
+		_, err := table.Query(t.Context(), AsOf{}, wordQuery(query))
 		if got := protocol.CodeOf(err); got != code {
 			t.Errorf("%s: error %v has code %v, want %v", query, err, got, code)
 		}
@@ -202,16 +209,16 @@ func TestTextSearchesFindAsManyRowsAsMayBeHeld(t *testing.T) {
 	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"},{"id":2,"v":"a"},{"id":3,"v":"a b"}]`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Query(t.Context(), textRequest(`{"query":"a","columns":["v"]}`)); protocol.CodeOf(err) != protocol.InvalidInput {
+	if _, err := table.Query(t.Context(), AsOf{}, wordQuery(`{"query":"a","columns":["v"]}`)); protocol.CodeOf(err) != protocol.InvalidInput {
 		t.Errorf("all of three rows with room for two: error is %v, want InvalidInput", err)
 	}
 	two := int64(2)
-	req := textRequest(`{"query":"a","columns":["v"]}`)
-	req.K = &two
-	if got := show(t, table, req); len(got) != 2 {
+	q := wordQuery(`{"query":"a","columns":["v"]}`)
+	q.Limit = &two
+	if got := show(t, table, q); len(got) != 2 {
 		t.Errorf("the best two of three rows are %q", got)
 	}
-	if got := show(t, table, textRequest(`{"query":"b","columns":["v"]}`)); len(got) != 1 {
+	if got := show(t, table, wordQuery(`{"query":"b","columns":["v"]}`)); len(got) != 1 {
 		t.Errorf("the only row with b is %q", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/engine/query"
 )
 
 // What native Lance 14 stores for the same.
@@ -31,7 +31,7 @@ func TestUpdatesOfStructs(t *testing.T) {
 			t.Errorf("%s: %v", c.value, err)
 			continue
 		}
-		got := show(t, table, &protocol.QueryTableRequest{Filter: "id = 1", Columns: protocol.Projection{{Name: "s"}}})
+		got := show(t, table, &query.Query{Filter: "id = 1", Columns: []query.Column{{Name: "s"}}})
 		if !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s: got %q, want %q", c.value, got, c.want)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
 
@@ -19,10 +20,10 @@ func TestVectorsInStructs(t *testing.T) {
 	table := create(t, schema, `[{"id":0,"doc":{"a.b":[5]}}, {"id":1,"doc":null}, {"id":2,"doc":{"a.b":null}}, {"id":3,"doc":{"a.b":[1]}}]`)
 	want := []string{"id=3 _distance=1", "id=0 _distance=25"}
 	for _, column := range []string{"doc.`a.b`", "`doc`.`a.b`", ""} {
-		req := &protocol.QueryTableRequest{
-			Vector: protocol.QueryVector{Vectors: [][]float64{{0}}}, VectorColumn: column, Columns: protocol.Projection{{Name: "id"}},
+		q := &query.Query{
+			Nearest: &query.Nearest{Vectors: [][]float64{{0}}, Column: column}, Columns: []query.Column{{Name: "id"}},
 		}
-		if diff := cmp.Diff(want, show(t, table, req)); diff != "" {
+		if diff := cmp.Diff(want, show(t, table, q)); diff != "" {
 			t.Errorf("vectors of %q (-want +got):\n%s", column, diff)
 		}
 	}
@@ -40,13 +41,13 @@ func TestVectorColumnsByTheirDimensions(t *testing.T) {
 		{Name: "b", Type: vectors(4)},
 	}, nil), `[{"vector":[1],"twin":[2],"doc":{"v":[3,0]},"many":[[4,0,0]],"a":[5,0,0,0],"b":[6,0,0,0]}]`)
 	for dimensions, want := range map[int]string{1: "_distance=1", 2: "_distance=9", 3: "_distance=16"} {
-		req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{make([]float64, dimensions)}}, Columns: protocol.Projection{{Name: "_distance"}}}
-		if diff := cmp.Diff([]string{want}, show(t, table, req)); diff != "" {
+		q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{make([]float64, dimensions)}}, Columns: []query.Column{{Name: "_distance"}}}
+		if diff := cmp.Diff([]string{want}, show(t, table, q)); diff != "" {
 			t.Errorf("%d dimensions (-want +got):\n%s", dimensions, diff)
 		}
 	}
 	for _, dimensions := range []int{4, 5} { // two columns; none, and vector is one of several
-		_, err := table.Query(t.Context(), &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{make([]float64, dimensions)}}})
+		_, err := table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{make([]float64, dimensions)}}})
 		wantCode(t, "a query that fits several columns, or none", err, protocol.InvalidInput)
 	}
 }
@@ -69,8 +70,8 @@ func TestVectorColumnsThatAreNone(t *testing.T) {
 		"nothing":  protocol.TableColumnNotFound,
 		"doc.item": protocol.TableColumnNotFound,
 	} {
-		req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{0}}}, VectorColumn: column}
-		_, err := table.Query(t.Context(), req)
+		q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{0}}, Column: column}}
+		_, err := table.Query(t.Context(), AsOf{}, q)
 		if got := protocol.CodeOf(err); got != code {
 			t.Errorf("vector_column %q: error %v has code %v, want %v", column, err, got, code)
 		}

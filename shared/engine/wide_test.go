@@ -13,12 +13,12 @@ import (
 
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
 )
 
 // wide makes a table whose column d is a dictionary of texts of so many bytes, in which row n has the text of
@@ -53,21 +53,21 @@ func TestSortsByLongDictionaryValues(t *testing.T) {
 	const rows, texts, share = 100_000, 3, 32 << 20
 	table := wide(t, rows, texts, 100_000)
 	for _, c := range []struct {
-		by    []protocol.OrderBy
+		by    []query.Order
 		k     int64
 		first []int64
 	}{
-		{[]protocol.OrderBy{asc("d")}, 3, []int64{2, 5, 8}},
-		{[]protocol.OrderBy{desc("d")}, 3, []int64{0, 3, 6}},
-		{[]protocol.OrderBy{desc("d"), desc("id")}, 2, []int64{99_999, 99_996}},
-		{[]protocol.OrderBy{asc("d")}, 0, []int64{2, 5, 8}},
+		{[]query.Order{asc("d")}, 3, []int64{2, 5, 8}},
+		{[]query.Order{desc("d")}, 3, []int64{0, 3, 6}},
+		{[]query.Order{desc("d"), desc("id")}, 2, []int64{99_999, 99_996}},
+		{[]query.Order{asc("d")}, 0, []int64{2, 5, 8}},
 	} {
 		ctx, held := inShare(t, share)
-		req := &protocol.QueryTableRequest{OrderBy: c.by, Columns: protocol.Projection{{Name: "id"}}}
+		q := &query.Query{Order: c.by, Columns: []query.Column{{Name: "id"}}}
 		if c.k > 0 {
-			req.K = &c.k
+			q.Limit = &c.k
 		}
-		answer, err := table.Query(ctx, req)
+		answer, err := table.Query(ctx, AsOf{}, q)
 		if err != nil {
 			t.Fatalf("order by %s: %v", names(c.by), err)
 		}
@@ -186,7 +186,7 @@ func TestIndicesOfLongValuesFitIntoASmallShare(t *testing.T) {
 			if _, err := table.CreateIndex(ctx, build.Index{Name: "i", Column: "text", Kind: c.kind}); err != nil {
 				t.Fatalf("%v; at most %d bytes were held", err, held.Peak())
 			}
-			answer, err := table.Query(ctx, &protocol.QueryTableRequest{Filter: fmt.Sprintf(c.filter, one[:min(len(one), 60_000)])})
+			answer, err := table.Query(ctx, AsOf{}, &query.Query{Filter: fmt.Sprintf(c.filter, one[:min(len(one), 60_000)])})
 			rows := int64(0)
 			if err == nil {
 				for batch, err := range answer.Batches {

@@ -84,11 +84,11 @@ func count(t *testing.T, in tables.Tables, name, branch string, low int) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := table.Count(t.Context(), &protocol.CountTableRowsRequest{Predicate: fmt.Sprintf("id >= %d", low)})
+	n, err := table.Count(t.Context(), engine.AsOf{}, fmt.Sprintf("id >= %d", low))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n.Count
+	return n.Rows
 }
 
 func TestAChangeNamesItsCommit(t *testing.T) {
@@ -230,11 +230,11 @@ func TestAnUnnamedTableHasTheIDOfTheRequest(t *testing.T) {
 	in := open(t, memstore.New(), nil)
 	at := create(t, in, "t", 0)
 	table := in.Unnamed([]string{"ns", "asked"}, &catalog.Table{ID: []string{"t"}, Location: at, Hint: 99})
-	if n, err := table.Count(t.Context(), &protocol.CountTableRowsRequest{}); err != nil || n.Count != 1 {
+	if n, err := table.Count(t.Context(), engine.AsOf{}, ""); err != nil || n.Rows != 1 {
 		t.Errorf("got %v rows, error %v; want 1", n, err)
 	}
 	version := int64(7)
-	if _, err := table.Count(t.Context(), &protocol.CountTableRowsRequest{Version: &version}); err == nil || !strings.Contains(err.Error(), "asked") {
+	if _, err := table.Count(t.Context(), engine.AsOf{Version: &version}, ""); err == nil || !strings.Contains(err.Error(), "asked") {
 		t.Errorf("got error %v, want one that names the table asked", err)
 	}
 }

@@ -52,19 +52,19 @@ type foundRows struct {
 }
 
 // newFoundRows prepares the steps after a search, which adds columns to the answer.
-func newFoundRows(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest, rated rating) (*foundRows, error) {
-	f := &foundRows{dataset: r.Dataset, offset: req.Offset, queries: 1}
+func newFoundRows(ctx context.Context, r condition.Relation, q *Query, rated rating) (*foundRows, error) {
+	f := &foundRows{dataset: r.Dataset, offset: q.Offset, queries: 1}
 	var err error
-	if f.out, err = planOutput(ctx, req, r, rated); err != nil {
+	if f.out, err = planOutput(ctx, q, r, rated); err != nil {
 		return nil, err
 	}
-	if !req.Prefilter && req.Filter != "" {
-		if f.where, err = rated.where(ctx, "filter", req.Filter, r); err != nil {
+	if !q.Prefilter && q.Filter != "" {
+		if f.where, err = rated.where(ctx, "filter", q.Filter, r); err != nil {
 			return nil, err
 		}
 	}
-	if len(req.OrderBy) > 0 {
-		if f.by, err = newOrdering(r.Dataset, req.OrderBy); err != nil {
+	if len(q.Order) > 0 {
+		if f.by, err = newOrdering(r.Dataset, q.Order); err != nil {
 			return nil, err
 		}
 	}
@@ -72,14 +72,14 @@ func newFoundRows(ctx context.Context, r condition.Relation, req *protocol.Query
 }
 
 // follow adds the plan steps that follow the search.
-func (f *foundRows) follow(req *protocol.QueryTableRequest, search *explain.Step) {
+func (f *foundRows) follow(q *Query, search *explain.Step) {
 	last := search
 	if f.where != nil {
-		f.kept = explain.New(f.dataset.Now, explain.Filter, last).With("filter=%s", req.Filter).With("columns=%s", explain.List(f.where.Columns))
+		f.kept = explain.New(f.dataset.Now, explain.Filter, last).With("filter=%s", q.Filter).With("columns=%s", explain.List(f.where.Columns))
 		last = f.kept
 	}
 	if f.by != nil {
-		f.order = explain.New(f.dataset.Now, explain.Sort, last).With("by=%s", explain.List(orderNames(req.OrderBy))).With("columns=%s", explain.List(f.by.columns))
+		f.order = explain.New(f.dataset.Now, explain.Sort, last).With("by=%s", explain.List(orderNames(q.Order))).With("columns=%s", explain.List(f.by.columns))
 		last = f.order
 	}
 	f.take = explain.New(f.dataset.Now, explain.Take, last).With("columns=%s", explain.List(f.out.sources))

@@ -14,12 +14,11 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
-	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
 
 // An indexedSearch finds the rows nearest to vectors by an index. The distances of an index may be
-// approximate. They are replaced by exact ones when the request asks for it, and always when rows
+// approximate. They are replaced by exact ones when the query asks for it, and always when rows
 // that the index does not cover have to be compared with those that it finds.
 type indexedSearch struct {
 	*vectorSearch
@@ -27,47 +26,28 @@ type indexedSearch struct {
 	vectors [][]float64
 	params  ivf.Params
 	limit   int  // rows that the index has to find for each query
-	refined bool // the request asks for exact distances
+	refined bool // the query asks for exact distances
 
 	index, filter, exact *explain.Step // plan steps; filter and exact may be nil
 }
 
 // newIndexedSearch returns how a search uses its index, or nil if it uses none.
-func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vectorSearch, req *protocol.QueryTableRequest) *indexedSearch {
+func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vectorSearch, q *Query) *indexedSearch {
 	if s.target.index == nil {
 		return nil
 	}
-	x := &indexedSearch{vectorSearch: s, warn: warn, vectors: req.Vector.Vectors, refined: req.RefineFactor != nil}
+	x := &indexedSearch{vectorSearch: s, warn: warn, vectors: q.Nearest.Vectors, refined: q.Nearest.Refine != nil}
 	x.limit = s.k
 	if x.refined {
-		x.limit = int(min(int64(s.k)**req.RefineFactor, s.dataset.CountRows()))
+		x.limit = int(min(int64(s.k)**q.Nearest.Refine, s.dataset.CountRows()))
 	}
 	x.params.K, x.params.Candidates, x.params.Bounds = s.k, x.limit, s.bounds
 	if s.target.lists {
 		x.params.Candidates, x.params.Bounds = overFetch*s.k, vector.Bounds{}
 	}
-	x.params.Minimum, x.params.Maximum = probesOf(req)
-	x.params.Effort = req.SearchEffort
-	if req.EF != nil {
-		x.params.EF = int(*req.EF)
-	}
+	x.params.Minimum, x.params.Maximum = max(1, q.Nearest.MinProbes), q.Nearest.MaxProbes
+	x.params.Effort, x.params.EF = q.Nearest.Effort, q.Nearest.EF
 	return x
-}
-
-// probesOf returns how many partitions a request wants to have looked through, at least and at most; 0
-// is no limit. An effort of the search replaces nprobes, but not the bounds.
-func probesOf(req *protocol.QueryTableRequest) (least, most int) {
-	least = 1
-	if req.NProbes != nil && req.SearchEffort == nil {
-		least, most = int(max(1, *req.NProbes)), int(max(1, *req.NProbes))
-	}
-	if req.MinimumNProbes != nil {
-		least = int(max(1, *req.MinimumNProbes))
-	}
-	if req.MaximumNProbes != nil {
-		most = int(*req.MaximumNProbes)
-	}
-	return least, most
 }
 
 // describe makes the plan steps below the search.

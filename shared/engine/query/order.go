@@ -26,7 +26,7 @@ import (
 // reads little if the answer is short, and bounds the memory if it is long.
 type tableSort struct {
 	dataset       *dataset.Dataset
-	request       *protocol.QueryTableRequest
+	keys          []Order
 	out           *output
 	by            *ordering // also lists the columns to read: those of the answer, or the row addresses
 	among         asked
@@ -55,12 +55,12 @@ const wholeFactor = 3
 // reads most parts of the columns again.
 const fetchBytes = 32 << 20
 
-func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (Answer, error) {
-	s := &tableSort{dataset: d, request: req, out: out, among: rows, offset: req.Offset, limit: noLimit}
-	if limit > 0 {
-		s.limit = limit
+func newSort(d *dataset.Dataset, q *Query, out *output, rows asked, limit *int64) (Answer, error) {
+	s := &tableSort{dataset: d, keys: q.Order, out: out, among: rows, offset: q.Offset, limit: noLimit}
+	if limit != nil {
+		s.limit = *limit
 	}
-	by, err := newOrdering(d, req.OrderBy, slices.Clone(out.sources)...)
+	by, err := newOrdering(d, q.Order, slices.Clone(out.sources)...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +84,12 @@ func (s *tableSort) resolve(whole bool) (err error) {
 	if whole {
 		columns = slices.Clone(s.out.sources)
 	}
-	if s.by, err = newOrdering(s.dataset, s.request.OrderBy, columns...); err != nil {
+	if s.by, err = newOrdering(s.dataset, s.keys, columns...); err != nil {
 		return err
 	}
 	s.whole, s.take = whole, nil
 	s.read = s.among.step(s.dataset, s.by.columns)
-	s.order = explain.New(s.dataset.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(s.request.OrderBy)))
+	s.order = explain.New(s.dataset.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(s.keys)))
 	if s.offset > 0 {
 		s.order.With("offset=%d", s.offset).Like("GlobalLimitExec")
 	}
@@ -114,11 +114,11 @@ func hasDictionary(d *dataset.Dataset, columns []string) bool {
 	})
 }
 
-func orderNames(by []protocol.OrderBy) []string {
+func orderNames(by []Order) []string {
 	names := make([]string, len(by))
 	for i, b := range by {
-		names[i] = b.ColumnName
-		if b.Ascending != nil && !*b.Ascending {
+		names[i] = b.Column
+		if b.Descending {
 			names[i] += " desc"
 		}
 		if b.NullsFirst {

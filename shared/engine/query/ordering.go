@@ -32,22 +32,22 @@ type sortKey struct {
 }
 
 // newOrdering resolves the columns of an order. They are read after the columns in others.
-func newOrdering(d *dataset.Dataset, by []protocol.OrderBy, others ...string) (*ordering, error) {
+func newOrdering(d *dataset.Dataset, by []Order, others ...string) (*ordering, error) {
 	o := &ordering{columns: others}
 	for _, b := range by {
-		field, err := d.Column(b.ColumnName)
+		field, err := d.Column(b.Column)
 		if err != nil {
 			return nil, err
 		}
-		k := sortKey{of: field.Type, descending: b.Ascending != nil && !*b.Ascending, dictionary: take.HasDictionary(field.Type)}
+		k := sortKey{of: field.Type, descending: b.Descending, dictionary: take.HasDictionary(field.Type)}
 		// A descending key is inverted, which moves its nulls to the other end.
 		k.nullsFirst = b.NullsFirst != k.descending
 		if k.append = sortkey.Of(field.Type, k.nullsFirst); k.append == nil {
-			return nil, protocol.Errorf(protocol.InvalidInput, "order_by: column %q of type %s cannot be sorted", b.ColumnName, field.Type)
+			return nil, protocol.Errorf(protocol.InvalidInput, "order_by: column %q of type %s cannot be sorted", b.Column, field.Type)
 		}
-		if k.column = slices.Index(o.columns, b.ColumnName); k.column < 0 {
+		if k.column = slices.Index(o.columns, b.Column); k.column < 0 {
 			k.column = len(o.columns)
-			o.columns = append(o.columns, b.ColumnName)
+			o.columns = append(o.columns, b.Column)
 		}
 		o.sort = append(o.sort, k)
 	}

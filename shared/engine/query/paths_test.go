@@ -60,7 +60,10 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 	}
 	d, planner := nativeTexts(t), &Planner{TopK: 1000}
 	for i, answer := range answers[:20] {
-		resolved, err := planner.newTextSearch(t.Context(), condition.Relation{Dataset: d}, &answer.Request)
+		q := &Query{
+			Text: answer.Request.FullTextQuery, Filter: answer.Request.Filter, Prefilter: answer.Request.Prefilter, Columns: []Column{{Name: "id"}},
+		}
+		resolved, err := planner.newTextSearch(t.Context(), condition.Relation{Dataset: d}, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,11 +99,10 @@ func TestBothWaysToSortAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	no := false
-	by := []protocol.OrderBy{{ColumnName: "b", Ascending: &no}, {ColumnName: "f"}}
-	for _, k := range []int64{0, 1, 3} {
-		req := &protocol.QueryTableRequest{OrderBy: by, K: &k, Offset: 1, Filter: "id < 4 or f < 0"}
-		whole, places := sorted(t, made.Dataset, req), sorted(t, made.Dataset, req)
+	by := []Order{{Column: "b", Descending: true}, {Column: "f"}}
+	for _, limit := range []int64{noLimit, 1, 3} {
+		q := &Query{Order: by, Limit: &limit, Offset: 1, Filter: "id < 4 or f < 0"}
+		whole, places := sorted(t, made.Dataset, q), sorted(t, made.Dataset, q)
 		if !whole.whole {
 			t.Error("a table of five rows is not sorted whole")
 		}
@@ -109,14 +111,14 @@ func TestBothWaysToSortAgree(t *testing.T) {
 		}
 		want, got := lines(t, whole), lines(t, places)
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
-			t.Errorf("k %d (-whole +by places), %d rows:\n%s", k, len(want), diff)
+			t.Errorf("limit %d (-whole +by places), %d rows:\n%s", limit, len(want), diff)
 		}
 	}
 }
 
-func sorted(t *testing.T, d *dataset.Dataset, req *protocol.QueryTableRequest) *tableSort {
+func sorted(t *testing.T, d *dataset.Dataset, q *Query) *tableSort {
 	t.Helper()
-	resolved, err := new(Planner).newScan(t.Context(), condition.Relation{Dataset: d}, req)
+	resolved, err := new(Planner).newScan(t.Context(), condition.Relation{Dataset: d}, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type Planner struct {
 }
 
 // Plan resolves a query of a relation. It reads no rows.
-func (p *Planner) Plan(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) Plan(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	damaged, err := r.DamagedIndices()
 	if err != nil {
 		return nil, err
@@ -41,25 +41,25 @@ func (p *Planner) Plan(ctx context.Context, r condition.Relation, req *protocol.
 		p.Policy.Warn(ctx, "an index is not used", slog.Any("error", err))
 	}
 	if r.View != nil {
-		if req, err = ofSource(r, req); err != nil {
+		if q, err = ofSource(r, q); err != nil {
 			return nil, err
 		}
 	}
-	answer, err := p.plan(ctx, r, req)
+	answer, err := p.plan(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
 	return oneDictionary{answer}, nil
 }
 
-func (p *Planner) plan(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) plan(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	switch {
-	case req.FullTextQuery != nil:
-		return p.newTextSearch(ctx, r, req)
-	case !req.Vector.Empty():
-		return p.newSearch(ctx, r, req)
+	case q.Text != nil:
+		return p.newTextSearch(ctx, r, q)
+	case q.Nearest != nil:
+		return p.newSearch(ctx, r, q)
 	}
-	return p.newScan(ctx, r, req)
+	return p.newScan(ctx, r, q)
 }
 
 // saturating adds two counts and returns the largest int64 on overflow.

@@ -46,10 +46,10 @@ type outputColumn struct {
 	added  int         // position among the columns that a search adds, from 1 on; else 0
 }
 
-// planOutput resolves the columns that a request asks for. A search adds columns: each at the
+// planOutput resolves the columns that a query asks for. A search adds columns: each at the
 // requested position, or else after the other columns. If row ids are requested beside the columns,
 // they come last, even if they are also one of the columns.
-func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r condition.Relation, rated rating) (*output, error) {
+func planOutput(ctx context.Context, q *Query, r condition.Relation, rated rating) (*output, error) {
 	out := &output{sources: []string{}, rated: rated}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {
@@ -57,15 +57,15 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r conditio
 		fields = append(fields, f)
 		out.columns = append(out.columns, c)
 	}
-	wanted := req.Columns
-	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == protocol.ProjectedColumn{Name: "*"}) && !r.Columns().HasField("*") {
+	wanted := q.Columns
+	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == Column{Name: "*"}) && !r.Columns().HasField("*") {
 		wanted = nil
 		for _, f := range r.Columns().Fields() {
-			wanted = append(wanted, protocol.ProjectedColumn{Name: f.Name})
+			wanted = append(wanted, Column{Name: f.Name})
 		}
 	}
 	for _, w := range wanted {
-		if w.Name == snapshot.RowID && w.Expression == "" && req.WithRowID {
+		if w.Name == snapshot.RowID && w.Expression == "" && q.WithRowID {
 			continue
 		}
 		if slices.ContainsFunc(fields, func(f arrow.Field) bool { return f.Name == w.Name }) {
@@ -82,7 +82,7 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r conditio
 			add(f.Name, outputColumn{source: -1, added: 1 + i}, f)
 		}
 	}
-	if req.WithRowID {
+	if q.WithRowID {
 		c, f, err := out.stored(snapshot.RowID, r.Dataset)
 		if err != nil {
 			return nil, err
@@ -94,9 +94,9 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r conditio
 	return out, nil
 }
 
-// column resolves one column of the request: a column of the relation, a row column, a path into a
+// column resolves one column of the query: a column of the relation, a row column, a path into a
 // struct, the distance or score, or an expression.
-func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, r condition.Relation) (outputColumn, arrow.Field, error) {
+func (o *output) column(ctx context.Context, w Column, r condition.Relation) (outputColumn, arrow.Field, error) {
 	sql, added := w.Expression, o.rated.index(w.Name)
 	switch {
 	case sql != "" && r.Columns().HasField(sql): // also a column whose name is no expression, such as a-b

@@ -23,44 +23,40 @@ type tableScan struct {
 }
 
 // newScan resolves a query without a search.
-func (p *Planner) newScan(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	d := r.Dataset
-	out, err := planOutput(ctx, req, r, rating{})
+	out, err := planOutput(ctx, q, r, rating{})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.newAsked(ctx, r, req.Filter, req.FastSearch)
+	rows, err := p.newAsked(ctx, r, q.Filter, q.FastSearch)
 	if err != nil {
 		return nil, err
 	}
-	limit := int64(0)
-	if req.K != nil {
-		limit = *req.K
+	limit := q.Limit
+	if left, bounded := leftOfView(r, q); bounded && (limit == nil || *limit > left) {
+		limit = &left
 	}
-	left, bounded := leftOfView(r, req)
-	if bounded && (limit == 0 || limit > left) {
-		limit = left
-	}
-	if bounded && left == 0 || req.K != nil && *req.K == 0 && req.Dialect == protocol.DialectLanceDB {
+	if limit != nil && *limit == 0 {
 		return &noRows{out.schema, projectStep(d, out, nil)}, nil
 	}
-	if len(req.OrderBy) > 0 {
-		return newSort(d, req, out, rows, limit)
+	if len(q.Order) > 0 {
+		return newSort(d, q, out, rows, limit)
 	}
 	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, out.sources)}
-	s.opts.Offset, s.opts.Limit = req.Offset, limit
-	if req.Offset > 0 {
-		s.read.With("offset=%d", req.Offset).Like("GlobalLimitExec")
+	s.opts.Offset = q.Offset
+	if q.Offset > 0 {
+		s.read.With("offset=%d", q.Offset).Like("GlobalLimitExec")
 	}
-	if limit > 0 {
-		s.read.With("limit=%d", limit).Like("GlobalLimitExec")
+	if limit != nil {
+		s.opts.Limit = *limit
+		s.read.With("limit=%d", *limit).Like("GlobalLimitExec")
 	}
 	s.project = projectStep(d, out, s.read)
 	return s, nil
 }
 
-// noRows answers a query for no rows, which LanceDB clients send as a k of zero. They have another
-// form for all rows.
+// noRows answers a query for no rows.
 type noRows struct {
 	schema  *arrow.Schema
 	project *explain.Step

@@ -11,9 +11,6 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// defaultK is how many rows a search returns when the request does not set k.
-const defaultK = 10
-
 // A vectorSearch answers a query for the rows nearest to one or several vectors: by an index, or by
 // measuring every row.
 type vectorSearch struct {
@@ -29,39 +26,39 @@ type vectorSearch struct {
 }
 
 // newSearch resolves a query for the nearest rows.
-func (p *Planner) newSearch(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) newSearch(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	d := r.Dataset
-	s := &vectorSearch{bounds: bounds(req)}
+	s := &vectorSearch{bounds: bounds(q.Nearest)}
 	var err error
-	if s.foundRows, err = newFoundRows(ctx, r, req, rating{scored: distanceColumn}); err != nil {
+	if s.foundRows, err = newFoundRows(ctx, r, q, rating{scored: distanceColumn}); err != nil {
 		return nil, err
 	}
-	if s.target, err = newTarget(d, req); err != nil {
+	if s.target, err = newTarget(d, q); err != nil {
 		return nil, err
 	}
 	s.queries, s.index = s.target.queries(), s.target.batch
-	if s.among, err = p.before(ctx, req, r); err != nil {
+	if s.among, err = p.before(ctx, q, r); err != nil {
 		return nil, err
 	}
-	if s.k, err = p.searchK(d, req, s.queries); err != nil {
+	if s.k, err = p.searchK(d, q, s.queries); err != nil {
 		return nil, err
 	}
-	s.indexed = newIndexedSearch(p.Policy.Warn, s, req)
-	s.describe(req)
+	s.indexed = newIndexedSearch(p.Policy.Warn, s, q)
+	s.describe(q)
 	return s, nil
 }
 
 // before returns the rows that a search reads: those that pass the filter if the filter comes
 // first, else all rows of the relation.
-func (p *Planner) before(ctx context.Context, req *protocol.QueryTableRequest, r condition.Relation) (asked, error) {
-	if !req.Prefilter {
+func (p *Planner) before(ctx context.Context, q *Query, r condition.Relation) (asked, error) {
+	if !q.Prefilter {
 		return p.newAsked(ctx, r, "", false)
 	}
-	return p.newAsked(ctx, r, req.Filter, req.FastSearch)
+	return p.newAsked(ctx, r, q.Filter, q.FastSearch)
 }
 
 // describe makes the plan steps of the search.
-func (s *vectorSearch) describe(req *protocol.QueryTableRequest) {
+func (s *vectorSearch) describe(q *Query) {
 	s.read = s.among.step(s.dataset, []string{s.target.column})
 	below, measures := []*explain.Step{s.read}, true
 	if s.indexed != nil {
@@ -73,13 +70,13 @@ func (s *vectorSearch) describe(req *protocol.QueryTableRequest) {
 	if measures {
 		s.nearest.Like("KNNVectorDistance")
 	}
-	if req.LowerBound != nil {
-		s.nearest.With("from=%v", *req.LowerBound)
+	if lower := q.Nearest.Lower; lower != nil {
+		s.nearest.With("from=%v", *lower)
 	}
-	if req.UpperBound != nil {
-		s.nearest.With("below=%v", *req.UpperBound)
+	if upper := q.Nearest.Upper; upper != nil {
+		s.nearest.With("below=%v", *upper)
 	}
-	s.follow(req, s.nearest)
+	s.follow(q, s.nearest)
 }
 
 func (s *vectorSearch) Rows(ctx context.Context) (*protocol.Rows, error) {
@@ -123,15 +120,11 @@ const topKsPerRequest = 4
 
 // searchK returns how many rows to look for: the returned ones and those that are skipped before
 // them. For a small table it may be all rows.
-func (p *Planner) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest, queries int) (int, error) {
-	k := int64(defaultK)
-	switch {
-	case req.K != nil && *req.K > 0:
-		k = *req.K
-	case req.K != nil && req.Dialect == protocol.DialectLanceDB: // in this dialect zero does not mean the default
+func (p *Planner) searchK(d *dataset.Dataset, q *Query, queries int) (int, error) {
+	if q.Limit != nil && *q.Limit == 0 {
 		return 0, protocol.Errorf(protocol.InvalidInput, "k must be positive in a vector search")
 	}
-	k = min(saturating(k, req.Offset), d.CountRows())
+	k := min(q.most(), d.CountRows())
 	if k > int64(p.TopK) {
 		return 0, protocol.Errorf(protocol.InvalidInput,
 			"k and offset add up to more than %d rows, the limit of a vector search in a table that has more rows than that", p.TopK)
@@ -143,7 +136,7 @@ func (p *Planner) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest, q
 	return int(k), nil
 }
 
-func bounds(req *protocol.QueryTableRequest) vector.Bounds {
+func bounds(n *Nearest) vector.Bounds {
 	narrow := func(f *float64) *float32 {
 		if f == nil {
 			return nil
@@ -151,5 +144,5 @@ func bounds(req *protocol.QueryTableRequest) vector.Bounds {
 		v := float32(*f)
 		return &v
 	}
-	return vector.Bounds{Lower: narrow(req.LowerBound), Upper: narrow(req.UpperBound)}
+	return vector.Bounds{Lower: narrow(n.Lower), Upper: narrow(n.Upper)}
 }

@@ -45,9 +45,10 @@ type measurer interface {
 	measure(items arrow.ArrayData, from, rows int, out [][]float32)
 }
 
-// newTarget resolves the column and the query vectors of a request.
-func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, error) {
-	column, err := vectorColumn(d, req.VectorColumn, len(req.Vector.Vectors[0]))
+// newTarget resolves the column and the query vectors of a search.
+func newTarget(d *dataset.Dataset, q *Query) (*target, error) {
+	n := q.Nearest
+	column, err := vectorColumn(d, n.Column, len(n.Vectors[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -59,16 +60,16 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 		}
 		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s does not hold vectors, which are fixed-size lists of numbers; %s", column.Name, column.Type, why)
 	}
-	t := &target{column: column.Name, lists: lists, batch: req.Vector.Several && !lists}
-	if given := len(req.Vector.Vectors[0]); given != int(vectors.Len()) {
+	t := &target{column: column.Name, lists: lists, batch: n.Numbered && !lists}
+	if given := len(n.Vectors[0]); given != int(vectors.Len()) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "vector has %d dimensions; column %s has %d", given, column.Name, vectors.Len())
 	}
-	asked, err := t.useIndex(d, req)
+	asked, err := t.useIndex(d, q)
 	if err != nil {
 		return nil, err
 	}
 	if t.metric, err = metricOf(vectors.Elem(), asked); err == nil {
-		t.measure, err = newMeasurer(vectors.Elem(), t.metric, req.Vector.Vectors)
+		t.measure, err = newMeasurer(vectors.Elem(), t.metric, n.Vectors)
 	}
 	if err != nil {
 		return nil, protocol.Errorf(protocol.InvalidInput, "column %s: %w", column.Name, err)
@@ -76,35 +77,35 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 	return t, nil
 }
 
-// useIndex finds the index that answers the search. Its metric is the default when the request names
+// useIndex finds the index that answers the search. Its metric is the default when the query names
 // none; a search by another metric measures all rows. A fast search covers only the rows in the index,
-// and no rows if there is no index with the metric; that also holds if the request says not to use
+// and no rows if there is no index with the metric; that also holds if the query bypasses
 // the index.
-func (t *target) useIndex(d *dataset.Dataset, req *protocol.QueryTableRequest) (asked protocol.DistanceType, err error) {
-	asked, t.use = req.DistanceType, "index=none"
+func (t *target) useIndex(d *dataset.Dataset, q *Query) (asked *vector.Metric, err error) {
+	asked, t.use = q.Nearest.Metric, "index=none"
 	index, err := vectorIndex(d, t.column)
 	if err != nil {
 		return asked, err
 	}
-	if index != nil && (req.FastSearch || !req.BypassVectorIndex) {
-		var metric protocol.DistanceType
-		if err := metric.UnmarshalText([]byte(index.Kind.Metric)); err != nil {
-			return asked, fmt.Errorf("index %s: %w", index.Name, err)
+	if index != nil && (q.FastSearch || !q.Nearest.BypassIndex) {
+		var metric *vector.Metric // nil: newer writers have other metrics
+		if known, err := vector.ParseMetric(index.Kind.Metric); err == nil {
+			metric = &known
 		}
-		if asked == protocol.DistanceUnset {
+		if asked == nil {
 			asked = metric
 		}
-		if asked != metric {
+		if asked != nil && (metric == nil || *asked != *metric) {
 			index = nil
 		}
 	}
 	switch {
-	case index != nil && (req.FastSearch || !req.BypassVectorIndex):
+	case index != nil && (q.FastSearch || !q.Nearest.BypassIndex):
 		t.index, t.use = index, "index="+index.Name
-		if req.FastSearch {
+		if q.FastSearch {
 			t.only = index.Covers
 		}
-	case req.FastSearch:
+	case q.FastSearch:
 		t.use, t.only = "index=none (nothing to search fast)", func(uint64) bool { return false }
 	case index != nil:
 		t.use = fmt.Sprintf("index=%s (bypassed: all rows are measured)", index.Name)
@@ -149,22 +150,18 @@ func bytesOf(v []float64) ([]uint8, error) {
 	return out, nil
 }
 
-// metricOf returns the metric of the request, or the default for the column's type.
-func metricOf(item arrow.DataType, asked protocol.DistanceType) (vector.Metric, error) {
-	metric, known := map[protocol.DistanceType]vector.Metric{
-		protocol.DistanceL2: vector.L2, protocol.DistanceCosine: vector.Cosine,
-		protocol.DistanceDot: vector.Dot, protocol.DistanceHamming: vector.Hamming,
-	}[asked]
+// metricOf returns the metric of the query, or the default for the column's type.
+func metricOf(item arrow.DataType, asked *vector.Metric) (vector.Metric, error) {
 	isBytes := item.ID() == arrow.UINT8
 	switch {
-	case !known && isBytes:
+	case asked == nil && isBytes:
 		return vector.Hamming, nil
-	case !known:
+	case asked == nil:
 		return vector.L2, nil
-	case isBytes != (metric == vector.Hamming):
-		return 0, fmt.Errorf("distance_type %s does not measure vectors of %s", metric, item)
+	case isBytes != (*asked == vector.Hamming):
+		return 0, fmt.Errorf("distance_type %s does not measure vectors of %s", asked, item)
 	}
-	return metric, nil
+	return *asked, nil
 }
 
 // measuring measures vectors of one element type.

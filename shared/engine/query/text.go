@@ -37,22 +37,22 @@ type textSearch struct {
 }
 
 // newTextSearch resolves a query for words.
-func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, q *Query) (Answer, error) {
 	d := r.Dataset
-	s := &textSearch{warn: p.Policy.Warn, fast: req.FastSearch, k: textK(req), limit: p.TopK}
+	s := &textSearch{warn: p.Policy.Warn, fast: q.FastSearch, k: q.most(), limit: p.TopK}
 	indices, err := textIndices(d)
 	if err != nil {
 		return nil, err
 	}
 	asked := textQuery{indices: indices}
-	if s.query, err = asked.of(req.FullTextQuery); err != nil {
+	if s.query, err = asked.of(q.Text); err != nil {
 		return nil, err
 	}
 	s.elements = asked.elements
-	if s.foundRows, err = newFoundRows(ctx, r, req, rating{scoreColumn, s.elements}); err != nil {
+	if s.foundRows, err = newFoundRows(ctx, r, q, rating{scoreColumn, s.elements}); err != nil {
 		return nil, err
 	}
-	if s.among, err = p.before(ctx, req, r); err != nil {
+	if s.among, err = p.before(ctx, q, r); err != nil {
 		return nil, err
 	}
 	columns, reads := fulltext.Columns(s.query), []string(nil)
@@ -72,15 +72,15 @@ func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *
 	if len(s.indices) < len(columns) {
 		s.among.filter.Narrowing = nil // all texts are read for their counts
 	}
-	s.describe(req, columns, reads)
+	s.describe(q, columns, reads)
 	return s, nil
 }
 
 // describe makes the plan steps of the search of columns, which scans read by names of their own.
-func (s *textSearch) describe(req *protocol.QueryTableRequest, columns, reads []string) {
+func (s *textSearch) describe(q *Query, columns, reads []string) {
 	s.read = s.among.step(s.dataset, reads)
 	s.score = explain.New(s.dataset.Now, explain.MatchText, s.read).With("columns=%s", explain.List(columns))
-	s.score.Like(textOperators(req.FullTextQuery)...)
+	s.score.Like(textOperators(q.Text)...)
 	if s.k < math.MaxInt64 {
 		s.score.With("k=%d", s.k).Like("GlobalLimitExec")
 	}
@@ -89,7 +89,7 @@ func (s *textSearch) describe(req *protocol.QueryTableRequest, columns, reads []
 	} else {
 		s.score.Like("FlatMatchQuery")
 	}
-	s.follow(req, s.score)
+	s.follow(q, s.score)
 }
 
 // textOperators returns the names that native Lance has for a query for words and for its parts.
@@ -180,15 +180,6 @@ func (s *textSearch) findBy(ctx context.Context, indexed bool) ([]found, error) 
 		s.score.WithMore("index_partitions=%d", l.partitions).WithMore("index_blocks=%d", l.blocks).WithMore("index_rows=%d", l.scored)
 	}
 	return hits, err
-}
-
-// textK returns how many rows to look for: the returned ones and those that are skipped before
-// them. Without a limit it is the largest int64.
-func textK(req *protocol.QueryTableRequest) int64 {
-	if req.K == nil || *req.K == 0 {
-		return math.MaxInt64
-	}
-	return saturating(*req.K, req.Offset)
 }
 
 // textError turns errors of the search into protocol errors.

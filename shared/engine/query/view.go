@@ -10,34 +10,36 @@ import (
 // ofSource returns a query of a view with the names that its source has for the columns that are
 // searched and sorted by. Those must be columns of the source as they are. A query of a view with a
 // limit can only choose columns and rows in their order, because the limit comes first.
-func ofSource(r condition.Relation, asked *protocol.QueryTableRequest) (*protocol.QueryTableRequest, error) {
-	req := *asked
-	searches := req.FullTextQuery != nil || !req.Vector.Empty()
+func ofSource(r condition.Relation, asked *Query) (*Query, error) {
+	q := *asked
+	searches := q.Text != nil || q.Nearest != nil
 	switch {
-	case req.FullTextQuery != nil:
+	case q.Text != nil:
 		return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: a view cannot be searched for words; search the table that it reads")
-	case r.View.Query.Limit != nil && (searches || req.Filter != "" || len(req.OrderBy) > 0):
+	case r.View.Query.Limit != nil && (searches || q.Filter != "" || len(q.Order) > 0):
 		return nil, protocol.Errorf(protocol.InvalidInput, "the view has a LIMIT, so its rows cannot be filtered, searched or sorted")
 	}
 	var err error
-	req.OrderBy = slices.Clone(req.OrderBy)
-	for i, b := range req.OrderBy {
-		if req.OrderBy[i].ColumnName, err = r.Source(b.ColumnName); err != nil {
+	q.Order = slices.Clone(q.Order)
+	for i, b := range q.Order {
+		if q.Order[i].Column, err = r.Source(b.Column); err != nil {
 			return nil, err
 		}
 	}
-	if req.Vector.Empty() {
-		return &req, nil
+	if q.Nearest == nil {
+		return &q, nil
 	}
-	if req.VectorColumn == "" {
-		dimensions := len(req.Vector.Vectors[0])
+	nearest := *q.Nearest
+	q.Nearest = &nearest
+	if nearest.Column == "" {
+		dimensions := len(nearest.Vectors[0])
 		all, fitting := vectorsOf(r, dimensions)
-		if req.VectorColumn, err = onlyVectors(all, fitting, dimensions); err != nil {
+		if nearest.Column, err = onlyVectors(all, fitting, dimensions); err != nil {
 			return nil, err
 		}
 	}
-	req.VectorColumn, err = r.Source(req.VectorColumn)
-	return &req, err
+	nearest.Column, err = r.Source(nearest.Column)
+	return &q, err
 }
 
 // vectorsOf returns the columns of vectors of a view, and those of them with the given dimensions.
@@ -54,9 +56,9 @@ func vectorsOf(r condition.Relation, dimensions int) (all, fitting []string) {
 }
 
 // leftOfView returns how many rows the limit of a view leaves after those that a query skips.
-func leftOfView(r condition.Relation, req *protocol.QueryTableRequest) (rows int64, bounded bool) {
+func leftOfView(r condition.Relation, q *Query) (rows int64, bounded bool) {
 	if r.View == nil || r.View.Query.Limit == nil {
 		return 0, false
 	}
-	return max(int64(*r.View.Query.Limit)-req.Offset, 0), true // Plan has refused larger limits
+	return max(int64(*r.View.Query.Limit)-q.Offset, 0), true // Plan has refused larger limits
 }

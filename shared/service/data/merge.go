@@ -29,7 +29,7 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 		BySourceIf: req.WhenNotMatchedBySourceDeleteFilter,
 	}
 	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows) (engine.Written, error) {
-		if err := t.CheckLog(ctx, req.LogUse); err != nil {
+		if err := t.CheckLog(ctx, req.LogUse.Wanted()); err != nil {
 			return engine.Written{}, err
 		}
 		return t.Merge(ctx, rows, spec)

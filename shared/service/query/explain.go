@@ -11,14 +11,14 @@ import (
 // Explain returns the plan of a query.
 func (s *Service) Explain(ctx context.Context, req *protocol.ExplainTableQueryPlanRequest) (*protocol.QueryPlan, error) {
 	return s.text(ctx, req.ID, req.Branch, func(ctx context.Context, rows *engine.Table) (string, error) {
-		return rows.Explain(ctx, req.Query, req.Verbose)
+		return rows.Explain(ctx, asOf(req.Query.Version, req.Query.LogUse), queryOf(req.Query), req.Verbose)
 	})
 }
 
 // Analyze runs a query and returns its plan with measurements in place of the rows.
 func (s *Service) Analyze(ctx context.Context, req *protocol.AnalyzeTableQueryPlanRequest) (*protocol.QueryPlan, error) {
 	return s.text(ctx, req.ID, req.Branch, func(ctx context.Context, rows *engine.Table) (string, error) {
-		return rows.Analyze(ctx, &req.QueryTableRequest)
+		return rows.Analyze(ctx, asOf(req.Version, req.LogUse), queryOf(&req.QueryTableRequest))
 	})
 }
 

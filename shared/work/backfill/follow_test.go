@@ -72,12 +72,12 @@ func (p *process) want(t *testing.T, when string, missing, jobs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.At(found).Count(t.Context(), &protocol.CountTableRowsRequest{Predicate: "double IS NULL"})
+	got, err := p.At(found).Count(t.Context(), engine.AsOf{}, "double IS NULL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int(got.Count) != missing {
-		t.Errorf("%s: %d rows have no value, want %d", when, got.Count, missing)
+	if int(got.Rows) != missing {
+		t.Errorf("%s: %d rows have no value, want %d", when, got.Rows, missing)
 	}
 	all, _, err := p.Transactions.Jobs(t.Context(), "", 1000)
 	if err != nil || len(all) != jobs {

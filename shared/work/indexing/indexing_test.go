@@ -19,6 +19,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/job"
@@ -320,8 +321,8 @@ func TestPartsMakeWhatOneWorkerMakes(t *testing.T) {
 // scores returns the rows with a word, and their scores.
 func (h *house) scores(t *testing.T, word string) map[int64]float32 {
 	t.Helper()
-	rows, err := h.at(t).Query(t.Context(), &protocol.QueryTableRequest{
-		FullTextQuery: &protocol.FullTextQuery{Columns: []string{"s"}, Text: word}, Columns: protocol.Projection{{Name: "id"}},
+	rows, err := h.at(t).Query(t.Context(), engine.AsOf{}, &query.Query{
+		Text: &protocol.FullTextQuery{Columns: []string{"s"}, Text: word}, Columns: []query.Column{{Name: "id"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -342,10 +343,11 @@ func (h *house) scores(t *testing.T, word string) map[int64]float32 {
 // nearest returns the rows nearest to a vector, with an index or without.
 func (h *house) nearest(t *testing.T, without bool) []int64 {
 	t.Helper()
-	k, probes := int64(40), int64(5)
-	rows, err := h.at(t).Query(t.Context(), &protocol.QueryTableRequest{
-		Vector: protocol.QueryVector{Vectors: [][]float64{{0.3, 0.5, 0.2, 0.7, 0.1, 0.6, 0.9, 0.4}}}, VectorColumn: "v", K: &k, NProbes: &probes,
-		BypassVectorIndex: without, Columns: protocol.Projection{{Name: "id"}},
+	rows, err := h.at(t).Query(t.Context(), engine.AsOf{}, &query.Query{
+		Nearest: &query.Nearest{
+			Vectors: [][]float64{{0.3, 0.5, 0.2, 0.7, 0.1, 0.6, 0.9, 0.4}}, Column: "v", MinProbes: 5, MaxProbes: 5, BypassIndex: without,
+		},
+		Limit: new(int64(40)), Columns: []query.Column{{Name: "id"}},
 	})
 	if err != nil {
 		t.Fatal(err)
