@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,37 +22,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// TextParams returns the parameters of an index of texts that a request asks for.
-func TextParams(asked *protocol.TextIndexParameters) (fulltext.Params, error) {
-	p := fulltext.DefaultsOf(asked.BaseTokenizer)
-	p.LanceTokenizer, p.CustomStopWords = asked.LanceTokenizer, asked.CustomStopWords
-	p.Language = cmp.Or(asked.Language, p.Language)
-	p.DocumentGranularity = asked.DocumentGranularity
-	if asked.MaxTokenLength.Given {
-		p.MaxTokenLength = asked.MaxTokenLength.Value
-	}
-	set(&p.WithPosition, asked.WithPosition)
-	set(&p.LowerCase, asked.LowerCase)
-	set(&p.Stem, asked.Stem)
-	set(&p.RemoveStopWords, asked.RemoveStopWords)
-	set(&p.ASCIIFolding, asked.ASCIIFolding)
-	set(&p.MinNgramLength, asked.MinNgramLength)
-	set(&p.MaxNgramLength, asked.MaxNgramLength)
-	set(&p.PrefixOnly, asked.PrefixOnly)
-	set(&p.BlockSize, asked.BlockSize)
-	set(&p.SplitIdentifiers, asked.SplitIdentifiers)
-	set(&p.SplitOnNumerics, asked.SplitOnNumerics)
-	set(&p.PreserveOriginal, asked.PreserveOriginal)
-	set(&p.IndexOperators, asked.IndexOperators)
-	return p, textParamsError(p.Check())
-}
-
-// set sets a parameter that is asked for.
-func set[T any](parameter, asked *T) {
-	if asked != nil {
-		*parameter = *asked
-	}
-}
+// CheckTexts refuses parameters of an index of texts that make no sense.
+func CheckTexts(p fulltext.Params) error { return textParamsError(p.Check()) }
 
 // textParamsError returns an error in parameters as that of a request.
 func textParamsError(err error) error {

@@ -38,7 +38,7 @@ var mayImport = map[string]string{
 	"shared/auth":                         "protocol",
 	"local/simulation":                    "",
 	"local/enginebench":                   "arrowipc engine fulltext lance/dataset lance/indexmeta objectstore",
-	"shared/service":                      "announce event event/forward =function memory service arrowipc auth vending catalog engine httpapi index job lance/dataset lance/indexmeta lance/manifest lance/schema multipart objectstore protocol record sealing sql tables transaction vector view work",
+	"shared/service":                      "announce event event/forward =function memory service arrowipc auth vending catalog engine fulltext httpapi index job lance/dataset lance/indexmeta lance/manifest lance/schema multipart objectstore protocol record sealing sql tables transaction vector view work",
 	"shared/client":                       "arrowipc protocol",
 	"shared/console":                      "",
 	"shared/event":                        "format memory objectstore protocol record",

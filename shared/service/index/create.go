@@ -28,7 +28,8 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 	}
 	switch kind {
 	case indexmeta.Text:
-		if wanted.Text, err = build.TextParams(&req.TextIndexParameters); err != nil {
+		wanted.Text = textParams(&req.TextIndexParameters)
+		if err := build.CheckTexts(wanted.Text); err != nil {
 			return nil, err
 		}
 	case indexmeta.Vector:

@@ -1,0 +1,41 @@
+package index
+
+import (
+	"cmp"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/protocol"
+)
+
+// textParams returns the parameters of the index of texts that a request asks for. The parameters that it
+// leaves out have the defaults of its tokenizer.
+func textParams(asked *protocol.TextIndexParameters) fulltext.Params {
+	p := fulltext.DefaultsOf(asked.BaseTokenizer)
+	p.LanceTokenizer, p.CustomStopWords = asked.LanceTokenizer, asked.CustomStopWords
+	p.Language = cmp.Or(asked.Language, p.Language)
+	p.DocumentGranularity = asked.DocumentGranularity
+	if asked.MaxTokenLength.Given {
+		p.MaxTokenLength = asked.MaxTokenLength.Value
+	}
+	set(&p.WithPosition, asked.WithPosition)
+	set(&p.LowerCase, asked.LowerCase)
+	set(&p.Stem, asked.Stem)
+	set(&p.RemoveStopWords, asked.RemoveStopWords)
+	set(&p.ASCIIFolding, asked.ASCIIFolding)
+	set(&p.MinNgramLength, asked.MinNgramLength)
+	set(&p.MaxNgramLength, asked.MaxNgramLength)
+	set(&p.PrefixOnly, asked.PrefixOnly)
+	set(&p.BlockSize, asked.BlockSize)
+	set(&p.SplitIdentifiers, asked.SplitIdentifiers)
+	set(&p.SplitOnNumerics, asked.SplitOnNumerics)
+	set(&p.PreserveOriginal, asked.PreserveOriginal)
+	set(&p.IndexOperators, asked.IndexOperators)
+	return p
+}
+
+// set sets a parameter that is asked for.
+func set[T any](parameter, asked *T) {
+	if asked != nil {
+		*parameter = *asked
+	}
+}
