@@ -300,3 +300,19 @@ func TestEventsAreForwardedByTheWorker(t *testing.T) {
 		}
 	}
 }
+
+// The mains of functions open tables alike, so a function that may write no records must not be told to announce
+// what it changes, nor one that may send no messages of a queue.
+func TestVariablesAreThoseThatRolesAllowToUse(t *testing.T) {
+	_, service := synthesize(t, full())
+	for name, variables := range environments(service) {
+		for variable, want := range map[string]bool{
+			"TILTYARD_EVENTS": functions[name].records, "TILTYARD_JOBS": functions[name].enqueues, "TILTYARD_VEND_ROLE": functions[name].vends,
+			"TILTYARD_EXECUTOR": functions[name].declares, "TILTYARD_HEAVY_JOBS": functions[name].worker,
+		} {
+			if told := variables[variable] != nil; told != want {
+				t.Errorf("%s has %s: %t, want %t", name, variable, told, want)
+			}
+		}
+	}
+}

@@ -60,9 +60,17 @@ func passed() []boot.Setting {
 	return settings
 }
 
-// ofRows are the passed settings that only functions with memory for rows get. The sizes would not fit
-// into the others.
-var ofRows = map[string]bool{"cache-bytes": true, "memory-bytes": true}
+// gets reports whether a function gets a passed setting. The sizes of what is held of rows would not fit into the
+// memory of other functions. Functions without records could not write the events that they would announce.
+func (n needs) gets(setting string) bool {
+	switch setting {
+	case "cache-bytes", "memory-bytes":
+		return n.rows
+	case "events":
+		return n.records
+	}
+	return true
+}
 
 // kinds are what the placeholders of settings stand for.
 var kinds = map[string]string{
@@ -101,7 +109,7 @@ func (r *reader) settings() map[string]string {
 // passSettings adds the variables of the passed settings to those of a function.
 func (s *Service) passSettings(n needs, env map[string]*string) {
 	for _, setting := range passed() {
-		if text, ok := s.config.Settings[setting.Name]; ok && (n.rows || !ofRows[setting.Name]) {
+		if text, ok := s.config.Settings[setting.Name]; ok && n.gets(setting.Name) {
 			env[setting.Variable()] = &text
 		}
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
 	"tiltyard/shared/service/ref"
 	"tiltyard/shared/tables"
@@ -12,9 +11,6 @@ import (
 
 func main() {
 	env := boot.FromEnv()
-	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention,
-	})
+	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(ref.New(tables).Routes()...), env.Stream)
 }

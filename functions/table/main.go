@@ -5,7 +5,6 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
 	"tiltyard/shared/service/table"
 	"tiltyard/shared/tables"
@@ -13,10 +12,6 @@ import (
 
 func main() {
 	env := boot.FromEnv()
-	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto), DropRetention: env.DropRetention,
-		Vendor: env.Vendor,
-	})
+	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(table.New(tables).Routes()...), env.Stream)
 }

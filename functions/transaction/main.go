@@ -5,8 +5,6 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/httpapi/apigateway"
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/tables"
@@ -15,10 +13,7 @@ import (
 
 func main() {
 	env := boot.FromEnv()
-	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
-	})
-	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
+	tables := tables.Open(env.Stores())
+	keeper := maintain.Open(tables, env.RequestTimeout)
 	apigateway.Serve(env.Handler(transaction.New(tables, keeper).Routes()...), env.Stream)
 }

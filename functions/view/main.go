@@ -5,7 +5,6 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
 	"tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
@@ -15,10 +14,6 @@ func main() {
 	env := boot.FromEnv()
 	keys, err := boot.OpenKeys(env)
 	boot.ExitOn(err)
-	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Anonymous: env.Anonymous, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto), DropRetention: env.DropRetention,
-		Runs: env.Runs,
-	})
+	tables := tables.Open(env.Stores())
 	apigateway.Serve(env.Handler(view.New(tables, keys).Routes()...), env.Stream)
 }

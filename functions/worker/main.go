@@ -8,8 +8,6 @@ import (
 
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/event/forward/awstarget"
 	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/function/wasm/host"
@@ -23,18 +21,14 @@ import (
 func main() {
 	host.Intercept()
 	env := boot.FromEnv()
-	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, EventSource: env.Events, EventRetention: env.EventRetention, Auto: tables.AutoRefresh(env.Auto), DropRetention: env.DropRetention,
-		Rights: env.Rights(),
-	})
+	tables := tables.Open(env.Stores())
 	keys, err := boot.OpenKeys(env)
 	boot.ExitOn(err)
 	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), tables.Names.SecretsByName(keys)))
 	target, err := env.OpenEventTarget(awstarget.Open)
 	boot.ExitOn(err)
 	tables.Announcer.ForwardTo(env.EventTarget, target)
-	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
+	keeper := maintain.Open(tables, env.RequestTimeout)
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue, Heavy: env.Heavy}, Light: true,
 		Name: rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory, Traces: env.Traces,

@@ -18,14 +18,11 @@ import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/console"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/event/forward/awstarget"
 	"tiltyard/shared/function/executor/lambdaexec"
-	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/release"
 	"tiltyard/shared/service/all"
-	"tiltyard/shared/tables"
 )
 
 func newServeCommand() *cobra.Command {
@@ -123,11 +120,10 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err := env.CheckBucket(cmd.Context()); err != nil {
 		return err
 	}
-	queue := env.Queue
-	if queue == nil {
-		queue = new(memqueue.Queue)
+	if env.Queue == nil {
+		env.Queue = new(memqueue.Queue)
 	}
-	services, err := openServices(env, queue)
+	services, err := openServices(env)
 	if err != nil {
 		return err
 	}
@@ -164,7 +160,7 @@ func closeTraces(ctx context.Context, env *boot.Env) {
 }
 
 // openServices opens all services over the stores of the environment, with executors and secrets.
-func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
+func openServices(env *boot.Env) (all.Services, error) {
 	secretKeys, err := boot.OpenKeys(env)
 	if err != nil {
 		return all.Services{}, err
@@ -176,13 +172,7 @@ func openServices(env *boot.Env, queue job.Queue) (all.Services, error) {
 	if err != nil {
 		return all.Services{}, err
 	}
-	return all.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, StableRowIDs: env.StableRowIDs, Anonymous: env.Anonymous,
-		Queue: queue, Maintain: env.Maintain, Auto: tables.AutoRefresh(env.Auto),
-		DropRetention: env.DropRetention, EventSource: env.Events, EventRetention: env.EventRetention,
-		Vendor: env.Vendor, Runs: env.Runs, Rights: env.Rights(),
-	}, all.Options{
+	return all.Open(env.Stores(), all.Options{
 		Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys, Runtimes: env.Runtimes,
 		EventTarget: target, EventAddress: env.EventTarget,
 	}), nil

@@ -56,7 +56,7 @@ func work(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	services, err := openServices(env, env.Queue)
+	services, err := openServices(env)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ import (
 	"tiltyard/shared/record"
 	"tiltyard/shared/release"
 	"tiltyard/shared/result"
+	"tiltyard/shared/tables/stores"
 	"tiltyard/shared/tracing"
 	"tiltyard/shared/vending"
 )
@@ -48,7 +49,7 @@ type Config struct {
 	Jobs           string   // URL of a queue of SQS; empty: none
 	HeavyJobs      string   // URL of another one, for heavy work; empty: none
 	Maintain       bool     // maintenance of tables that are written to, by jobs
-	Auto           AutoRefresh
+	Auto           stores.AutoRefresh
 	DropRetention  time.Duration // how long dropped tables can be restored where no property says so
 	Events         string        // source of events; empty: none
 	EventRetention time.Duration // of events
@@ -93,14 +94,6 @@ type Config struct {
 	ReadOnly       bool // directories are opened as they are: they must exist, and a write is an error
 	StableRowIDs   bool // of new tables whose creator does not say
 	Anonymous      bool // versions do not name who asked for them
-}
-
-// AutoRefresh holds the settings of refreshes of views without requests: the fields of
-// [tiltyard/shared/tables.AutoRefresh].
-type AutoRefresh struct {
-	After    time.Duration
-	Rows     int64
-	Cooldown time.Duration
 }
 
 // HasCredentials reports whether there is any way to sign in.
@@ -223,5 +216,14 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	})
 }
 
-// Rights returns the rights of those whose requests have ended.
-func (e *Env) Rights() auth.Rights { return auth.Rights{Verifier: e.Verifier, Policies: e.Policies} }
+// Stores returns the stores and settings that tables are opened over.
+func (e *Env) Stores() stores.Set {
+	return stores.Set{
+		Objects: e.Objects, Records: e.Records, Now: e.Now, Logger: e.Logger,
+		CacheBytes: e.CacheBytes, MergeBytes: e.MergeBytes, TopK: e.TopK,
+		StableRowIDs: e.StableRowIDs, Anonymous: e.Anonymous,
+		Queue: e.Queue, Maintain: e.Maintain, Auto: e.Auto,
+		DropRetention: e.DropRetention, EventSource: e.Events, EventRetention: e.EventRetention,
+		Vendor: e.Vendor, Runs: e.Runs, Rights: auth.Rights{Verifier: e.Verifier, Policies: e.Policies},
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/function/executor"
 	"tiltyard/shared/function/wasm"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/tables/stores"
 )
 
 // texts is a source of what is written down.
@@ -30,7 +31,7 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 	want := Config{
 		Root:           "./data",
 		Maintain:       true,
-		Auto:           AutoRefresh{After: 10 * time.Minute, Rows: 1000, Cooldown: 5 * time.Minute},
+		Auto:           stores.AutoRefresh{After: 10 * time.Minute, Rows: 1000, Cooldown: 5 * time.Minute},
 		Listen:         "127.0.0.1:10024",
 		CheckStore:     true,
 		LogLevel:       slog.LevelInfo,
@@ -83,7 +84,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 	}
 	want := Config{
 		Root: "/srv/a b", AllowLocations: []string{"/x", "/with,comma"}, Listen: "[::1]:0",
-		Auto: AutoRefresh{Rows: 7, Cooldown: time.Second}, DropRetention: 7 * 24 * time.Hour, Events: "urn:lake:test", EventRetention: 2 * 24 * time.Hour, EventTarget: "https://example.com/hook", EventKey: "/srv/event key",
+		Auto: stores.AutoRefresh{Rows: 7, Cooldown: time.Second}, DropRetention: 7 * 24 * time.Hour, Events: "urn:lake:test", EventRetention: 2 * 24 * time.Hour, EventTarget: "https://example.com/hook", EventKey: "/srv/event key",
 		Jobs: "https://sqs.eu-central-1.amazonaws.com/1/jobs", HeavyJobs: "https://sqs.eu-central-1.amazonaws.com/1/heavy",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r", VendTags: true, Secrets: "/srv/keys",

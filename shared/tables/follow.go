@@ -6,22 +6,14 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/tables/stores"
 )
 
 // RefreshKind is the kind of the jobs that refresh materialized views; package refresh runs them.
 const RefreshKind = "refresh_materialized_view"
 
-// AutoRefresh decides when a view that asks for it is refreshed without a request. Its zero value means
-// never.
-type AutoRefresh struct {
-	// After is the age of the oldest change that the view does not show. 0 switches all of this off.
-	After time.Duration
-	// Rows of the source that differ from what the view shows are enough earlier, if they are one
-	// percent of the source or more.
-	Rows int64
-	// Cooldown is the least time between two refreshes.
-	Cooldown time.Duration
-}
+// AutoRefresh decides when a view that asks for it is refreshed without a request.
+type AutoRefresh = stores.AutoRefresh
 
 // Few refreshes bear a delay. Many commits within it need one look.
 const followAfter = 5 * time.Second

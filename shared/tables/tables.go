@@ -7,7 +7,6 @@ package tables
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"tiltyard/shared/announce"
@@ -22,34 +21,13 @@ import (
 	"tiltyard/shared/multipart"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
+	"tiltyard/shared/tables/stores"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/vending"
 )
 
-// Stores are the stores and settings that tables are opened over. A number that is zero means its
-// default.
-type Stores struct {
-	Objects      *objectstore.Roots
-	Records      record.Store // holds transactions and uploads
-	Now          func() time.Time
-	Logger       *slog.Logger // of what is read in another way than it should; may be nil
-	CacheBytes   uint64       // bounds the cache of what was read from tables
-	Rows         engine.Limits
-	StableRowIDs bool        // of new tables whose creator does not say
-	Anonymous    bool        // versions do not name who asked for them
-	Queue        job.Queue   // nil: there are no jobs, and requests do long work themselves
-	Maintain     bool        // has jobs look after tables that are written to; see package maintain
-	Auto         AutoRefresh // has jobs refresh views whose sources are written to
-	// DropRetention is how long dropped tables can be restored where no property says so.
-	DropRetention time.Duration
-	// EventSource has changes announced as events of this source; see package event. Empty: there are no events.
-	EventSource    string
-	EventRetention time.Duration  // how long events can be read
-	Vendor         vending.Vendor // makes credentials for clients; nil: clients get none
-	// Runs returns an error for functions that this deployment does not run; nil: jobs find that out.
-	Runs   function.Check
-	Rights auth.Rights // of those who have defined what jobs compute
-}
+// Stores are the stores and settings that tables are opened over.
+type Stores = stores.Set
 
 // Tables joins the names of tables, the engine that opens them, and the records of their changes.
 type Tables struct {
@@ -78,7 +56,7 @@ func Open(s Stores) Tables {
 		session.Author = author
 	}
 	transactions := transaction.Open(s.Records, s.Now)
-	rows := engine.New(session, s.Rows)
+	rows := engine.New(session, engine.Limits{MergeBytes: s.MergeBytes, TopK: s.TopK})
 	rows.Logger, rows.NewTables.StableRowIDs = s.Logger, s.StableRowIDs
 	names := catalog.Open(s.Objects, s.Now)
 	names.Retention = s.DropRetention

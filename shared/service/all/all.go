@@ -12,7 +12,6 @@ import (
 
 	"tiltyard/shared/announce"
 	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/event/forward"
 	"tiltyard/shared/function"
 	"tiltyard/shared/httpapi"
@@ -75,10 +74,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	}
 	tables := tables.Open(stores)
 	tables.Announcer.ForwardTo(opts.EventAddress, opts.EventTarget)
-	keeper := &maintain.Keeper{
-		Tables: tables, Records: stores.Records, Now: stores.Now, Grace: maintain.GraceAfter(opts.RequestTimeout),
-		Extend: build.Extender{},
-	}
+	keeper := maintain.Open(tables, opts.RequestTimeout)
 	all := Services{Keeper: keeper, Follow: func(ctx context.Context) error { return refresh.SuggestAll(ctx, tables) }, Routes: slices.Concat(
 		namespace.New(tables.Names, tables.Jobs).Routes(),
 		table.New(tables).Routes(),

@@ -62,3 +62,28 @@ func isEnvironment(call *ast.SelectorExpr) bool {
 	}
 	return false
 }
+
+// Programs that list the stores of their tables themselves would differ in what they forget.
+func TestMainsTakeStoresFromTheEnvironment(t *testing.T) {
+	const root = "../../.."
+	mains, err := filepath.Glob(root + "/functions/*/main.go")
+	if err != nil || len(mains) < 10 {
+		t.Fatalf("found %d mains of functions, error %v; want all", len(mains), err)
+	}
+	for _, name := range append(mains, root+"/local/server/serve.go", root+"/local/server/work.go") {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			literal, ok := node.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if made, ok := literal.Type.(*ast.SelectorExpr); ok && (made.Sel.Name == "Stores" || made.Sel.Name == "Keeper") {
+				t.Errorf("%s lists the fields of %s", name, made.Sel.Name)
+			}
+			return true
+		})
+	}
+}

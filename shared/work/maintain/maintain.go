@@ -29,6 +29,7 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
@@ -57,8 +58,13 @@ type Keeper struct {
 	FileAge time.Duration
 }
 
-// GraceAfter returns a sufficient Grace for requests that may take as long as requestTimeout.
-func GraceAfter(requestTimeout time.Duration) time.Duration { return 2*requestTimeout + time.Second }
+// Open returns a keeper of tables, for requests that may take as long as requestTimeout.
+func Open(on tables.Tables, requestTimeout time.Duration) *Keeper {
+	return &Keeper{Tables: on, Records: on.Records, Now: on.Now, Grace: graceAfter(requestTimeout), Extend: build.Extender{}}
+}
+
+// graceAfter returns a sufficient Grace for requests that may take as long as requestTimeout.
+func graceAfter(requestTimeout time.Duration) time.Duration { return 2*requestTimeout + time.Second }
 
 // DefaultFileAge is the age that native Lance uses.
 const DefaultFileAge = 7 * 24 * time.Hour

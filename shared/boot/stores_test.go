@@ -1,0 +1,36 @@
+package boot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"reflect"
+	"testing"
+	"time"
+
+	"tiltyard/shared/tables/stores"
+)
+
+// A field that Stores forgot would be a setting that no program obeys.
+func TestStoresHaveEachFieldOfTheirSet(t *testing.T) {
+	t.Setenv("AWS_REGION", "eu-central-1")
+	hash := sha256.Sum256([]byte("key"))
+	env, err := Open(Config{
+		Root: t.TempDir(), APIKeys: write(t, "ann "+hex.EncodeToString(hash[:])+"\n"), Policies: write(t, "permit (principal, action, resource);"),
+		Jobs: "https://sqs.eu-central-1.amazonaws.com/1/jobs", Maintain: true, Auto: stores.AutoRefresh{After: time.Hour},
+		DropRetention: time.Hour, Events: "urn:test", EventRetention: time.Hour, VendKeys: write(t, `{"aws_access_key_id": "a"}`),
+		CacheBytes: 1, MergeBytes: 1, TopK: 1, StableRowIDs: true, Anonymous: true,
+	}, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := reflect.ValueOf(env.Stores())
+	for i := range set.NumField() {
+		if set.Field(i).IsZero() {
+			t.Errorf("the stores of a full configuration have no %s", set.Type().Field(i).Name)
+		}
+	}
+	if rights := env.Stores().Rights; rights.Verifier == nil || rights.Policies == nil {
+		t.Errorf("got the rights %+v, want those of the verifier and of the policies", rights)
+	}
+}
