@@ -285,7 +285,7 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 		i.world.mu.Lock()
 		i.world.queue.resumes[id]++
 		i.world.mu.Unlock()
-		_, _, err := worker.Resume(ctx, id, now())
+		_, _, err := worker.Resume(ctx, transaction.Unit{Job: id}, now())
 		if errors.Is(err, transaction.ErrEnded) {
 			return nil
 		}

@@ -172,7 +172,7 @@ func (c *client) endedJob(domain, id string, fails func(failure string) bool) *o
 
 // job returns the kind and the result of a job as its record has them.
 func (o *witness) job(id string) (kind, result string) {
-	found, err := transaction.Open(o.world.stillRecords(), time.Now).Job(background, id)
+	found, err := transaction.Open(o.world.stillRecords(), time.Now).Job(background, transaction.Unit{Job: id})
 	if err != nil {
 		o.saw("job %s: %v", id, err)
 		return "", ""

@@ -36,7 +36,7 @@ func (a *Announcer) ended(ctx context.Context, t *transaction.Transaction) {
 
 // Job announces that a job has ended, if it has.
 func (a *Announcer) Job(ctx context.Context, id string) error {
-	t, err := a.jobs.Transactions.Job(ctx, id)
+	t, err := a.jobs.Transactions.Job(ctx, transaction.Unit{Job: id})
 	if err != nil {
 		return protocol.Ignore(err, protocol.TransactionNotFound)
 	}

@@ -44,7 +44,7 @@ func TestWhichEndsOfJobsAreAnnounced(t *testing.T) {
 			t.Fatal(err)
 		}
 		now = now.Add(time.Second)
-		if _, err := transactions.Advance(t.Context(), began.ID, func(t *transaction.Transaction) { t.Status, t.Failure = status, failure }); err != nil {
+		if _, err := transactions.Advance(t.Context(), transaction.Unit{Job: began.ID}, func(t *transaction.Transaction) { t.Status, t.Failure = status, failure }); err != nil {
 			t.Fatal(err)
 		}
 		ids[kind] = began.ID

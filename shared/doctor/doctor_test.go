@@ -200,7 +200,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"a job that is set aside", func(t *testing.T, h *servicetest.House) { die(t, h, begin(t, h)) },
 			[]string{"set-aside-job JOB of t"}, false},
 		{"a job that is paused", func(t *testing.T, h *servicetest.House) {
-			_, err := h.Transactions.Advance(t.Context(), begin(t, h), func(job *transaction.Transaction) { job.Work.Paused = true })
+			_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: begin(t, h)}, func(job *transaction.Transaction) { job.Work.Paused = true })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -136,7 +136,7 @@ func TestAJobThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 			if jobs, _, _ := h.Transactions.Jobs(t.Context(), "", 10); len(jobs) != 1 {
 				t.Errorf("%d jobs: another was begun for the same", len(jobs))
 			}
-			if resumed, _, err := h.Resume(t.Context(), m.Job, time.Now()); err != nil || !resumed {
+			if resumed, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, time.Now()); err != nil || !resumed {
 				t.Errorf("resumed: %v, %v", resumed, err)
 			}
 			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
@@ -172,7 +172,7 @@ func TestAJobThatIsCancelledAfterItWasSetAsideStaysSo(t *testing.T) {
 			t.Fatalf("the job is %v, want it set aside", got.Status)
 		}
 		cancel(t, h, m.Job)
-		if resumed, _, err := h.Resume(t.Context(), m.Job, time.Now()); resumed || !errors.Is(err, transaction.ErrEnded) {
+		if resumed, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, time.Now()); resumed || !errors.Is(err, transaction.ErrEnded) {
 			t.Errorf("resumed: %v, %v; want ErrEnded", resumed, err)
 		}
 		got := h.serve(t, m.Job)
@@ -184,7 +184,7 @@ func TestAJobThatIsCancelledAfterItWasSetAsideStaysSo(t *testing.T) {
 			t.Errorf("the events are %q, want cancelled at the end", events)
 		}
 		time.Sleep(transaction.Retention)
-		if _, err := h.Transactions.Job(t.Context(), m.Job); protocol.CodeOf(err) != protocol.TransactionNotFound {
+		if _, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: m.Job}); protocol.CodeOf(err) != protocol.TransactionNotFound {
 			t.Errorf("long after its end: %v, want TransactionNotFound", err)
 		}
 	})
@@ -241,7 +241,7 @@ func TestLostMessagesAreMissed(t *testing.T) {
 		}
 		id := jobs[0].ID
 		for tries := 0; ; tries++ {
-			got, err := h.Transactions.Job(t.Context(), id)
+			got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -282,7 +282,7 @@ func TestALookAtAJobSendsForItOnce(t *testing.T) {
 		}
 		for _, wait := range []time.Duration{0, transaction.Slack / 2, transaction.Slack, 0, time.Minute} {
 			time.Sleep(wait)
-			got, err := h.Transactions.Job(t.Context(), id)
+			got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -320,11 +320,11 @@ func TestWhatTheQueueGivesUpEndsItsJob(t *testing.T) {
 			if err := h.Bury(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
-			got, err := h.Transactions.Job(t.Context(), m.Job)
+			got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: m.Job})
 			if err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure == "" {
 				t.Errorf("part %d: the job is %v (%s), %v", part, got.Status, got.Failure, err)
 			}
-			if _, _, err := h.Resume(t.Context(), m.Job, time.Now()); err != nil {
+			if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")

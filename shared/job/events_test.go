@@ -22,7 +22,7 @@ import (
 // events returns the events of a job and its parts.
 func (h *house) events(t *testing.T, id string) []transaction.Event {
 	t.Helper()
-	whole, err := h.Transactions.Job(t.Context(), id)
+	whole, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestEventsOfFailuresPausesAndResumptions(t *testing.T) {
 				return nil, protocol.Errorf(protocol.ServiceUnavailable, "try %d", tries)
 			}
 			if tries == 3 {
-				if _, err := h.Pause(ctx, r.ID()); err != nil {
+				if _, err := h.Pause(ctx, transaction.Unit{Job: r.ID()}); err != nil {
 					return nil, err
 				}
 				return nil, r.Checkpoint(ctx, nil)
@@ -127,7 +127,7 @@ func TestEventsOfFailuresPausesAndResumptions(t *testing.T) {
 		served := make(chan struct{})
 		go func() { h.Serve(ctx, 1); close(served) }()
 		time.Sleep(time.Hour)
-		if _, _, err := h.Resume(t.Context(), id, time.Now()); err != nil {
+		if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: id}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -151,10 +151,10 @@ func TestEventsOfADeathAndACancellation(t *testing.T) {
 		if !errors.Is(err, transaction.ErrEnded) {
 			t.Fatalf("after the last death: %v, want ErrEnded", err)
 		}
-		if _, _, err := h.Resume(t.Context(), id, time.Now()); err != nil {
+		if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: id}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled }); err != nil {
+		if _, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled }); err != nil {
 			t.Fatal(err)
 		}
 		wantEvents(t, h.events(t, id), "", 0, "created", "claim", "claim_lost", "claim", "claim_lost", "claim", "claim_lost",
@@ -196,10 +196,10 @@ func TestEventsAreBounded(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) {}))
 		id := h.begin(t, 1)
 		for range 100 {
-			if _, err := h.Pause(t.Context(), id); err != nil {
+			if _, err := h.Pause(t.Context(), transaction.Unit{Job: id}); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := h.Resume(t.Context(), id, time.Now()); err != nil {
+			if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: id}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)

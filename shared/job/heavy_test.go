@@ -48,7 +48,7 @@ func (h *houses) serve(t *testing.T, id string) *transaction.Transaction {
 	go h.light.ServeFrom(ctx, h.light.Queue, 1)
 	go h.heavy.ServeFrom(ctx, h.heavy.Heavy, 1)
 	for range 10_000 {
-		got, err := h.light.Transactions.Job(t.Context(), id)
+		got, err := h.light.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestWhatEndsALightWorkerGoesToHeavyWorkers(t *testing.T) {
 		if err := errors.Join(die(t, h.light, m), h.light.Do(t.Context(), m), die(t, h.heavy, m), die(t, h.heavy, m), h.heavy.Do(t.Context(), m)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.light.Transactions.Job(t.Context(), id); err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside {
+		if got, err := h.light.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside {
 			t.Errorf("the job is %v, %v; want it set aside", got.Status, err)
 		}
 	})

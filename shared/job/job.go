@@ -81,6 +81,14 @@ func Parse(text []byte) (Message, error) {
 	return m, nil
 }
 
+// unit returns the unit that the message asks for.
+func (m Message) unit() transaction.Unit {
+	if m.Job == "" {
+		return transaction.LookAt(m.Kind, m.Object)
+	}
+	return transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
+}
+
 // A Queue carries messages. memqueue and sqsqueue implement it; queuetest tests its contract. It is
 // safe for concurrent use.
 type Queue interface {
@@ -156,14 +164,14 @@ func (s Starter) SuggestEach(ctx context.Context, kind string, objects [][]strin
 }
 
 // Pause stops the work on a job at its next checkpoint; see [transaction.Store.Pause].
-func (s Starter) Pause(ctx context.Context, id string) (before bool, err error) {
-	return s.Transactions.Pause(ctx, id)
+func (s Starter) Pause(ctx context.Context, job transaction.Unit) (before bool, err error) {
+	return s.Transactions.Pause(ctx, job)
 }
 
 // Resume continues a job that was paused or set aside. resumed reports whether it was. pausing
 // reports that a worker has not noticed the pause yet; the job then simply continues.
-func (s Starter) Resume(ctx context.Context, id string, now time.Time) (resumed, pausing bool, err error) {
-	was, err := s.Transactions.Resume(ctx, id)
+func (s Starter) Resume(ctx context.Context, job transaction.Unit, now time.Time) (resumed, pausing bool, err error) {
+	was, err := s.Transactions.Resume(ctx, job)
 	if err != nil || !was.Work.Paused && !was.Work.Aside {
 		return false, false, err
 	}
@@ -180,7 +188,7 @@ func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now tim
 	if t.Work == nil || t.Status.Ended() || !t.Work.Lost(now) {
 		return nil
 	}
-	lost, err := s.Transactions.Renew(ctx, t.ID)
+	lost, err := s.Transactions.Renew(ctx, transaction.Unit{Job: t.ID})
 	if err != nil || !lost {
 		return err
 	}

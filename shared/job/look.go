@@ -19,7 +19,7 @@ func (w *Worker) wanted(ctx context.Context, m Message) (*Want, error) {
 	if ask == nil {
 		return nil, fmt.Errorf("kind %q has no look", m.Kind)
 	}
-	r := &Run{worker: w, unit: transaction.LookAt(m.Kind, m.Object), name: w.Name()}
+	r := &Run{worker: w, unit: m.unit(), name: w.Name()}
 	var err error
 	r.taken, r.job, err = w.Transactions.Take(ctx, r.unit, r.name, leaseTime)
 	switch {

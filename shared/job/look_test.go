@@ -82,7 +82,7 @@ func TestALookThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 		if jobs := l.jobs(t); len(jobs) != 1 || jobs[0].Status != protocol.TransactionFailed {
 			t.Errorf("it goes on by itself: %v", jobs[0].Status)
 		}
-		if resumed, _, err := l.Resume(t.Context(), got.ID, time.Now()); err != nil || !resumed {
+		if resumed, _, err := l.Resume(t.Context(), transaction.Unit{Job: got.ID}, time.Now()); err != nil || !resumed {
 			t.Fatalf("resumed: %v, %v", resumed, err)
 		}
 		wantEnd(t, l.serve(t, got.ID), protocol.TransactionSucceeded, "3")
@@ -105,7 +105,7 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 			}
 			l.do(t)
 			m := job.Message{Job: l.jobs(t)[0].ID}
-			if _, _, err := l.Resume(t.Context(), m.Job, time.Now()); err != nil {
+			if _, _, err := l.Resume(t.Context(), transaction.Unit{Job: m.Job}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			if !dies {
@@ -148,7 +148,7 @@ func TestTheJobOfALookIsCancelled(t *testing.T) {
 		if l.looks != 0 || len(jobs) != 1 || jobs[0].ID == first {
 			t.Fatalf("%d looks and %d jobs, want none and another one", l.looks, len(jobs))
 		}
-		if resumed, _, err := l.Resume(t.Context(), jobs[0].ID, time.Now()); err != nil || !resumed {
+		if resumed, _, err := l.Resume(t.Context(), transaction.Unit{Job: jobs[0].ID}, time.Now()); err != nil || !resumed {
 			t.Fatalf("resumed: %v, %v", resumed, err)
 		}
 		wantEnd(t, l.serve(t, jobs[0].ID), protocol.TransactionSucceeded, "3")

@@ -94,7 +94,7 @@ func TestWhatIsGivenUpSaysWhy(t *testing.T) {
 		if err := h.Bury(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		got, err := h.Transactions.Job(t.Context(), begun.ID)
+		got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: begun.ID})
 		const why = `because: the worker does not run jobs of kind "unheard-of"; it is set aside`
 		if err != nil || got.Status != protocol.TransactionFailed || !strings.Contains(got.Failure, why) {
 			t.Errorf("the job is %v with %q, %v; want it failed with %q", got.Status, got.Failure, err, why)

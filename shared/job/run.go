@@ -115,7 +115,7 @@ func ResultsOf[T any](ctx context.Context, r *Run, stage string) ([]T, error) {
 }
 
 func (r *Run) resultsOf(ctx context.Context, stage string, parts int) ([]json.RawMessage, error) {
-	found, err := r.worker.Transactions.Parts(ctx, r.unit.Job, stage, parts)
+	found, err := r.worker.Transactions.Parts(ctx, r.unit.Whole(), stage, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (r *Run) jobGoesOn(ctx context.Context) error {
 	if r.unit.Part == 0 {
 		return nil
 	}
-	whole, err := r.worker.Transactions.Job(ctx, r.unit.Job)
+	whole, err := r.worker.Transactions.Job(ctx, r.unit.Whole())
 	switch {
 	case err != nil:
 		return err

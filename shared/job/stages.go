@@ -138,7 +138,7 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 			return nil, err
 		}
 	}
-	parts, err := r.worker.Transactions.Parts(ctx, r.unit.Job, name, r.taken.Work.Parts)
+	parts, err := r.worker.Transactions.Parts(ctx, r.unit.Whole(), name, r.taken.Work.Parts)
 	if err != nil {
 		return nil, err
 	}

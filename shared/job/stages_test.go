@@ -97,7 +97,7 @@ func TestPartsThatEndTogetherAreAllJoined(t *testing.T) {
 		if err := h.Do(t.Context(), job.Message{Job: id}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := h.Transactions.Job(t.Context(), id)
+		got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestProgressIsToldWhileItWorks(t *testing.T) {
 		id := h.begin(t, nil)
 		seen := func(after time.Duration, want map[string]string) {
 			time.AfterFunc(after, func() {
-				got, err := h.Transactions.Job(context.Background(), id)
+				got, err := h.Transactions.Job(context.Background(), transaction.Unit{Job: id})
 				if err != nil {
 					t.Error(err)
 					return
@@ -233,7 +233,7 @@ func TestAPartHandsOverBeforeItsDeadline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := h.Transactions.Job(t.Context(), id); got.Status.Ended() {
+			if got, _ := h.Transactions.Job(t.Context(), transaction.Unit{Job: id}); got.Status.Ended() {
 				wantEnd(t, got, protocol.TransactionSucceeded, "20")
 				if steps != 20 {
 					t.Errorf("%d steps were done, want each once", steps)
@@ -260,20 +260,20 @@ func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
 					}
 					asked = true
 					if cancel {
-						_, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+						_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
 						if err != nil {
 							t.Error(err)
 						}
 						return
 					}
-					if _, err := h.Pause(t.Context(), id); err != nil {
+					if _, err := h.Pause(t.Context(), transaction.Unit{Job: id}); err != nil {
 						t.Error(err)
 					}
 					time.AfterFunc(time.Hour, func() {
-						if got, _ := h.Transactions.Job(context.Background(), id); got.Status.Ended() {
+						if got, _ := h.Transactions.Job(context.Background(), transaction.Unit{Job: id}); got.Status.Ended() {
 							t.Errorf("%s: the job ended while it was paused", at)
 						}
-						if resumed, _, err := h.Resume(context.Background(), id, time.Now()); err != nil || !resumed {
+						if resumed, _, err := h.Resume(context.Background(), transaction.Unit{Job: id}, time.Now()); err != nil || !resumed {
 							t.Errorf("%s: resumed %v, %v", at, resumed, err)
 						}
 					})
@@ -299,7 +299,7 @@ func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
 		if err := h.Do(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Transactions.Advance(t.Context(), m.Job, func(t *transaction.Transaction) { t.Work.Sent = time.Time{} }); err != nil {
+		if _, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: m.Job}, func(t *transaction.Transaction) { t.Work.Sent = time.Time{} }); err != nil {
 			t.Fatal(err)
 		}
 		m.Stage, m.Part = "parts", 2
@@ -308,7 +308,7 @@ func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
 			t.Fatalf("the job is %v, want it set aside", got.Status)
 		}
 		resumed := time.Now()
-		if _, _, err := h.Resume(t.Context(), m.Job, resumed); err != nil {
+		if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, resumed); err != nil {
 			t.Fatal(err)
 		}
 		wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")

@@ -133,7 +133,7 @@ func (w *Worker) do(ctx context.Context, m Message) error {
 	if m.Job == "" {
 		return w.look(ctx, m)
 	}
-	unit := transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
+	unit := m.unit()
 	r := &Run{worker: w, unit: unit, name: w.Name(), trace: m.Trace}
 	var err error
 	r.taken, r.job, err = w.Transactions.Take(ctx, unit, r.name, leaseTime)
@@ -202,7 +202,7 @@ func (w *Worker) look(ctx context.Context, m Message) error {
 // ended does what has to follow the end of a unit. The worker that ended it may have died before it
 // could.
 func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
-	job, err := w.Transactions.Job(ctx, unit.Job)
+	job, err := w.Transactions.Job(ctx, unit.Whole())
 	switch {
 	case protocol.CodeOf(err) == protocol.TransactionNotFound:
 		return nil
@@ -239,7 +239,7 @@ func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) er
 
 // failJob ends a job with a part that has failed.
 func (w *Worker) failJob(ctx context.Context, p partFailed) error {
-	ended, err := w.Transactions.Advance(ctx, p.unit.Job, func(t *transaction.Transaction) {
+	ended, err := w.Transactions.Advance(ctx, p.unit.Whole(), func(t *transaction.Transaction) {
 		t.Status, t.Failure = protocol.TransactionFailed, p.Error()
 		t.Work.Aside = p.part.Work.Aside
 	})
@@ -265,7 +265,7 @@ func (w *Worker) Bury(ctx context.Context, m Message) error {
 		w.Logger.ErrorContext(ctx, "a look was set aside because no worker could process its message", "kind", m.Kind, "object", m.Object)
 		return nil
 	}
-	unit := transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
+	unit := m.unit()
 	_, err := w.Transactions.GiveUp(ctx, unit, "the message for "+unit.String()+" was delivered again and again, and no worker could process it")
 	switch {
 	case errors.Is(err, transaction.ErrHeld):

@@ -54,7 +54,7 @@ func (h *house) serve(t *testing.T, id string) *transaction.Transaction {
 	}()
 	defer func() { stop(); <-done }()
 	for range 10_000 {
-		got, err := h.Transactions.Job(t.Context(), id)
+		got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestACanceledJobStopsAtItsNextCheckpoint(t *testing.T) {
 		last := 0
 		h = newHouse(memstore.New(), new(memqueue.Queue), count(func(n int) {
 			if last = n; n == 3 {
-				_, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+				_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
 				if err != nil {
 					t.Error(err)
 				}
@@ -152,12 +152,12 @@ func TestAPausedJobGoesOnWhenItIsResumed(t *testing.T) {
 		visits := map[int]int{}
 		h = newHouse(memstore.New(), new(memqueue.Queue), count(func(n int) {
 			if visits[n]++; n == 3 {
-				if before, err := h.Pause(t.Context(), id); err != nil || before {
+				if before, err := h.Pause(t.Context(), transaction.Unit{Job: id}); err != nil || before {
 					t.Errorf("paused before: %v, %v", before, err)
 				}
 				go func() {
 					time.Sleep(time.Hour)
-					if paused, pausing, err := h.Resume(t.Context(), id, time.Now()); err != nil || !paused || pausing {
+					if paused, pausing, err := h.Resume(t.Context(), transaction.Unit{Job: id}, time.Now()); err != nil || !paused || pausing {
 						t.Errorf("resume: paused %v, pausing %v, %v", paused, pausing, err)
 					}
 				}()
@@ -284,7 +284,7 @@ func TestARunEndsBeforeItsDeadline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := h.Transactions.Job(t.Context(), id); got.Status.Ended() {
+			if got, _ := h.Transactions.Job(t.Context(), transaction.Unit{Job: id}); got.Status.Ended() {
 				wantEnd(t, got, protocol.TransactionSucceeded, "4")
 				if runs != 3 || visits[1] != 1 || visits[2] != 1 {
 					t.Errorf("%d runs with visits %v, want 3 runs and each step once", runs, visits)

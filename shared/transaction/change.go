@@ -52,11 +52,11 @@ func (s *Store) IDOfChange(ctx context.Context, change Change) string {
 		return id
 	}
 	t := OfChange(change, now)
-	key := changeKey(id)
-	if _, err := s.write(context.WithoutCancel(ctx), t, key, "", now.Add(Retention)); err != nil {
+	ref := changeRecord(id)
+	if _, err := s.write(context.WithoutCancel(ctx), ref, t, "", now.Add(Retention)); err != nil {
 		return ""
 	}
-	return idOf(key)
+	return ref.id()
 }
 
 // The id of a change consists of an x, 12 digits of milliseconds since 1970, 8 random digits, 8
@@ -88,45 +88,34 @@ func sumOf(text string) string {
 }
 
 // parseChangeID reads the id of a change that has no record.
-func parseChangeID(id string) (change Change, at time.Time, ok bool) {
+func parseChangeID(id string) (*madeChange, bool) {
 	if len(id) <= changeHead || id[0] != 'x' || !isHex(id[1:changeHead]) {
-		return Change{}, time.Time{}, false
+		return nil, false
 	}
 	head, sum, text := id[:changeHead-otherDigits], id[changeHead-otherDigits:changeHead], id[changeHead:]
 	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || sumOf(head+text) != sum || json.Unmarshal(body, &change) != nil {
-		return Change{}, time.Time{}, false
+	made := &madeChange{id: id}
+	if err != nil || sumOf(head+text) != sum || json.Unmarshal(body, &made.Change) != nil {
+		return nil, false
 	}
 	millis, err := strconv.ParseInt(head[1:1+timeDigits], 16, 64)
-	return change, time.UnixMilli(millis).UTC(), err == nil
-}
-
-// changeKey returns the key of the record of a change.
-func changeKey(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return commitFolder + hex.EncodeToString(sum[:idDigits/2])
+	made.at = time.UnixMilli(millis).UTC()
+	return made, err == nil
 }
 
 // GetChange returns a change. If a client has altered it, its record holds the present state.
 func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
-	change, at, ok := parseChangeID(ref.Change)
-	if !ok {
-		return nil, notFound(ref.Change, nil)
-	}
-	t, err := s.getIfAny(ctx, changeKey(ref.Change))
+	t, err := s.getIfAny(ctx, changeRecord(ref.change.id))
 	if t != nil || err != nil {
 		return t, err
 	}
-	t = OfChange(change, at)
-	t.ID = ref.Change
+	t = OfChange(ref.change.Change, ref.change.at)
+	t.ID = ref.change.id
 	return t, nil
 }
 
 // AlterChange is Alter for a change, which may have no record yet.
 func (s *Store) AlterChange(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
-	change, at, ok := parseChangeID(ref.Change)
-	if !ok {
-		return nil, notFound(ref.Change, nil)
-	}
-	return s.change(ctx, changeKey(ref.Change), OfChange(change, at), func(t *Transaction) error { return t.apply(actions) })
+	fresh := OfChange(ref.change.Change, ref.change.at)
+	return s.change(ctx, changeRecord(ref.change.id), fresh, func(t *Transaction) error { return t.apply(actions) })
 }

@@ -21,7 +21,7 @@ type claim struct {
 // Claim gives a job something for itself, such as the values of a column, and reports whether it has it.
 // The job loses it when it ends or is paused and another one asks. Asking costs a request when the job has
 // it already.
-func (s *Store) Claim(ctx context.Context, thing, job string) (bool, error) {
+func (s *Store) Claim(ctx context.Context, thing string, job Unit) (bool, error) {
 	sum := sha256.Sum256([]byte(thing))
 	key := claimFolder + hex.EncodeToString(sum[:16])
 	there, err := s.records.Get(ctx, key)
@@ -33,14 +33,14 @@ func (s *Store) Claim(ctx context.Context, thing, job string) (bool, error) {
 		if err := there.Decode(&holder); err != nil {
 			return false, err
 		}
-		if holder.Job == job {
+		if holder.Job == job.Job {
 			return true, nil
 		}
-		if works, err := s.works(ctx, holder.Job); works || err != nil {
+		if works, err := s.works(ctx, Unit{Job: holder.Job}); works || err != nil {
 			return false, err
 		}
 	}
-	value, err := json.Marshal(claim{job})
+	value, err := json.Marshal(claim{job.Job})
 	if err != nil {
 		return false, err
 	}
@@ -48,11 +48,11 @@ func (s *Store) Claim(ctx context.Context, thing, job string) (bool, error) {
 	if errors.Is(err, record.ErrConflict) {
 		return false, nil
 	}
-	return err == nil, s.translate(job, err)
+	return err == nil, s.translate(Ref{Unit: job}, err)
 }
 
 // works reports whether a job has neither ended nor been paused.
-func (s *Store) works(ctx context.Context, job string) (bool, error) {
-	t, err := s.getIfAny(ctx, jobFolder+job)
+func (s *Store) works(ctx context.Context, job Unit) (bool, error) {
+	t, err := s.getIfAny(ctx, Ref{Unit: job})
 	return err == nil && t != nil && mayWork(t) == nil, err
 }

@@ -20,7 +20,7 @@ func TestAThingBelongsToOneJobAtATime(t *testing.T) {
 	}
 	claim := func(job string, want bool) {
 		t.Helper()
-		if got, err := s.Claim(t.Context(), "thing", job); err != nil || got != want {
+		if got, err := s.Claim(t.Context(), "thing", Unit{Job: job}); err != nil || got != want {
 			t.Fatalf("got %v, %v; want %v", got, err, want)
 		}
 	}
@@ -28,18 +28,18 @@ func TestAThingBelongsToOneJobAtATime(t *testing.T) {
 	claim(a, true)
 	claim(b, false)
 	claim(a, true)
-	if _, err := s.Claim(t.Context(), "another thing", b); err != nil {
+	if _, err := s.Claim(t.Context(), "another thing", Unit{Job: b}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Pause(t.Context(), a); err != nil {
+	if _, err := s.Pause(t.Context(), Unit{Job: a}); err != nil {
 		t.Fatal(err)
 	}
 	claim(b, true)
-	if _, err := s.Resume(t.Context(), a); err != nil {
+	if _, err := s.Resume(t.Context(), Unit{Job: a}); err != nil {
 		t.Fatal(err)
 	}
 	claim(a, false)
-	if _, err := s.Advance(t.Context(), b, func(t *Transaction) { t.Status = protocol.TransactionFailed }); err != nil {
+	if _, err := s.Advance(t.Context(), Unit{Job: b}, func(t *Transaction) { t.Status = protocol.TransactionFailed }); err != nil {
 		t.Fatal(err)
 	}
 	claim(c, true)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -254,7 +253,14 @@ func (s *Store) Events(ctx context.Context, job *Transaction) ([]Event, error) {
 		return nil, err
 	}
 	for _, stage := range job.Work.stages() {
-		if events, err = s.eventsOfParts(ctx, events, job.ID, stage); err != nil {
+		err := s.eachPart(ctx, Unit{Job: job.ID}, stage, func(part Unit, r record.Record) error {
+			t, err := decode(Ref{Unit: part}, r)
+			if err == nil {
+				events, err = eventsOf(ctx, events, t, part)
+			}
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -276,33 +282,6 @@ func (w *Work) stages() []string {
 		names = append(names, w.Stage)
 	}
 	return names
-}
-
-// eventsOfParts appends the events of the parts of a stage.
-func (s *Store) eventsOfParts(ctx context.Context, events []Event, job, stage string) ([]Event, error) {
-	for after := ""; ; {
-		page, err := s.records.List(ctx, partsFolder(job, stage), after, MaxParts)
-		if err != nil {
-			return nil, fmt.Errorf("list parts of job %s: %w", job, err)
-		}
-		for _, r := range page.Records {
-			unit := Unit{Job: job, Stage: stage}
-			_, name := record.SplitKey(r.Key)
-			if _, err := fmt.Sscanf(name, "%d", &unit.Part); err != nil {
-				continue
-			}
-			part, err := decode(r)
-			if err == nil {
-				events, err = eventsOf(ctx, events, part, unit)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if after = page.Next; after == "" {
-			return events, nil
-		}
-	}
 }
 
 // eventsOf appends the events in a record.
@@ -329,9 +308,4 @@ func eventsOf(ctx context.Context, events []Event, t *Transaction, unit Unit) ([
 		events = append(events, e)
 	}
 	return events, nil
-}
-
-// isOfJob reports whether a key is that of a job or a part.
-func isOfJob(key string) bool {
-	return strings.HasPrefix(key, jobFolder) || strings.HasPrefix(key, partFolder)
 }

@@ -2,9 +2,7 @@ package transaction
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,16 +23,6 @@ import (
 //	7          behind the id of a table: the commit that made this version, not of a branch
 //	9b2e…-…    behind the id of a table: the commit of this UUID, as native clients name them
 
-// A Ref is the transaction that an id refers to. It has exactly one of Record, Change and Table.
-type Ref struct {
-	Record  string   // the key of a record
-	Change  string   // the id of a change
-	Table   []string // the table of a commit
-	Branch  string   // the branch of a commit; "" is the table itself
-	Version uint64   // the version of a commit; 0 when only the UUID is known
-	UUID    string   // the UUID of a commit; "" when only the version is known
-}
-
 // ParseID reads the id of a transaction, which may follow the id of its table. An id that cannot be
 // a transaction's is TransactionNotFound.
 func ParseID(id []string) (Ref, error) {
@@ -44,15 +32,15 @@ func ParseID(id []string) (Ref, error) {
 	table, name := id[:len(id)-1], id[len(id)-1]
 	switch {
 	case IsJobID(name):
-		return Ref{Record: jobFolder + name}, nil
+		return Ref{Unit: Unit{Job: name}}, nil
 	case len(name) == 1+idDigits && name[0] == 'c' && isHex(name[1:]):
-		return Ref{Record: commitFolder + name[1:]}, nil
+		return Ref{record: name[1:]}, nil
 	}
 	if ref, ok := parseCommitID(name); ok {
 		return ref, nil
 	}
-	if _, _, ok := parseChangeID(name); ok {
-		return Ref{Change: name}, nil
+	if change, ok := parseChangeID(name); ok {
+		return Ref{change: change}, nil
 	}
 	if len(table) == 0 {
 		return Ref{}, notFound(name, nil)
@@ -67,11 +55,8 @@ func ParseID(id []string) (Ref, error) {
 }
 
 const (
-	jobFolder    = "job/"
-	partFolder   = "part/"
-	commitFolder = "commit/"
-	idDigits     = 32
-	uuidLen      = 36
+	idDigits = 32
+	uuidLen  = 36
 )
 
 // Began returns when a job began, to the millisecond, from its id; the zero time for an id that is no job's.
@@ -140,34 +125,4 @@ func newJobID(now time.Time) string {
 	var random [10]byte
 	rand.Read(random[:]) // never returns an error: a failure ends the program
 	return fmt.Sprintf("%012x%x", most-now.UnixMilli()&most, random)
-}
-
-// commitKey returns the key of the record of a commit. Writers choose their UUIDs, so the key
-// contains the table as well.
-func commitKey(table []string, uuid string) string {
-	sum := sha256.Sum256([]byte(protocol.JoinID(table, protocol.DefaultDelimiter) + "\x00" + uuid))
-	return commitFolder + hex.EncodeToString(sum[:idDigits/2])
-}
-
-// idOf returns the id of the transaction with the record of a key.
-func idOf(key string) string {
-	if name, ok := strings.CutPrefix(key, commitFolder); ok {
-		return "c" + name
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(key, jobFolder), partFolder)
-}
-
-// NotFound is the error for a transaction that does not exist. The error for a commit comes from
-// its table instead.
-func NotFound(ref Ref) error {
-	if ref.Record != "" {
-		return notFound(idOf(ref.Record), nil)
-	}
-	return notFound(ref.Change, nil)
-}
-
-func notFound(id string, err error) error {
-	return &protocol.Error{
-		Code: protocol.TransactionNotFound, Message: "transaction " + quote(id) + " does not exist", Err: err,
-	}
 }

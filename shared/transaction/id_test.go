@@ -11,6 +11,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
+// seen lets references be compared.
+var seen = cmp.AllowUnexported(Ref{}, Unit{}, madeChange{})
+
 const uuid = "9b2e7c1a-0000-4abc-8def-001122334455"
 
 func TestIDsOfCommitsNameTableBranchAndVersion(t *testing.T) {
@@ -28,9 +31,9 @@ func TestIDsOfCommitsNameTableBranchAndVersion(t *testing.T) {
 		id   []string
 		want Ref
 	}{
-		{[]string{hex}, Ref{Record: "job/" + hex}},
-		{[]string{"ns", "t", hex}, Ref{Record: "job/" + hex}},
-		{[]string{"c" + hex}, Ref{Record: "commit/" + hex}},
+		{[]string{hex}, Ref{Unit: Unit{Job: hex}}},
+		{[]string{"ns", "t", hex}, Ref{Unit: Unit{Job: hex}}},
+		{[]string{"c" + hex}, Ref{record: hex}},
 		{[]string{commit}, Ref{Table: []string{"ns", "a table"}, Version: 12, UUID: uuid}},
 		{[]string{"ns", "a table", commit}, Ref{Table: []string{"ns", "a table"}, Version: 12, UUID: uuid}},
 		{[]string{onBranch}, Ref{Table: table, Branch: "dev/one", Version: 3, UUID: uuid}},
@@ -41,7 +44,7 @@ func TestIDsOfCommitsNameTableBranchAndVersion(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", test.id, err)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
+		if diff := cmp.Diff(test.want, got, seen); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.id, diff)
 		}
 	}
@@ -96,14 +99,17 @@ func FuzzParseID(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if (ref.Record == "") == (ref.Table == nil) {
+		if (ref.IsRecorded() || ref.IsChange()) == (ref.Table != nil) {
 			t.Fatalf("%q is both a record and a commit, or neither: %+v", id, ref)
+		}
+		if ref.Table == nil && ref.id() != id {
+			t.Fatalf("%q is %+v, whose id is %q", id, ref, ref.id())
 		}
 		if ref.Table == nil || ref.Version == 0 || ref.UUID == "" {
 			return
 		}
 		if again, ok := CommitID(ref.Table, Commit{Branch: ref.Branch, Version: ref.Version, UUID: ref.UUID}); ok {
-			if back, err := ParseID([]string{again}); err != nil || !cmp.Equal(back, ref) {
+			if back, err := ParseID([]string{again}); err != nil || !cmp.Equal(back, ref, seen) {
 				t.Fatalf("%q is %+v, and again %+v, %v", id, ref, back, err)
 			}
 		}
@@ -117,12 +123,12 @@ func TestIDsOfChanges(t *testing.T) {
 	if !ok {
 		t.Fatal("a change of a table of ordinary name has no id")
 	}
-	got, when, ok := parseChangeID(id)
-	if diff := cmp.Diff(change, got); !ok || diff != "" || !when.Equal(at) {
-		t.Errorf("%s: %v, %v (-want +got):\n%s", id, ok, when, diff)
+	got, ok := parseChangeID(id)
+	if diff := cmp.Diff(&madeChange{change, id, at}, got, seen); !ok || diff != "" {
+		t.Errorf("%s: %v (-want +got):\n%s", id, ok, diff)
 	}
 	for _, path := range [][]string{{id}, {"ns", "t", id}} {
-		if ref, err := ParseID(path); err != nil || ref.Change != id {
+		if ref, err := ParseID(path); err != nil || !ref.IsChange() || ref.id() != id {
 			t.Errorf("%q: got %+v, %v", path, ref, err)
 		}
 	}

@@ -88,7 +88,7 @@ func (s *Store) meet(ctx context.Context, key string, mine arrival) (first arriv
 // count adds a completed group of parts to the job's record. A failure does not matter much,
 // because all parts are counted when the stage ends.
 func (s *Store) count(ctx context.Context, p Unit, group arrival) {
-	_, _ = s.Advance(ctx, p.Job, func(t *Transaction) {
+	_, _ = s.Advance(ctx, p.Whole(), func(t *Transaction) {
 		bit := uint32(1) << group.From
 		if t.Work == nil || t.Work.Stage != p.Stage || t.Work.Groups&bit != 0 {
 			return
@@ -151,6 +151,6 @@ func (s *Store) IsAside(ctx context.Context, kind string, object []string, mark 
 	if err != nil || noted.Mark != mark {
 		return false, err
 	}
-	job, err := s.getIfAny(ctx, jobFolder+noted.Job)
+	job, err := s.getIfAny(ctx, Ref{Unit: Unit{Job: noted.Job}})
 	return err == nil && (job == nil || job.Work.Aside), err
 }

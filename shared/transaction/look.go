@@ -10,12 +10,10 @@ import (
 	"tiltyard/shared/record"
 )
 
-// lookFolder holds the records of looks. A look is the check of a worker whether a job would have
-// something to do. Its record exists while it runs, and holds its holder and the number of earlier
-// looks that crashed their process. The record is deleted when a look ends normally. After too many
-// crashes it stays, and no worker looks again until a user resumes the job that stands for the
+// A look is the check of a worker whether a job would have something to do. Its record exists while it runs, and holds
+// its holder and the number of earlier looks that crashed their process. The record is deleted when a look ends
+// normally. After too many crashes it stays, and no worker looks again until a user resumes the job that stands for the
 // look.
-const lookFolder = "look/"
 
 // LookAt returns the unit of a look for a kind and an object.
 func LookAt(kind string, object []string) Unit { return Unit{look: nameOf(kind, object)} }
@@ -33,9 +31,10 @@ func (s *Store) ForgetLook(ctx context.Context, kind string, object []string) er
 
 // deleteLook deletes the record of a look if as returns true for it.
 func (s *Store) deleteLook(ctx context.Context, look Unit, as func(*Transaction) bool) error {
-	there, version, err := s.read(ctx, look.key())
+	ref := Ref{Unit: look}
+	there, version, err := s.read(ctx, ref)
 	if err == nil && as(there) {
-		err = s.records.Delete(ctx, look.key(), version)
+		err = s.records.Delete(ctx, ref.key(), version)
 	}
 	if errors.Is(err, record.ErrNotExist) || errors.Is(err, record.ErrConflict) {
 		return nil
@@ -47,17 +46,17 @@ func (s *Store) deleteLook(ctx context.Context, look Unit, as func(*Transaction)
 // already. Users see that it failed and is set aside. When it is resumed, it begins with the look.
 // A job that a user has ended instead stands for the look until its record expires.
 func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*Transaction, error) {
-	key := LookAt(kind, object).key()
-	look, err := s.getIfAny(ctx, key)
+	ref := Ref{Unit: LookAt(kind, object)}
+	look, err := s.getIfAny(ctx, ref)
 	if err != nil || look == nil || !look.Work.Aside {
 		return nil, err
 	}
 	if look.Result != nil {
 		var id string
 		if err := json.Unmarshal(look.Result, &id); err != nil {
-			return nil, fmt.Errorf("decode record %s: %w", key, err)
+			return nil, fmt.Errorf("decode record %s: %w", ref.key(), err)
 		}
-		if job, err := s.getIfAny(ctx, jobFolder+id); job != nil || err != nil {
+		if job, err := s.getIfAny(ctx, Ref{Unit: Unit{Job: id}}); job != nil || err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +70,7 @@ func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*T
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.change(ctx, key, nil, func(t *Transaction) error {
+	_, err = s.change(ctx, ref, nil, func(t *Transaction) error {
 		t.Result = id
 		return nil
 	})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strings"
 	"time"
 
 	"tiltyard/shared/format"
@@ -46,8 +45,9 @@ func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error)
 	now := s.now().UTC()
 	t.ID, t.Status, t.Created, t.Updated = newJobID(now), cmp.Or(t.Status, protocol.TransactionQueued), now, now
 	t.observe(nil, now)
-	if _, err := s.write(ctx, t, jobFolder+t.ID, "", time.Time{}); err != nil {
-		return nil, s.translate(t.ID, err)
+	ref := Ref{Unit: Unit{Job: t.ID}}
+	if _, err := s.write(ctx, ref, t, "", time.Time{}); err != nil {
+		return nil, s.translate(ref, err)
 	}
 	return t, nil
 }
@@ -63,35 +63,35 @@ func (s *Store) IDOfCommit(ctx context.Context, table []string, commit Commit) s
 	t := OfCommit(table, commit)
 	t.Created = s.now().UTC()
 	t.Updated = t.Created
-	key := commitKey(table, commit.UUID)
-	if _, err := s.write(ctx, t, key, "", t.Created.Add(Retention)); err != nil {
+	ref := commitRecord(table, commit.UUID)
+	if _, err := s.write(ctx, ref, t, "", t.Created.Add(Retention)); err != nil {
 		return ""
 	}
-	return idOf(key)
+	return ref.id()
 }
 
 // Get returns the transaction that a record holds.
 func (s *Store) Get(ctx context.Context, ref Ref) (*Transaction, error) {
-	t, _, err := s.read(ctx, ref.Record)
+	t, _, err := s.read(ctx, ref)
 	if err != nil {
-		return nil, s.translate(idOf(ref.Record), err)
+		return nil, s.translate(ref, err)
 	}
 	return t, nil
 }
 
 // GetCommit returns the record of a commit, or nil when it has none.
 func (s *Store) GetCommit(ctx context.Context, table []string, uuid string) (*Transaction, error) {
-	return s.getIfAny(ctx, commitKey(table, uuid))
+	return s.getIfAny(ctx, commitRecord(table, uuid))
 }
 
 // getIfAny returns the transaction of a record, nil when there is none.
-func (s *Store) getIfAny(ctx context.Context, key string) (*Transaction, error) {
-	t, _, err := s.read(ctx, key)
+func (s *Store) getIfAny(ctx context.Context, ref Ref) (*Transaction, error) {
+	t, _, err := s.read(ctx, ref)
 	if errors.Is(err, record.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.translate(idOf(key), err)
+		return nil, s.translate(ref, err)
 	}
 	return t, nil
 }
@@ -99,12 +99,12 @@ func (s *Store) getIfAny(ctx context.Context, key string) (*Transaction, error) 
 // Alter makes the changes that a user asks for, all or none, and returns the transaction as it is
 // afterwards. Any status may follow any other.
 func (s *Store) Alter(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
-	return s.change(ctx, ref.Record, nil, func(t *Transaction) error { return t.apply(actions) })
+	return s.change(ctx, ref, nil, func(t *Transaction) error { return t.apply(actions) })
 }
 
 // AlterCommit is Alter for a commit, which may have no record yet.
 func (s *Store) AlterCommit(ctx context.Context, table []string, commit Commit, actions []protocol.TransactionAction) (*Transaction, error) {
-	return s.change(ctx, commitKey(table, commit.UUID), OfCommit(table, commit), func(t *Transaction) error {
+	return s.change(ctx, commitRecord(table, commit.UUID), OfCommit(table, commit), func(t *Transaction) error {
 		return t.apply(actions)
 	})
 }
@@ -112,8 +112,8 @@ func (s *Store) AlterCommit(ctx context.Context, table []string, commit Commit, 
 // Advance lets the worker of a job change its record. When the job has ended, for whatever reason,
 // the error is ErrEnded and change is not called. change may be called several times, each time
 // with the current transaction.
-func (s *Store) Advance(ctx context.Context, id string, change func(*Transaction)) (*Transaction, error) {
-	return s.change(ctx, jobFolder+id, nil, func(t *Transaction) error {
+func (s *Store) Advance(ctx context.Context, job Unit, change func(*Transaction)) (*Transaction, error) {
+	return s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
 		if t.Status.Ended() {
 			return ErrEnded
 		}
@@ -130,15 +130,15 @@ const (
 
 // change replaces a record by the result of apply. It starts again when another writer was faster.
 // A missing record begins as fresh; with a nil fresh it is TransactionNotFound.
-func (s *Store) change(ctx context.Context, key string, fresh *Transaction, apply func(*Transaction) error) (*Transaction, error) {
+func (s *Store) change(ctx context.Context, ref Ref, fresh *Transaction, apply func(*Transaction) error) (*Transaction, error) {
 	for attempt := range maxAttempts {
-		t, version, err := s.read(ctx, key)
+		t, version, err := s.read(ctx, ref)
 		if errors.Is(err, record.ErrNotExist) && fresh != nil {
 			t, version, err = fresh.clone(), "", nil
-			t.ID, t.Created = idOf(key), s.now().UTC()
+			t.ID, t.Created = ref.id(), s.now().UTC()
 		}
 		if err != nil {
-			return nil, s.translate(idOf(key), err)
+			return nil, s.translate(ref, err)
 		}
 		before := t.clone()
 		if err := apply(t); err != nil {
@@ -148,22 +148,22 @@ func (s *Store) change(ctx context.Context, key string, fresh *Transaction, appl
 			return t, nil
 		}
 		t.Updated = s.now().UTC()
-		if isOfJob(key) {
+		if ref.Unit.Job != "" {
 			t.observe(before, t.Updated)
 		}
-		_, err = s.write(ctx, t, key, version, t.expires())
-		if err == nil && s.ended != nil && strings.HasPrefix(key, jobFolder) && t.Status.Ended() && t.Status != before.Status {
+		_, err = s.write(ctx, ref, t, version, t.expires())
+		if err == nil && s.ended != nil && ref.Unit.isJob() && t.Status.Ended() && t.Status != before.Status {
 			s.ended(context.WithoutCancel(ctx), t)
 		}
 		if !errors.Is(err, record.ErrConflict) {
-			return t, s.translate(idOf(key), err)
+			return t, s.translate(ref, err)
 		}
 		if err := pause.Backoff(ctx, firstPause, maxPause, attempt); err != nil {
 			return nil, err
 		}
 	}
 	return nil, &protocol.Error{
-		Code: protocol.ConcurrentModification, Message: "transaction " + idOf(key) + " is being changed by other requests",
+		Code: protocol.ConcurrentModification, Message: "transaction " + ref.id() + " is being changed by other requests",
 		Detail: "the request changed nothing; try again",
 	}
 }
@@ -198,25 +198,25 @@ func (t *Transaction) expires() time.Time {
 	return time.Time{}
 }
 
-func (s *Store) read(ctx context.Context, key string) (t *Transaction, version string, err error) {
-	r, err := s.records.Get(ctx, key)
+func (s *Store) read(ctx context.Context, ref Ref) (t *Transaction, version string, err error) {
+	r, err := s.records.Get(ctx, ref.key())
 	if err != nil {
 		return nil, "", err
 	}
-	t, err = decode(r)
+	t, err = decode(ref, r)
 	return t, r.Version, err
 }
 
-func decode(r record.Record) (*Transaction, error) {
+func decode(ref Ref, r record.Record) (*Transaction, error) {
 	t := new(Transaction)
 	if err := r.Decode(t); err != nil {
 		return nil, err
 	}
-	t.ID = idOf(r.Key)
+	t.ID = ref.id()
 	return t, nil
 }
 
-func (s *Store) write(ctx context.Context, t *Transaction, key, version string, expires time.Time) (string, error) {
+func (s *Store) write(ctx context.Context, ref Ref, t *Transaction, version string, expires time.Time) (string, error) {
 	value, err := json.Marshal(t)
 	if err != nil {
 		return "", fmt.Errorf("encode transaction %s: %w", t.ID, err)
@@ -224,19 +224,20 @@ func (s *Store) write(ctx context.Context, t *Transaction, key, version string, 
 	if len(value) > record.MaxValueBytes {
 		return "", protocol.Errorf(protocol.InvalidInput, "the properties of a transaction take more than %d bytes", record.MaxValueBytes)
 	}
-	return s.records.Put(ctx, record.Record{Key: key, Value: value, Version: version, Expires: expires})
+	return s.records.Put(ctx, record.Record{Key: ref.key(), Value: value, Version: version, Expires: expires})
 }
 
 // Jobs lists the records of jobs, newest first: at most limit of them after the given id. next is
 // the id to continue after, "" at the end. A page may be short. When the error is that of
 // [format.Newer], the rest of the page is there.
 func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Transaction, next string, err error) {
-	page, err := s.records.List(ctx, jobFolder[:len(jobFolder)-1], after, limit)
+	page, err := s.records.List(ctx, jobFolder, after, limit)
 	if err != nil {
 		return nil, "", fmt.Errorf("list jobs: %w", err)
 	}
 	for _, r := range page.Records {
-		t, wrong := decode(r)
+		_, id := record.SplitKey(r.Key)
+		t, wrong := decode(Ref{Unit: Unit{Job: id}}, r)
 		switch {
 		case wrong == nil:
 			jobs = append(jobs, t)
@@ -250,13 +251,13 @@ func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Tran
 }
 
 // translate turns errors of records into protocol errors.
-func (s *Store) translate(id string, err error) error {
+func (s *Store) translate(ref Ref, err error) error {
 	switch {
 	case errors.Is(err, record.ErrNotExist):
-		return notFound(id, err)
+		return notFound(ref.id(), err)
 	case errors.Is(err, record.ErrUnknownOutcome):
 		return &protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: "the answer of the storage was lost, so it is unknown whether transaction " + id + " was changed",
+			Code: protocol.ServiceUnavailable, Message: "the answer of the storage was lost, so it is unknown whether transaction " + ref.id() + " was changed",
 			Detail: "describe the transaction before you retry", Unsettled: true, Err: err,
 		}
 	}

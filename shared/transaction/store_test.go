@@ -65,18 +65,18 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	job := f.begin(t)
 	f.wantStatus(t, job.ID, protocol.TransactionQueued)
 	for done := range 3 {
-		_, err := f.Advance(t.Context(), job.ID, func(j *Transaction) {
+		_, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(j *Transaction) {
 			j.Status, j.Done, j.Total = protocol.TransactionRunning, int64(done), 3
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.Advance(t.Context(), job.ID, func(j *Transaction) { j.Status = protocol.TransactionSucceeded }); err != nil {
+	if _, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(j *Transaction) { j.Status = protocol.TransactionSucceeded }); err != nil {
 		t.Fatal(err)
 	}
 	f.wantStatus(t, job.ID, protocol.TransactionSucceeded)
-	_, err := f.Advance(t.Context(), job.ID, func(*Transaction) { t.Error("a job that has ended is advanced") })
+	_, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(*Transaction) { t.Error("a job that has ended is advanced") })
 	if !errors.Is(err, ErrEnded) {
 		t.Errorf("advancing a job that has ended: got %v, want ErrEnded", err)
 	}
@@ -86,7 +86,7 @@ func TestAJobDoesNotOverwriteWhatItsUserSaid(t *testing.T) {
 	for _, said := range []protocol.TransactionStatus{protocol.TransactionCanceled, protocol.TransactionFailed, protocol.TransactionSucceeded} {
 		f := open()
 		job := f.begin(t)
-		_, err := f.Advance(t.Context(), job.ID, func(j *Transaction) {
+		_, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(j *Transaction) {
 			if j.Status == protocol.TransactionQueued { // the user is quicker than the worker's write
 				if _, err := f.Alter(t.Context(), refOf(t, job.ID), set(said)); err != nil {
 					t.Fatal(err)
@@ -225,7 +225,7 @@ func TestCommitsOfTablesWithLongNames(t *testing.T) {
 	f := open()
 	f.objects.Reset()
 	id := f.IDOfCommit(t.Context(), []string{"ns", "t"}, Commit{Version: 3, UUID: uuid})
-	if ref := refOf(t, id); ref.Record != "" || f.objects.Snapshot().Requests != 0 {
+	if ref := refOf(t, id); ref.IsRecorded() || f.objects.Snapshot().Requests != 0 {
 		t.Errorf("an ordinary name: got id %s after %d requests, want one without a record", id, f.objects.Snapshot().Requests)
 	}
 	id = f.IDOfCommit(t.Context(), []string{strings.Repeat("long", 60)}, Commit{Version: 3, UUID: uuid})
@@ -302,7 +302,7 @@ func TestChangesAreDescribedAndAltered(t *testing.T) {
 			t.Fatal(err)
 		}
 		get, alter := s.GetChange, s.AlterChange
-		if ref.Record != "" {
+		if ref.IsRecorded() {
 			get, alter = s.Get, s.Alter
 		}
 		found, err := get(t.Context(), ref)

@@ -90,27 +90,6 @@ func (s *Store) BeginWork(ctx context.Context, kind string, object []string, inp
 	})
 }
 
-// A Unit is what one worker holds at a time: a job, a part of one of its stages, or a look. Parts
-// count from 1.
-type Unit struct {
-	Job   string
-	Stage string // stage of a part; "" when Part is 0
-	Part  int    // 0 is the job itself
-	look  string // name of a look, whose other fields are empty: see [LookAt]
-}
-
-func (p Unit) key() string {
-	switch {
-	case p.look != "":
-		return lookFolder + p.look
-	case p.Part == 0:
-		return jobFolder + p.Job
-	}
-	return fmt.Sprintf("%s/%04d", partsFolder(p.Job, p.Stage), p.Part)
-}
-
-func partsFolder(job, stage string) string { return partFolder + job + "/" + stage }
-
 // Take lets the named worker hold a unit for a while. It returns the records of the unit and of its
 // job, which are the same unless the unit is a part. The error is ErrEnded, ErrPaused or ErrHeld
 // when the unit is in that state; with ErrHeld the record contains the end of the lease. A unit
@@ -126,7 +105,7 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 			return nil, job, err
 		}
 	}
-	taken, err = s.change(ctx, p.key(), fresh, func(t *Transaction) error {
+	taken, err = s.change(ctx, Ref{Unit: p}, fresh, func(t *Transaction) error {
 		as = t
 		if err := mayWork(t); err != nil {
 			return err
@@ -163,17 +142,6 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 	return taken, job, err
 }
 
-// String describes a unit for users.
-func (p Unit) String() string {
-	switch {
-	case p.look != "":
-		return "the check whether there is something to do"
-	case p.Part == 0:
-		return "the job"
-	}
-	return fmt.Sprintf("part %d of stage %s", p.Part, p.Stage)
-}
-
 // isAside reports whether a job or a part is set aside. One that a user has ended since then is not.
 func (t *Transaction) isAside() bool {
 	return t.Status == protocol.TransactionFailed && t.Work != nil && t.Work.Aside
@@ -187,7 +155,7 @@ func (t *Transaction) giveUp(reason string) {
 
 // newPart returns the job of a part, which must be running, and the first record of the part.
 func (s *Store) newPart(ctx context.Context, p Unit) (job, fresh *Transaction, err error) {
-	if job, err = s.Job(ctx, p.Job); err != nil {
+	if job, err = s.Job(ctx, p.Whole()); err != nil {
 		return nil, nil, err
 	}
 	if err := mayWork(job); err != nil {
@@ -238,7 +206,7 @@ func (s *Store) Leave(ctx context.Context, p Unit, holder string, after time.Dur
 
 // hold changes the record of a unit, as long as the holder still has it.
 func (s *Store) hold(ctx context.Context, p Unit, holder string, change func(*Transaction)) (*Transaction, error) {
-	return s.change(ctx, p.key(), nil, func(t *Transaction) error {
+	return s.change(ctx, Ref{Unit: p}, nil, func(t *Transaction) error {
 		switch {
 		case t.Status.Ended():
 			return ErrEnded
@@ -251,13 +219,13 @@ func (s *Store) hold(ctx context.Context, p Unit, holder string, change func(*Tr
 }
 
 // Job returns the record of a job.
-func (s *Store) Job(ctx context.Context, id string) (*Transaction, error) {
-	return s.Get(ctx, Ref{Record: jobFolder + id})
+func (s *Store) Job(ctx context.Context, job Unit) (*Transaction, error) {
+	return s.Get(ctx, Ref{Unit: job})
 }
 
 // Part returns the record of a part, nil before its first run.
 func (s *Store) Part(ctx context.Context, p Unit) (*Transaction, error) {
-	t, _, err := s.read(ctx, p.key())
+	t, _, err := s.read(ctx, Ref{Unit: p})
 	if errors.Is(err, record.ErrNotExist) {
 		return nil, nil
 	}
@@ -265,25 +233,39 @@ func (s *Store) Part(ctx context.Context, p Unit) (*Transaction, error) {
 }
 
 // Parts returns the records of the parts of a stage in order. A part before its first run is nil.
-func (s *Store) Parts(ctx context.Context, job, stage string, parts int) ([]*Transaction, error) {
+func (s *Store) Parts(ctx context.Context, job Unit, stage string, parts int) ([]*Transaction, error) {
 	found := make([]*Transaction, parts)
+	err := s.eachPart(ctx, job, stage, func(part Unit, r record.Record) (err error) {
+		if part.Part <= parts {
+			found[part.Part-1], err = decode(Ref{Unit: part}, r)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// eachPart calls f with the record of each part of a stage that has run.
+func (s *Store) eachPart(ctx context.Context, job Unit, stage string, f func(part Unit, r record.Record) error) error {
 	for after := ""; ; {
-		page, err := s.records.List(ctx, partsFolder(job, stage), after, MaxParts)
+		page, err := s.records.List(ctx, partFolder+"/"+stageID(job.Job, stage), after, MaxParts)
 		if err != nil {
-			return nil, fmt.Errorf("list parts of job %s: %w", job, err)
+			return fmt.Errorf("list parts of job %s: %w", job.Job, err)
 		}
 		for _, r := range page.Records {
-			var n int
+			part := Unit{Job: job.Job, Stage: stage}
 			_, name := record.SplitKey(r.Key)
-			if _, err := fmt.Sscanf(name, "%d", &n); err != nil || n < 1 || n > parts {
+			if _, err := fmt.Sscanf(name, "%d", &part.Part); err != nil || part.Part < 1 {
 				continue
 			}
-			if found[n-1], err = decode(r); err != nil {
-				return nil, err
+			if err := f(part, r); err != nil {
+				return err
 			}
 		}
 		if after = page.Next; after == "" {
-			return found, nil
+			return nil
 		}
 	}
 }
@@ -294,7 +276,7 @@ func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error
 	if t.Work == nil || t.Status.Ended() || t.Work.Parts == 0 {
 		return t, nil
 	}
-	parts, err := s.Parts(ctx, t.ID, t.Work.Stage, t.Work.Parts)
+	parts, err := s.Parts(ctx, Unit{Job: t.ID}, t.Work.Stage, t.Work.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +306,7 @@ func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction
 			return nil, err
 		}
 	}
-	return s.change(ctx, p.key(), fresh, func(t *Transaction) error {
+	return s.change(ctx, Ref{Unit: p}, fresh, func(t *Transaction) error {
 		switch err := mayWork(t); {
 		case errors.Is(err, ErrEnded):
 			return err
@@ -341,8 +323,8 @@ func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction
 
 // Pause stops the work on a job at its next checkpoint. before reports whether the job was paused
 // already. The error is ErrEnded when it has ended.
-func (s *Store) Pause(ctx context.Context, job string) (before bool, err error) {
-	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
+func (s *Store) Pause(ctx context.Context, job Unit) (before bool, err error) {
+	_, err = s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
 		if t.Status.Ended() || t.Work == nil {
 			return ErrEnded
 		}
@@ -354,11 +336,11 @@ func (s *Store) Pause(ctx context.Context, job string) (before bool, err error) 
 
 // Resume continues a job that was paused or set aside, and returns its earlier record. The error is
 // ErrEnded when it has ended in another way, also when it was set aside before that.
-func (s *Store) Resume(ctx context.Context, job string) (was *Transaction, err error) {
+func (s *Store) Resume(ctx context.Context, job Unit) (was *Transaction, err error) {
 	if err := s.resumeParts(ctx, job); err != nil {
 		return nil, err
 	}
-	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
+	_, err = s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
 		if t.Work == nil || t.Status.Ended() && !t.isAside() {
 			return ErrEnded
 		}
@@ -372,15 +354,15 @@ func (s *Store) Resume(ctx context.Context, job string) (was *Transaction, err e
 
 // resumeParts resumes the parts that were set aside. It runs before the job itself is resumed, so
 // that no worker meets a part that is still set aside.
-func (s *Store) resumeParts(ctx context.Context, id string) error {
-	job, err := s.Job(ctx, id)
+func (s *Store) resumeParts(ctx context.Context, of Unit) error {
+	job, err := s.Job(ctx, of)
 	if err != nil || job.Work == nil || !job.Work.Aside || job.Work.Parts == 0 {
 		return err
 	}
-	parts, err := s.Parts(ctx, id, job.Work.Stage, job.Work.Parts)
+	parts, err := s.Parts(ctx, of, job.Work.Stage, job.Work.Parts)
 	for i, part := range parts {
 		if err == nil && part != nil && part.Work.Aside {
-			_, err = s.change(ctx, Unit{Job: id, Stage: job.Work.Stage, Part: i + 1}.key(), nil, func(t *Transaction) error {
+			_, err = s.change(ctx, Ref{Unit: Unit{Job: of.Job, Stage: job.Work.Stage, Part: i + 1}}, nil, func(t *Transaction) error {
 				t.takeUp(s.now())
 				return nil
 			})
@@ -400,8 +382,8 @@ func (t *Transaction) takeUp(now time.Time) {
 
 // Renew reports whether the message of a job is lost, and records that another one is sent now. Of
 // several callers at the same time only one gets true.
-func (s *Store) Renew(ctx context.Context, job string) (lost bool, err error) {
-	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
+func (s *Store) Renew(ctx context.Context, job Unit) (lost bool, err error) {
+	_, err = s.change(ctx, Ref{Unit: job}, nil, func(t *Transaction) error {
 		now := s.now()
 		if lost = mayWork(t) == nil && t.Work.Lost(now); lost {
 			t.Work.Due = now.Add(Slack).UTC()

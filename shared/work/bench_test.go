@@ -27,6 +27,7 @@ import (
 	"tiltyard/shared/record/objectrecord"
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/backfill"
 	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/refresh"
@@ -172,7 +173,7 @@ func (s *site) measure(b *testing.B, what, id string) {
 		}
 		name := d.Stage
 		if name == "" {
-			found, err := s.Transactions.Job(b.Context(), d.Job)
+			found, err := s.Transactions.Job(b.Context(), transaction.Unit{Job: d.Job})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -199,7 +200,7 @@ func (s *site) measure(b *testing.B, what, id string) {
 		b.Logf("%-18s %-20s %4d parts, longest %8v, all %8v, %6d requests, %5d MB read, %5d MB written",
 			what, name, at.parts, at.longest.Round(time.Millisecond), at.all.Round(time.Millisecond), at.requests, at.read/1e6, at.written/1e6)
 	}
-	done, err := s.Transactions.Job(b.Context(), id)
+	done, err := s.Transactions.Job(b.Context(), transaction.Unit{Job: id})
 	if err != nil || done.Status != protocol.TransactionSucceeded {
 		b.Fatal(done.Status, done.Work.Stage, done.Failure, err)
 	}

@@ -143,7 +143,7 @@ func TestAJobSurvivesItsWorkers(t *testing.T) {
 		if k.run(t) {
 			deaths++
 		}
-		got, err := k.starter().Transactions.Job(t.Context(), begun.ID)
+		got, err := k.starter().Transactions.Job(t.Context(), transaction.Unit{Job: begun.ID})
 		if err != nil {
 			t.Fatal(err)
 		}

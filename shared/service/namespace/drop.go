@@ -65,7 +65,7 @@ func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNam
 		return nil, err
 	}
 	if _, err := s.names.BeginCascade(ctx, id, uid, begun.ID); err != nil && protocol.CodeOf(err) != protocol.NamespaceNotFound {
-		_, undo := s.jobs.Transactions.Advance(ctx, begun.ID, func(t *transaction.Transaction) {
+		_, undo := s.jobs.Transactions.Advance(ctx, transaction.Unit{Job: begun.ID}, func(t *transaction.Transaction) {
 			t.Status, t.Failure = protocol.TransactionFailed, "the namespace could not be marked as dropping"
 		})
 		return nil, errors.Join(err, undo)

@@ -79,7 +79,7 @@ func (h *house) work(t *testing.T) {
 
 func (h *house) status(t *testing.T, id string) protocol.TransactionStatus {
 	t.Helper()
-	got, err := h.worker.Transactions.Job(t.Context(), id)
+	got, err := h.worker.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestACanceledCascadeLeavesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, 100)
 		id := h.cascade(t).TransactionID[0]
-		_, err := h.worker.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+		_, err := h.worker.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
 		if err != nil {
 			t.Fatal(err)
 		}

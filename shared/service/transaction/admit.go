@@ -34,7 +34,7 @@ func (s *Service) admit(ctx context.Context, operation string, ref transaction.R
 
 // recorded returns a transaction that has a record, which commits of tables lack.
 func (s *Service) recorded(ctx context.Context, ref transaction.Ref) (*transaction.Transaction, error) {
-	if ref.Record != "" {
+	if ref.IsRecorded() {
 		return s.tables.Transactions.Get(ctx, ref)
 	}
 	return s.tables.Transactions.GetChange(ctx, ref)
@@ -58,13 +58,10 @@ func objectOfKind(kind string, id []string) auth.Object {
 }
 
 // admitJob is admit for the job that a request names.
-func (s *Service) admitJob(ctx context.Context, operation, id string) (transaction.Ref, error) {
+func (s *Service) admitJob(ctx context.Context, operation, id string) (transaction.Unit, error) {
 	if !transaction.IsJobID(id) {
-		return transaction.Ref{}, errNoJob
+		return transaction.Unit{}, errNoJob
 	}
-	ref, err := transaction.ParseID([]string{id})
-	if err != nil {
-		return ref, err
-	}
-	return ref, s.admit(ctx, operation, ref)
+	job := transaction.Unit{Job: id}
+	return job, s.admit(ctx, operation, transaction.Ref{Unit: job})
 }

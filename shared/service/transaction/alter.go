@@ -28,10 +28,10 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionReque
 }
 
 func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []protocol.TransactionAction) (*transaction.Transaction, error) {
-	if ref.Record != "" {
+	if ref.IsRecorded() {
 		return s.tables.Transactions.Alter(ctx, ref, actions)
 	}
-	if ref.Change != "" {
+	if ref.IsChange() {
 		return s.tables.Transactions.AlterChange(ctx, ref, actions)
 	}
 	commit, err := s.commit(ctx, ref)

@@ -25,7 +25,7 @@ func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTransactio
 }
 
 func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.Transaction, error) {
-	if ref.Record != "" {
+	if ref.IsRecorded() {
 		found, err := s.tables.Transactions.Get(ctx, ref)
 		if err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 		}
 		return s.complete(ctx, found)
 	}
-	if ref.Change != "" {
+	if ref.IsChange() {
 		return s.tables.Transactions.GetChange(ctx, ref)
 	}
 	if ref.UUID != "" {

@@ -35,7 +35,7 @@ const firstFiltered, lastFiltered = 2, 6
 
 // QueryJobEvents returns the events of a job and of its parts, the oldest first.
 func (s *Service) QueryJobEvents(ctx context.Context, req *protocol.QueryJobEventsRequest) (*protocol.Rows, error) {
-	ref, err := s.admitJob(ctx, "QueryJobEvents", req.JobID)
+	named, err := s.admitJob(ctx, "QueryJobEvents", req.JobID)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) QueryJobEvents(ctx context.Context, req *protocol.QueryJobEven
 	if err != nil {
 		return nil, err
 	}
-	job, err := s.tables.Transactions.Get(ctx, ref)
+	job, err := s.tables.Transactions.Job(ctx, named)
 	if err != nil {
 		return nil, err
 	}

@@ -81,11 +81,11 @@ func (s *Service) revive(ctx context.Context, job *transaction.Transaction) {
 
 // DescribeJob returns the state of a job.
 func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.DescribeJobResponse, error) {
-	ref, err := s.admitJob(ctx, "DescribeJob", req.JobID)
+	named, err := s.admitJob(ctx, "DescribeJob", req.JobID)
 	if err != nil {
 		return nil, err
 	}
-	job, err := s.tables.Transactions.Get(ctx, ref)
+	job, err := s.tables.Transactions.Job(ctx, named)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +123,11 @@ func isObject(text json.RawMessage) bool {
 // CancelJob ends a job; its worker notices that at the next checkpoint. A job that has already
 // ended stays as it is.
 func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*protocol.Empty, error) {
-	if _, err := s.admitJob(ctx, "CancelJob", req.JobID); err != nil {
+	job, err := s.admitJob(ctx, "CancelJob", req.JobID)
+	if err != nil {
 		return nil, err
 	}
-	_, err := s.tables.Transactions.Advance(ctx, req.JobID, func(t *transaction.Transaction) {
+	_, err = s.tables.Transactions.Advance(ctx, job, func(t *transaction.Transaction) {
 		t.Status = protocol.TransactionCanceled
 	})
 	if err != nil && !errors.Is(err, transaction.ErrEnded) {
@@ -137,10 +138,11 @@ func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*pro
 
 // PauseJob stops the work on a job at its next checkpoint.
 func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*protocol.PauseJobResponse, error) {
-	if _, err := s.admitJob(ctx, "PauseJob", req.JobID); err != nil {
+	job, err := s.admitJob(ctx, "PauseJob", req.JobID)
+	if err != nil {
 		return nil, err
 	}
-	before, err := s.tables.Transactions.Pause(ctx, req.JobID)
+	before, err := s.tables.Transactions.Pause(ctx, job)
 	if errors.Is(err, transaction.ErrEnded) {
 		return &protocol.PauseJobResponse{Committing: true}, nil
 	}
@@ -152,13 +154,14 @@ func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*prot
 
 // ResumeJob continues a job that was paused or set aside.
 func (s *Service) ResumeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.ResumeJobResponse, error) {
-	if _, err := s.admitJob(ctx, "ResumeJob", req.JobID); err != nil {
+	job, err := s.admitJob(ctx, "ResumeJob", req.JobID)
+	if err != nil {
 		return nil, err
 	}
 	if s.tables.Jobs == nil {
 		return nil, errNoJobs
 	}
-	paused, pausing, err := s.tables.Jobs.Resume(ctx, req.JobID, s.keeper.Now())
+	paused, pausing, err := s.tables.Jobs.Resume(ctx, job, s.keeper.Now())
 	if err != nil && !errors.Is(err, transaction.ErrEnded) {
 		return nil, err
 	}

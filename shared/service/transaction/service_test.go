@@ -141,7 +141,7 @@ func TestJobsAreListedInPagesWithTheirStates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.jobs.Advance(t.Context(), job.ID, func(j *transaction.Transaction) { j.Status, j.Failure = status, "why" }); err != nil {
+		if _, err := f.jobs.Advance(t.Context(), transaction.Unit{Job: job.ID}, func(j *transaction.Transaction) { j.Status, j.Failure = status, "why" }); err != nil {
 			t.Fatal(err)
 		}
 		states[job.ID] = jobStates[status]

@@ -449,7 +449,7 @@ func TestTheEndOfAJobIsAnnouncedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		now = now.Add(time.Second)
-		if _, err := s.Transactions.Advance(t.Context(), began.ID, func(job *transaction.Transaction) {
+		if _, err := s.Transactions.Advance(t.Context(), transaction.Unit{Job: began.ID}, func(job *transaction.Transaction) {
 			job.Status, job.Failure = status, failure
 		}); err != nil {
 			t.Fatal(err)
@@ -478,7 +478,7 @@ func TestTheEndOfAJobIsAnnouncedOnce(t *testing.T) {
 	}
 	set := func(status protocol.TransactionStatus) {
 		t.Helper()
-		ref := transaction.Ref{Record: "job/" + failed}
+		ref := transaction.Ref{Unit: transaction.Unit{Job: failed}}
 		now = now.Add(time.Minute)
 		if _, err := s.Transactions.Alter(t.Context(), ref, []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: status}}}); err != nil {
 			t.Fatal(err)

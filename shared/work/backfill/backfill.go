@@ -171,7 +171,7 @@ func (b filler) stage(ctx context.Context, r *job.Run, do task) error {
 // claimed does a task when the column is the job's.
 func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.Table, found *catalog.Table, do task) (engine.Backfilled, error) {
 	place := found.Location.URI
-	switch claimed, err := b.on.Transactions.Claim(ctx, order.claim(place), r.ID()); {
+	switch claimed, err := b.on.Transactions.Claim(ctx, order.claim(place), transaction.Unit{Job: r.ID()}); {
 	case err != nil:
 		return engine.Backfilled{}, err
 	case !claimed:

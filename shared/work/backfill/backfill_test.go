@@ -116,7 +116,7 @@ func (p *process) do(t *testing.T, id string, within time.Duration) *transaction
 	if err := p.worker.Do(ctx, job.Message{Job: id}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Transactions.Job(t.Context(), id)
+	got, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 		}
 	})
 	both.Wait()
-	done, err := second.Transactions.Job(t.Context(), id)
+	done, err := second.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil || done.Status != protocol.TransactionSucceeded {
 		return fmt.Sprintf("the job is %s in stage %s: %s, %v", done.Status, done.Work.Stage, done.Failure, err), 0
 	}
@@ -423,7 +423,7 @@ func changed(t *testing.T, at int, change func(*testing.T, *engine.Table) error,
 	p := house(t, faulty, few)
 	id := p.begin(t, backfill.Order{Column: "double", Where: where, PerCommit: 4})
 	p.serve(t)
-	done, err := p.Transactions.Job(t.Context(), id)
+	done, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil || done.Status != protocol.TransactionSucceeded {
 		return fmt.Sprintf("the job is %s: %s, %v", done.Status, done.Failure, err), 0
 	}

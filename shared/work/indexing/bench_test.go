@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -141,7 +142,7 @@ func (m measured) run(b *testing.B) {
 			end(stage)
 		}
 		if stage = message.Stage; stage == "" {
-			found, err := h.Transactions.Job(b.Context(), begun.ID)
+			found, err := h.Transactions.Job(b.Context(), transaction.Unit{Job: begun.ID})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -160,7 +161,7 @@ func (m measured) run(b *testing.B) {
 		b.Logf("%-20s %4d parts, longest %8v, all %8v, %6d requests, %5d MB read, %5d MB written",
 			name, s.parts, s.longest.Round(time.Millisecond), s.all.Round(time.Millisecond), s.requests, s.read>>20, s.written>>20)
 	}
-	done, err := h.Transactions.Job(b.Context(), begun.ID)
+	done, err := h.Transactions.Job(b.Context(), transaction.Unit{Job: begun.ID})
 	if err != nil || done.Status != protocol.TransactionSucceeded {
 		b.Fatal(done.Status, done.Work.Stage, done.Failure, err)
 	}

@@ -94,7 +94,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 		}
 	})
 	both.Wait()
-	done, err := second.Transactions.Job(t.Context(), begun.ID)
+	done, err := second.Transactions.Job(t.Context(), transaction.Unit{Job: begun.ID})
 	if err != nil || done.Status != protocol.TransactionSucceeded {
 		return fmt.Sprintf("the job is %s in stage %s: %s, %v", done.Status, done.Work.Stage, done.Failure, err), 0
 	}
@@ -340,20 +340,20 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 		id, parts := h.begin(t, orders[0]), 0
 		h.work(t, func(job.Message) {
 			if parts++; parts == 4 {
-				if _, err := h.Jobs.Pause(t.Context(), id); err != nil {
+				if _, err := h.Jobs.Pause(t.Context(), transaction.Unit{Job: id}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
-		done, err := h.Transactions.Job(t.Context(), id)
+		done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 		if err != nil || done.Status != protocol.TransactionRunning || !done.Work.Paused || done.Rows == 0 || done.Total != 177 {
 			t.Fatalf("a paused job: %s in stage %s, %d rows of %d, %v", done.Status, done.Work.Stage, done.Rows, done.Total, err)
 		}
-		if resumed, _, err := h.Jobs.Resume(t.Context(), id, time.Now()); !resumed || err != nil {
+		if resumed, _, err := h.Jobs.Resume(t.Context(), transaction.Unit{Job: id}, time.Now()); !resumed || err != nil {
 			t.Fatalf("not resumed: %v", err)
 		}
 		h.work(t, nil)
-		if done, err = h.Transactions.Job(t.Context(), id); err != nil || done.Status != protocol.TransactionSucceeded {
+		if done, err = h.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || done.Status != protocol.TransactionSucceeded {
 			t.Fatalf("a resumed job: %s %s, %v", done.Status, done.Failure, err)
 		}
 		if wrong := h.check(t, orders[0]); wrong != "" {
@@ -365,7 +365,7 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 		id, parts = h.begin(t, again), 0
 		h.work(t, func(job.Message) {
 			if parts++; parts == 4 {
-				_, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+				_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -67,7 +68,7 @@ func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
 							c.meanwhile(t, h, n)
 						}
 					})
-					done, err := h.Transactions.Job(t.Context(), begun.ID)
+					done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: begun.ID})
 					if err != nil || done.Status != protocol.TransactionSucceeded || !slices.Contains(h.seen, "shards 2") {
 						t.Fatalf("the job is %s in stage %s: %s; parts %v, error %v", done.Status, done.Work.Stage, done.Failure, h.seen, err)
 					}

@@ -203,7 +203,7 @@ func (h *house) build(t *testing.T, n build.Index, before func(m job.Message)) *
 	t.Helper()
 	id := h.begin(t, n)
 	h.work(t, before)
-	done, err := h.Transactions.Job(t.Context(), id)
+	done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // The table may change while parts are built: the job goes through the fragments that others have
@@ -112,7 +113,7 @@ func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
 							h.clean(t, 1000*times)
 						}
 					})
-					done, err := h.Transactions.Job(t.Context(), begun)
+					done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: begun})
 					if err != nil || done.Work.Stage != c.stage || times != 1+strings.Count(c.part, ",") {
 						t.Fatalf("the job is %s in stage %s, want %s, after %d cleanups: %s %v", done.Status, done.Work.Stage, c.stage, times, done.Failure, err)
 					}
@@ -200,7 +201,7 @@ func TestABuildMayBeLate(t *testing.T) {
 						c.do(t, h)
 					}
 				})
-				done, err := h.Transactions.Job(t.Context(), id)
+				done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 				if err != nil || done.Status != protocol.TransactionFailed || !strings.Contains(done.Failure, c.want) {
 					t.Errorf("got %s %q, %v; want a failure with %q", done.Status, done.Failure, err, c.want)
 				}

@@ -120,7 +120,7 @@ type keeper struct{ on tables.Tables }
 
 // look writes the row of a job, and asks for the next look.
 func (k keeper) look(ctx context.Context, job string) error {
-	t, err := k.on.Transactions.Job(ctx, job)
+	t, err := k.on.Transactions.Job(ctx, transaction.Unit{Job: job})
 	if err != nil {
 		return unlessGone(err)
 	}

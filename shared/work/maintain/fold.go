@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -116,7 +117,7 @@ func (k *Keeper) folding(ctx context.Context, order Order, at *progress) (waits 
 		if id == "" {
 			continue
 		}
-		done, err := k.Tables.Jobs.Transactions.Job(ctx, id)
+		done, err := k.Tables.Jobs.Transactions.Job(ctx, transaction.Unit{Job: id})
 		if err != nil {
 			return false, err
 		}

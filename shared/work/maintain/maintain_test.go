@@ -30,6 +30,7 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/maintain"
 )
 
@@ -304,7 +305,7 @@ func (h *house) begin(t *testing.T, order maintain.Order) string {
 // report returns what a job came to.
 func (h *house) report(t *testing.T, id string) maintain.Report {
 	t.Helper()
-	got, err := h.tables.Transactions.Job(t.Context(), id)
+	got, err := h.tables.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil || got.Status != protocol.TransactionSucceeded {
 		t.Fatalf("the job is %+v, %v", got, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // These stand for queries of views whose rows a function makes: of each row of the source, and of all rows.
@@ -81,7 +82,7 @@ func TestFunctionsThatCannotRunKeepRows(t *testing.T) {
 		other := openWithout(t, inner)
 		other.Jobs.Queue, other.worker.Queue = p.Jobs.Queue, p.Jobs.Queue
 		other.serve(t)
-		made, err := p.Transactions.Job(t.Context(), id)
+		made, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 		if err != nil || made.Status != protocol.TransactionFailed || !strings.Contains(made.Failure, `backend "fake"`) {
 			t.Errorf("the job is %v: %s, %v", made.Status, made.Failure, err)
 		}

@@ -209,7 +209,7 @@ func TestOneJobRefreshesAViewAtATime(t *testing.T) {
 
 		waiting := p.refresh(t, protocol.RefreshMaterializedViewRequest{})
 		p.work(t, time.Minute)
-		if got := must[*transaction.Transaction](t)(p.Transactions.Job(t.Context(), waiting)); got.Status.Ended() {
+		if got := must[*transaction.Transaction](t)(p.Transactions.Job(t.Context(), transaction.Unit{Job: waiting})); got.Status.Ended() {
 			t.Errorf("while another job holds the view, the job is %v: %s", got.Status, got.Result)
 		}
 		p.want(t, "while the view is held")

@@ -103,7 +103,7 @@ func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if id == "" {
 		return false, nil
 	}
-	job, err := f.on.Transactions.Job(ctx, id)
+	job, err := f.on.Transactions.Job(ctx, transaction.Unit{Job: id})
 	if protocol.HasCode(err, protocol.TransactionNotFound) {
 		return false, nil
 	}
@@ -117,7 +117,7 @@ func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if !w.Lost(now) {
 		return true, nil
 	}
-	parts, err := f.on.Transactions.Parts(ctx, id, w.Stage, w.Parts)
+	parts, err := f.on.Transactions.Parts(ctx, transaction.Unit{Job: id}, w.Stage, w.Parts)
 	for _, part := range parts {
 		if part == nil && now.Before(w.Sent.Add(transaction.Slack)) || part != nil && !part.Status.Ended() && !part.Work.Lost(now) {
 			return true, err

@@ -161,7 +161,7 @@ func goesOn(t *testing.T, n int) (files int, reached bool) {
 	if got := other.ids(t, "v"); !cmp.Equal(got, altered) {
 		t.Errorf("request %d: rows are %v, want %v", n, got, altered)
 	}
-	parts, err := other.Transactions.Parts(t.Context(), id, "rows", 1)
+	parts, err := other.Transactions.Parts(t.Context(), transaction.Unit{Job: id}, "rows", 1)
 	var result materialize.Computed
 	if err == nil {
 		err = json.Unmarshal(parts[0].Result, &result)
@@ -242,7 +242,7 @@ func commitsRemoved(t *testing.T, n int) (again int, reached bool) {
 	if got := last.ids(t, "v"); !cmp.Equal(got, altered) {
 		t.Errorf("request %d: rows are %v, want %v", n, got, altered)
 	}
-	made := must[*transaction.Transaction](t)(last.Transactions.Job(t.Context(), id))
+	made := must[*transaction.Transaction](t)(last.Transactions.Job(t.Context(), transaction.Unit{Job: id}))
 	return made.Work.Pass, crashed.Load()
 }
 

@@ -33,6 +33,7 @@ import (
 	"tiltyard/shared/record/objectrecord"
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/view"
 	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/calling"
@@ -177,7 +178,7 @@ func (p *process) serve(t *testing.T) {
 // done returns the result of a job.
 func (p *process) done(t *testing.T, id string) string {
 	t.Helper()
-	made, err := p.Transactions.Job(t.Context(), id)
+	made, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil || made.Status != protocol.TransactionSucceeded {
 		t.Fatalf("the job is %v: %s, %v", made.Status, made.Failure, err)
 	}
@@ -315,7 +316,7 @@ func crash(t *testing.T, query string, full bool, rows []int64, sizes materializ
 	if sizes == few && query != group && query != ofEach {
 		want = "commit"
 	}
-	if made, err := last.Transactions.Job(t.Context(), id); err != nil || made.Work.Stage != want {
+	if made, err := last.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || made.Work.Stage != want {
 		t.Errorf("the job has ended in stage %s, %v, want %s", made.Work.Stage, err, want)
 	}
 	if got := last.ids(t, "v"); !cmp.Equal(got, rows) {
@@ -409,7 +410,7 @@ func modes(t *testing.T, sizes materialize.Sizes) {
 				Mode string `json:"mode"`
 				Rows int64  `json:"rows_written"`
 			}
-			made, err := p.Transactions.Job(t.Context(), id)
+			made, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 			if err == nil {
 				err = json.Unmarshal(made.Result, &result)
 			}

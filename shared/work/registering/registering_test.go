@@ -27,6 +27,7 @@ import (
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/registering"
 )
@@ -237,7 +238,7 @@ func (c change) crash(t *testing.T, fault faultstore.Fault, n int) bool {
 func (c change) ended(t *testing.T, p *process, jobs []string) {
 	t.Helper()
 	for _, id := range jobs {
-		done, err := p.Transactions.Job(t.Context(), id)
+		done, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 		var told protocol.FunctionVersion
 		if err != nil || done.Status != protocol.TransactionSucceeded || json.Unmarshal(done.Result, &told) != nil {
 			t.Errorf("the job is %s: %s %s, %v", done.Status, done.Failure, done.Result, err)
@@ -311,7 +312,7 @@ func TestCodeThatIsRefusedMakesNoVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.serve(t)
-		done, err := p.Transactions.Job(t.Context(), id)
+		done, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 		if err != nil || done.Status != protocol.TransactionFailed || !strings.Contains(done.Failure, "n +") && !strings.Contains(done.Failure, "expression") {
 			t.Errorf("the job is %s: %s, %v", done.Status, done.Failure, err)
 		}

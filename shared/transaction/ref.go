@@ -1,0 +1,130 @@
+package transaction
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+// A Ref refers to a transaction, to a part of a job, or to a look. An id is parsed into a Ref once, where it enters the
+// program ([ParseID]). The methods of [Store] derive the key of a record from the Ref, and never parse a key. A Ref
+// refers to a unit, to a record of a commit or a change, to a change, or to a commit of Table.
+type Ref struct {
+	Unit    Unit     // a job, or what belongs to one
+	Table   []string // the table of a commit
+	Branch  string   // the branch of a commit; "" is the table itself
+	Version uint64   // the version of a commit; 0 when only the UUID is known
+	UUID    string   // the UUID of a commit; "" when only the version is known
+
+	record string // the digits of the id of a commit or a change that has a record
+	change *madeChange
+}
+
+// A madeChange is the contents of the id of a change.
+type madeChange struct {
+	Change
+	id string
+	at time.Time
+}
+
+// A Unit is what one worker holds at a time: a job, a part of one of its stages, or a look. Parts
+// count from 1.
+type Unit struct {
+	Job   string
+	Stage string // stage of a part; "" when Part is 0
+	Part  int    // 0 is the job itself
+	look  string // name of a look, whose other fields are empty: see [LookAt]
+}
+
+// Whole returns the job of a part.
+func (p Unit) Whole() Unit { return Unit{Job: p.Job} }
+
+// isJob reports whether a unit is a job and neither a part nor a look.
+func (p Unit) isJob() bool { return p.Job != "" && p.Part == 0 }
+
+// String describes a unit for users.
+func (p Unit) String() string {
+	switch {
+	case p.look != "":
+		return "the check whether there is something to do"
+	case p.Part == 0:
+		return "the job"
+	}
+	return fmt.Sprintf("part %d of stage %s", p.Part, p.Stage)
+}
+
+// IsRecorded reports whether the transaction has a record, which [Store.Get] reads. Other changes and commits have one
+// only if a client has altered them.
+func (r Ref) IsRecorded() bool { return r.Unit != Unit{} || r.record != "" }
+
+// IsChange reports whether the transaction is a change whose id contains it.
+func (r Ref) IsChange() bool { return r.change != nil }
+
+// The folders of the records of transactions. The records of commits and changes share one.
+const (
+	jobFolder    = "job"
+	partFolder   = "part"
+	lookFolder   = "look"
+	commitFolder = "commit"
+)
+
+// key returns the key of the record.
+func (r Ref) key() string {
+	switch u := r.Unit; {
+	case r.record != "":
+		return commitFolder + "/" + r.record
+	case u.look != "":
+		return lookFolder + "/" + u.look
+	case u.Part != 0:
+		return partFolder + "/" + u.partID()
+	default:
+		return jobFolder + "/" + u.Job
+	}
+}
+
+// id returns the id that texts and records have, "" for a commit without a record.
+func (r Ref) id() string {
+	switch u := r.Unit; {
+	case r.record != "":
+		return "c" + r.record
+	case r.change != nil:
+		return r.change.id
+	case u.look != "":
+		return lookFolder + "/" + u.look
+	case u.Part != 0:
+		return u.partID()
+	default:
+		return u.Job
+	}
+}
+
+func (p Unit) partID() string { return fmt.Sprintf("%s/%04d", stageID(p.Job, p.Stage), p.Part) }
+
+// stageID returns the folder of the parts of a stage, below partFolder.
+func stageID(job, stage string) string { return job + "/" + stage }
+
+// commitRecord refers to the record of a commit. Writers choose their UUIDs, so its name depends on the table as well.
+func commitRecord(table []string, uuid string) Ref {
+	return recordOf(protocol.JoinID(table, protocol.DefaultDelimiter) + "\x00" + uuid)
+}
+
+// changeRecord refers to the record of a change.
+func changeRecord(id string) Ref { return recordOf(id) }
+
+func recordOf(text string) Ref {
+	sum := sha256.Sum256([]byte(text))
+	return Ref{record: hex.EncodeToString(sum[:idDigits/2])}
+}
+
+// NotFound is the error for a transaction that does not exist. The error for a commit comes from
+// its table instead.
+func NotFound(ref Ref) error { return notFound(ref.id(), nil) }
+
+func notFound(id string, err error) error {
+	return &protocol.Error{
+		Code: protocol.TransactionNotFound, Message: "transaction " + quote(id) + " does not exist", Err: err,
+	}
+}
