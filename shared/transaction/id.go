@@ -33,7 +33,7 @@ func ParseID(id []string) (Ref, error) {
 	switch {
 	case IsJobID(name):
 		return Ref{Unit: Unit{Job: name}}, nil
-	case len(name) == 1+idDigits && name[0] == 'c' && isHex(name[1:]):
+	case name != "" && name[0] == 'c' && isID(name[1:]):
 		return Ref{record: name[1:]}, nil
 	}
 	if ref, ok := parseCommitID(name); ok {
@@ -72,7 +72,10 @@ func Began(job string) time.Time {
 }
 
 // IsJobID reports whether id has the form of a job's id.
-func IsJobID(id string) bool { return len(id) == idDigits && isHex(id) }
+func IsJobID(id string) bool { return isID(id) }
+
+// isID reports whether s consists of as many hexadecimal digits as ids do.
+func isID(s string) bool { return len(s) == idDigits && isHex(s) }
 
 // isHex reports whether s consists of lower-case hexadecimal digits.
 func isHex(s string) bool {
@@ -84,12 +87,15 @@ func isHex(s string) bool {
 // which has no such id. See [Store.IDOfCommit].
 func CommitID(table []string, commit Commit) (id string, ok bool) {
 	digits := strings.ReplaceAll(commit.UUID, "-", "")
+	if commit.Version == 0 || !isID(digits) || len(table) == 0 || protocol.CheckID(table) != nil {
+		return "", false // an id that could not be read
+	}
 	path := protocol.JoinID(table, protocol.DefaultDelimiter)
 	if commit.Branch != "" {
 		path += "\x00" + commit.Branch
 	}
 	id = fmt.Sprintf("v%d-%s-%s", commit.Version, digits, base64.RawURLEncoding.EncodeToString([]byte(path)))
-	if _, ok := parseCommitID(id); !ok || len(id) > protocol.MaxIDComponentBytes {
+	if len(id) > protocol.MaxIDComponentBytes {
 		return "", false
 	}
 	return id, true
@@ -103,7 +109,7 @@ func parseCommitID(id string) (Ref, bool) {
 	number, rest, _ := strings.Cut(rest, "-")
 	digits, path, _ := strings.Cut(rest, "-")
 	version, err := strconv.ParseUint(number, 10, 64)
-	if err != nil || version == 0 || len(digits) != idDigits || !isHex(digits) {
+	if err != nil || version == 0 || !isID(digits) {
 		return Ref{}, false
 	}
 	joined, err := base64.RawURLEncoding.Strict().DecodeString(path)

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,28 @@ func FuzzParseID(f *testing.F) {
 		if again, ok := CommitID(ref.Table, Commit{Branch: ref.Branch, Version: ref.Version, UUID: ref.UUID}); ok {
 			if back, err := ParseID([]string{again}); err != nil || !cmp.Equal(back, ref, seen) {
 				t.Fatalf("%q is %+v, and again %+v, %v", id, ref, back, err)
+			}
+		}
+	})
+}
+
+// An id of a commit can be read, and refers to that commit.
+func FuzzCommitID(f *testing.F) {
+	f.Add("t", "", uint64(1), uuid)
+	f.Add("t", "dev/one", uint64(0), uuid)
+	f.Add("", "", uint64(1), uuid)
+	f.Add("a\x00b", "c", uint64(1), uuid)
+	f.Add("a$b", "", uint64(7), "9B2e7c1a")
+	f.Fuzz(func(t *testing.T, name, branch string, version uint64, uuid string) {
+		for _, table := range [][]string{{name}, {"ns", name}, nil} {
+			id, ok := CommitID(table, Commit{Branch: branch, Version: version, UUID: uuid})
+			if !ok {
+				continue
+			}
+			ref, err := ParseID([]string{id})
+			digits := strings.ReplaceAll(uuid, "-", "")
+			if err != nil || !slices.Equal(ref.Table, table) || ref.Branch != branch || ref.Version != version || strings.ReplaceAll(ref.UUID, "-", "") != digits {
+				t.Fatalf("%q of %q, branch %q, version %d, UUID %q is read as %+v, error %v", id, table, branch, version, uuid, ref, err)
 			}
 		}
 	})
