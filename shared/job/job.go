@@ -89,6 +89,11 @@ func (m Message) unit() transaction.Unit {
 	return transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
 }
 
+// messageFor returns a message that asks for a job or a part.
+func messageFor(unit transaction.Unit, heavy bool) Message {
+	return Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part, Heavy: heavy}
+}
+
 // A Queue carries messages. memqueue and sqsqueue implement it; queuetest tests its contract. It is
 // safe for concurrent use.
 type Queue interface {
@@ -202,7 +207,7 @@ func (s Starter) sendFor(ctx context.Context, t *transaction.Transaction) error 
 	messages := []Message{{Job: t.ID, Heavy: t.Work.Heavy && t.Work.Parts == 0}}
 	if t.Work.Parts > 0 { // also when it is unknown whether the messages were sent before
 		for part := range t.Work.Parts {
-			messages = append(messages, Message{Job: t.ID, Stage: t.Work.Stage, Part: part + 1, Heavy: t.Work.Heavy})
+			messages = append(messages, messageFor(transaction.Unit{Job: t.ID, Stage: t.Work.Stage, Part: part + 1}, t.Work.Heavy))
 		}
 	}
 	return s.send(ctx, 0, messages...)

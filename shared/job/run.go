@@ -232,7 +232,9 @@ func (r *Run) stage() Stage {
 
 // message returns the message that continues the unit.
 func (r *Run) message() Message {
-	return Message{Job: r.unit.Job, Stage: r.unit.Stage, Part: r.unit.Part, Heavy: r.isHeavy(), Trace: r.trace}
+	m := messageFor(r.unit, r.isHeavy())
+	m.Trace = r.trace
+	return m
 }
 
 // beat extends the lease at regular intervals. It cancels the context of the work when the run must

@@ -157,7 +157,7 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 		// A part without a record has been waiting since its message was sent, if it was.
 		if part == nil && !now.Before(r.taken.Work.Sent.Add(transaction.Slack)) || part != nil && part.Work.Lost(now) {
 			heavy := r.taken.Work.Heavy || part != nil && part.Work.Heavy
-			missing = append(missing, Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part, Heavy: heavy})
+			missing = append(missing, messageFor(unit, heavy))
 		}
 	}
 	if !left {

@@ -52,7 +52,7 @@ func (s *Store) IDOfChange(ctx context.Context, change Change) string {
 		return id
 	}
 	t := OfChange(change, now)
-	ref := changeRecord(id)
+	ref := recordOf(id)
 	if _, err := s.write(context.WithoutCancel(ctx), ref, t, "", now.Add(Retention)); err != nil {
 		return ""
 	}
@@ -105,7 +105,7 @@ func parseChangeID(id string) (*madeChange, bool) {
 
 // GetChange returns a change. If a client has altered it, its record holds the present state.
 func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
-	t, err := s.getIfAny(ctx, changeRecord(ref.change.id))
+	t, err := s.getIfAny(ctx, ref.recorded())
 	if t != nil || err != nil {
 		return t, err
 	}
@@ -117,5 +117,5 @@ func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
 // AlterChange is Alter for a change, which may have no record yet.
 func (s *Store) AlterChange(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
 	fresh := OfChange(ref.change.Change, ref.change.at)
-	return s.change(ctx, changeRecord(ref.change.id), fresh, func(t *Transaction) error { return t.apply(actions) })
+	return s.change(ctx, ref.recorded(), fresh, func(t *Transaction) error { return t.apply(actions) })
 }

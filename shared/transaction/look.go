@@ -10,12 +10,10 @@ import (
 	"tiltyard/shared/record"
 )
 
-// A look is the check of a worker whether a job would have something to do. Its record exists while it runs, and holds
-// its holder and the number of earlier looks that crashed their process. The record is deleted when a look ends
-// normally. After too many crashes it stays, and no worker looks again until a user resumes the job that stands for the
-// look.
-
-// LookAt returns the unit of a look for a kind and an object.
+// LookAt returns the unit of a look for a kind and an object: the check of a worker whether a job would have something
+// to do. Its record exists while it runs, and holds its holder and the number of earlier looks that crashed their
+// process. The record is deleted when a look ends normally. After too many crashes it stays, and no worker looks again
+// until a user resumes the job that stands for the look.
 func LookAt(kind string, object []string) Unit { return Unit{look: nameOf(kind, object)} }
 
 // EndLook records that a look has ended. It does nothing when another worker has taken the look

@@ -10,8 +10,8 @@ import (
 )
 
 // A Ref refers to a transaction, to a part of a job, or to a look. An id is parsed into a Ref once, where it enters the
-// program ([ParseID]). The methods of [Store] derive the key of a record from the Ref, and never parse a key. A Ref
-// refers to a unit, to a record of a commit or a change, to a change, or to a commit of Table.
+// program ([ParseID]). The methods of [Store] derive the key of a record from the Ref, and never parse a key. A Ref has
+// a unit, the digits of a record, a change, or the table of a commit.
 type Ref struct {
 	Unit    Unit     // a job, or what belongs to one
 	Table   []string // the table of a commit
@@ -33,13 +33,13 @@ type madeChange struct {
 // A Unit is what one worker holds at a time: a job, a part of one of its stages, or a look. Parts
 // count from 1.
 type Unit struct {
-	Job   string
+	Job   string // the id of the job
 	Stage string // stage of a part; "" when Part is 0
 	Part  int    // 0 is the job itself
 	look  string // name of a look, whose other fields are empty: see [LookAt]
 }
 
-// Whole returns the job of a part.
+// Whole returns the job that a unit belongs to.
 func (p Unit) Whole() Unit { return Unit{Job: p.Job} }
 
 // isJob reports whether a unit is a job and neither a part nor a look.
@@ -106,14 +106,19 @@ func (p Unit) partID() string { return fmt.Sprintf("%s/%04d", stageID(p.Job, p.S
 // stageID returns the folder of the parts of a stage, below partFolder.
 func stageID(job, stage string) string { return job + "/" + stage }
 
-// commitRecord refers to the record of a commit. Writers choose their UUIDs, so its name depends on the table as well.
-func commitRecord(table []string, uuid string) Ref {
-	return recordOf(protocol.JoinID(table, protocol.DefaultDelimiter) + "\x00" + uuid)
+// recorded refers to the record that a commit or a change gets when a client alters it. Writers choose the UUIDs of their
+// commits, so its name depends on the table as well. A commit must have a UUID.
+func (r Ref) recorded() Ref {
+	switch {
+	case r.change != nil:
+		return recordOf(r.change.id)
+	case r.Table != nil:
+		return recordOf(protocol.JoinID(r.Table, protocol.DefaultDelimiter) + "\x00" + r.UUID)
+	}
+	return r
 }
 
-// changeRecord refers to the record of a change.
-func changeRecord(id string) Ref { return recordOf(id) }
-
+// recordOf refers to the record with the name that a text has.
 func recordOf(text string) Ref {
 	sum := sha256.Sum256([]byte(text))
 	return Ref{record: hex.EncodeToString(sum[:idDigits/2])}

@@ -19,8 +19,8 @@ func TestRefsHaveTheKeysAndIDsOfRecords(t *testing.T) {
 		{Ref{Unit: Unit{Job: job, Stage: "rows", Part: 7}.Whole()}, "job/" + job, job},
 		{Ref{Unit: LookAt("maintain", []string{"ns", "t"})}, "look/cd09fe520e5cfc04e806c671ccf0b6c8", "look/cd09fe520e5cfc04e806c671ccf0b6c8"},
 		{refOf(t, "c"+job), "commit/" + job, "c" + job},
-		{commitRecord([]string{"ns", "t"}, uuid), "commit/be2e1a5d11510e7ef991fe611845ffee", "cbe2e1a5d11510e7ef991fe611845ffee"},
-		{changeRecord("x01"), "commit/0efd272cef5d92f275c116876eb954c5", "c0efd272cef5d92f275c116876eb954c5"},
+		{Ref{Table: []string{"ns", "t"}, Version: 7, UUID: uuid}.recorded(), "commit/be2e1a5d11510e7ef991fe611845ffee", "cbe2e1a5d11510e7ef991fe611845ffee"},
+		{Ref{change: &madeChange{id: "x01"}}.recorded(), "commit/0efd272cef5d92f275c116876eb954c5", "c0efd272cef5d92f275c116876eb954c5"},
 	} {
 		if key, id := test.ref.key(), test.ref.id(); key != test.key || id != test.id || !test.ref.IsRecorded() || test.ref.IsChange() {
 			t.Errorf("%+v: got the key %s and the id %s, want %s and %s", test.ref, key, id, test.key, test.id)

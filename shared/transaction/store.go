@@ -63,7 +63,7 @@ func (s *Store) IDOfCommit(ctx context.Context, table []string, commit Commit) s
 	t := OfCommit(table, commit)
 	t.Created = s.now().UTC()
 	t.Updated = t.Created
-	ref := commitRecord(table, commit.UUID)
+	ref := Ref{Table: table, UUID: commit.UUID}.recorded()
 	if _, err := s.write(ctx, ref, t, "", t.Created.Add(Retention)); err != nil {
 		return ""
 	}
@@ -79,9 +79,9 @@ func (s *Store) Get(ctx context.Context, ref Ref) (*Transaction, error) {
 	return t, nil
 }
 
-// GetCommit returns the record of a commit, or nil when it has none.
-func (s *Store) GetCommit(ctx context.Context, table []string, uuid string) (*Transaction, error) {
-	return s.getIfAny(ctx, commitRecord(table, uuid))
+// GetCommit returns the record of a commit of a known UUID, or nil when it has none.
+func (s *Store) GetCommit(ctx context.Context, ref Ref) (*Transaction, error) {
+	return s.getIfAny(ctx, ref.recorded())
 }
 
 // getIfAny returns the transaction of a record, nil when there is none.
@@ -102,9 +102,10 @@ func (s *Store) Alter(ctx context.Context, ref Ref, actions []protocol.Transacti
 	return s.change(ctx, ref, nil, func(t *Transaction) error { return t.apply(actions) })
 }
 
-// AlterCommit is Alter for a commit, which may have no record yet.
-func (s *Store) AlterCommit(ctx context.Context, table []string, commit Commit, actions []protocol.TransactionAction) (*Transaction, error) {
-	return s.change(ctx, commitRecord(table, commit.UUID), OfCommit(table, commit), func(t *Transaction) error {
+// AlterCommit is Alter for a commit, which may have no record yet. commit is its content.
+func (s *Store) AlterCommit(ctx context.Context, ref Ref, commit Commit, actions []protocol.TransactionAction) (*Transaction, error) {
+	ref.UUID = commit.UUID
+	return s.change(ctx, ref.recorded(), OfCommit(ref.Table, commit), func(t *Transaction) error {
 		return t.apply(actions)
 	})
 }

@@ -196,25 +196,25 @@ func TestOnlyAnAlteredCommitHasARecord(t *testing.T) {
 	f := open()
 	table, commit := []string{"ns", "t"}, Commit{UUID: uuid, Version: 3, ReadVersion: 2, Operation: "Append"}
 	f.objects.Reset()
-	if got, err := f.AlterCommit(t.Context(), table, commit, []protocol.TransactionAction{{}}); err != nil || got.Status != protocol.TransactionSucceeded {
+	if got, err := f.AlterCommit(t.Context(), Ref{Table: table}, commit, []protocol.TransactionAction{{}}); err != nil || got.Status != protocol.TransactionSucceeded {
 		t.Fatalf("no change: got %+v, %v; want Succeeded", got, err)
 	}
-	if got, err := f.GetCommit(t.Context(), table, uuid); got != nil || err != nil {
+	if got, err := f.GetCommit(t.Context(), Ref{Table: table, UUID: uuid}); got != nil || err != nil {
 		t.Fatalf("a record of a commit that was not changed: got %+v, %v; want none", got, err)
 	}
-	altered, err := f.AlterCommit(t.Context(), table, commit, set(protocol.TransactionFailed))
+	altered, err := f.AlterCommit(t.Context(), Ref{Table: table}, commit, set(protocol.TransactionFailed))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.wantStatus(t, altered.ID, protocol.TransactionFailed)
-	got, err := f.GetCommit(t.Context(), table, uuid)
+	got, err := f.GetCommit(t.Context(), Ref{Table: table, UUID: uuid})
 	if err != nil || got == nil || got.Status != protocol.TransactionFailed {
 		t.Fatalf("got %+v, %v; want it Failed", got, err)
 	}
 	if diff := cmp.Diff(&commit, got.Commit); diff != "" {
 		t.Errorf("the commit of the record (-want +got):\n%s", diff)
 	}
-	if other, err := f.GetCommit(t.Context(), []string{"other"}, uuid); other != nil || err != nil {
+	if other, err := f.GetCommit(t.Context(), Ref{Table: []string{"other"}, UUID: uuid}); other != nil || err != nil {
 		t.Errorf("a commit of another table with the same UUID: got %+v, %v; want none", other, err)
 	}
 	f.clock = f.clock.Add(2 * Retention)

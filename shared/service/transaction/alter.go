@@ -38,5 +38,5 @@ func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []prot
 	if err != nil {
 		return nil, err
 	}
-	return s.tables.Transactions.AlterCommit(ctx, ref.Table, commit, actions)
+	return s.tables.Transactions.AlterCommit(ctx, ref, commit, actions)
 }

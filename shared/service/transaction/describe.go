@@ -40,7 +40,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 		return s.tables.Transactions.GetChange(ctx, ref)
 	}
 	if ref.UUID != "" {
-		found, err := s.tables.Transactions.GetCommit(ctx, ref.Table, ref.UUID)
+		found, err := s.tables.Transactions.GetCommit(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,8 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 		return nil, err
 	}
 	if ref.UUID == "" {
-		found, err := s.tables.Transactions.GetCommit(ctx, ref.Table, commit.UUID)
+		ref.UUID = commit.UUID
+		found, err := s.tables.Transactions.GetCommit(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
