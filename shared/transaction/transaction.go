@@ -10,6 +10,8 @@
 // A commit needs no record. Its contents are in the version that it made, and its id names that
 // version ([CommitID]). When a client alters the transaction, it gets a record, which from then on
 // holds its state. The same applies to a [Change], whose id contains the change itself.
+//
+// An id is parsed where it enters the program, into a [Ref] (ref.go), from which the store derives keys.
 package transaction
 
 import (
