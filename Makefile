@@ -35,9 +35,11 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-# make test-e2e alone asks the server all cases that are about the engine. SeaweedFS is built beside the
-# others, of what processor time they leave, and the tests of stores wait most of the time.
+# make test-e2e alone asks the server all cases that are about the engine, and make test-go simulates more
+# worlds. SeaweedFS is built beside the others, of what processor time they leave, and the tests of stores
+# wait most of the time.
 test-all: export E2E_MANY = 5
+test-all: export SIMULATION = -short
 test-all: ## all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
 	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) lint test-go test-arm64 test-infra test-most test-stacks
 
