@@ -6,7 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"tiltyard/shared/objectstore"
 )
@@ -29,9 +35,14 @@ const markAge = 15 * time.Minute
 // markTime is how long the deletion of a mark may take.
 const markTime = 30 * time.Second
 
+// twoSteps are servers, by the beginning of their header Server, that refuse the conditional delete of a
+// missing object like S3, and yet look first and then delete: on a busy machine a put that came between was
+// deleted.
+var twoSteps = []string{"SeaweedFS"}
+
 // exactDeletes reports whether conditional deletes of the server can be relied on. It asks at the first of
 // them, and for others that come meanwhile: the answer to a conditional delete of a missing object shows
-// a server that looks first.
+// most servers that look first.
 func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
 	if s.server.isS3 {
 		return true, nil
@@ -40,13 +51,26 @@ func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
 		return *known, nil
 	}
 	full := s.prefix + objectstore.ReservedName + "/absent-" + rand.Text()
-	err := s.delete(ctx, full, objectstore.Condition{IfMatch: `"` + rand.Text() + `"`})
-	exact := errors.Is(err, objectstore.ErrPrecondition) || isMissing(err) || isStatus(err, http.StatusPreconditionFailed)
+	_, _, err := do(ctx, s, request{"delete", full, 0, writes}, func(ctx context.Context, _ *attempt) (*s3.DeleteObjectOutput, error) {
+		return s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &full, IfMatch: aws.String(`"` + rand.Text() + `"`)})
+	})
+	exact := isMissing(err) || isStatus(err, http.StatusPreconditionFailed)
 	if err != nil && !exact && !isStatus(err, http.StatusNotImplemented) {
 		return false, fmt.Errorf("ask for conditional deletes: %w", err)
 	}
+	exact = exact && !isTwoSteps(err)
 	s.server.exactDeletes.Store(&exact)
 	return exact, nil
+}
+
+// isTwoSteps reports whether the refusal of a conditional delete came from one of twoSteps.
+func isTwoSteps(refusal error) bool {
+	var answer *smithyhttp.ResponseError
+	if !errors.As(refusal, &answer) || answer.Response == nil {
+		return false
+	}
+	name := answer.Response.Header.Get("Server")
+	return slices.ContainsFunc(twoSteps, func(begins string) bool { return strings.HasPrefix(name, begins) })
 }
 
 // markAndDelete deletes the object that has the ETag of cond. It is gone as soon as the mark is there.

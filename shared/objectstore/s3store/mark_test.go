@@ -50,6 +50,22 @@ func TestLooseDeletesAreExact(t *testing.T) {
 	}
 }
 
+// Some servers look first and then delete, although they refuse the delete of a missing object.
+func TestServersThatDeleteInTwoStepsAreKnownByName(t *testing.T) {
+	for name, exact := range map[string]bool{"": true, "AmazonS3": true, "SeaweedFS 30GB 4.53": false} {
+		server, store := newLooseServer(t, false)
+		server.looks, server.name = nil, name
+		server.objects["k"] = "old"
+		got, err := store.exactDeletes(t.Context())
+		if err != nil || got != exact {
+			t.Errorf("%q: exact is %v, %v; want %v", name, got, err, exact)
+		}
+		if err := store.Delete(t.Context(), "k", ifOld); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 // While a delete is on its way, another one and a put of a new object arrive.
 func TestASlowDeleteRemovesNoNewObject(t *testing.T) {
 	server, store := newLooseServer(t, false)

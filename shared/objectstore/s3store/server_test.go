@@ -61,8 +61,9 @@ type fakeServer struct {
 	// looks makes conditional deletes as some servers do: an object is compared, then other
 	// requests are carried out, then whatever is there is deleted. Nothing there is a success.
 	looks func()
-	lacks bool // conditional deletes are not implemented
-	bare  bool // ETags have no quotes in If-Match of puts and of completed uploads; copies have no conditions, and ETags of their own
+	name  string // of the header Server
+	lacks bool   // conditional deletes are not implemented
+	bare  bool   // ETags have no quotes in If-Match of puts and of completed uploads; copies have no conditions, and ETags of their own
 }
 
 // A fakeUpload is an upload in parts.
@@ -141,6 +142,7 @@ func (s *fakeServer) state() (requests []string, object string, exists bool, upl
 }
 
 func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Server", s.name)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client has given up
