@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-most test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,17 +36,11 @@ test: tiltyard .venv/ready ## the Go tests, and the real clients against the ser
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
 # make test-e2e alone asks the server all cases that are about the engine, and make test-go simulates more
-# worlds. SeaweedFS is built beside the others, of what processor time they leave, and the tests of stores
-# wait most of the time.
+# worlds. SeaweedFS is built beside the others, of what processor time they leave.
 test-all: export E2E_MANY = 5
 test-all: export SIMULATION = -short
 test-all: ## all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
-	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) lint test-go test-arm64 test-infra test-most test-stacks
-
-test-most: export E2E_BINARY = $(CURDIR)/bin/tiltyard
-test-most: export E2E_FUNCTIONS = $(CURDIR)/bin
-test-most: build .venv/ready
-	scripts/beside.sh scripts/test-stores.sh sh -c 'scripts/test-e2e.sh && scripts/test-clients.sh'
+	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) lint test-go test-arm64 test-infra test-e2e test-clients test-stores test-stacks
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)

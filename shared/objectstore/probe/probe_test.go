@@ -212,3 +212,19 @@ func TestAStoreThatCannotBeAskedIsNotCalledBroken(t *testing.T) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 }
+
+// beginning is a store that loses the first answers to each put of a guarantee.
+type beginning struct{ *memstore.Store }
+
+func (b beginning) Put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	if strings.HasSuffix(key, "-0/k") {
+		return objectstore.Info{}, objectstore.ErrUnknownOutcome
+	}
+	return b.Store.Put(ctx, key, data, cond)
+}
+
+func TestGuaranteesWhoseOutcomeIsUnknownAreTriedAgain(t *testing.T) {
+	if err := probe.Run(t.Context(), beginning{memstore.New()}); err != nil {
+		t.Error(err)
+	}
+}
