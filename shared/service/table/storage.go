@@ -15,7 +15,7 @@ func (s *Service) Storage(ctx context.Context, req *protocol.GetTableStorageRequ
 			return nil, err
 		}
 		answer := &protocol.GetTableStorageResponse{
-			Version: int64(d.Dataset.Version()), TotalBytes: found.Bytes, OtherBytes: found.Other,
+			Version: int64(d.Version()), TotalBytes: found.Bytes, OtherBytes: found.Other,
 			Files: int64(found.Files), FilesRead: int64(found.Read), Estimated: found.Read < found.Files,
 		}
 		for i, field := range d.Schema().Fields {
