@@ -45,6 +45,8 @@ type broken struct {
 	put    func(key string, cond *objectstore.Condition)
 	delete func(key string, cond *objectstore.Condition)
 	resent bool // each delete of a racer is sent twice, and its second answer counts: what is gone is deleted
+	late   bool // conditional deletes come after a put if unchanged of the same key has won
+	won    signals
 	list   func(*objectstore.ListPage)
 	write  func([]byte) []byte
 	refuse error // of all calls
@@ -57,10 +59,17 @@ func (b *broken) Put(ctx context.Context, key string, data []byte, cond objectst
 	if b.refuse != nil {
 		return objectstore.Info{}, b.refuse
 	}
-	return b.Store.Put(ctx, key, data, cond)
+	info, err := b.Store.Put(ctx, key, data, cond)
+	if err == nil && cond.IfMatch != "" {
+		b.won.give(key)
+	}
+	return info, err
 }
 
 func (b *broken) Delete(ctx context.Context, key string, cond objectstore.Condition) error {
+	if b.late && cond.IfMatch != "" && strings.HasSuffix(key, "/k") {
+		b.won.await(key)
+	}
 	if b.delete != nil {
 		b.delete(key, &cond)
 	}
@@ -100,6 +109,26 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// signals tell, for each key, that something has happened.
+type signals struct{ all sync.Map }
+
+type signal struct {
+	once  sync.Once
+	given chan struct{}
+}
+
+func (s *signals) of(key string) *signal {
+	one, _ := s.all.LoadOrStore(key, &signal{given: make(chan struct{})})
+	return one.(*signal)
+}
+
+func (s *signals) give(key string) {
+	one := s.of(key)
+	one.once.Do(func() { close(one.given) })
+}
+
+func (s *signals) await(key string) { <-s.of(key).given }
 
 // always makes a condition none.
 func always(_ string, cond *objectstore.Condition) { *cond = objectstore.Condition{} }
@@ -144,33 +173,33 @@ func TestEachBrokenGuaranteeIsNamed(t *testing.T) {
 		}
 	}
 	cases := map[string]struct {
-		store broken
+		store *broken
 		want  []string
 	}{
-		"puts ignore If-None-Match":        {broken{put: ofAbsent}, []string{absent, racingAbsent}},
-		"puts ignore If-Match":             {broken{put: ofMatch}, []string{match, racingMatch, racingDeletes}},
-		"puts ignore both":                 {broken{put: always}, []string{absent, match, racingAbsent, racingMatch, racingDeletes}},
-		"puts if absent race":              {broken{put: contested(false)}, []string{racingAbsent}},
-		"puts if unchanged race":           {broken{put: contested(true)}, []string{racingMatch, racingDeletes}},
-		"deletes ignore If-Match":          {broken{delete: always}, []string{deletes, racingDeletes}},
-		"puts if absent are refused":       {broken{put: refusesAbsent}, []string{absent}},
-		"puts if unchanged are refused":    {broken{put: refusesMatch}, []string{match}},
-		"deletes if unchanged are refused": {broken{delete: refusesMatch}, []string{deletes}},
-		"deletes are sent again":           {broken{resent: true}, nil},
-		"deletes race":                     {broken{delete: contested(true)}, []string{racingDeletes}},
-		"deletes of nothing succeed":       {broken{delete: unconditional("/absent")}, []string{deletes}},
-		"parts are lost":                   {broken{write: func(p []byte) []byte { return p[:len(p)/2] }}, []string{parts}},
-		"parts are exchanged":              {broken{write: func(p []byte) []byte { p[0], p[len(p)-1] = ^p[0], ^p[len(p)-1]; return p }}, []string{parts}},
-		"lists are reversed":               {broken{list: func(p *objectstore.ListPage) { slices.Reverse(p.Objects) }}, []string{lists}},
-		"lists leave out objects":          {broken{list: func(p *objectstore.ListPage) { p.Objects = p.Objects[min(1, len(p.Objects)):] }}, []string{lists}},
-		"lists end after their first":      {broken{list: func(p *objectstore.ListPage) { p.More = false }}, []string{lists}},
+		"puts ignore If-None-Match":        {&broken{put: ofAbsent}, []string{absent, racingAbsent}},
+		"puts ignore If-Match":             {&broken{put: ofMatch}, []string{match, racingMatch, racingDeletes}},
+		"puts ignore both":                 {&broken{put: always}, []string{absent, match, racingAbsent, racingMatch, racingDeletes}},
+		"puts if absent race":              {&broken{put: contested(false)}, []string{racingAbsent}},
+		"puts if unchanged race":           {&broken{put: contested(true)}, []string{racingMatch, racingDeletes}},
+		"deletes ignore If-Match":          {&broken{delete: always, late: true}, []string{deletes, racingDeletes}},
+		"puts if absent are refused":       {&broken{put: refusesAbsent}, []string{absent}},
+		"puts if unchanged are refused":    {&broken{put: refusesMatch}, []string{match}},
+		"deletes if unchanged are refused": {&broken{delete: refusesMatch}, []string{deletes}},
+		"deletes are sent again":           {&broken{resent: true}, nil},
+		"deletes race":                     {&broken{delete: contested(true), late: true}, []string{racingDeletes}},
+		"deletes of nothing succeed":       {&broken{delete: unconditional("/absent")}, []string{deletes}},
+		"parts are lost":                   {&broken{write: func(p []byte) []byte { return p[:len(p)/2] }}, []string{parts}},
+		"parts are exchanged":              {&broken{write: func(p []byte) []byte { p[0], p[len(p)-1] = ^p[0], ^p[len(p)-1]; return p }}, []string{parts}},
+		"lists are reversed":               {&broken{list: func(p *objectstore.ListPage) { slices.Reverse(p.Objects) }}, []string{lists}},
+		"lists leave out objects":          {&broken{list: func(p *objectstore.ListPage) { p.Objects = p.Objects[min(1, len(p.Objects)):] }}, []string{lists}},
+		"lists end after their first":      {&broken{list: func(p *objectstore.ListPage) { p.More = false }}, []string{lists}},
 	}
 	named := map[string]bool{}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.store.Store = memstore.New()
 			var got []string
-			for _, fault := range probe.Faults(probe.Run(t.Context(), &c.store)) {
+			for _, fault := range probe.Faults(probe.Run(t.Context(), c.store)) {
 				got = append(got, fault.Guarantee)
 			}
 			if !slices.Equal(got, c.want) {
