@@ -1,5 +1,5 @@
 #!/bin/sh
-# Check the form of the Go code, in both modules. The script builds golangci-lint, which
+# Check the form of the Go code, in both modules, and that git keeps no program. The script builds golangci-lint, which
 # includes the checks of go vet, at the pinned version into .tools. With WITHOUT=linter only
 # go vet runs.
 set -eu
@@ -12,6 +12,13 @@ if [ -n "$unformatted" ]; then
 	printf 'gofmt would change:\n%s\n' "$unformatted"
 	exit 1
 fi
+# A program that was built at the top is added by one careless git add.
+git ls-files -s | awk '$1 == 100755 { print $4 }' | while read -r file; do
+	if [ -f "$file" ] && [ "$(head -c 2 "$file")" != '#!' ]; then
+		echo "$file is executable and no script: remove it from git"
+		exit 1
+	fi
+done
 case " ${WITHOUT:-} " in *" linter "*)
 	echo '*** WITHOUT=linter: only go vet checks the code ***'
 	go vet ./...
