@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help release run run-lambda screenshots test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
+.PHONY: help release run run-lambda screenshots check test test-all bench bench-functions bench-s3 load memory memory-indices memory-views lint build fuzz fixtures figures demo clean tiltyard test-go test-arm64 test-release test-infra test-e2e test-clients test-stores synth deploy smoke test-stack test-localstack test-stacks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ run: tiltyard ## serve the tables in ./data on this machine
 
 run-lambda: build ## serve by the built functions, behind a gateway, on this machine
 	@exec scripts/run-lambda.sh $(ARGS)
+
+check: ## the packages that the change touches: lint, go vet, short tests; a minute
+	scripts/check.sh
 
 # The race detector, the linter, the stacks and very many cases are for test-all: they take longer.
 test: export WITHOUT := race ministack
@@ -75,7 +78,7 @@ lint: ## gofmt, go vet, golangci-lint
 
 build: tiltyard ## build the server, all functions, and what runs them here, into bin/
 	scripts/build-functions.sh
-	go build -o bin/lambda ./local/lambda
+	go build -ldflags '-s -w' -o bin/lambda ./local/lambda
 
 release: ## build archives for six platforms, their bills of materials, checksums and the image into dist/
 	scripts/release.sh release --snapshot --clean $(ARGS)
@@ -123,7 +126,7 @@ clean: ## remove what was built or installed here; tables stay
 
 tiltyard:
 	@[ -e bin/tiltyard ] || echo 'compiling the server and all that it imports (a minute or two when nothing of it is compiled yet)'
-	go build -o bin/tiltyard ./local/server
+	go build -ldflags '-s -w' -o bin/tiltyard ./local/server
 
 test-go:
 	scripts/test-go.sh

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/local/command"
+	"tiltyard/local/notices"
 	"tiltyard/shared/function/wasm/host"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/release"
@@ -46,16 +47,23 @@ from the directory while the server runs.`,
 }
 
 func newVersionCommand() *cobra.Command {
-	return &cobra.Command{
+	var licences bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print what this program was built from",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if licences {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), notices.Text())
+				return err
+			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tiltyard %s, commit %s\n%s %s/%s\nLance Namespace specification %s, LanceDB remote protocol %s\n",
 				strings.TrimPrefix(release.Version(), "v"), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, protocol.SpecificationVersion, protocol.RemoteVersion)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&licences, "licenses", false, "print the licenses of the works of others in this program")
+	return cmd
 }
 
 // commit returns the commit of the build, as far as the build contains it.

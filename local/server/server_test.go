@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -273,5 +274,29 @@ func TestVersionNamesReleaseAndSpecification(t *testing.T) {
 	}
 	if !regexp.MustCompile(`(?s)^tiltyard \S+, commit .*go1\..*specification 0\.13, LanceDB remote protocol 0\.6\.0\n$`).MatchString(out.String()) {
 		t.Errorf("got %q", out.String())
+	}
+}
+
+// The notices name each module that is linked, at its version: go generate ./local/notices renews them.
+func TestVersionPrintsTheLicensesOfAllModules(t *testing.T) {
+	var out bytes.Buffer
+	cmd := newCommand()
+	cmd.SetArgs([]string{"version", "--licenses"})
+	cmd.SetOut(&out)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	program, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.Fields(strings.ReplaceAll(string(program), " ", "@"))
+	if len(modules) < 40 {
+		t.Fatalf("the program has %d modules", len(modules))
+	}
+	for _, module := range modules {
+		if !strings.Contains(out.String(), "\n    "+strings.Replace(module, "@", " ", 1)+"\n") {
+			t.Errorf("there is no license of %s: go generate ./local/notices", module)
+		}
 	}
 }
