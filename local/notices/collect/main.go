@@ -75,7 +75,7 @@ func linked(top string) (map[string]string, error) {
 	modules := map[string]string{}
 	for _, platform := range platforms {
 		list := exec.Command("go", "list", "-deps", "-json=Module", "./local/server")
-		list.Dir, list.Env = top, append(os.Environ(), "GOOS="+platform, "CGO_ENABLED=0")
+		list.Dir, list.Env = top, append(list.Environ(), "GOOS="+platform, "CGO_ENABLED=0")
 		out, err := list.Output()
 		if err != nil {
 			return nil, fmt.Errorf("list the packages of %s: %w", platform, err)
