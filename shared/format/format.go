@@ -21,9 +21,6 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Known is the highest format that this release understands.
-const Known = 1
-
 // Member is the member of an object that holds its format.
 const Member = "format"
 
