@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -179,21 +180,21 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 func (c *Catalog) dropChildren(ctx context.Context, id []string, with string, how removalOf) error {
 	ctx = auth.Unlimited(ctx)
 	for _, leaf := range leaves {
-		found, err := c.children(ctx, id, leaf.childKind, "", All)
+		found, _, err := c.Lists.Children(ctx, leaf.Kind, id, "", lists.NoLimit)
 		if err != nil {
 			return err
 		}
-		if err := c.removeLeaves(ctx, id, found.names, how(leaf)); err != nil {
+		if err := c.removeLeaves(ctx, id, found, how(leaf)); err != nil {
 			return err
 		}
 	}
-	namespaces, err := c.children(ctx, id, kindOfNamespaces, "", All)
+	namespaces, _, err := c.Lists.Children(ctx, lists.Namespaces, id, "", lists.NoLimit)
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dropFanOut)
-	for _, name := range namespaces.names {
+	for _, name := range namespaces {
 		group.Go(func() error {
 			record, etag, err := c.names.Namespace(ctx, keys.Child(id, name))
 			if err == nil {

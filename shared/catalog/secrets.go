@@ -116,11 +116,6 @@ func (c *Catalog) changeSecret(ctx context.Context, id []string, change func(rec
 	return stored.LostRace("secret", id, objectstore.ErrPrecondition)
 }
 
-// ListSecrets is ListTables for secrets.
-func (c *Catalog) ListSecrets(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, kindOfSecrets, after, limit)
-}
-
 // ResealSecrets calls reseal with the value of each secret, in all namespaces, and replaces those that
 // reseal changes. Nothing else of a secret changes, so that a repetition continues where this ended.
 // The error joins those of secrets that stay as they are; an error of ctx or of the store ends it.

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -109,7 +110,7 @@ func (c *Catalog) UndropNamespace(ctx context.Context, id []string, drop string,
 // droppedInside returns what was dropped with a namespace and is not restored, in the order in which it can
 // be restored: namespaces before what they hold, and views after the tables that they may read.
 func (c *Catalog) droppedInside(ctx context.Context, kept *stored.Namespace) ([]*Dropped, error) {
-	all, _, err := c.ListDropped(ctx, kept.Dropped.ID, "", All)
+	all, _, err := c.ListDropped(ctx, kept.Dropped.ID, "", lists.NoLimit)
 	if err != nil {
 		return nil, err
 	}
