@@ -121,7 +121,7 @@ func (d *Cascade) mark(ctx context.Context, id []string) (*marked, error) {
 			return &marked{record, etag}, err
 		}
 	}
-	return nil, stored.LostRace("namespace", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("namespace", id, objectstore.ErrPrecondition)
 }
 
 // Release removes the marks of a cascade that will not continue.

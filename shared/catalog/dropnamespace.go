@@ -64,7 +64,7 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 	}
 	err = c.store.Remove(ctx, keys.Namespace(id), record.UID, etag)
 	if objects.Changed(err) {
-		return nil, stored.LostRace("namespace", id, err)
+		return nil, objects.LostRace("namespace", id, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("drop namespace %s: %w", keys.Display(id), err)
@@ -113,7 +113,7 @@ func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, et
 	etag, err := c.store.Write(ctx, keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
 	c.names.RememberParent(record.ID, nil)
 	if objects.Changed(err) {
-		return "", stored.LostRace("namespace", record.ID, err)
+		return "", objects.LostRace("namespace", record.ID, err)
 	}
 	return etag, err
 }
@@ -169,7 +169,7 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 		case found.Record != nil:
 			return name, nil
 		case found.Soon:
-			return "", stored.LostRace("namespace", id, objectstore.ErrPrecondition)
+			return "", objects.LostRace("namespace", id, objectstore.ErrPrecondition)
 		}
 	}
 	return "", nil

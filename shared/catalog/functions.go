@@ -42,7 +42,7 @@ func (c *Catalog) AddFunctionVersion(ctx context.Context, id []string, v stored.
 			return nil, 0, err
 		}
 	}
-	return nil, 0, stored.LostRace("function", id, objectstore.ErrPrecondition)
+	return nil, 0, objects.LostRace("function", id, objectstore.ErrPrecondition)
 }
 
 // tryFunctionVersion is AddFunctionVersion once; objects.Changed is true for the error when another
@@ -141,7 +141,7 @@ func (c *Catalog) DropFunction(ctx context.Context, id []string) error {
 			return err
 		}
 	}
-	return stored.LostRace("function", id, objectstore.ErrPrecondition)
+	return objects.LostRace("function", id, objectstore.ErrPrecondition)
 }
 
 // Functions returns the functions of a namespace in the order of names, after the given name: at most

@@ -113,7 +113,7 @@ func (c *Catalog) changeSecret(ctx context.Context, id []string, change func(rec
 			return err
 		}
 	}
-	return stored.LostRace("secret", id, objectstore.ErrPrecondition)
+	return objects.LostRace("secret", id, objectstore.ErrPrecondition)
 }
 
 // ResealSecrets calls reseal with the value of each secret, in all namespaces, and replaces those that

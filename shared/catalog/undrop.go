@@ -44,7 +44,7 @@ func (c *Catalog) UndropTable(ctx context.Context, id []string, drop string, to 
 			return nil, err
 		}
 	}
-	return nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
 // restore moves the record of a dropped table to a name. A view is entered in its source again, if that
@@ -144,7 +144,7 @@ func (c *Catalog) remakeNamespace(ctx context.Context, kept, to []string) error 
 		marked.Dropped = &drop
 		if _, err := c.store.Write(ctx, keys.Namespace(kept), &marked, objectstore.Condition{IfMatch: etag}); err != nil {
 			if objects.Changed(err) {
-				return stored.LostRace("namespace", record.Dropped.ID, err)
+				return objects.LostRace("namespace", record.Dropped.ID, err)
 			}
 			return err
 		}
