@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 )
@@ -48,7 +49,7 @@ func BenchmarkChangesBesideManyTables(b *testing.B) {
 				return err
 			}},
 			{"page of ten tables", func(int) error {
-				_, _, err := c.ListTables(b.Context(), nil, "beside-000003", 10)
+				_, _, err := c.Lists.Names(b.Context(), lists.Tables, nil, "beside-000003", 10)
 				return err
 			}},
 		}
@@ -96,7 +97,7 @@ func BenchmarkListNamespaces(b *testing.B) {
 	time.Sleep(time.Second) // the directory has been quiet then
 	for b.Loop() {
 		for after, first := "", true; first || after != ""; first = false {
-			if _, after, err = c.ListNamespaces(b.Context(), nil, after, 100); err != nil {
+			if _, after, err = c.Lists.Names(b.Context(), lists.Namespaces, nil, after, 100); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -58,22 +60,22 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
 		inside := todo[0]
 		for _, leaf := range leaves {
-			found, err := c.children(ctx, inside, leaf.childKind, "", limit-count+1)
+			found, _, err := c.Lists.Children(ctx, leaf.Kind, inside, "", limit-count+1)
 			if err != nil {
 				return false, err
 			}
-			if count += len(found.names); count > limit {
+			if count += len(found); count > limit {
 				return true, nil
 			}
 		}
-		found, err := c.children(ctx, inside, kindOfNamespaces, "", limit-count+1)
+		found, _, err := c.Lists.Children(ctx, lists.Namespaces, inside, "", limit-count+1)
 		if err != nil {
 			return false, err
 		}
-		if count += len(found.names); count > limit {
+		if count += len(found); count > limit {
 			return true, nil
 		}
-		for _, name := range found.names {
+		for _, name := range found {
 			todo = append(todo, keys.Child(inside, name))
 		}
 	}
@@ -119,7 +121,7 @@ func (d *Cascade) mark(ctx context.Context, id []string) (*marked, error) {
 			return &marked{record, etag}, err
 		}
 	}
-	return nil, stored.LostRace("namespace", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("namespace", id, objectstore.ErrPrecondition)
 }
 
 // Release removes the marks of a cascade that will not continue.
@@ -170,21 +172,21 @@ func (d *Cascade) next(ctx context.Context) error {
 	here := d.marked[len(d.marked)-1]
 	id := here.record.ID
 	for _, leaf := range leaves {
-		found, err := d.catalog.children(ctx, id, leaf.childKind, "", cascadeStep)
+		found, _, err := d.catalog.Lists.Children(ctx, leaf.Kind, id, "", cascadeStep)
 		if err != nil {
 			return err
 		}
-		if len(found.names) > 0 {
-			d.dropped += len(found.names)
-			return d.catalog.removeLeaves(ctx, id, found.names, droppedWith(d.marked[0].record.UID)(leaf))
+		if len(found) > 0 {
+			d.dropped += len(found)
+			return d.catalog.removeLeaves(ctx, id, found, droppedWith(d.marked[0].record.UID)(leaf))
 		}
 	}
-	namespaces, err := d.catalog.children(ctx, id, kindOfNamespaces, "", 1)
+	namespaces, _, err := d.catalog.Lists.Children(ctx, lists.Namespaces, id, "", 1)
 	if err != nil {
 		return err
 	}
-	if len(namespaces.names) > 0 {
-		err := d.enter(ctx, keys.Child(id, namespaces.names[0]))
+	if len(namespaces) > 0 {
+		err := d.enter(ctx, keys.Child(id, namespaces[0]))
 		return protocol.Ignore(err, protocol.NamespaceNotFound)
 	}
 	return d.leave(ctx, here)
@@ -219,4 +221,40 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	d.dropped++
 	c.names.Watch.Left(ctx, leavingNamespace(here.record))
 	return c.forgetLate(ctx, id)
+}
+
+// CheckCascade checks that policies let the caller drop a namespace with all that it holds. The
+// error is NamespaceNotEmpty if the namespace holds something that the caller may not drop.
+func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
+	if !auth.Limited(ctx) || keys.IsRoot(id) {
+		return nil
+	}
+	if _, _, err := c.names.Namespace(ctx, id); err != nil {
+		return err
+	}
+	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
+		inside := todo[0]
+		if !auth.Permits(ctx, "DropNamespace", auth.Namespace(inside)) {
+			return namespaceNotEmpty(id)
+		}
+		for _, leaf := range leaves {
+			found, _, err := c.Lists.Children(ctx, leaf.Kind, inside, "", lists.NoLimit)
+			if err != nil {
+				return err
+			}
+			for _, name := range found {
+				if !auth.Permits(ctx, leaf.operation, leaf.Object(keys.Child(inside, name))) {
+					return namespaceNotEmpty(id)
+				}
+			}
+		}
+		namespaces, _, err := c.Lists.Children(ctx, lists.Namespaces, inside, "", lists.NoLimit)
+		if err != nil {
+			return err
+		}
+		for _, name := range namespaces {
+			todo = append(todo, keys.Child(inside, name))
+		}
+	}
+	return nil
 }

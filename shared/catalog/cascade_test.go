@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -100,7 +101,7 @@ func TestCascadeDropsAllThereIs(t *testing.T) {
 	if _, err := c.Namespace(t.Context(), []string{"p"}); !protocol.HasCode(err, protocol.NamespaceNotFound) {
 		t.Errorf("the namespace: got %v, want NamespaceNotFound", err)
 	}
-	if tables, _, err := c.ListTables(t.Context(), []string{"q"}, "", All); err != nil || len(tables) != 2 {
+	if tables, _, err := c.Lists.Names(t.Context(), lists.Tables, []string{"q"}, "", lists.NoLimit); err != nil || len(tables) != 2 {
 		t.Errorf("its neighbour holds %v, %v; want two tables", tables, err)
 	}
 	page, err := store.List(t.Context(), objectstore.ListOptions{})

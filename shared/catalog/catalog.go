@@ -57,6 +57,7 @@ import (
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/objectstore"
@@ -68,6 +69,8 @@ type Catalog struct {
 	// Retention is how long dropped tables and namespaces can be restored if no property says so: see
 	// [protocol.PropertyDropRetention]. It must not be changed once the catalog is used.
 	Retention time.Duration
+
+	Lists *lists.Lists
 
 	roots   *objectstore.Roots
 	store   objects.Store // store of the home root, which holds the records
@@ -87,6 +90,7 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	}
 	c.names = naming.New(roots, now, func(id []string) { c.lookups.Invalidate(keys.Table(id)) })
 	c.places, c.batches = c.names.Places, batch.New(c.names)
+	c.Lists = lists.New(c.names)
 	return c
 }
 

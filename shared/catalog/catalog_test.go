@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -194,13 +195,13 @@ func TestListsArePagedInNameOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, next, err := c.ListTables(ctx, []string{"ns"}, "", All)
+	all, next, err := c.Lists.Names(ctx, lists.Tables, []string{"ns"}, "", lists.NoLimit)
 	if err != nil || next != "" || !cmp.Equal(all, names) {
 		t.Errorf("all tables = %q, %q, %v; want %q", all, next, err, names)
 	}
 	var paged []string
 	for after := ""; ; {
-		page, next, err := c.ListTables(ctx, []string{"ns"}, after, 5)
+		page, next, err := c.Lists.Names(ctx, lists.Tables, []string{"ns"}, after, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,14 +214,14 @@ func TestListsArePagedInNameOrder(t *testing.T) {
 	if !cmp.Equal(paged, names) {
 		t.Errorf("paged tables = %q, want %q", paged, names)
 	}
-	page, _, err := c.ListTables(ctx, []string{"ns"}, "a a", 2) // a name that does not exist
+	page, _, err := c.Lists.Names(ctx, lists.Tables, []string{"ns"}, "a a", 2) // a name that does not exist
 	if err != nil || !cmp.Equal(page, []string{"a b", "a.b"}) {
 		t.Errorf("page after a missing name = %q, %v", page, err)
 	}
-	if page, _, err := c.ListTables(ctx, []string{"ns"}, "", 0); err != nil || len(page) != 0 {
+	if page, _, err := c.Lists.Names(ctx, lists.Tables, []string{"ns"}, "", 0); err != nil || len(page) != 0 {
 		t.Errorf("page of none = %q, %v", page, err)
 	}
-	if _, _, err := c.ListTables(ctx, []string{"missing"}, "", All); code(err) != "NamespaceNotFound" {
+	if _, _, err := c.Lists.Names(ctx, lists.Tables, []string{"missing"}, "", lists.NoLimit); code(err) != "NamespaceNotFound" {
 		t.Errorf("list of a missing namespace: %v", err)
 	}
 }
@@ -230,7 +231,7 @@ func TestAllTablesFindsThoseInDeepNamespaces(t *testing.T) {
 	long := strings.Repeat("x", 250)
 	mustCreate(t, c, "a", "a/"+long)
 	mustTable(t, c, "t", "a/t", "a/"+long+"/u", "a/"+long+"/v")
-	got, err := c.AllTables(t.Context())
+	got, err := c.Lists.All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

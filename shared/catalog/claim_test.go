@@ -14,6 +14,7 @@ import (
 
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -170,7 +171,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 			})
 		}
 		group.Wait()
-		names, _, err := open(t, store).ListTables(t.Context(), nil, "", All)
+		names, _, err := open(t, store).Lists.Names(t.Context(), lists.Tables, nil, "", lists.NoLimit)
 		if err != nil || len(won) != 1 || len(names) != 1 {
 			t.Fatalf("round %d: %v won, %v are there (%v), want one", round, won, names, err)
 		}
@@ -199,7 +200,7 @@ func TestClaimsSurviveCrashes(t *testing.T) {
 			c = open(t, inner)
 			c.names.Now = func() time.Time { return time.Now().Add(claim.GoingLease) }
 			_, second := c.RegisterTable(t.Context(), []string{"second"}, Registration{Location: c.roots.Join("p")})
-			names, _, err := c.ListTables(t.Context(), nil, "", All)
+			names, _, err := c.Lists.Names(t.Context(), lists.Tables, nil, "", lists.NoLimit)
 			if err != nil || len(names) != 1 || (second == nil) != (names[0] == "second") {
 				t.Fatalf("crash at call %d: tables %v (%v), second: %v", n, names, err, second)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -90,7 +91,7 @@ func TestDropsAndRestorationsSurviveACrashAnywhere(t *testing.T) {
 func whereIs(t *testing.T, c *Catalog, at objectstore.Location) string {
 	t.Helper()
 	var found []string
-	ids, err := c.AllTables(t.Context())
+	ids, err := c.Lists.All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func whereIs(t *testing.T, c *Catalog, at objectstore.Location) string {
 			found = append(found, strings.Join(id, "/"))
 		}
 	}
-	dropped, _, err := c.ListDropped(t.Context(), nil, "", All)
+	dropped, _, err := c.ListDropped(t.Context(), nil, "", lists.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func whereIs(t *testing.T, c *Catalog, at objectstore.Location) string {
 func wantClean(t *testing.T, what string, store objectstore.Store) {
 	t.Helper()
 	c := keeping(t, store, 2*aged)
-	names, _, err := c.ListNamespaces(t.Context(), nil, "", All)
+	names, _, err := c.Lists.Names(t.Context(), lists.Namespaces, nil, "", lists.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

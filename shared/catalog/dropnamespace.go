@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -63,7 +64,7 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 	}
 	err = c.store.Remove(ctx, keys.Namespace(id), record.UID, etag)
 	if objects.Changed(err) {
-		return nil, stored.LostRace("namespace", id, err)
+		return nil, objects.LostRace("namespace", id, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("drop namespace %s: %w", keys.Display(id), err)
@@ -112,7 +113,7 @@ func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, et
 	etag, err := c.store.Write(ctx, keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
 	c.names.RememberParent(record.ID, nil)
 	if objects.Changed(err) {
-		return "", stored.LostRace("namespace", record.ID, err)
+		return "", objects.LostRace("namespace", record.ID, err)
 	}
 	return etag, err
 }
@@ -168,7 +169,7 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 		case found.Record != nil:
 			return name, nil
 		case found.Soon:
-			return "", stored.LostRace("namespace", id, objectstore.ErrPrecondition)
+			return "", objects.LostRace("namespace", id, objectstore.ErrPrecondition)
 		}
 	}
 	return "", nil
@@ -179,21 +180,21 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 func (c *Catalog) dropChildren(ctx context.Context, id []string, with string, how removalOf) error {
 	ctx = auth.Unlimited(ctx)
 	for _, leaf := range leaves {
-		found, err := c.children(ctx, id, leaf.childKind, "", All)
+		found, _, err := c.Lists.Children(ctx, leaf.Kind, id, "", lists.NoLimit)
 		if err != nil {
 			return err
 		}
-		if err := c.removeLeaves(ctx, id, found.names, how(leaf)); err != nil {
+		if err := c.removeLeaves(ctx, id, found, how(leaf)); err != nil {
 			return err
 		}
 	}
-	namespaces, err := c.children(ctx, id, kindOfNamespaces, "", All)
+	namespaces, _, err := c.Lists.Children(ctx, lists.Namespaces, id, "", lists.NoLimit)
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dropFanOut)
-	for _, name := range namespaces.names {
+	for _, name := range namespaces {
 		group.Go(func() error {
 			record, etag, err := c.names.Namespace(ctx, keys.Child(id, name))
 			if err == nil {

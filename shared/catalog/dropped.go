@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
@@ -64,7 +65,7 @@ func droppedNamespace(record *stored.Namespace) *Dropped {
 }
 
 // ListDropped returns the dropped tables, views and namespaces that had their names inside a
-// namespace, at any depth, and that the caller may see: at most limit (All: no bound), after the token of
+// namespace, at any depth, and that the caller may see: at most limit (lists.NoLimit: no bound), after the token of
 // the page before. next is the token of the following page, empty at the end. They are in the order of the
 // times until which they can be restored, behind the namespaces.
 func (c *Catalog) ListDropped(ctx context.Context, inside []string, after string, limit int) (found []*Dropped, next string, err error) {
@@ -89,11 +90,11 @@ func (c *Catalog) listDropped(ctx context.Context, inside []string, after string
 			return nil, "", err
 		}
 		for i, one := range all {
-			if one == nil || one.begun && !begun || !isInside(one.ID, inside) || !auth.Sees(ctx, one.object()) {
+			if one == nil || one.begun && !begun || !keys.Inside(one.ID, inside) || !auth.Sees(ctx, one.object()) {
 				continue
 			}
 			found = append(found, one)
-			if limit != All && len(found) == limit && (page.More || i+1 < len(all)) {
+			if limit != lists.NoLimit && len(found) == limit && (page.More || i+1 < len(all)) {
 				return found, strings.TrimPrefix(page.Objects[i].Key, prefix), nil
 			}
 		}
@@ -133,13 +134,11 @@ func (c *Catalog) SizesOf(ctx context.Context, all []*Dropped) ([]*int64, error)
 	return sizes, group.Wait()
 }
 
+// readFanOut bounds how many records of dropped objects are read in parallel.
+const readFanOut = 16
+
 // droppedPage is how many records of dropped objects are read at a time.
 const droppedPage = 100
-
-// isInside reports whether an id is that of a namespace or lies in it.
-func isInside(id, namespace []string) bool {
-	return len(id) >= len(namespace) && slices.Equal(id[:len(namespace)], namespace)
-}
 
 // readDropped reads listed records of dropped objects. It leaves nil where there is nothing that can be
 // restored.
@@ -182,7 +181,7 @@ func (c *Catalog) readDroppedNamespace(ctx context.Context, key string) (*Droppe
 // newestDrop returns the name of the newest drop of an id.
 func (c *Catalog) newestDrop(ctx context.Context, id []string, of auth.Object) (string, error) {
 	var newest *Dropped
-	all, _, err := c.listDropped(ctx, id, "", All, true)
+	all, _, err := c.listDropped(ctx, id, "", lists.NoLimit, true)
 	if err != nil {
 		return "", err
 	}

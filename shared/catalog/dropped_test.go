@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
@@ -92,7 +93,7 @@ func TestADroppedTableIsRestored(t *testing.T) {
 	}
 	_, err = c.Table(ctx, split("n/t"))
 	wantCode(t, "a look at the dropped table", err, "TableNotFound")
-	if ids, err := c.AllTables(ctx); err != nil || len(ids) != 0 {
+	if ids, err := c.Lists.All(ctx); err != nil || len(ids) != 0 {
 		t.Errorf("all tables are %v, %v", ids, err)
 	}
 	second := mustData(t, c, "n/t") // the name is free, and the place is another one
@@ -423,11 +424,11 @@ func TestHiddenDropsStayHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := auth.WithAccess(t.Context(), access)
-	found, _, err := c.ListDropped(ctx, nil, "", All)
+	found, _, err := c.ListDropped(ctx, nil, "", lists.NoLimit)
 	if err != nil || len(found) != 1 || found[0].ID[1] != "seen" {
 		t.Errorf("listed are %v, %v", found, err)
 	}
-	all, _, err := c.ListDropped(t.Context(), nil, "", All)
+	all, _, err := c.ListDropped(t.Context(), nil, "", lists.NoLimit)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("listed are %v, %v", all, err)
 	}
@@ -462,7 +463,7 @@ func TestDroppedTablesHaveSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, _, err := c.ListDropped(ctx, nil, "", All)
+	all, _, err := c.ListDropped(ctx, nil, "", lists.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

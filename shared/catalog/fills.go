@@ -58,7 +58,7 @@ func (c *Catalog) changeTable(ctx context.Context, t *Table, change func(*stored
 			return err
 		}
 		if record.UID != t.UID {
-			return stored.LostRace("table", t.ID, stored.ErrMoved)
+			return objects.LostRace("table", t.ID, stored.ErrMoved)
 		}
 		changed := *record
 		if !change(&changed) {
@@ -69,5 +69,5 @@ func (c *Catalog) changeTable(ctx context.Context, t *Table, change func(*stored
 			return err
 		}
 	}
-	return stored.LostRace("table", t.ID, objectstore.ErrPrecondition)
+	return objects.LostRace("table", t.ID, objectstore.ErrPrecondition)
 }

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -41,7 +42,7 @@ func (c *Catalog) AddFunctionVersion(ctx context.Context, id []string, v stored.
 			return nil, 0, err
 		}
 	}
-	return nil, 0, stored.LostRace("function", id, objectstore.ErrPrecondition)
+	return nil, 0, objects.LostRace("function", id, objectstore.ErrPrecondition)
 }
 
 // tryFunctionVersion is AddFunctionVersion once; objects.Changed is true for the error when another
@@ -140,18 +141,18 @@ func (c *Catalog) DropFunction(ctx context.Context, id []string) error {
 			return err
 		}
 	}
-	return stored.LostRace("function", id, objectstore.ErrPrecondition)
+	return objects.LostRace("function", id, objectstore.ErrPrecondition)
 }
 
 // Functions returns the functions of a namespace in the order of names, after the given name: at most
-// limit (All: no bound), and fewer when they are large. The memory that they take is held until the
+// limit (lists.NoLimit: no bound), and fewer when they are large. The memory that they take is held until the
 // share of the context closes. next is where the following page starts, empty at the end.
 func (c *Catalog) Functions(ctx context.Context, parent []string, after string, limit int) (all []*stored.Function, next string, err error) {
 	const (
 		pageNames = 100
 		pageBytes = 4 << 20 // of definitions
 	)
-	if limit == All || limit > pageNames {
+	if limit == lists.NoLimit || limit > pageNames {
 		limit = pageNames
 	}
 	names, next, err := c.functionNames(ctx, parent, after, limit)
@@ -185,7 +186,7 @@ func (c *Catalog) Functions(ctx context.Context, parent []string, after string, 
 // functionNames returns names of functions as list does.
 func (c *Catalog) functionNames(ctx context.Context, parent []string, after string, limit int) ([]string, string, error) {
 	if !builtin.IsReserved(parent) {
-		return c.list(ctx, parent, kindOfFunctions, after, limit)
+		return c.Lists.Names(ctx, lists.Functions, parent, after, limit)
 	}
 	if len(parent) > 1 {
 		return nil, "", naming.NamespaceNotFound(parent)

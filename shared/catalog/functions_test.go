@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -105,7 +106,7 @@ func TestFunctionsAreListedByThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for limit := All; limit <= len(want)+1; limit++ {
+	for limit := lists.NoLimit; limit <= len(want)+1; limit++ {
 		if limit == 0 {
 			continue
 		}
@@ -126,7 +127,7 @@ func TestFunctionsAreListedByThemselves(t *testing.T) {
 			t.Errorf("by %d: got %q, want %q", limit, got, want)
 		}
 	}
-	_, _, err := c.Functions(t.Context(), split("m"), "", All)
+	_, _, err := c.Functions(t.Context(), split("m"), "", lists.NoLimit)
 	wantCode(t, "a missing namespace", err, "NamespaceNotFound")
 }
 

@@ -6,12 +6,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/protocol"
 )
 
 // A leaf is a kind of objects that a namespace holds and that hold no objects themselves.
 type leaf struct {
-	childKind
+	lists.Kind
 	operation string // drops one object, and policies may forbid it
 	// drop removes an object with its data, or sets it aside: with is that of [stored.Drop].
 	drop   func(c *Catalog, ctx context.Context, id []string, with string) error
@@ -40,9 +41,9 @@ func atOnce(drop removal) func(c *Catalog, ctx context.Context, id []string, wit
 
 // leaves are all kinds of leaves.
 var leaves = []leaf{
-	{kindOfNamed, "DropTable", (*Catalog).dropAny, (*Catalog).forget},
-	{kindOfSecrets, "DropSecret", atOnce((*Catalog).DropSecret), (*Catalog).DropSecret},
-	{kindOfFunctions, "DropFunction", atOnce((*Catalog).DropFunction), (*Catalog).DropFunction},
+	{lists.Named, "DropTable", (*Catalog).dropAny, (*Catalog).forget},
+	{lists.Secrets, "DropSecret", atOnce((*Catalog).DropSecret), (*Catalog).DropSecret},
+	{lists.Functions, "DropFunction", atOnce((*Catalog).DropFunction), (*Catalog).DropFunction},
 }
 
 // removeLeaves removes objects of a namespace by their names. Some of them may be gone.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -20,7 +21,7 @@ func TestListsAreHeld(t *testing.T) {
 	}
 	for limit, fits := range map[int64]bool{1 << 20: true, 4 << 10: false} {
 		share := memory.NewBudget(limit, limit).Open()
-		names, _, err := c.ListNamespaces(memory.WithShare(t.Context(), share), nil, "", All)
+		names, _, err := c.Lists.Names(memory.WithShare(t.Context(), share), lists.Namespaces, nil, "", lists.NoLimit)
 		refused := new(memory.Error)
 		if fits && (err != nil || len(names) != 50 || share.Held() < 50*100) || !fits && !errors.As(err, &refused) {
 			t.Errorf("in %d bytes: %d names, %v; %d are held", limit, len(names), err, share.Held())

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 )
@@ -164,6 +165,17 @@ func (c *Catalog) look(ctx context.Context, id []string, key string) (lookedUp, 
 	now := lookedUp{table: table, record: record, etag: etag}
 	c.lookups.Set(key, now)
 	return now, nil
+}
+
+// Walked returns a table that a walk has come to. It reads the record unless that is remembered as it was
+// listed.
+func (c *Catalog) Walked(ctx context.Context, one lists.Walked) (*Table, error) {
+	key := keys.Table(one.ID)
+	if last, seen := c.lookups.GetIfPresent(key); seen && last.etag == one.ETag && last.record.State() == stored.Standing {
+		return last.table, nil
+	}
+	now, err := c.look(ctx, one.ID, key)
+	return now.table, err
 }
 
 // Dependents returns the views that read the table, as the catalog last saw them.

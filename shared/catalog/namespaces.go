@@ -103,7 +103,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 			}
 		}
 	}
-	return nil, stored.LostRace("namespace", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("namespace", id, objectstore.ErrPrecondition)
 }
 
 func namespaceExists(id []string) error {

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -59,7 +60,7 @@ func allKinds(ctx context.Context, c *Catalog) ([]BatchResult, error) {
 // kindsDone describes the effects of allKinds that a reader finds.
 func kindsDone(t *testing.T, c *Catalog) string {
 	t.Helper()
-	names, _, err := c.ListTables(t.Context(), nil, "", All)
+	names, _, err := c.Lists.Names(t.Context(), lists.Tables, nil, "", lists.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
@@ -53,13 +54,13 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 // missingParents returns the ids of namespaces that have no record but children, by folder. Records that
 // cannot be read are left out, and added to left.
 func (c *Catalog) missingParents(ctx context.Context, left *Unswept) (map[string][]string, error) {
-	there, paths := map[string]bool{keys.Folder(nil): true, keys.Folder([]string{keys.Dropped}): true}, map[string][]string{}
+	there, paths := map[string]bool{keys.Folder(nil): true, keys.Folder([]string{keys.Dropped}): true}, lists.Paths{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
 	for object, err := range objectstore.Objects(ctx, c.store, opts) {
 		if err != nil {
 			return nil, err
 		}
-		id, err := c.idOf(ctx, object.Key, paths)
+		id, err := c.Lists.IDOf(ctx, object.Key, paths)
 		if err != nil {
 			if err := left.add(ctx, fmt.Errorf("sweep orphans: %s: %w", object.Key, err)); err != nil {
 				return nil, err

@@ -65,7 +65,7 @@ func (c *Catalog) Publish(ctx context.Context, t *Table, m ledger.Manifest) (obj
 			return objectstore.Info{}, err
 		}
 	}
-	return objectstore.Info{}, stored.LostRace("table", t.ID, objectstore.ErrPrecondition)
+	return objectstore.Info{}, objects.LostRace("table", t.ID, objectstore.ErrPrecondition)
 }
 
 // placeEntered makes the version that was just entered in the ledger. From here on other processes

@@ -8,7 +8,6 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -51,5 +50,5 @@ func (c *Catalog) RenameTable(ctx context.Context, id, to []string) (*Table, err
 			return nil, err
 		}
 	}
-	return nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("table", id, objectstore.ErrPrecondition)
 }

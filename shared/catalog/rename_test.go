@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -147,7 +148,7 @@ func TestDamagedRecordsAreNoTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := open(t, store)
-		if names, _, err := c.ListTables(t.Context(), nil, "", All); err == nil && len(names) > 0 && len(record)%2 != 0 {
+		if names, _, err := c.Lists.Names(t.Context(), lists.Tables, nil, "", lists.NoLimit); err == nil && len(names) > 0 && len(record)%2 != 0 {
 			t.Errorf("%s is listed", record)
 		}
 		if table, err := c.Table(t.Context(), []string{"t"}); err == nil {
@@ -175,7 +176,7 @@ func listed(t *testing.T, c *Catalog) []string {
 	t.Helper()
 	var got []string
 	for _, ns := range []string{"p", "q"} {
-		names, _, err := c.ListTables(t.Context(), []string{ns}, "", All)
+		names, _, err := c.Lists.Names(t.Context(), lists.Tables, []string{ns}, "", lists.NoLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +184,7 @@ func listed(t *testing.T, c *Catalog) []string {
 			got = append(got, ns+"/"+name)
 		}
 	}
-	ids, err := c.AllTables(t.Context())
+	ids, err := c.Lists.All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +421,7 @@ func TestListShowsARenamedTableOnce(t *testing.T) {
 		}
 	}()
 	for c := open(t, inner); ; {
-		names, _, err := c.ListTables(ctx, []string{"p"}, "", All)
+		names, _, err := c.Lists.Names(ctx, lists.Tables, []string{"p"}, "", lists.NoLimit)
 		if err != nil || len(names) != 1 {
 			t.Errorf("listed are %v, %v; want one name", names, err)
 		}

@@ -113,12 +113,7 @@ func (c *Catalog) changeSecret(ctx context.Context, id []string, change func(rec
 			return err
 		}
 	}
-	return stored.LostRace("secret", id, objectstore.ErrPrecondition)
-}
-
-// ListSecrets is ListTables for secrets.
-func (c *Catalog) ListSecrets(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, kindOfSecrets, after, limit)
+	return objects.LostRace("secret", id, objectstore.ErrPrecondition)
 }
 
 // ResealSecrets calls reseal with the value of each secret, in all namespaces, and replaces those that

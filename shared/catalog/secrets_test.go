@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -92,7 +93,7 @@ func TestSecretsAreListedByThemselves(t *testing.T) {
 	for limit := 1; limit <= len(want)+1; limit++ {
 		var got []string
 		for after := ""; ; {
-			names, next, err := c.ListSecrets(t.Context(), split("n"), after, limit)
+			names, next, err := c.Lists.Names(t.Context(), lists.Secrets, split("n"), after, limit)
 			if err != nil || len(names) > limit {
 				t.Fatalf("by %d: got %q, %v", limit, names, err)
 			}
@@ -105,16 +106,16 @@ func TestSecretsAreListedByThemselves(t *testing.T) {
 			t.Errorf("by %d: got %q, want %q", limit, got, want)
 		}
 	}
-	if names, _, err := c.ListSecrets(t.Context(), split("n/in"), "", All); err != nil || len(names) != 0 {
+	if names, _, err := c.Lists.Names(t.Context(), lists.Secrets, split("n/in"), "", lists.NoLimit); err != nil || len(names) != 0 {
 		t.Errorf("an empty namespace: got %q, %v", names, err)
 	}
-	if tables, _, err := c.ListTables(t.Context(), split("n"), "", All); err != nil || !slices.Equal(tables, []string{"table"}) {
+	if tables, _, err := c.Lists.Names(t.Context(), lists.Tables, split("n"), "", lists.NoLimit); err != nil || !slices.Equal(tables, []string{"table"}) {
 		t.Errorf("tables: got %q, %v", tables, err)
 	}
-	if ids, err := c.AllTables(t.Context()); err != nil || len(ids) != 1 {
+	if ids, err := c.Lists.All(t.Context()); err != nil || len(ids) != 1 {
 		t.Errorf("all tables: got %q, %v", ids, err)
 	}
-	_, _, err := c.ListSecrets(t.Context(), split("m"), "", All)
+	_, _, err := c.Lists.Names(t.Context(), lists.Secrets, split("m"), "", lists.NoLimit)
 	wantCode(t, "a missing namespace", err, "NamespaceNotFound")
 }
 

@@ -102,7 +102,7 @@ func (c *Catalog) Purge(ctx context.Context, id []string, drop string) (*Dropped
 			return c.droppedTable(record), err
 		}
 	}
-	return nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
 // purge deletes a dropped table, if its record has not changed.

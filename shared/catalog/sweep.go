@@ -148,7 +148,7 @@ func (c *Catalog) endBatch(ctx context.Context, batch string) error {
 		record, _, err := c.names.Table(ctx, id)
 		switch {
 		case err == nil && record.Pending != nil && record.Pending.Batch == batch:
-			return stored.LostRace("table", id, objectstore.ErrPrecondition)
+			return objects.LostRace("table", id, objectstore.ErrPrecondition)
 		case protocol.HasCode(err, protocol.TableNotFound), protocol.HasCode(err, protocol.NamespaceNotFound):
 			continue
 		case err != nil:

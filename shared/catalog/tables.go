@@ -192,7 +192,7 @@ func (c *Catalog) confirmClaim(ctx context.Context, claimed *claim.Claim, record
 	if err := c.store.Remove(context.WithoutCancel(ctx), keys.Table(record.ID), record.UID, etag); err != nil && !objects.Changed(err) {
 		return err
 	}
-	return stored.LostRace("the location of table", record.ID, objectstore.ErrPrecondition)
+	return objects.LostRace("the location of table", record.ID, objectstore.ErrPrecondition)
 }
 
 // putRecord puts the record of a new table and returns its ETag. Only with replace may it replace
@@ -217,7 +217,7 @@ func (c *Catalog) putRecord(ctx context.Context, record *stored.Table, replace b
 			return etag, err
 		}
 	}
-	return "", stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return "", objects.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
 // arrived has the watch learn of a new table.
@@ -294,7 +294,7 @@ func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *
 		}
 		// Most likely a writer has updated the version hint: see Hint.
 	}
-	return nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
 // removeRecord deletes the record of a table.

@@ -6,7 +6,6 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 )
 
@@ -45,5 +44,5 @@ func (l *Lookup) NoteUnanswered(ctx context.Context, d time.Duration) error {
 			return err
 		}
 	}
-	return stored.LostRace("table", l.Table.ID, objectstore.ErrPrecondition)
+	return objects.LostRace("table", l.Table.ID, objectstore.ErrPrecondition)
 }

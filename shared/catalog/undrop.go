@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -43,7 +44,7 @@ func (c *Catalog) UndropTable(ctx context.Context, id []string, drop string, to 
 			return nil, err
 		}
 	}
-	return nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return nil, objects.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
 // restore moves the record of a dropped table to a name. A view is entered in its source again, if that
@@ -109,7 +110,7 @@ func (c *Catalog) UndropNamespace(ctx context.Context, id []string, drop string,
 // droppedInside returns what was dropped with a namespace and is not restored, in the order in which it can
 // be restored: namespaces before what they hold, and views after the tables that they may read.
 func (c *Catalog) droppedInside(ctx context.Context, kept *stored.Namespace) ([]*Dropped, error) {
-	all, _, err := c.ListDropped(ctx, kept.Dropped.ID, "", All)
+	all, _, err := c.ListDropped(ctx, kept.Dropped.ID, "", lists.NoLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (c *Catalog) remakeNamespace(ctx context.Context, kept, to []string) error 
 		marked.Dropped = &drop
 		if _, err := c.store.Write(ctx, keys.Namespace(kept), &marked, objectstore.Condition{IfMatch: etag}); err != nil {
 			if objects.Changed(err) {
-				return stored.LostRace("namespace", record.Dropped.ID, err)
+				return objects.LostRace("namespace", record.Dropped.ID, err)
 			}
 			return err
 		}

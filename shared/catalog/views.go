@@ -258,7 +258,7 @@ func (c *Catalog) changeDependents(ctx context.Context, id []string, change func
 			return err
 		}
 	}
-	return stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return objects.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
 // AdoptView makes the record of a table that of a materialized view with a definition: other programs make such

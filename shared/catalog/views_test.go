@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -61,12 +62,14 @@ func TestViewsAreListedByKind(t *testing.T) {
 			list func(after string) ([]string, string, error)
 			want []string
 		}{
-			{"tables", func(after string) ([]string, string, error) { return c.ListTables(t.Context(), nil, after, limit) }, []string{"a", "b", "c", "m", "n"}},
+			{"tables", func(after string) ([]string, string, error) {
+				return c.Lists.Names(t.Context(), lists.Tables, nil, after, limit)
+			}, []string{"a", "b", "c", "m", "n"}},
 			{"materialized views", func(after string) ([]string, string, error) {
-				return c.ListViews(t.Context(), nil, stored.Materialized, after, limit)
+				return c.Lists.Names(t.Context(), lists.Views, nil, after, limit)
 			}, []string{"c", "n"}},
 			{"views", func(after string) ([]string, string, error) {
-				return c.ListViews(t.Context(), nil, stored.Plain, after, limit)
+				return c.Lists.Names(t.Context(), lists.Plain, nil, after, limit)
 			}, []string{"d", "l"}},
 		} {
 			var all []string
@@ -82,7 +85,7 @@ func TestViewsAreListedByKind(t *testing.T) {
 			}
 		}
 	}
-	all, err := c.AllTables(t.Context())
+	all, err := c.Lists.All(t.Context())
 	if err != nil || len(all) != 5 {
 		t.Errorf("all tables: %v, %v", all, err)
 	}
@@ -195,7 +198,7 @@ func TestCreateAndDropOfViewsSurviveACrashAnywhere(t *testing.T) {
 	}
 	check := func(t *testing.T, inner objectstore.Store, _ error) {
 		c := open(t, inner)
-		views, _, err := c.ListViews(t.Context(), nil, stored.Materialized, "", All)
+		views, _, err := c.Lists.Names(t.Context(), lists.Views, nil, "", lists.NoLimit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -242,7 +242,7 @@ func (a *importer) checkFree(ctx context.Context, it item, result *Result) error
 
 // namedPlaces returns the ids of all tables of the catalog by their locations.
 func namedPlaces(ctx context.Context, names *catalog.Catalog) (map[string][]string, error) {
-	ids, err := names.AllTables(ctx)
+	ids, err := names.Lists.All(ctx)
 	if err != nil {
 		return nil, err
 	}

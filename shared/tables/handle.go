@@ -67,7 +67,7 @@ func Look[T any](ctx context.Context, h Handle, work func(context.Context, Table
 			return none, confirmed
 		}
 	}
-	return none, stored.LostRace("table", h.id, objectstore.ErrPrecondition)
+	return none, objects.LostRace("table", h.id, objectstore.ErrPrecondition)
 }
 
 func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func(context.Context, Table) (T, error)) (T, error) {

@@ -16,7 +16,8 @@ import (
 
 // enter writes the operations of a batch on a table into the record of the table.
 func (c *Committer) enter(ctx context.Context, b *running, s *batchTable) error {
-	for attempt := range objects.ManyTries {
+	lost := inTable(s, objects.LostRace("table", s.id, objectstore.ErrPrecondition))
+	return objects.Race{Tries: objects.Many, Lost: lost}.Run(ctx, func(attempt int) (done bool, err error) {
 		found, err := c.names.Settled(ctx, s.id)
 		if !auth.Sees(ctx, auth.Table(s.id)) {
 			found, err = stored.Found{}, nil
@@ -24,25 +25,23 @@ func (c *Committer) enter(ctx context.Context, b *running, s *batchTable) error 
 		record, etag := found.Record, found.ETag
 		switch {
 		case err != nil:
-			return inTable(s, err)
+			return true, inTable(s, err)
 		case found.Soon, record != nil && record.Pending != nil:
-			if waited, err := c.goPast(ctx, b, s, attempt); err != nil || !waited {
-				return inTable(s, err)
-			}
-			continue
+			waited, err := c.goPast(ctx, b, s, attempt)
+			return !waited, inTable(s, err)
 		}
 		if err := c.claimNamed(ctx, b, s, record); err != nil {
-			return inTable(s, err)
+			return true, inTable(s, err)
 		}
 		next, err := c.pendingOf(ctx, b, s, record)
 		if err != nil || s.before || next == nil {
-			return err
+			return true, err
 		}
 		next.Pending.Batch, next.Pending.Until = b.name, c.until()
 		if next.Pending.Gone {
 			if l, ok := naming.LeavingTable(record, nil); ok {
 				if err := c.names.Watch.Leaves(ctx, l); err != nil {
-					return inTable(s, err)
+					return true, inTable(s, err)
 				}
 			}
 		}
@@ -54,13 +53,10 @@ func (c *Committer) enter(ctx context.Context, b *running, s *batchTable) error 
 		if err == nil {
 			s.record, s.etag = next, etag
 			s.first = record != nil && !next.Pending.Gone && len(next.Pending.Next) > 0 && record.Ledger == nil
-			return nil
 		}
-		if !objects.Changed(err) {
-			return inTable(s, err)
-		}
-	}
-	return inTable(s, stored.LostRace("table", s.id, objectstore.ErrPrecondition))
+		done, err = objects.Written(err)
+		return done, inTable(s, err)
+	})
 }
 
 // claimNamed claims the place that a client has chosen for a table of the batch. record is the
@@ -87,7 +83,7 @@ func (c *Committer) confirmClaimed(ctx context.Context, s *batchTable) error {
 	}
 	still, err := c.names.Places.StillHeld(ctx, s.claimed)
 	if err == nil && !still {
-		err = stored.LostRace("the location of table", s.id, objectstore.ErrPrecondition)
+		err = objects.LostRace("the location of table", s.id, objectstore.ErrPrecondition)
 	}
 	return inTable(s, err)
 }

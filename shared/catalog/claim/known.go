@@ -38,35 +38,29 @@ func (c *Places) claimForOwner(ctx context.Context, place string) error {
 
 // giveClaim makes a claim for a table at a place, if the table has none and still exists.
 func (c *Places) giveClaim(ctx context.Context, id []string, place string) error {
-	for attempt := range objects.Tries {
+	return objects.Race{What: "table", ID: id}.Run(ctx, func(attempt int) (done bool, err error) {
 		found, err := c.names.Settled(ctx, id)
 		if found.Soon {
-			if err := objects.Pause(ctx, attempt); err != nil {
-				return err
-			}
-			continue
+			return false, objects.Pause(ctx, attempt)
 		}
 		record := found.Record
 		if err != nil || record == nil || record.Location != place || record.HasClaim() {
-			return err
+			return true, err
 		}
 		given := &Claim{Place: place, UID: objects.NewUID(), Names: [][]string{id}, State: claimHeld, Joins: true, Until: c.now().Add(claimLease).UTC()}
 		given.key = claimKey(place, given.UID)
 		if given.etag, err = c.store.Write(ctx, given.key, given, objectstore.Condition{IfAbsent: true}); err != nil {
-			return err
+			return true, err
 		}
 		next := *record
 		next.Claim = given.UID
 		if _, err = c.store.Write(ctx, keys.Table(id), &next, objectstore.Condition{IfMatch: found.ETag}); err == nil {
 			c.names.Forget(id)
-			return nil
+		} else if objects.Changed(err) {
+			c.Release(ctx, given)
 		}
-		if !objects.Changed(err) {
-			return err
-		}
-		c.Release(ctx, given)
-	}
-	return stored.LostRace("table", id, objectstore.ErrPrecondition)
+		return objects.Written(err)
+	})
 }
 
 // knownKey is the key of a note that all tables that need a claim have one. Records that are older

@@ -50,23 +50,28 @@ func OwnerlessKey(place string) string { return placesPrefix + "ownerless/" + pl
 // ConcurrentModification while its files are being deleted.
 func (c *Places) ownerless(ctx context.Context, place string) (bool, error) {
 	note, _, err := c.store.Get(ctx, OwnerlessKey(place))
-	if errors.Is(err, objectstore.ErrNotExist) {
+	if objects.Missing(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for the owner of a location: %w", err)
 	}
+	return true, c.checkNote(note)
+}
+
+// checkNote returns errGoing for a note of a drop that may be deleting.
+func (c *Places) checkNote(note []byte) error {
 	if len(note) == 0 {
-		return true, nil
+		return nil
 	}
 	until, err := time.Parse(time.RFC3339, string(note))
 	if err != nil {
-		return false, fmt.Errorf("the note on the owner of a location: %w", err)
+		return fmt.Errorf("the note on the owner of a location: %w", err)
 	}
 	if c.now().Before(until) {
-		return false, errGoing
+		return errGoing
 	}
-	return true, nil
+	return nil
 }
 
 // errGoing is the error for a place whose files a drop is deleting.
@@ -78,19 +83,11 @@ var errGoing = &protocol.Error{
 // keepOwnerless notes that no table without a claim lies at a place, and that its files stay. It
 // fails as ownerless does when a drop has been faster.
 func (c *Places) keepOwnerless(ctx context.Context, place string) error {
-	for range objects.Tries {
-		_, err := c.store.Put(ctx, OwnerlessKey(place), nil, objectstore.Condition{IfAbsent: true})
-		if err == nil {
-			return nil
-		}
-		if !objects.Changed(err) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
-			return fmt.Errorf("note the owner of a location: %w", err)
-		}
-		if kept, err := c.ownerless(ctx, place); kept || err != nil {
-			return err
-		}
+	note, _, err := objects.PutOnce(ctx, c.store, OwnerlessKey(place), nil)
+	if err != nil {
+		return fmt.Errorf("note the owner of a location: %w", err)
 	}
-	return errGoing
+	return c.checkNote(note)
 }
 
 // MayDelete reports whether the files of a place that the catalog made, and whose record is
@@ -125,43 +122,37 @@ func (c *Places) AddName(ctx context.Context, record *stored.Table, to []string)
 	if !record.HasClaim() {
 		return nil
 	}
-	for range objects.Tries {
+	return objects.Race{What: "table", ID: record.ID}.Run(ctx, func(int) (done bool, err error) {
 		one, err := c.readClaim(ctx, claimKey(record.Location, record.Claim))
-		if err != nil || one == nil {
-			return err
-		}
-		if slices.ContainsFunc(one.Names, func(id []string) bool { return slices.Equal(id, to) }) {
-			return nil
+		if err != nil || one == nil || slices.ContainsFunc(one.Names, func(id []string) bool { return slices.Equal(id, to) }) {
+			return true, err
 		}
 		one.Names = append(one.Names, to)
-		if _, err = c.store.Write(ctx, one.key, one, objectstore.Condition{IfMatch: one.etag}); !objects.Changed(err) {
-			return err
-		}
-	}
-	return stored.LostRace("table", record.ID, objectstore.ErrPrecondition)
+		_, err = c.store.Write(ctx, one.key, one, objectstore.Condition{IfMatch: one.etag})
+		return objects.Written(err)
+	})
 }
 
 // MarkGoing marks the claim of a table as going, or makes a claim with that mark.
-func (c *Places) MarkGoing(ctx context.Context, record *stored.Table) (*Claim, error) {
-	for range objects.Tries {
+func (c *Places) MarkGoing(ctx context.Context, record *stored.Table) (going *Claim, err error) {
+	err = objects.Race{What: "table", ID: record.ID}.Run(ctx, func(int) (done bool, err error) {
 		uid, cond := record.Claim, objectstore.Condition{IfAbsent: true}
 		if !record.HasClaim() {
 			uid = objects.NewUID()
 		}
-		going := &Claim{
+		going = &Claim{
 			Place: record.Location, UID: uid, Names: [][]string{record.ID}, State: claimGoing,
 			Until: c.now().Add(GoingLease).UTC(), key: claimKey(record.Location, uid),
 		}
 		there, err := c.readClaim(ctx, going.key)
 		if err != nil {
-			return nil, err
+			return true, err
 		}
 		if there != nil {
 			cond = objectstore.Condition{IfMatch: there.etag}
 		}
-		if going.etag, err = c.store.Write(ctx, going.key, going, cond); !objects.Changed(err) {
-			return going, err
-		}
-	}
-	return nil, stored.LostRace("table", record.ID, objectstore.ErrPrecondition)
+		going.etag, err = c.store.Write(ctx, going.key, going, cond)
+		return objects.Written(err)
+	})
+	return going, err
 }

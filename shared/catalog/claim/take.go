@@ -66,10 +66,10 @@ func overlap(why string, cause error) error {
 
 // settleRivals waits or decides until no undecided claim overlaps ours.
 func (c *Places) settleRivals(ctx context.Context, mine *Claim) error {
-	for attempt := 0; ; attempt++ {
+	return objects.Race{What: "the location of table", ID: mine.Names[0], Tries: rivalTries, Wait: true}.Run(ctx, func(int) (done bool, err error) {
 		others, err := c.About(ctx, mine.Place)
 		if err != nil {
-			return err
+			return true, err
 		}
 		undecided := false
 		for _, other := range others {
@@ -78,24 +78,16 @@ func (c *Places) settleRivals(ctx context.Context, mine *Claim) error {
 			}
 			wait, err := c.settleRival(ctx, mine, other)
 			if err != nil {
-				return err
+				return true, err
 			}
 			undecided = undecided || wait
 		}
-		if !undecided {
-			return nil
-		}
-		if attempt == rivalAttempts {
-			return stored.LostRace("the location of table", mine.Names[0], objectstore.ErrPrecondition)
-		}
-		if err := objects.Pause(ctx, attempt); err != nil {
-			return err
-		}
-	}
+		return !undecided, nil
+	})
 }
 
-// rivalAttempts bounds how often a claim is compared with undecided ones.
-const rivalAttempts = 12
+// rivalTries bounds how often a claim is compared with undecided ones.
+const rivalTries = 13
 
 // settleRival compares our claim with one that overlaps it. When wait is true, the caller must
 // compare again later.

@@ -1,6 +1,9 @@
 package keys
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Display returns an id as text for messages.
 func Display(id []string) string {
@@ -19,4 +22,9 @@ func Parent(id []string) []string { return id[:len(id)-1] }
 // Child returns the id of a name in a namespace, in newly allocated memory.
 func Child(parent []string, name string) []string {
 	return append(append(make([]string, 0, len(parent)+1), parent...), name)
+}
+
+// Inside reports whether an id is that of a namespace or lies in it.
+func Inside(id, namespace []string) bool {
+	return len(id) >= len(namespace) && slices.Equal(id[:len(namespace)], namespace)
 }

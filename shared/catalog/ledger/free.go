@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"tiltyard/shared/catalog/objects"
@@ -39,7 +38,7 @@ func PutNext(ctx context.Context, id []string, at objectstore.Location, first ui
 		if err == nil && time.Since(listed) >= manifest.FreshFor {
 			err = checkPlace(ctx, id, at, m, info)
 		}
-		if !errors.Is(err, objectstore.ErrPrecondition) {
+		if !objects.Taken(err) {
 			return info, err
 		}
 	}
@@ -47,7 +46,7 @@ func PutNext(ctx context.Context, id []string, at objectstore.Location, first ui
 	switch {
 	case err == nil && m.Data == nil && info.ETag == m.ETag, err == nil && m.Data != nil && bytes.Equal(there, m.Data):
 		return info, nil
-	case err != nil && !errors.Is(err, objectstore.ErrNotExist):
+	case objects.IgnoreMissing(err) != nil:
 		return objectstore.Info{}, err
 	}
 	return objectstore.Info{}, NotNext(id, m.Version, newest)

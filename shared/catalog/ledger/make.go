@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -37,7 +36,7 @@ func (w *Writer) Make(ctx context.Context, at objectstore.Location, e Entry, dat
 	key := Key(at, e.Name)
 	if data == nil {
 		var err error
-		if data, _, err = w.Home.Get(ctx, e.Copy); errors.Is(err, objectstore.ErrNotExist) {
+		if data, _, err = w.Home.Get(ctx, e.Copy); objects.Missing(err) {
 			_, info, err := at.Store.GetRanges(ctx, key)
 			return info, err
 		} else if err != nil {
@@ -83,7 +82,7 @@ func (w *Writer) MadeBefore(ctx context.Context, at objectstore.Location, id []s
 	if err == nil && bytes.Equal(there, m.Data) || err == nil && m.Data == nil {
 		return info, nil
 	}
-	if err == nil || errors.Is(err, objectstore.ErrNotExist) {
+	if err == nil || objects.Missing(err) {
 		err = NotNext(id, m.Version, newest)
 	}
 	return objectstore.Info{}, err
@@ -102,7 +101,7 @@ func (w *Writer) DeleteCopies(ctx context.Context, entries []Entry) {
 // Newest returns the newest version at a location, 0 when there is none.
 func Newest(ctx context.Context, at objectstore.Location) (uint64, error) {
 	newest, err := manifest.Latest(ctx, at.Store, at.Prefix)
-	if errors.Is(err, objectstore.ErrNotExist) {
+	if objects.Missing(err) {
 		return 0, nil
 	}
 	return newest.Version, err
@@ -116,20 +115,9 @@ func Key(at objectstore.Location, name string) string {
 // putOnce puts an object if absent. An object with the same bytes counts as ours; any other object
 // is objectstore.ErrPrecondition.
 func putOnce(ctx context.Context, store objectstore.Store, key string, data []byte) (objectstore.Info, error) {
-	for attempt := 1; ; attempt++ {
-		info, err := store.Put(ctx, key, data, objectstore.Condition{IfAbsent: true})
-		unknown := errors.Is(err, objectstore.ErrUnknownOutcome)
-		if !unknown && !errors.Is(err, objectstore.ErrPrecondition) {
-			return info, err
-		}
-		there, info, read := store.Get(ctx, key)
-		switch {
-		case read == nil && bytes.Equal(there, data):
-			return info, nil
-		case read == nil:
-			return objectstore.Info{}, fmt.Errorf("put %s: %w", key, objectstore.ErrPrecondition)
-		case attempt == objects.Tries || !errors.Is(read, objectstore.ErrNotExist):
-			return objectstore.Info{}, objects.Unsettled(errors.Join(objectstore.ErrUnknownOutcome, err, read))
-		}
+	there, info, err := objects.PutOnce(ctx, store, key, data)
+	if err == nil && !bytes.Equal(there, data) {
+		return objectstore.Info{}, fmt.Errorf("put %s: %w", key, objectstore.ErrPrecondition)
 	}
+	return info, err
 }

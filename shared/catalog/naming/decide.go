@@ -2,8 +2,6 @@ package naming
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,42 +12,37 @@ import (
 	"tiltyard/shared/pause"
 )
 
-// DecisionOf reads the decision of a batch.
-func (r *Registry) DecisionOf(ctx context.Context, batch string) (stored.Decision, error) {
-	var d stored.Decision
+// DecisionOf reads the decision of a batch. It is undecided if there is none.
+func (r *Registry) DecisionOf(ctx context.Context, batch string) (d stored.Decision, err error) {
 	_, found, err := r.Store.Find(ctx, stored.BatchesPrefix+batch, &d)
-	switch {
-	case err != nil:
+	if err == nil && found {
+		err = checkDecision(batch, d)
+	}
+	if err != nil {
 		return stored.Decision{}, fmt.Errorf("read outcome of batch: %w", err)
-	case found && d.Outcome != stored.Committed && d.Outcome != stored.Aborted:
-		return stored.Decision{}, fmt.Errorf("outcome of batch %s is %.20q; want committed or aborted", batch, d.Outcome)
 	}
 	return d, nil
+}
+
+func checkDecision(batch string, d stored.Decision) error {
+	if d.Outcome != stored.Committed && d.Outcome != stored.Aborted {
+		return fmt.Errorf("outcome of batch %s is %.20q; want committed or aborted", batch, d.Outcome)
+	}
+	return nil
 }
 
 // Decide puts the decision that the caller wants, unless the batch has been decided before, and
 // returns the outcome.
 func (r *Registry) Decide(ctx context.Context, batch string, want stored.Decision) (stored.Outcome, error) {
-	data, err := json.Marshal(want)
+	var d stored.Decision
+	err := r.Store.WriteOnce(ctx, stored.BatchesPrefix+batch, want, &d)
+	if err == nil {
+		err = checkDecision(batch, d)
+	}
 	if err != nil {
 		return stored.Undecided, fmt.Errorf("decide batch: %w", err)
 	}
-	for attempt := 1; ; attempt++ {
-		_, err := r.Store.Put(ctx, stored.BatchesPrefix+batch, data, objectstore.Condition{IfAbsent: true})
-		if err == nil {
-			return want.Outcome, nil
-		}
-		if !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
-			return stored.Undecided, fmt.Errorf("decide batch: %w", err)
-		}
-		got, read := r.DecisionOf(ctx, batch)
-		if got.Outcome != stored.Undecided {
-			return got.Outcome, nil
-		}
-		if read != nil || attempt == objects.Tries {
-			return stored.Undecided, objects.Unsettled(errors.Join(err, read))
-		}
-	}
+	return d.Outcome, nil
 }
 
 // LastOf returns the decision of a committed batch with that request, nil if there is none.

@@ -2,7 +2,6 @@ package naming
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -24,26 +23,23 @@ const (
 	deleteFanOut = 32
 )
 
-// settleBatch settles a record that holds a batch, and returns the record as it is afterwards. The
-// error is objectstore.ErrNotExist when there is no table, errArriving when there may be one
-// soon, and objectstore.ErrPrecondition when the caller must read the record again.
+// settleBatch settles a record that holds a batch, and returns what its name stands for afterwards. done is
+// false when the caller must read the record again.
 //
 // While the batch is undecided, the record counts as it was before. A missing decision alone does
 // not prove that the batch is undecided, because the decision is deleted when all records have been
 // written. The proof is that the record is unchanged after the decision was found missing.
-func (r *Registry) settleBatch(ctx context.Context, record *stored.Table, etag string) (*stored.Table, string, error) {
+func (r *Registry) settleBatch(ctx context.Context, record *stored.Table, etag string) (found stored.Found, done bool, err error) {
 	p := record.Pending
 	d, err := r.DecisionOf(ctx, p.Batch)
 	if err != nil {
-		return nil, "", err
+		return found, false, err
 	}
 	ended := d.Outcome
 	if ended == stored.Undecided {
 		var now stored.Table
-		if read, _, err := r.Store.Find(ctx, keys.Table(record.ID), &now); err != nil {
-			return nil, "", err
-		} else if read != etag {
-			return nil, "", objectstore.ErrPrecondition
+		if read, _, err := r.Store.Find(ctx, keys.Table(record.ID), &now); err != nil || read != etag {
+			return found, false, err
 		}
 		if !r.Now().Before(p.Until) {
 			// A caller that may not write, or whose answer was lost, still knows that the batch was
@@ -55,22 +51,22 @@ func (r *Registry) settleBatch(ctx context.Context, record *stored.Table, etag s
 	}
 	switch {
 	case ended == stored.Undecided && p.New:
-		return nil, "", errArriving
+		return stored.Found{Soon: true}, true, nil
 	case ended == stored.Undecided:
-		return record, etag, nil
+		return stored.Found{Record: record, ETag: etag}, true, nil
 	}
-	done, err := r.Finish(ctx, record, etag, ended)
+	finished, err := r.Finish(ctx, record, etag, ended)
 	switch {
-	case done == nil:
-		return nil, "", err
+	case finished == nil:
+		return found, false, err
 	case objects.Changed(err):
-		return nil, "", objectstore.ErrPrecondition
-	case done.After == nil: // if the write failed: the next caller does it again
-		return nil, "", objectstore.ErrNotExist
+		return found, false, nil
+	case finished.After == nil: // if the write failed: the next caller does it again
+		return found, true, nil
 	case err == nil:
-		etag = done.etag
+		etag = finished.etag
 	}
-	return done.After, etag, nil
+	return stored.Found{Record: finished.After, ETag: etag}, true, nil
 }
 
 // Finished is the result of carrying out a batch on one record.
@@ -137,9 +133,9 @@ func (r *Registry) makeVersions(ctx context.Context, done *Finished) error {
 		switch {
 		case err == nil:
 			done.Made[e.Version] = info
-		case errors.Is(err, objectstore.ErrPrecondition):
+		case objects.Taken(err):
 			continue
-		case !errors.Is(err, objectstore.ErrNotExist): // else it was made and deleted before
+		case !objects.Missing(err): // else it was made and deleted before
 			return fmt.Errorf("make version %d: %w", e.Version, err)
 		}
 		kept = append(kept, e)

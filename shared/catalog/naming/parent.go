@@ -68,20 +68,14 @@ func (r *Registry) CreateChild(ctx context.Context, id []string, key string, rec
 		plain = nil // whether it has a ledger is settled
 	}
 	managed, seen := r.recallParent(ctx, parent)
-	for attempt := range objects.Tries {
+	err = objects.Race{Lost: Dropping(parent)}.Run(ctx, func(attempt int) (done bool, err error) {
 		if attempt > 0 || !seen {
 			within, dropping, err := r.checkParent(ctx, parent)
 			if err != nil {
-				return "", err
+				return true, err
 			}
 			if dropping {
-				if attempt == objects.Tries-1 {
-					break
-				}
-				if err := objects.Pause(ctx, attempt); err != nil {
-					return "", err
-				}
-				continue
+				return false, objects.Pause(ctx, attempt)
 			}
 			managed = ledger.Wanted(within.Properties)
 		}
@@ -91,29 +85,29 @@ func (r *Registry) CreateChild(ctx context.Context, id []string, key string, rec
 				plain.Ledger = &ledger.Ledger{}
 			}
 		}
-		etag, err := r.Store.Write(ctx, key, record, objectstore.Condition{IfAbsent: true})
-		if err != nil {
-			return "", err
+		if etag, err = r.Store.Write(ctx, key, record, objectstore.Condition{IfAbsent: true}); err != nil {
+			return true, err
 		}
 		within, dropping, err := r.checkParent(ctx, parent)
 		if err == nil && !dropping && (plain == nil || ledger.Wanted(within.Properties) == managed) {
-			return etag, nil
+			return true, nil
 		}
 		if err != nil && !protocol.HasCode(err, protocol.NamespaceNotFound) {
 			// Other callers may have seen the record, and most likely nothing is wrong with it.
-			return "", objects.Unsettled(err)
+			return true, objects.Unsettled(err)
 		}
 		// The drop may have listed the children before our put: take the put back. Only this
 		// record: if it has been replaced in the meantime, the process that replaced it has made
 		// the same check.
-		if undo := r.Store.Remove(ctx, key, record.Identity(), etag); undo != nil && !objects.Changed(undo) {
-			return "", fmt.Errorf("take back %s: %w", keys.Display(id), undo)
+		if undo := objects.IgnoreChanged(r.Store.Remove(ctx, key, record.Identity(), etag)); undo != nil {
+			return true, fmt.Errorf("take back %s: %w", keys.Display(id), undo)
 		}
-		if err != nil {
-			return "", err
-		}
+		return err != nil, err
+	})
+	if err != nil {
+		return "", err
 	}
-	return "", Dropping(parent)
+	return etag, nil
 }
 
 // maxParents is how many namespaces a registry remembers.
@@ -154,7 +148,7 @@ func (r *Registry) Taken(ctx context.Context, id []string, exists error) error {
 }
 
 // Dropping is the error for a namespace that another caller is dropping.
-func Dropping(id []string) error { return stored.LostRace("namespace", id, errDropping) }
+func Dropping(id []string) error { return objects.LostRace("namespace", id, errDropping) }
 
 var errDropping = errors.New("namespace is being dropped")
 

@@ -51,17 +51,15 @@ func (r *Registry) TableOrFree(ctx context.Context, id []string) (*stored.Table,
 
 // SoleTable is [Registry.Table] for callers that remove the record: it aborts an undecided batch on the
 // table.
-func (r *Registry) SoleTable(ctx context.Context, id []string) (*stored.Table, string, error) {
-	for range objects.Tries {
-		record, etag, err := r.Table(ctx, id)
-		if err != nil || record.Pending == nil {
-			return record, etag, err
+func (r *Registry) SoleTable(ctx context.Context, id []string) (record *stored.Table, etag string, err error) {
+	err = objects.Race{What: "table", ID: id}.Run(ctx, func(int) (done bool, err error) {
+		if record, etag, err = r.Table(ctx, id); err != nil || record.Pending == nil {
+			return true, err
 		}
-		if _, err := r.Decide(ctx, record.Pending.Batch, stored.Decision{Outcome: stored.Aborted}); err != nil {
-			return nil, "", err
-		}
-	}
-	return nil, "", stored.LostRace("table", id, objectstore.ErrPrecondition)
+		_, err = r.Decide(ctx, record.Pending.Batch, stored.Decision{Outcome: stored.Aborted})
+		return false, err
+	})
+	return record, etag, err
 }
 
 // TableNotFound returns the error for a table that does not exist: NamespaceNotFound if its

@@ -61,7 +61,7 @@ func (r *Registry) move(ctx context.Context, old *stored.Table, etag string, to 
 	arriving.ID, arriving.UID, arriving.Turn, arriving.RenamedFrom = to, objects.NewUID(), 0, old.ID
 	arriving.Arriving = &stored.Arrival{UID: old.UID, Until: r.Now().Add(RenameLease).UTC()}
 	arrivingETag, err := r.CreateChild(ctx, to, keys.Table(to), &arriving)
-	if errors.Is(err, objectstore.ErrPrecondition) {
+	if objects.Taken(err) {
 		return nil, ErrTaken
 	}
 	if err != nil {
@@ -85,35 +85,37 @@ var ErrTaken = errors.New("the name is taken")
 
 // giveUp undoes a rename whose commit failed with the given error, unless it finds that the rename
 // was done. objects.Changed(err) is true when the caller may try again.
-func (r *Registry) giveUp(ctx context.Context, arriving *stored.Table, etag string, reason error) (*stored.Table, error) {
-	for range objects.Tries {
-		var old stored.Table
+func (r *Registry) giveUp(ctx context.Context, arriving *stored.Table, etag string, reason error) (moved *stored.Table, err error) {
+	err = objects.Race{Lost: reason}.Run(ctx, func(int) (done bool, err error) {
+		var old, there stored.Table
 		oldETag, found, err := r.Store.Find(ctx, keys.Table(arriving.RenamedFrom), &old)
 		switch {
 		case err != nil:
-			return nil, errors.Join(reason, err)
+			return true, errors.Join(reason, err)
 		case found && old.MovedTo(arriving):
 			_, _ = r.arrive(ctx, arriving, etag, oldETag)
-			return arriving.Arrived(), nil
+			moved = arriving.Arrived()
+			return true, nil
 		}
 		err = r.takeBack(ctx, arriving, etag, &old, oldETag)
 		if err == nil {
-			return nil, objectstore.ErrPrecondition
+			return true, objectstore.ErrPrecondition
 		}
 		if !objects.Changed(err) {
-			return nil, errors.Join(reason, err)
+			return true, errors.Join(reason, err)
 		}
 		// Another caller has undone or completed the rename, or has changed the old record.
-		var there stored.Table
 		_, found, err = r.Store.Find(ctx, keys.Table(arriving.ID), &there)
 		switch {
 		case err == nil && (!found || there.UID != arriving.UID):
-			return nil, objectstore.ErrPrecondition
+			return true, objectstore.ErrPrecondition
 		case found && there.Arriving == nil:
-			return arriving.Arrived(), nil
+			moved = arriving.Arrived()
+			return true, nil
 		}
-	}
-	return nil, reason
+		return false, nil
+	})
+	return moved, err
 }
 
 // takeBack deletes an arriving record before its commit point. If the commit could still arrive, it

@@ -25,7 +25,7 @@ type Store struct{ objectstore.Store }
 // Find loads an object into v and returns its ETag. found is false when there is no object.
 func (s Store) Find(ctx context.Context, key string, v any) (etag string, found bool, err error) {
 	etag, err = s.Read(ctx, key, v)
-	if errors.Is(err, objectstore.ErrNotExist) {
+	if Missing(err) {
 		return "", false, nil
 	}
 	return etag, err == nil, err
@@ -86,7 +86,7 @@ func (s Store) Write(ctx context.Context, key string, object any, cond objectsto
 // object ever returns to an earlier state.
 func (s Store) outcome(ctx context.Context, key string, data []byte, cond objectstore.Condition, cause error) (etag string, err error) {
 	there, info, err := s.Get(ctx, key)
-	missing := errors.Is(err, objectstore.ErrNotExist)
+	missing := Missing(err)
 	switch {
 	case err == nil && string(there) == string(data):
 		return info.ETag, nil
@@ -133,13 +133,17 @@ func (s Store) TryRemove(ctx context.Context, key, uid, etag string) (vanished b
 
 // Changed reports whether a conditional write failed because the object has changed or no longer
 // exists.
-func Changed(err error) bool {
-	return errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrNotExist)
-}
+func Changed(err error) bool { return Taken(err) || Missing(err) }
+
+// Taken reports whether a put that needs a free key has failed because there is an object.
+func Taken(err error) bool { return errors.Is(err, objectstore.ErrPrecondition) }
+
+// Missing reports whether an error is that of an object that does not exist.
+func Missing(err error) bool { return errors.Is(err, objectstore.ErrNotExist) }
 
 // IgnoreMissing returns nil for the error of an object that does not exist.
 func IgnoreMissing(err error) error {
-	if errors.Is(err, objectstore.ErrNotExist) {
+	if Missing(err) {
 		return nil
 	}
 	return err

@@ -1,27 +1,86 @@
 package objects
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/pause"
+	"tiltyard/shared/protocol"
 )
 
 const (
-	// Tries bounds how often work starts again because an object has changed.
-	Tries = 5
-	// ManyTries is Tries for objects that many writers change at the same time.
-	ManyTries = 250
+	// tries is how often a [Race] is tried.
+	tries = 5
+	// Many is how often a race is tried over an object that many writers change at the same time.
+	Many = 250
 
 	// FirstPause is the first wait of [Pause].
 	FirstPause = 5 * time.Millisecond
 
 	// PageSize is how many keys one LIST request returns.
 	PageSize = 1000
+
+	// MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
+	MinSweepAge = time.Hour
 )
+
+// A Race is work on an object that other writers may change at the same time. Each attempt reads the
+// object, decides what to do, and ends with a write on condition that the object is as it was read.
+type Race struct {
+	What  string   // kind of the object, for the error
+	ID    []string // id of the object, for the error
+	Tries int      // how often it is tried; 0: five times
+	Wait  bool     // there is a pause before each further attempt, because other work may take a while
+	Lost  error    // the error after the last attempt; nil: that of [LostRace]
+}
+
+// Run calls try until it is done or returns an error, and counts its calls from 0. An attempt is not done if
+// another writer was faster: see [Written].
+func (r Race) Run(ctx context.Context, try func(attempt int) (done bool, err error)) error {
+	for attempt := range cmp.Or(r.Tries, tries) {
+		if done, err := try(attempt); done || err != nil {
+			return err
+		}
+		if r.Wait {
+			if err := Pause(ctx, attempt); err != nil {
+				return err
+			}
+		}
+	}
+	if r.Lost != nil {
+		return r.Lost
+	}
+	return LostRace(r.What, r.ID, objectstore.ErrPrecondition)
+}
+
+// Written is the outcome of an attempt that has ended with a conditional write and its error. The attempt is
+// not done if the object has changed.
+func Written(err error) (done bool, _ error) {
+	if Changed(err) {
+		return false, nil
+	}
+	return true, err
+}
+
+// LostRace is the error when an object changed between our read and our write.
+func LostRace(what string, id []string, err error) error {
+	return &protocol.Error{
+		Code:    protocol.ConcurrentModification,
+		Message: fmt.Sprintf("%s %s was changed by another request", what, keys.Display(id)),
+		Detail:  "read it again and retry",
+		Err:     err,
+	}
+}
 
 // Pause waits before work that another process holds up is tried again. attempt counts from 0, and
 // each wait is twice as long as the one before, up to the sixth.
 func Pause(ctx context.Context, attempt int) error {
 	return pause.For(ctx, FirstPause<<min(attempt, 5))
 }
+
+// Tries and ManyTries: to be removed.
+const Tries, ManyTries = tries, Many

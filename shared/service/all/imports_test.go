@@ -145,6 +145,7 @@ var mayImport = map[string]string{
 	"shared/lance/encoding/bitpack":   "",
 	"shared/lance/encoding/pagetest":  "lance/pb lance/schema =lance/encoding lance/encoding/repdef",
 	"shared/lance/bytedump":           "",
+	"shared/catalog/lists":            "auth catalog/keys catalog/naming catalog/objects catalog/stored memory objectstore protocol",
 
 	"shared/catalog/batch":   "auth catalog/claim catalog/keys catalog/ledger catalog/naming catalog/objects catalog/stored lance/manifest objectstore pause protocol",
 	"shared/catalog/naming":  "auth catalog/claim catalog/keys catalog/ledger catalog/objects catalog/stored objectstore pause protocol",

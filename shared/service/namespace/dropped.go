@@ -3,14 +3,14 @@ package namespace
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/protocol"
 )
 
 // ListDropped returns what was dropped inside a namespace and can be restored. The namespace need not
 // exist any more.
 func (s *Service) ListDropped(ctx context.Context, req *protocol.ListDroppedRequest) (*protocol.ListDroppedResponse, error) {
-	limit := catalog.All
+	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
 	}

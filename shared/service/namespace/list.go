@@ -3,7 +3,7 @@ package namespace
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/protocol"
 )
 
@@ -11,9 +11,9 @@ import (
 func (s *Service) List(ctx context.Context, req *protocol.ListNamespacesRequest) (*protocol.ListNamespacesResponse, error) {
 	limit, bounded := req.Bound()
 	if !bounded {
-		limit = catalog.All
+		limit = lists.NoLimit
 	}
-	names, next, err := s.names.ListNamespaces(ctx, req.ID, req.PageToken, int(limit))
+	names, next, err := s.names.Lists.Names(ctx, lists.Namespaces, req.ID, req.PageToken, int(limit))
 	if err != nil {
 		return nil, err
 	}

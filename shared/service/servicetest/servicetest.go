@@ -16,7 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -146,7 +146,7 @@ func Lines(t *testing.T, rows *protocol.Rows) string {
 // TableNames returns the names of the tables in the root namespace, in order.
 func (h *House) TableNames(t *testing.T) []string {
 	t.Helper()
-	names, _, err := h.Names.ListTables(t.Context(), nil, "", catalog.All)
+	names, _, err := h.Names.Lists.Names(t.Context(), lists.Tables, nil, "", lists.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
@@ -41,7 +42,7 @@ func (s *Service) Find(ctx context.Context, req *protocol.FindTablesRequest) (*p
 	if err != nil {
 		return nil, err
 	}
-	walk, err := s.tables.Names.Walk(ctx, req.NamespaceID, position)
+	walk, err := s.tables.Names.Lists.Walk(ctx, req.NamespaceID, position)
 	if err != nil || limit == 0 {
 		return &protocol.FindTablesResponse{}, err
 	}
@@ -57,7 +58,7 @@ func (s *Service) Find(ctx context.Context, req *protocol.FindTablesRequest) (*p
 // A finder finds the tables of one page.
 type finder struct {
 	service    *Service
-	walk       *catalog.Walk
+	walk       *lists.Walk
 	conditions *conditions
 	limit      int
 	until      time.Time
@@ -106,7 +107,7 @@ func (f *finder) spent() bool {
 
 // check adds those of some tables that meet the conditions to the answer, until that is full. It returns how
 // many of the tables it has dealt with.
-func (f *finder) check(ctx context.Context, some []catalog.Walked) (dealt int, err error) {
+func (f *finder) check(ctx context.Context, some []lists.Walked) (dealt int, err error) {
 	parts := make([]*parts, len(some))
 	if f.conditions.needRecord {
 		ctx, room, err := memory.Within(ctx)
@@ -155,8 +156,8 @@ func (f *finder) check(ctx context.Context, some []catalog.Walked) (dealt int, e
 }
 
 // read reads what the conditions need of a table. It returns nil for a table that is gone.
-func (f *finder) read(ctx context.Context, one catalog.Walked) (*parts, error) {
-	t, err := f.walk.Table(ctx, one)
+func (f *finder) read(ctx context.Context, one lists.Walked) (*parts, error) {
+	t, err := f.service.tables.Names.Walked(ctx, one)
 	if err == nil {
 		var p *parts
 		if p, err = f.readData(ctx, t); err == nil {

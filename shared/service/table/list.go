@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/protocol"
 )
 
@@ -14,7 +14,7 @@ import (
 func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
 	limit := bound(req.Page)
 	if req.IncludeDeclared == nil || *req.IncludeDeclared || limit == 0 {
-		names, next, err := s.tables.Names.ListTables(ctx, req.ID, req.PageToken, limit)
+		names, next, err := s.tables.Names.Lists.Names(ctx, lists.Tables, req.ID, req.PageToken, limit)
 		return &protocol.ListTablesResponse{Tables: names, PageToken: next}, err
 	}
 	return s.listWithData(ctx, req.ID, req.PageToken, limit)
@@ -24,12 +24,12 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*p
 // needs to fill a page.
 func (s *Service) listWithData(ctx context.Context, namespace []string, after string, limit int) (*protocol.ListTablesResponse, error) {
 	kept := []string{}
-	for limit == catalog.All || len(kept) < limit {
+	for limit == lists.NoLimit || len(kept) < limit {
 		ask := limit
-		if limit != catalog.All {
+		if limit != lists.NoLimit {
 			ask = limit - len(kept)
 		}
-		names, next, err := s.tables.Names.ListTables(ctx, namespace, after, ask)
+		names, next, err := s.tables.Names.Lists.Names(ctx, lists.Tables, namespace, after, ask)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (s *Service) ListAll(ctx context.Context, req *protocol.ListAllTablesReques
 			Common: protocol.Common{Delimiter: req.Delimiter}, Page: req.Page, IncludeDeclared: req.IncludeDeclared,
 		})
 	}
-	ids, err := s.tables.Names.AllTables(ctx)
+	ids, err := s.tables.Names.Lists.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func bound(p protocol.Page) int {
 	if limit, bounded := p.Bound(); bounded {
 		return int(min(limit, 1<<31-1))
 	}
-	return catalog.All
+	return lists.NoLimit
 }
 
 // page returns at most limit of the sorted names, beginning after the token.
@@ -92,7 +92,7 @@ func page(names []string, token string, limit int) *protocol.ListTablesResponse 
 		names = names[from:]
 	}
 	answer := &protocol.ListTablesResponse{Tables: names}
-	if limit != catalog.All && limit < len(names) {
+	if limit != lists.NoLimit && limit < len(names) {
 		answer.Tables = names[:limit]
 		if limit > 0 {
 			answer.PageToken = names[limit-1]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
@@ -15,11 +16,11 @@ import (
 // List returns the versions of a table, oldest first, or newest first if the request asks for that.
 // A declared table has no versions.
 func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsRequest) (*protocol.ListTableVersionsResponse, error) {
-	opts := listing.Request{Descending: req.Descending, Limit: catalog.All}
+	opts := listing.Request{Descending: req.Descending, Limit: lists.NoLimit}
 	if limit, bounded := req.Bound(); bounded {
 		opts.Limit = int(min(limit, 1<<31-1))
 	}
-	if req.Details && (opts.Limit == catalog.All || opts.Limit > protocol.MaxDetailed) {
+	if req.Details && (opts.Limit == lists.NoLimit || opts.Limit > protocol.MaxDetailed) {
 		opts.Limit = protocol.MaxDetailed
 	}
 	if req.PageToken != "" {

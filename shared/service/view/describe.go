@@ -3,7 +3,7 @@ package view
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
@@ -71,11 +71,11 @@ func (s *Service) DropMaterialized(ctx context.Context, req *protocol.Materializ
 
 // ListMaterialized returns the names of the materialized views in a namespace.
 func (s *Service) ListMaterialized(ctx context.Context, req *protocol.ListMaterializedViewsRequest) (*protocol.ListMaterializedViewsResponse, error) {
-	limit := catalog.All
+	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
 	}
-	names, next, err := s.tables.Names.ListViews(ctx, req.ID, stored.Materialized, req.PageToken, limit)
+	names, next, err := s.tables.Names.Lists.Names(ctx, lists.Views, req.ID, req.PageToken, limit)
 	if err != nil {
 		return nil, err
 	}

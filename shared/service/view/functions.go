@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/function"
 	"tiltyard/shared/protocol"
@@ -86,7 +87,7 @@ func (s *Service) DropFunction(ctx context.Context, req *protocol.FunctionReques
 
 // ListFunctions returns all versions of the functions in a namespace. The limit counts functions.
 func (s *Service) ListFunctions(ctx context.Context, req *protocol.ListFunctionsRequest) (*protocol.ListFunctionsResponse, error) {
-	limit := catalog.All
+	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
@@ -97,11 +98,11 @@ func (s *Service) DropPlain(ctx context.Context, req *protocol.ViewRequest) (*pr
 
 // ListPlain returns the names of the plain views in a namespace.
 func (s *Service) ListPlain(ctx context.Context, req *protocol.ListViewsRequest) (*protocol.ListViewsResponse, error) {
-	limit := catalog.All
+	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
 	}
-	names, next, err := s.tables.Names.ListViews(ctx, req.ID, stored.Plain, req.PageToken, limit)
+	names, next, err := s.tables.Names.Lists.Names(ctx, lists.Plain, req.ID, req.PageToken, limit)
 	if err != nil {
 		return nil, err
 	}

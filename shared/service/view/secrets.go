@@ -3,7 +3,7 @@ package view
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sealing"
 )
@@ -53,11 +53,11 @@ func (s *Service) DropSecret(ctx context.Context, req *protocol.SecretRequest) (
 
 // ListSecrets returns the names of the secrets in a namespace.
 func (s *Service) ListSecrets(ctx context.Context, req *protocol.ListSecretsRequest) (*protocol.ListSecretsResponse, error) {
-	limit := catalog.All
+	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
 	}
-	names, next, err := s.tables.Names.ListSecrets(ctx, req.ID, req.PageToken, limit)
+	names, next, err := s.tables.Names.Lists.Names(ctx, lists.Secrets, req.ID, req.PageToken, limit)
 	if err != nil {
 		return nil, err
 	}

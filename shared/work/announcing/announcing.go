@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/announce"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/job"
 )
 
@@ -102,8 +103,8 @@ func (a kinds) all(ctx context.Context, r *job.Run) (any, error) {
 		return nil, err
 	}
 	steps := []func(ctx context.Context, after string) (count int, next string, err error){
-		a.page(a.Names.TablesAfter, a.Family),
-		a.page(a.Names.NamespacesAfter, a.Namespace),
+		a.page(a.every(lists.Tables), a.Family),
+		a.page(a.every(lists.Namespaces), a.Namespace),
 		a.page(single(a.Leaving), a.left),
 		a.page(single(a.Vanished), a.left),
 		a.page(single(a.EndedJobs), a.job),
@@ -127,6 +128,13 @@ func (a kinds) all(ctx context.Context, r *job.Run) (any, error) {
 	return struct {
 		Count int64 `json:"looked_at"`
 	}{at.Count}, nil
+}
+
+// every returns the list of all objects of a kind that have names.
+func (a kinds) every(kind lists.Kind) func(ctx context.Context, after string) (ids [][]string, next string, err error) {
+	return func(ctx context.Context, after string) ([][]string, string, error) {
+		return a.Names.Lists.After(ctx, kind, after)
+	}
 }
 
 // page returns a step that calls one for each object of a page. An object that cannot be read does not keep it

@@ -18,6 +18,7 @@ import (
 
 	"tiltyard/shared/announce"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/event"
 	"tiltyard/shared/job"
@@ -374,7 +375,7 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 		}
 	}
 	stands := map[string]state{}
-	ids, err := s.Names.AllTables(t.Context())
+	ids, err := s.Names.Lists.All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,7 +407,7 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 			}
 		}
 	}
-	namespaces, _, err := s.Names.NamespacesAfter(t.Context(), "")
+	namespaces, _, err := s.Names.Lists.After(t.Context(), lists.Namespaces, "")
 	if err != nil {
 		t.Fatal(err)
 	}

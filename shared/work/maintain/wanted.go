@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
@@ -194,9 +195,9 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 }
 
 // SuggestPage suggests a check of each table of the page after another one; see
-// [catalog.Catalog.TablesAfter].
+// [catalog.lists.Lists.After].
 func (k *Keeper) SuggestPage(ctx context.Context, after string) (looks int, next string, err error) {
-	ids, next, err := k.Tables.Names.TablesAfter(ctx, after)
+	ids, next, err := k.Tables.Names.Lists.After(ctx, lists.Tables, after)
 	if err != nil {
 		return 0, "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
@@ -129,12 +130,12 @@ func SuggestAll(ctx context.Context, on tables.Tables) error {
 }
 
 // SuggestPage is SuggestAll for the views of the page after another one; see
-// [tiltyard/shared/catalog.Catalog.ViewsAfter].
+// [tiltyard/shared/catalog/lists.Lists.After].
 func SuggestPage(ctx context.Context, on tables.Tables, after string) (looks int, next string, err error) {
 	if on.Auto.After == 0 || on.Jobs == nil {
 		return 0, "", nil
 	}
-	ids, next, err := on.Names.ViewsAfter(ctx, after)
+	ids, next, err := on.Names.Lists.After(ctx, lists.Views, after)
 	if err != nil {
 		return 0, "", err
 	}

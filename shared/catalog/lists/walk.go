@@ -1,4 +1,4 @@
-package catalog
+package lists
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -17,10 +16,10 @@ import (
 // of records at a time, in the order of their keys, and can go on later from any of them: a table that stays
 // where it is comes exactly once. It is not safe for concurrent use.
 type Walk struct {
-	catalog   *Catalog
+	lists     *Lists
 	namespace []string
-	prefixes  []string            // of the keys of the records that may be inside, in ascending order
-	paths     map[string][]string // of folders that are known; see idOf
+	prefixes  []string // of the keys of the records that may be inside, in ascending order
+	paths     Paths
 	position  string
 	done      bool
 }
@@ -29,17 +28,19 @@ type Walk struct {
 type Walked struct {
 	ID       []string
 	Position string // of the walk behind the table
-	etag     string
+	ETag     string // of its record, as it was listed
 }
 
 // Walk begins a walk at a position, or at the first table if that is empty. A position may be the key of a
 // record that the caller may not see, so no caller may read it. The error is NamespaceNotFound, or
 // InvalidInput if the position is not one inside the namespace.
-func (c *Catalog) Walk(ctx context.Context, namespace []string, position string) (*Walk, error) {
-	if _, err := c.Namespace(ctx, namespace); err != nil {
-		return nil, err
+func (l *Lists) Walk(ctx context.Context, namespace []string, position string) (*Walk, error) {
+	if !keys.IsRoot(namespace) {
+		if _, _, err := l.names.Namespace(ctx, namespace); err != nil {
+			return nil, err
+		}
 	}
-	w := &Walk{catalog: c, namespace: namespace, prefixes: recordsInside(namespace), paths: map[string][]string{}, position: position}
+	w := &Walk{lists: l, namespace: namespace, prefixes: recordsInside(namespace), paths: Paths{}, position: position}
 	if position == "" {
 		w.position = w.prefixes[0]
 	} else if w.prefix() == "" {
@@ -81,9 +82,9 @@ func (w *Walk) Done() bool { return w.done }
 // Next returns the tables of the next page, which may have none. It costs a LIST, and a read of each record
 // that an unfinished rename or batch names.
 func (w *Walk) Next(ctx context.Context) ([]Walked, error) {
-	c, prefix := w.catalog, w.prefix()
+	prefix := w.prefix()
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, StartAfter: w.position}
-	records, more, err := c.listRecords(ctx, &opts)
+	records, more, err := w.lists.records(ctx, &opts)
 	if err != nil {
 		return nil, fmt.Errorf("find tables in %s: %w", keys.Display(w.namespace), err)
 	}
@@ -92,15 +93,15 @@ func (w *Walk) Next(ctx context.Context) ([]Walked, error) {
 	}
 	var found []Walked
 	for _, object := range records {
-		if !keys.Tables.Has(object.Key) || !kindOfTables.has(object.view) {
+		if !keys.Tables.Has(object.Key) || !Tables.has(object.view) {
 			continue
 		}
-		id, err := c.idOf(ctx, object.Key, w.paths)
+		id, err := w.lists.IDOf(ctx, object.Key, w.paths)
 		if err != nil {
 			return nil, err
 		}
-		if id != nil && isInside(id, w.namespace) && !keys.IsDropped(id) && auth.Sees(ctx, auth.Table(id)) {
-			found = append(found, Walked{ID: id, Position: object.Key, etag: object.ETag})
+		if id != nil && keys.Inside(id, w.namespace) && !keys.IsDropped(id) && auth.Sees(ctx, auth.Table(id)) {
+			found = append(found, Walked{ID: id, Position: object.Key, ETag: object.ETag})
 		}
 	}
 	if more {
@@ -114,15 +115,4 @@ func (w *Walk) Next(ctx context.Context) ([]Walked, error) {
 		}
 	}
 	return found, nil
-}
-
-// Table returns a table that the walk has come to. It reads the record unless that is remembered as it was
-// listed.
-func (w *Walk) Table(ctx context.Context, one Walked) (*Table, error) {
-	key := keys.Table(one.ID)
-	if last, seen := w.catalog.lookups.GetIfPresent(key); seen && last.etag == one.etag && last.record.State() == stored.Standing {
-		return last.table, nil
-	}
-	now, err := w.catalog.look(ctx, one.ID, key)
-	return now.table, err
 }
