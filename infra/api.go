@@ -20,7 +20,7 @@ import (
 // paths go to the function called default.
 func routes() []protocol.GatewayRoute {
 	return slices.DeleteFunc(protocol.GatewayRoutes(), func(r protocol.GatewayRoute) bool {
-		_, served := functions[string(r.Group)]
+		_, served := functions[r.Function]
 		return !served
 	})
 }
@@ -77,7 +77,7 @@ func (s *Service) newHTTPAPI() traffic {
 		all = append(all, awsapigatewayv2.NewCfnRoute(s.Stack, &id, props))
 	}
 	for _, r := range routes() {
-		add(routeID(r), r.Method+" "+r.Path, string(r.Group), false)
+		add(routeID(r), r.Method+" "+r.Path, r.Function, false)
 	}
 	add("RouteDefault", "$default", "default", false)
 	for _, probe := range []string{"healthz", "readyz", "version"} {

@@ -39,9 +39,9 @@ func TestEachOperationIsRoutedToItsGroup(t *testing.T) {
 		for _, method := range op.Methods {
 			for _, end := range []string{"", "/{proxy+}"} { // the second is for LanceDB's slash
 				function, ok := got[method+" "+op.Path+end]
-				switch _, served := functions[string(op.Group)]; {
-				case served && !strings.HasPrefix(function, title(string(op.Group))):
-					t.Errorf("%s%s goes to %q, want that of %s", op.Name, end, function, op.Group)
+				switch _, served := functions[op.Function]; {
+				case served && !strings.HasPrefix(function, title(op.Function)):
+					t.Errorf("%s%s goes to %q, want that of %s", op.Name, end, function, op.Function)
 				case !served && ok:
 					t.Errorf("%s%s goes to %q, which does not serve it", op.Name, end, function)
 				}
@@ -351,8 +351,8 @@ func TestRESTAPIHasTheSameTable(t *testing.T) {
 					called = at[0].(string)
 				}
 			})
-			if !strings.HasPrefix(called, title(string(r.Group))) {
-				t.Errorf("%s %s goes to %q, want that of %s", r.Method, r.Path, called, r.Group)
+			if !strings.HasPrefix(called, title(r.Function)) {
+				t.Errorf("%s %s goes to %q, want that of %s", r.Method, r.Path, called, r.Function)
 			}
 		}
 		if paths["/{path+}"] == nil {

@@ -97,7 +97,7 @@ func (s *Service) openAPI() map[string]any {
 	}
 	for _, r := range routes() {
 		if !r.Slash {
-			add(r.Path, strings.ToLower(r.Method), string(r.Group))
+			add(r.Path, strings.ToLower(r.Method), r.Function)
 		}
 	}
 	for _, probe := range []string{"/healthz", "/readyz", "/storez", "/version"} {

@@ -95,7 +95,7 @@ func TestPagesOfOtherOriginsAreLetInByNameAlone(t *testing.T) {
 func TestRequestsAreThrottledByTheClassOfTheirRoute(t *testing.T) {
 	want := func(r protocol.GatewayRoute) float64 {
 		switch {
-		case r.Group == "data" || r.Group == "query" || r.Group == "schema":
+		case r.Function == "data" || r.Function == "query" || r.Function == "schema":
 			return 500
 		case r.Access == protocol.Write:
 			return 250

@@ -17,7 +17,7 @@ import (
 // in a burst.
 func (c Config) rate(r protocol.GatewayRoute) int {
 	switch {
-	case functions[string(r.Group)].rows:
+	case functions[r.Function].rows:
 		return c.ThrottleRows
 	case r.Access == protocol.Write:
 		return c.ThrottleChanges

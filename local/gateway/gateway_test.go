@@ -87,7 +87,7 @@ func TestEachOperationReachesItsGroup(t *testing.T) {
 	for _, op := range protocol.Operations {
 		functions := map[string]Function{}
 		for _, op := range protocol.Operations {
-			functions[string(op.Group)] = &scripted{answer: fine("")}
+			functions[op.Function] = &scripted{answer: fine("")}
 		}
 		functions[Fallback] = &scripted{answer: fine("")}
 		h := Handler(functions, slog.New(slog.DiscardHandler))
@@ -97,7 +97,7 @@ func TestEachOperationReachesItsGroup(t *testing.T) {
 				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, sent, nil))
 				for name, f := range functions {
 					f := f.(*scripted)
-					if got := f.event.RawPath; (got == sent) != (name == string(op.Group)) {
+					if got := f.event.RawPath; (got == sent) != (name == op.Function) {
 						t.Errorf("%s %s: %s got %q", method, sent, name, got)
 					}
 					f.event = events.APIGatewayV2HTTPRequest{}

@@ -22,10 +22,10 @@ type route struct {
 func newRoutes(functions map[string]Function) []route {
 	var all []route
 	for _, line := range protocol.GatewayRoutes() {
-		if functions[string(line.Group)] == nil {
+		if functions[line.Function] == nil {
 			continue
 		}
-		r := route{method: line.Method, path: line.Path, function: string(line.Group)}
+		r := route{method: line.Method, path: line.Path, function: line.Function}
 		path, rest := strings.CutSuffix(line.Path, "/{proxy+}")
 		r.segments, r.rest = strings.Split(path, "/"), rest
 		for _, segment := range r.segments {

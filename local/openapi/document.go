@@ -55,7 +55,7 @@ func (d *document) build() object {
 	d.schemas.asked = true
 	for _, op := range protocol.Operations {
 		if !d.shapes[op.Name].IsUpload && slices.Contains(op.Methods, http.MethodPost) {
-			d.schemas.of(d.shapes[op.Name].Request)
+			d.schemas.of(op.RequestType())
 		}
 	}
 	d.schemas.asked = false
@@ -97,11 +97,11 @@ func (d *document) operation(op protocol.Operation, method string, isSecond bool
 		id += "By" + method[:1] + strings.ToLower(method[1:])
 	}
 	o := object{
-		{"operationId", id}, {"summary", summaries[op.Name]}, {"tags", []protocol.Group{op.Group}},
+		{"operationId", id}, {"summary", op.Summary}, {"tags", []string{op.Function}},
 		{"x-operation", op.Name}, {"x-origin", op.Origin}, {"x-access", op.Access},
 	}
-	if note := notes[op.Name]; note != "" {
-		o = o.with("description", note)
+	if op.Note != "" {
+		o = o.with("description", op.Note)
 	}
 	if fields := ignoredFields(op.Name); len(fields) > 0 {
 		o = o.with("x-ignored", fields)
@@ -127,7 +127,7 @@ func ignoredFields(operation string) object {
 // parameters lists those of the path, of the query string and of headers.
 func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []object {
 	var list []object
-	fields := fieldsOf(shape.Request)
+	fields := fieldsOf(op.RequestType())
 	names := wireNames(fields)
 	if strings.Contains(op.Path, "{id}") {
 		list = append(list, refer("parameters", idParameter(op)))
@@ -140,7 +140,7 @@ func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []obje
 				continue
 			}
 			parameter := object{{"name", name}, {"in", in}}
-			if in == "path" || slices.Contains(required[shape.Request.Name()], name) {
+			if in == "path" || slices.Contains(required[op.RequestType().Name()], name) {
 				parameter = parameter.with("required", true)
 			}
 			if text := d.schemas.comments.describe(f.owner+"."+f.Name, names); text != "" {
@@ -152,10 +152,10 @@ func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []obje
 	if shape.IsOnce {
 		list = append(list, refer("parameters", "idempotencyKey"))
 	}
-	if shape.Response == reflect.TypeFor[protocol.Rows]() {
+	if op.ResponseType() == reflect.TypeFor[protocol.Rows]() {
 		list = append(list, refer("parameters", "result"))
 	}
-	if shape.Response == reflect.TypeFor[protocol.Bytes]() {
+	if op.ResponseType() == reflect.TypeFor[protocol.Bytes]() {
 		list = append(list, refer("parameters", "range"))
 	}
 	return append(list, refer("parameters", "timeout"))
@@ -183,7 +183,7 @@ func (d *document) body(op protocol.Operation, shape httpapi.Shape) object {
 	if shape.IsUpload {
 		return object{{"required", true}, {"content", arrow}}
 	}
-	media := object{{"schema", d.schemas.of(shape.Request)}}
+	media := object{{"schema", d.schemas.of(op.RequestType())}}
 	if given := examples[op.Name]; given != nil {
 		all := object{}
 		for _, e := range given {
@@ -192,11 +192,11 @@ func (d *document) body(op protocol.Operation, shape httpapi.Shape) object {
 		media = media.with("examples", all)
 	}
 	content := object{{"application/json", media}}
-	if _, ok := reflect.New(shape.Request).Interface().(interface{ RequestUpload() *protocol.Upload }); ok {
+	if _, ok := op.Request.(interface{ RequestUpload() *protocol.Upload }); ok {
 		content = append(content, arrow...)
 	}
 	body := object{{"content", content}}
-	if len(required[shape.Request.Name()]) > 0 || len(needsOne[op.Name]) > 0 {
+	if len(required[op.RequestType().Name()]) > 0 || len(needsOne[op.Name]) > 0 {
 		body = body.with("required", true)
 	}
 	return body
@@ -205,69 +205,70 @@ func (d *document) body(op protocol.Operation, shape httpapi.Shape) object {
 // responses lists the answers by status.
 func (d *document) responses(op protocol.Operation, shape httpapi.Shape) object {
 	all := object{}
-	for _, status := range statusesOf(op, shape) {
-		all = all.with(strconv.Itoa(status), d.answer(shape, status))
+	for _, status := range statusesOf(op) {
+		all = all.with(strconv.Itoa(status), d.answer(op, shape, status))
 	}
 	return all.with("4XX", refer("responses", "problem")).with("5XX", refer("responses", "problem"))
 }
 
 // statusesOf returns the statuses of answers that are not errors, or that have the form of the others.
-func statusesOf(op protocol.Operation, shape httpapi.Shape) []int {
-	if several := statuses[op.Name]; several != nil {
-		return several
+func statusesOf(op protocol.Operation) []int {
+	if op.Statuses != nil {
+		return op.Statuses
 	}
-	if v, ok := reflect.New(shape.Response).Interface().(interface{ HTTPStatus() int }); ok {
+	if v, ok := op.Response.(interface{ HTTPStatus() int }); ok {
 		return []int{v.HTTPStatus()}
 	}
 	return []int{http.StatusOK}
 }
 
-func (d *document) answer(shape httpapi.Shape, status int) object {
+func (d *document) answer(op protocol.Operation, shape httpapi.Shape, status int) object {
+	response := op.ResponseType()
 	answer := object{{"description", http.StatusText(status) + "."}}
-	if text := d.schemas.comments.describe(shape.Response.Name(), wireNames(fieldsOf(shape.Response))); text != "" {
+	if text := d.schemas.comments.describe(response.Name(), wireNames(fieldsOf(response))); text != "" {
 		answer = object{{"description", text}}
 	}
-	if _, ok := reflect.New(shape.Response).Interface().(interface{ AtVersion() int64 }); ok {
+	if _, ok := op.Response.(interface{ AtVersion() int64 }); ok {
 		answer = answer.with("headers", object{{"x-lancedb-version", refer("headers", "version")}})
 	}
 	switch {
 	case status == http.StatusSeeOther:
-		return d.redirect(shape)
+		return d.redirect(response)
 	case status == http.StatusNoContent:
-		return object{{"description", emptyAnswers[shape.Operation]}}
+		return object{{"description", op.NoContent}}
 	case status == http.StatusRequestedRangeNotSatisfiable:
 		return object{{"description", "The range lies beyond the end of the value."}}
-	case shape.Response == reflect.TypeFor[protocol.Empty]():
+	case response == reflect.TypeFor[protocol.Empty]():
 		return object{{"description", "Yes. The body is empty."}}
 	case shape.Answers == arrowipc.ContentTypeFile:
-		return answer.with("content", d.rows(shape, arrowipc.ContentTypeFile, arrowipc.ContentTypeStream))
+		return answer.with("content", d.rows(response, arrowipc.ContentTypeFile, arrowipc.ContentTypeStream))
 	case shape.Answers == arrowipc.ContentTypeStream:
-		return answer.with("content", d.rows(shape, arrowipc.ContentTypeStream, arrowipc.ContentTypeFile))
+		return answer.with("content", d.rows(response, arrowipc.ContentTypeStream, arrowipc.ContentTypeFile))
 	case shape.Answers != "":
 		return answer.with("content", object{{shape.Answers, object{{"schema", object{{"description", "Bytes."}}}}}})
 	}
-	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(shape.Response)}}}})
+	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(response)}}}})
 }
 
 // rows is an answer of rows, or of where they were written.
-func (d *document) rows(shape httpapi.Shape, types ...string) object {
+func (d *document) rows(response reflect.Type, types ...string) object {
 	content := object{}
 	for _, contentType := range types {
 		content = content.with(contentType, object{{"schema", object{{"description", "Rows in the Arrow IPC format."}}}})
 	}
-	if shape.Response != reflect.TypeFor[protocol.Rows]() {
+	if response != reflect.TypeFor[protocol.Rows]() {
 		return content
 	}
 	return content.with("application/json", object{{"schema", d.schemas.of(reflect.TypeFor[protocol.StoredResult]())}})
 }
 
 // redirect is an answer that leads to stored rows.
-func (d *document) redirect(shape httpapi.Shape) object {
+func (d *document) redirect(response reflect.Type) object {
 	answer := object{
 		{"description", "The rows are in storage, at Location."},
 		{"headers", object{{"location", object{{"description", "Where the rows can be read."}, {"schema", object{{"type", "string"}}}}}}},
 	}
-	if shape.Response != reflect.TypeFor[protocol.Rows]() {
+	if response != reflect.TypeFor[protocol.Rows]() {
 		return answer
 	}
 	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(reflect.TypeFor[protocol.StoredResult]())}}}})

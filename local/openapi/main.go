@@ -4,10 +4,9 @@
 //	go generate ./local/openapi
 //
 // Nobody writes the document by hand. Its paths are the rows of [protocol.Operations]; its schemas are
-// the Go types that the routes of the services take and return (schema.go), with the forms of the types
-// that encode themselves (forms.go); its descriptions are the comments of those types (comments.go). What
-// the types do not know is in words.go: a summary of each operation, the fields that a request needs, and
-// examples. Tests compare all of that with what the service accepts.
+// the Go types of their requests and responses (schema.go), with the forms of the types that encode
+// themselves (forms.go); its descriptions are the comments of those types (comments.go). What neither has
+// is in info.go, and in needs.go: the fields that a request needs, and examples. Tests compare all of that with what the service accepts.
 package main
 
 import (

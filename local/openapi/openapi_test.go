@@ -55,8 +55,8 @@ func TestEachOperationIsDescribed(t *testing.T) {
 		if len(item) != len(op.Methods) {
 			t.Errorf("%s has %d methods, want %v", op.Path, len(item), op.Methods)
 		}
-		if summaries[op.Name] == "" {
-			t.Errorf("summaries has no line about %s", op.Name)
+		if op.Summary == "" {
+			t.Errorf("%s has no summary", op.Name)
 		}
 		for _, method := range op.Methods {
 			got, _ := item[strings.ToLower(method)].(map[string]any)
@@ -101,8 +101,7 @@ func checkPathParameters(t *testing.T, c checker, op protocol.Operation, describ
 
 func TestNothingIsSaidOfUnknownOperations(t *testing.T) {
 	for what, names := range map[string][]string{
-		"summaries": slices.Collect(maps.Keys(summaries)), "notes": slices.Collect(maps.Keys(notes)), "statuses": slices.Collect(maps.Keys(statuses)),
-		"emptyAnswers": slices.Collect(maps.Keys(emptyAnswers)), "needsOne": slices.Collect(maps.Keys(needsOne)), "examples": slices.Collect(maps.Keys(examples)),
+		"needsOne": slices.Collect(maps.Keys(needsOne)), "examples": slices.Collect(maps.Keys(examples)),
 	} {
 		for _, name := range names {
 			if _, ok := protocol.Lookup(name); !ok {
@@ -131,12 +130,12 @@ func TestReferencesReferToSomething(t *testing.T) {
 }
 
 // decoded decodes a body as the service does, and validates it.
-func decoded(op protocol.Operation, shape httpapi.Shape, body any) error {
+func decoded(op protocol.Operation, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	request := reflect.New(shape.Request).Interface()
+	request := reflect.New(op.RequestType()).Interface()
 	if err := json.Unmarshal(text, request); err != nil {
 		return err
 	}
@@ -171,39 +170,38 @@ func TestRequestsNeedWhatIsSaid(t *testing.T) {
 	}
 	tried := map[string]bool{}
 	for _, op := range protocol.Operations {
-		shape := shapes[op.Name]
-		if shape.IsUpload {
+		if shapes[op.Name].IsUpload {
 			continue
 		}
 		t.Run(op.Name, func(t *testing.T) {
-			name := shape.Request.Name()
+			name := op.RequestType().Name()
 			schema := map[string]any{"$ref": "#/components/schemas/" + name}
 			for _, e := range examples[op.Name] {
 				value := plainValue(t, e.body)
 				if err := c.check(e.name, schema, value); err != nil {
 					t.Errorf("the example is not valid: %v", err)
 				}
-				if err := decoded(op, shape, value); err != nil {
+				if err := decoded(op, value); err != nil {
 					t.Errorf("the example %s is refused: %v", e.name, err)
 				}
 				removeEach(t, c, schema, value, func(what string) {
 					tried[what] = true
-					if decoded(op, shape, value) == nil {
+					if decoded(op, value) == nil {
 						t.Errorf("the example %s is accepted without %s", e.name, what)
 					}
 				})
 				if whole, ok := value.(map[string]any); ok {
-					checkMinimum(t, op, shape, whole)
+					checkMinimum(t, op, whole)
 				}
 			}
 			if len(examples[op.Name]) > 0 || len(op.Methods) == 1 && op.Methods[0] == "GET" {
 				return
 			}
-			values := slices.DeleteFunc(slices.Clone(required[name]), isParameter(shape.Request))
+			values := slices.DeleteFunc(slices.Clone(required[name]), isParameter(op.RequestType()))
 			if len(values) > 0 {
 				t.Errorf("there is no example of %v", values)
 			}
-			if err := decoded(op, shape, map[string]any{}); len(required[name]) == 0 && err != nil {
+			if err := decoded(op, map[string]any{}); len(required[name]) == 0 && err != nil {
 				t.Errorf("an empty body is refused: %v", err)
 			}
 		})
@@ -225,15 +223,15 @@ func isParameter(request reflect.Type) func(string) bool {
 }
 
 // checkMinimum removes what is not said to be needed from a body, and sends the rest.
-func checkMinimum(t *testing.T, op protocol.Operation, shape httpapi.Shape, whole map[string]any) {
+func checkMinimum(t *testing.T, op protocol.Operation, whole map[string]any) {
 	t.Helper()
 	least := map[string]any{}
 	for name, value := range whole {
-		if slices.Contains(required[shape.Request.Name()], name) {
+		if slices.Contains(required[op.RequestType().Name()], name) {
 			least[name] = value
 		}
 	}
-	err := decoded(op, shape, least)
+	err := decoded(op, least)
 	if alternatives := needsOne[op.Name]; len(alternatives) > 0 {
 		if err == nil {
 			t.Errorf("a body with none of %v is accepted", alternatives)
@@ -299,9 +297,9 @@ func TestAnswersHaveTheirSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	types := map[reflect.Type]bool{httpapi.ProblemType: true, reflect.TypeFor[protocol.ServerVersion](): true}
-	for _, shape := range shapes {
-		if shape.Answers == "" && shape.Response != reflect.TypeFor[protocol.Empty]() {
-			types[shape.Response] = true
+	for _, op := range protocol.Operations {
+		if response := op.ResponseType(); shapes[op.Name].Answers == "" && response != reflect.TypeFor[protocol.Empty]() {
+			types[response] = true
 		}
 	}
 	s := &schemas{comments: &comments{}, made: map[string]object{}, kinds: map[string]reflect.Type{}}

@@ -169,17 +169,17 @@ func ignoredFields() string {
 // operations lists what is served, and names what is not, group by group.
 func operations(t *testing.T) string {
 	serves := prober(t)
-	var groups []protocol.Group
-	served, missing := map[protocol.Group][]string{}, map[protocol.Group][]string{}
+	var groups []string
+	served, missing := map[string][]string{}, map[string][]string{}
 	for _, op := range protocol.Operations {
-		if len(served[op.Group])+len(missing[op.Group]) == 0 {
-			groups = append(groups, op.Group)
+		if len(served[op.Function])+len(missing[op.Function]) == 0 {
+			groups = append(groups, op.Function)
 		}
 		if serves(op) {
-			row := fmt.Sprintf("| %s | %s | `%s %s` | %s |\n", op.Group, op.Name, strings.Join(op.Methods, ", "), op.Path, op.Access)
-			served[op.Group] = append(served[op.Group], row)
+			row := fmt.Sprintf("| %s | %s | `%s %s` | %s |\n", op.Function, op.Name, strings.Join(op.Methods, ", "), op.Path, op.Access)
+			served[op.Function] = append(served[op.Function], row)
 		} else {
-			missing[op.Group] = append(missing[op.Group], op.Name)
+			missing[op.Function] = append(missing[op.Function], op.Name)
 		}
 	}
 	var b strings.Builder

@@ -69,12 +69,12 @@ func (a *Access) AdmitTargets(targets []protocol.Target) error {
 }
 
 func (a *Access) admit(op protocol.Operation, object Object) error {
-	if a.permits(op.Permission(), object) {
+	if a.permits(op.Permission, object) {
 		a.admitted[object] = true
 		return nil
 	}
 	if op.Makes() || a.sees(object) {
-		return Denied(op.Permission(), object)
+		return Denied(op.Permission, object)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func actionUID(name string) cedar.EntityUID {
 func actionEntity(uid cedar.EntityUID) cedar.Entity {
 	e := cedar.Entity{UID: uid}
 	if op, known := protocol.Lookup(string(uid.ID)); known {
-		e.Parents = cedar.NewEntityUIDSet(actionUID(string(op.Access)), actionUID(string(op.Group)))
+		e.Parents = cedar.NewEntityUIDSet(actionUID(string(op.Access)), actionUID(op.Function))
 	} else if uid.ID == useLocation || uid.ID == useSecret {
 		e.Parents = cedar.NewEntityUIDSet(actionUID(string(protocol.Write)))
 	}
@@ -220,7 +220,7 @@ func DataAccess(ctx context.Context, table []string) (reads, writes bool) {
 		if !ofData(op) {
 			continue
 		}
-		allowed := Permits(ctx, op.Permission(), Table(table))
+		allowed := Permits(ctx, op.Permission, Table(table))
 		if limits(ctx) == nil {
 			allowed = Authorize(principal, op) == nil
 		}

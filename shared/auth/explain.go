@@ -53,7 +53,7 @@ func Explain(ctx context.Context, principal *Principal, object Object) *Explanat
 	}
 	seen := map[string]bool{}
 	for _, op := range protocol.Operations {
-		name := op.Permission()
+		name := op.Permission
 		of, ok := objectOf(op, nil)
 		if !ok || of.kind != object.kind || seen[name] {
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,17 +27,6 @@ type seen struct {
 	request   protocol.Request
 }
 
-// asked is a route that keeps its requests.
-func asked[Req any, PReq interface {
-	*Req
-	protocol.Request
-}](s *seen, operation string) httpapi.Route {
-	return httpapi.JSON[Req, protocol.Empty, PReq](operation, func(_ context.Context, req *Req) (*protocol.Empty, error) {
-		*s = seen{operation, PReq(req)}
-		return &protocol.Empty{}, nil
-	})
-}
-
 // uploaded is a route that keeps its requests, whose bodies are rows.
 func uploaded[Req any, PReq interface {
 	*Req
@@ -50,107 +40,24 @@ func uploaded[Req any, PReq interface {
 	})
 }
 
+// recordingRoutes returns a route for each operation.
 func recordingRoutes(s *seen) []httpapi.Route {
-	return []httpapi.Route{
-		asked[protocol.CreateNamespaceRequest](s, "CreateNamespace"),
-		asked[protocol.ListNamespacesRequest](s, "ListNamespaces"),
-		asked[protocol.DescribeNamespaceRequest](s, "DescribeNamespace"),
-		asked[protocol.DropNamespaceRequest](s, "DropNamespace"),
-		asked[protocol.NamespaceExistsRequest](s, "NamespaceExists"),
-		asked[protocol.ListDroppedRequest](s, "ListDropped"),
-		asked[protocol.ExplainAccessRequest](s, "ExplainAccess"),
-		asked[protocol.UndropNamespaceRequest](s, "UndropNamespace"),
-		asked[protocol.UndropTableRequest](s, "UndropTable"),
-		asked[protocol.PurgeTableRequest](s, "PurgeTable"),
-		asked[protocol.ListTablesRequest](s, "ListTables"),
-		asked[protocol.ListAllTablesRequest](s, "ListAllTables"),
-		asked[protocol.FindTablesRequest](s, "FindTables"),
-		asked[protocol.RegisterTableRequest](s, "RegisterTable"),
-		asked[protocol.DescribeTableRequest](s, "DescribeTable"),
-		asked[protocol.TableExistsRequest](s, "TableExists"),
-		asked[protocol.DropTableRequest](s, "DropTable"),
-		asked[protocol.DeregisterTableRequest](s, "DeregisterTable"),
-		asked[protocol.DeclareTableRequest](s, "DeclareTable"),
-		asked[protocol.RenameTableRequest](s, "RenameTable"),
-		asked[protocol.GetTableStatsRequest](s, "GetTableStats"),
-		asked[protocol.GetTableStorageRequest](s, "GetTableStorage"),
-		asked[protocol.CloneTableRequest](s, "CloneTable"),
-		asked[protocol.AlterTableAddColumnsRequest](s, "AlterTableAddColumns"),
-		asked[protocol.AlterTableAlterColumnsRequest](s, "AlterTableAlterColumns"),
-		asked[protocol.AlterTableDropColumnsRequest](s, "AlterTableDropColumns"),
-		asked[protocol.AlterTableBackfillColumnsRequest](s, "AlterTableBackfillColumns"),
-		asked[protocol.UpdateFieldMetadataRequest](s, "UpdateFieldMetadata"),
-		asked[protocol.UpdateTableSchemaMetadataRequest](s, "UpdateTableSchemaMetadata"),
+	routes := []httpapi.Route{
 		uploaded[protocol.CreateTableRequest](s, "CreateTable"),
 		uploaded[protocol.InsertIntoTableRequest](s, "InsertIntoTable"),
 		uploaded[protocol.MergeInsertIntoTableRequest](s, "MergeInsertIntoTable"),
-		asked[protocol.UpdateTableRequest](s, "UpdateTable"),
-		asked[protocol.DeleteFromTableRequest](s, "DeleteFromTable"),
-		asked[protocol.CreateMultipartWriteRequest](s, "CreateMultipartWrite"),
-		asked[protocol.EndMultipartWriteRequest](s, "CompleteMultipartWrite"),
-		asked[protocol.EndMultipartWriteRequest](s, "AbortMultipartWrite"),
-		asked[protocol.QueryTableRequest](s, "QueryTable"),
-		asked[protocol.CountTableRowsRequest](s, "CountTableRows"),
-		asked[protocol.ExplainTableQueryPlanRequest](s, "ExplainTableQueryPlan"),
-		asked[protocol.AnalyzeTableQueryPlanRequest](s, "AnalyzeTableQueryPlan"),
-		asked[protocol.PrewarmTableRequest](s, "PrewarmTable"),
-		asked[protocol.FetchTableBlobsRequest](s, "FetchTableBlobs"),
-		asked[protocol.ReadTableBlobRequest](s, "ReadTableBlob"),
-		asked[protocol.ReadTableResultRequest](s, "ReadTableResult"),
-		asked[protocol.CreateTableIndexRequest](s, "CreateTableIndex"),
-		asked[protocol.CreateTableIndexRequest](s, "CreateTableScalarIndex"),
-		asked[protocol.ListTableIndicesRequest](s, "ListTableIndices"),
-		asked[protocol.DescribeTableIndexStatsRequest](s, "DescribeTableIndexStats"),
-		asked[protocol.DropTableIndexRequest](s, "DropTableIndex"),
-		asked[protocol.PrewarmTableIndexRequest](s, "PrewarmTableIndex"),
-		asked[protocol.ListTableVersionsRequest](s, "ListTableVersions"),
-		asked[protocol.CreateTableVersionRequest](s, "CreateTableVersion"),
-		asked[protocol.DescribeTableVersionRequest](s, "DescribeTableVersion"),
-		asked[protocol.BatchDeleteTableVersionsRequest](s, "BatchDeleteTableVersions"),
-		asked[protocol.BatchCreateTableVersionsRequest](s, "BatchCreateTableVersions"),
-		asked[protocol.BatchCommitTablesRequest](s, "BatchCommitTables"),
-		asked[protocol.RestoreTableRequest](s, "RestoreTable"),
-		asked[protocol.CompareTableVersionsRequest](s, "CompareTableVersions"),
-		asked[protocol.ListTableTagsRequest](s, "ListTableTags"),
-		asked[protocol.GetTableTagVersionRequest](s, "GetTableTagVersion"),
-		asked[protocol.SetTableTagRequest](s, "CreateTableTag"),
-		asked[protocol.SetTableTagRequest](s, "UpdateTableTag"),
-		asked[protocol.DeleteTableTagRequest](s, "DeleteTableTag"),
-		asked[protocol.ListTableBranchesRequest](s, "ListTableBranches"),
-		asked[protocol.CreateTableBranchRequest](s, "CreateTableBranch"),
-		asked[protocol.DeleteTableBranchRequest](s, "DeleteTableBranch"),
-		asked[protocol.DiffTableBranchesRequest](s, "DiffTableBranches"),
-		asked[protocol.CherryPickTableBranchRequest](s, "CherryPickTableBranch"),
-		asked[protocol.DescribeTransactionRequest](s, "DescribeTransaction"),
-		asked[protocol.AlterTransactionRequest](s, "AlterTransaction"),
-		asked[protocol.ListJobsRequest](s, "ListJobs"),
-		asked[protocol.JobRequest](s, "DescribeJob"),
-		asked[protocol.QueryJobEventsRequest](s, "QueryJobEvents"),
-		asked[protocol.JobRequest](s, "CancelJob"),
-		asked[protocol.JobRequest](s, "PauseJob"),
-		asked[protocol.JobRequest](s, "ResumeJob"),
-		asked[protocol.MaintainTableRequest](s, "MaintainTable"),
-		asked[protocol.CreateMaterializedViewRequest](s, "CreateMaterializedView"),
-		asked[protocol.RefreshMaterializedViewRequest](s, "RefreshMaterializedView"),
-		asked[protocol.MaterializedViewRequest](s, "DescribeMaterializedView"),
-		asked[protocol.MaterializedViewRequest](s, "DropMaterializedView"),
-		asked[protocol.ListMaterializedViewsRequest](s, "ListMaterializedViews"),
-		asked[protocol.CreateViewRequest](s, "CreateView"),
-		asked[protocol.ViewRequest](s, "DescribeView"),
-		asked[protocol.ViewRequest](s, "DropView"),
-		asked[protocol.ListViewsRequest](s, "ListViews"),
-		asked[protocol.CreateFunctionRequest](s, "CreateFunction"),
-		asked[protocol.FunctionRequest](s, "DescribeFunction"),
-		asked[protocol.FunctionRequest](s, "DropFunction"),
-		asked[protocol.ListFunctionsRequest](s, "ListFunctions"),
-		asked[protocol.WriteSecretRequest](s, "CreateSecret"),
-		asked[protocol.WriteSecretRequest](s, "AlterSecret"),
-		asked[protocol.SecretRequest](s, "DescribeSecret"),
-		asked[protocol.SecretRequest](s, "DropSecret"),
-		asked[protocol.ListSecretsRequest](s, "ListSecrets"),
-		asked[protocol.ListTableErrorsRequest](s, "ListTableErrors"),
-		asked[protocol.ListEventsRequest](s, "ListEvents"),
 	}
+	uploads := len(routes)
+	for _, op := range protocol.Operations {
+		if slices.ContainsFunc(routes[:uploads], func(r httpapi.Route) bool { return r.Shape().Operation == op.Name }) {
+			continue
+		}
+		routes = append(routes, httpapi.Untyped(op, func(_ context.Context, req protocol.Request) (any, error) {
+			*s = seen{op.Name, req}
+			return &protocol.Empty{}, nil
+		}))
+	}
+	return routes
 }
 
 // Each method is called with a request that has a value in every field, and the server decodes the

@@ -17,107 +17,14 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// emptyCase is an operation, the type of its requests, and the least body that it takes.
-type emptyCase struct {
-	operation string
-	body      string
-	request   reflect.Type
-	route     func(got *any) Route
-}
-
-func emptyOf[Req any, PReq interface {
-	*Req
-	protocol.Request
-}](operation, body string) emptyCase {
-	return emptyCase{operation, body, reflect.TypeFor[Req](), func(got *any) Route {
-		return JSON[Req, protocol.Empty, PReq](operation, func(_ context.Context, req *Req) (*protocol.Empty, error) {
-			*got = req
-			return &protocol.Empty{}, nil
-		})
-	}}
-}
-
-// emptyCases are all operations whose requests are JSON objects.
-var emptyCases = []emptyCase{
-	emptyOf[protocol.CreateNamespaceRequest]("CreateNamespace", `{}`),
-	emptyOf[protocol.ListNamespacesRequest]("ListNamespaces", `{}`),
-	emptyOf[protocol.DescribeNamespaceRequest]("DescribeNamespace", `{}`),
-	emptyOf[protocol.DropNamespaceRequest]("DropNamespace", `{}`),
-	emptyOf[protocol.NamespaceExistsRequest]("NamespaceExists", `{}`),
-	emptyOf[protocol.ListDroppedRequest]("ListDropped", `{}`),
-	emptyOf[protocol.ExplainAccessRequest]("ExplainAccess", `{}`),
-	emptyOf[protocol.UndropNamespaceRequest]("UndropNamespace", `{}`),
-	emptyOf[protocol.UndropTableRequest]("UndropTable", `{}`),
-	emptyOf[protocol.PurgeTableRequest]("PurgeTable", `{}`),
-	emptyOf[protocol.ListTablesRequest]("ListTables", `{}`),
-	emptyOf[protocol.ListAllTablesRequest]("ListAllTables", `{}`),
-	emptyOf[protocol.FindTablesRequest]("FindTables", `{}`),
-	emptyOf[protocol.ListEventsRequest]("ListEvents", `{}`),
-	emptyOf[protocol.RegisterTableRequest]("RegisterTable", `{"location":"x"}`),
-	emptyOf[protocol.AlterTableBackfillColumnsRequest]("AlterTableBackfillColumns", `{"column":"x"}`),
-	emptyOf[protocol.DescribeTableRequest]("DescribeTable", `{}`),
-	emptyOf[protocol.TableExistsRequest]("TableExists", `{}`),
-	emptyOf[protocol.DropTableRequest]("DropTable", `{}`),
-	emptyOf[protocol.DeregisterTableRequest]("DeregisterTable", `{}`),
-	emptyOf[protocol.DeclareTableRequest]("DeclareTable", `{}`),
-	emptyOf[protocol.RenameTableRequest]("RenameTable", `{"new_table_name":"u"}`),
-	emptyOf[protocol.GetTableStatsRequest]("GetTableStats", `{}`),
-	emptyOf[protocol.GetTableStorageRequest]("GetTableStorage", `{}`),
-	emptyOf[protocol.CloneTableRequest]("CloneTable", `{"source_location":"x"}`),
-	emptyOf[protocol.AlterTableAddColumnsRequest]("AlterTableAddColumns", `{"new_columns":[{"name":"a","expression":"1"}]}`),
-	emptyOf[protocol.AlterTableAlterColumnsRequest]("AlterTableAlterColumns", `{"alterations":[{"path":"a","rename":"b"}]}`),
-	emptyOf[protocol.AlterTableDropColumnsRequest]("AlterTableDropColumns", `{"columns":["a"]}`),
-	emptyOf[protocol.UpdateFieldMetadataRequest]("UpdateFieldMetadata", `{"updates":[{"path":"a","metadata":{}}]}`),
-	emptyOf[protocol.UpdateTableRequest]("UpdateTable", `{"updates":[["a","1"]]}`),
-	emptyOf[protocol.DeleteFromTableRequest]("DeleteFromTable", `{"predicate":"a"}`),
-	emptyOf[protocol.CreateMultipartWriteRequest]("CreateMultipartWrite", `{}`),
-	emptyOf[protocol.LSMRequest]("SetLsmWriteSpec", `{}`),
-	emptyOf[protocol.LSMRequest]("UnsetLsmWriteSpec", `{}`),
-	emptyOf[protocol.LSMRequest]("GetLsmWriteSpec", `{}`),
-	emptyOf[protocol.LSMRequest]("FlushLsm", `{}`),
-	emptyOf[protocol.LSMRequest]("CompactLsm", `{}`),
-	emptyOf[protocol.LSMRequest]("GetLsmStats", `{}`),
-	emptyOf[protocol.LSMRequest]("EnableRte", `{}`),
-	emptyOf[protocol.LSMRequest]("DisableRte", `{}`),
-	emptyOf[protocol.LSMRequest]("GetRteSpec", `{}`),
-	emptyOf[protocol.LSMRequest]("FlushRte", `{}`),
-	emptyOf[protocol.LSMRequest]("CompactRte", `{}`),
-	emptyOf[protocol.LSMRequest]("GetRteStats", `{}`),
-	emptyOf[protocol.QueryTableRequest]("QueryTable", `{}`),
-	emptyOf[protocol.CountTableRowsRequest]("CountTableRows", `{}`),
-	emptyOf[protocol.ExplainTableQueryPlanRequest]("ExplainTableQueryPlan", `{"query":{}}`),
-	emptyOf[protocol.AnalyzeTableQueryPlanRequest]("AnalyzeTableQueryPlan", `{}`),
-	emptyOf[protocol.PrewarmTableRequest]("PrewarmTable", `{}`),
-	emptyOf[protocol.FetchTableBlobsRequest]("FetchTableBlobs", `{"column":"a","row_ids":[1]}`),
-	emptyOf[protocol.ListTableIndicesRequest]("ListTableIndices", `{}`),
-	emptyOf[protocol.DescribeTableIndexStatsRequest]("DescribeTableIndexStats", `{}`),
-	emptyOf[protocol.DropTableIndexRequest]("DropTableIndex", `{}`),
-	emptyOf[protocol.PrewarmTableIndexRequest]("PrewarmTableIndex", `{}`),
-	emptyOf[protocol.ListTableVersionsRequest]("ListTableVersions", `{}`),
-	emptyOf[protocol.CreateTableVersionRequest]("CreateTableVersion", `{"version":1,"manifest_path":"x"}`),
-	emptyOf[protocol.DescribeTableVersionRequest]("DescribeTableVersion", `{}`),
-	emptyOf[protocol.BatchDeleteTableVersionsRequest]("BatchDeleteTableVersions", `{"ranges":[{"start_version":1,"end_version":2}]}`),
-	emptyOf[protocol.BatchCreateTableVersionsRequest]("BatchCreateTableVersions", `{"entries":[{"id":["t"],"version":1,"manifest_path":"x"}]}`),
-	emptyOf[protocol.BatchCommitTablesRequest]("BatchCommitTables", `{"operations":[{"deregister_table":{"id":["t"]}}]}`),
-	emptyOf[protocol.RestoreTableRequest]("RestoreTable", `{"version":1}`),
-	emptyOf[protocol.CompareTableVersionsRequest]("CompareTableVersions", `{"from_version":1}`),
-	emptyOf[protocol.ListTableTagsRequest]("ListTableTags", `{}`),
-	emptyOf[protocol.GetTableTagVersionRequest]("GetTableTagVersion", `{"tag":"a"}`),
-	emptyOf[protocol.SetTableTagRequest]("CreateTableTag", `{"tag":"a","version":1}`),
-	emptyOf[protocol.SetTableTagRequest]("UpdateTableTag", `{"tag":"a","version":1}`),
-	emptyOf[protocol.DeleteTableTagRequest]("DeleteTableTag", `{"tag":"a"}`),
-	emptyOf[protocol.ListTableBranchesRequest]("ListTableBranches", `{}`),
-	emptyOf[protocol.CreateTableBranchRequest]("CreateTableBranch", `{"name":"a"}`),
-	emptyOf[protocol.DeleteTableBranchRequest]("DeleteTableBranch", `{"name":"a"}`),
-	emptyOf[protocol.DiffTableBranchesRequest]("DiffTableBranches", `{"from_branch":"a"}`),
-	emptyOf[protocol.CherryPickTableBranchRequest]("CherryPickTableBranch", `{"from_branch":"a"}`),
-	emptyOf[protocol.DescribeTransactionRequest]("DescribeTransaction", `{}`),
-	emptyOf[protocol.AlterTransactionRequest]("AlterTransaction", `{"actions":[{}]}`),
-	emptyOf[protocol.ListJobsRequest]("ListJobs", `{}`),
-	emptyOf[protocol.JobRequest]("DescribeJob", `{"job_id":"a"}`),
-	emptyOf[protocol.ListTableErrorsRequest]("ListTableErrors", `{}`),
-	emptyOf[protocol.QueryJobEventsRequest]("QueryJobEvents", `{"job_id":"a"}`),
-	emptyOf[protocol.MaintainTableRequest]("MaintainTable", `{"compact":true}`),
+// withoutEmpty are the operations whose requests have other fields than those of one JSON object, or fields
+// in which an empty value matters.
+var withoutEmpty = map[string]bool{
+	// Of Arrow, of bytes, of any keys, or with fields in the query string.
+	"CreateTable": true, "InsertIntoTable": true, "MergeInsertIntoTable": true, "ReadTableBlob": true, "ReadTableResult": true,
+	"UpdateTableSchemaMetadata": true, "CompleteMultipartWrite": true, "AbortMultipartWrite": true,
+	// With fields of its own that matter.
+	"CreateTableIndex": true, "CreateTableScalarIndex": true, "CreateFunction": true, "CreateMaterializedView": true,
 }
 
 // emptyExceptions lists, by the Go type of the field, whether an empty value counts as none where
@@ -138,22 +45,25 @@ var emptyLists = map[string]bool{
 // Clients send a missing field in many ways: as null, or as the empty value of the field's type.
 // All of these count as a missing field. An empty value of another type is refused.
 func TestEmptyFieldsAreNoFields(t *testing.T) {
-	for _, c := range emptyCases {
-		if _, refusal := c.decode(t, c.body); refusal != "" {
-			t.Errorf("%s: the body without optional fields is refused: %s", c.operation, refusal)
+	for _, op := range protocol.Operations {
+		if withoutEmpty[op.Name] {
+			continue
+		}
+		if _, refusal := decoded(t, op, op.LeastBody); refusal != "" {
+			t.Errorf("%s: the least body is refused: %s", op.Name, refusal)
 			continue
 		}
 		fields := map[string]reflect.Type{}
-		jsonFields(c.request, fields)
+		jsonFields(op.RequestType(), fields)
 		for field, kind := range fields {
 			for _, empty := range []string{`null`, `""`, `[]`, `{}`} {
-				without, body := withField(t, c.body, field, empty)
-				if body == c.body {
+				without, body := withField(t, op.LeastBody, field, empty)
+				if body == op.LeastBody {
 					continue // the field is required
 				}
-				name := fmt.Sprintf("%s: %s", c.operation, body)
-				got, refusal := c.decode(t, body)
-				if empty == `[]` && emptyLists[c.operation+" "+field] {
+				name := fmt.Sprintf("%s: %s", op.Name, body)
+				got, refusal := decoded(t, op, body)
+				if empty == `[]` && emptyLists[op.Name+" "+field] {
 					if refusal != "" {
 						t.Errorf("%s is refused: %s", name, refusal)
 					}
@@ -165,7 +75,7 @@ func TestEmptyFieldsAreNoFields(t *testing.T) {
 					}
 					continue
 				}
-				if none, noneRefused := c.decode(t, without); noneRefused != refusal || !cmp.Equal(none, got, equalRequests...) {
+				if none, noneRefused := decoded(t, op, without); noneRefused != refusal || !cmp.Equal(none, got, equalRequests...) {
 					t.Errorf("%s: got %q, %s; without the field it is %q", name, refusal, cmp.Diff(none, got, equalRequests...), noneRefused)
 				}
 			}
@@ -230,14 +140,10 @@ func withField(t *testing.T, body, field, value string) (without, with string) {
 	return without, write()
 }
 
-// decode returns the request that a service gets for a body, or the error that the client gets.
-func (c emptyCase) decode(t *testing.T, body string) (got any, refusal string) {
+// decoded returns the request that a service gets for a body, or the error that the client gets.
+func decoded(t *testing.T, op protocol.Operation, body string) (got protocol.Request, refusal string) {
 	t.Helper()
-	op, ok := protocol.Lookup(c.operation)
-	if !ok {
-		t.Fatalf("no operation is called %s", c.operation)
-	}
-	h := Handler([]Route{c.route(&got)}, Options{Verifier: verifier{}})
+	h := Handler([]Route{noting(op, &got)}, Options{Verifier: verifier{}})
 	path := strings.NewReplacer("{id}", "a$t", "{index_name}", "i").Replace(op.Path)
 	w := request{method: withBody(op), path: path, body: body}.do(t, h)
 	if w.Code == http.StatusOK {
@@ -245,29 +151,17 @@ func (c emptyCase) decode(t *testing.T, body string) (got any, refusal string) {
 	}
 	p := decodeProblem(t, w)
 	if p.Status != http.StatusBadRequest {
-		t.Errorf("%s: %s: got status %d, want 200 or 400", c.operation, body, p.Status)
+		t.Errorf("%s: %s: got status %d, want 200 or 400", op.Name, body, p.Status)
 	}
 	return nil, p.Error
 }
 
-// No operation that takes a body is left out of emptyCases.
-func TestEmptyFieldsOfAllOperations(t *testing.T) {
-	known := map[string]bool{
-		// Of Arrow, of bytes, of any keys, or like another one.
-		"CreateTable": true, "InsertIntoTable": true, "MergeInsertIntoTable": true, "ReadTableBlob": true, "ReadTableResult": true,
-		"UpdateTableSchemaMetadata": true, "CancelJob": true, "PauseJob": true, "ResumeJob": true,
-		"CompleteMultipartWrite": true, "AbortMultipartWrite": true,
-		// With fields of its own that matter.
-		"CreateTableIndex": true, "CreateTableScalarIndex": true,
-	}
-	for _, c := range emptyCases {
-		known[c.operation] = true
-	}
-	for _, op := range protocol.Operations {
-		if !known[op.Name] && op.Group != protocol.GroupView {
-			t.Errorf("%s is not among the cases", op.Name)
-		}
-	}
+// noting is a route that keeps the request that it gets.
+func noting(op protocol.Operation, got *protocol.Request) Route {
+	return Untyped(op, func(_ context.Context, req protocol.Request) (any, error) {
+		*got = req
+		return &protocol.Empty{}, nil
+	})
 }
 
 // Requests as clients in other languages write them.
@@ -290,17 +184,12 @@ func TestRequestsOfOtherClients(t *testing.T) {
 		{"Java creates a namespace", "CreateNamespace", "/v1/namespace/a%24t/create", `{"id":["a","t"],"mode":null,"properties":{}}`, nil},
 	} {
 		t.Run(c.client, func(t *testing.T) {
-			var got any
-			for _, known := range emptyCases {
-				if known.operation != c.operation {
-					continue
-				}
-				h := Handler([]Route{known.route(&got)}, Options{Verifier: verifier{}})
-				if w := (request{path: c.path, body: c.body}).do(t, h); w.Code != http.StatusOK {
-					t.Fatalf("got status %d: %s", w.Code, w.Body)
-				}
+			var r protocol.Request
+			op, _ := protocol.Lookup(c.operation)
+			h := Handler([]Route{noting(op, &r)}, Options{Verifier: verifier{}})
+			if w := (request{path: c.path, body: c.body}).do(t, h); w.Code != http.StatusOK {
+				t.Fatalf("got status %d: %s", w.Code, w.Body)
 			}
-			r := got.(protocol.Request)
 			if c.check == nil {
 				c.check = func(r protocol.Request) bool { return cmp.Equal(r.RequestCommon().ID, []string{"a", "t"}) }
 			}

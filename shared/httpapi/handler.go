@@ -229,7 +229,7 @@ func (c *call) run() error {
 	if c.match, err = c.router.find(c.r.Method, c.r.URL.EscapedPath()); err != nil {
 		return err
 	}
-	if c.match.operation.Frees() {
+	if c.match.operation.Frees {
 		c.r = c.r.WithContext(objectstore.Freeing(c.ctx()))
 	}
 	cancel, err := c.setDeadline()

@@ -41,23 +41,39 @@ func JSON[Req, Resp any, PReq interface {
 	route := typed[Req, Resp](operation)
 	route.serve = func(c *call) error {
 		req := PReq(new(Req))
-		if err := c.decodeJSON(req); err != nil {
-			return err
-		}
-		r, err := c.once(nil, func() (any, error) {
+		return c.serveJSON(req, func() (any, error) {
 			resp, err := serve(c.ctx(), (*Req)(req))
 			if resp == nil || err != nil {
 				return nil, err
 			}
 			return resp, nil
 		})
-		if err != nil {
-			return err
-		}
-		c.send(r)
-		return nil
 	}
 	return route
+}
+
+// Untyped is JSON for a function that serves any operation: it takes the request of the row of the
+// operation, and answers with any value.
+func Untyped(op protocol.Operation, serve func(context.Context, protocol.Request) (any, error)) Route {
+	route := Route{operation: op.Name, request: op.RequestType(), response: op.ResponseType()}
+	route.serve = func(c *call) error {
+		req := reflect.New(op.RequestType()).Interface().(protocol.Request)
+		return c.serveJSON(req, func() (any, error) { return serve(c.ctx(), req) })
+	}
+	return route
+}
+
+// serveJSON decodes a request, and sends what serve returns.
+func (c *call) serveJSON(req protocol.Request, serve func() (any, error)) error {
+	if err := c.decodeJSON(req); err != nil {
+		return err
+	}
+	r, err := c.once(nil, serve)
+	if err != nil {
+		return err
+	}
+	c.send(r)
+	return nil
 }
 
 // typed returns the route of an operation without the function that serves it.

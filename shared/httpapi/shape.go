@@ -10,8 +10,8 @@ import (
 // it.
 type Shape struct {
 	Operation string
-	// Request has the fields of the path, the query string and the JSON body. Response is the struct
-	// that the function returns.
+	// Request and Response are what the function takes and returns, without pointers: the types of the row of
+	// the operation.
 	Request, Response reflect.Type
 	// IsUpload means that the body is an Arrow stream, so no field comes from JSON.
 	IsUpload bool

@@ -62,7 +62,7 @@ func EMF(w io.Writer, now func() time.Time) func(*httpapi.Served) {
 	return func(s *httpapi.Served) {
 		l := line{
 			AWS:             metadata{now().UnixMilli(), directives},
-			Group:           string(s.Operation.Group),
+			Group:           s.Operation.Function,
 			Operation:       s.Operation.Name,
 			RequestID:       s.RequestID,
 			Duration:        float64(s.Duration.Microseconds()) / 1000,

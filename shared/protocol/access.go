@@ -1,5 +1,12 @@
 package protocol
 
+var accessOperations = []Operation{
+	{
+		Name: "ExplainAccess", Methods: post, Path: "/v1/access/explain", Group: GroupAccess, Access: Read, Origin: Own,
+		Request: new(ExplainAccessRequest), Response: new(ExplainAccessResponse), Summary: "Explain what a subject may do with an object",
+	},
+}
+
 // ExplainAccessRequest asks what a subject may do with a table, a view or a namespace.
 type ExplainAccessRequest struct {
 	Common

@@ -7,6 +7,38 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+var schemaOperations = []Operation{
+	{
+		Name: "AlterTableAddColumns", Methods: post, Path: "/v1/table/{id}/add_columns", Group: GroupSchema, Access: Write, Origin: Spec,
+		Request: new(AlterTableAddColumnsRequest), Response: new(AlterTableAddColumnsResponse), Summary: "Add columns",
+		LeastBody: `{"new_columns":[{"name":"a","expression":"1"}]}`,
+	},
+	{
+		Name: "AlterTableAlterColumns", Methods: post, Path: "/v1/table/{id}/alter_columns", Group: GroupSchema, Access: Write, Origin: Spec,
+		Request: new(AlterTableAlterColumnsRequest), Response: new(AlterTableAlterColumnsResponse), Summary: "Rename columns, or change their types",
+		LeastBody: `{"alterations":[{"path":"a","rename":"b"}]}`,
+	},
+	{
+		Name: "AlterTableDropColumns", Methods: post, Path: "/v1/table/{id}/drop_columns", Group: GroupSchema, Access: Write, Origin: Spec,
+		Request: new(AlterTableDropColumnsRequest), Response: new(AlterTableDropColumnsResponse), Summary: "Drop columns",
+		LeastBody: `{"columns":["a"]}`,
+	},
+	{
+		Name: "AlterTableBackfillColumns", Methods: post, Path: "/v1/table/{id}/backfill_column", Group: GroupSchema, Access: Write, Origin: Spec,
+		Request: new(AlterTableBackfillColumnsRequest), Response: new(AlterTableBackfillColumnsResponse), Summary: "Compute the values of a computed column by a job",
+		LeastBody: `{"column":"x"}`,
+	},
+	{
+		Name: "UpdateFieldMetadata", Methods: post, Path: "/v1/table/{id}/update_field_metadata", Group: GroupSchema, Access: Write, Origin: Spec,
+		Request: new(UpdateFieldMetadataRequest), Response: new(UpdateFieldMetadataResponse), Summary: "Change the metadata of fields",
+		LeastBody: `{"updates":[{"path":"a","metadata":{}}]}`,
+	},
+	{
+		Name: "UpdateTableSchemaMetadata", Methods: post, Path: "/v1/table/{id}/schema_metadata/update", Group: GroupSchema, Access: Write, Origin: Spec,
+		Request: new(UpdateTableSchemaMetadataRequest), Response: new(Properties), Summary: "Set keys of the metadata of the schema",
+	},
+}
+
 // AlterTableAddColumnsRequest asks for new columns: as JSON, or as an Arrow stream that
 // is a schema and no rows, whose fields are columns of nulls.
 type AlterTableAddColumnsRequest struct {

@@ -6,6 +6,49 @@ import (
 	"time"
 )
 
+var dataOperations = []Operation{
+	{
+		Name: "CreateTable", Methods: post, Path: "/v1/table/{id}/create", Group: GroupData, Access: Write, Origin: Spec,
+		Request: new(CreateTableRequest), Response: new(CreateTableResponse), Summary: "Create a table from an Arrow stream",
+		Note: "The body is an Arrow IPC stream; one without rows creates an empty table.",
+	},
+	{
+		Name: "InsertIntoTable", Methods: post, Path: "/v1/table/{id}/insert", Group: GroupData, Access: Write, Origin: Spec,
+		Request: new(InsertIntoTableRequest), Response: new(InsertIntoTableResponse), Summary: "Add the rows of an Arrow stream",
+		Note: "The body is an Arrow IPC stream. Columns are matched by name; nullable columns may be missing.",
+	},
+	{
+		Name: "MergeInsertIntoTable", Methods: post, Path: "/v1/table/{id}/merge_insert", Group: GroupData, Access: Write, Origin: Spec,
+		Request: new(MergeInsertIntoTableRequest), Response: new(MergeInsertIntoTableResponse), Summary: "Merge the rows of an Arrow stream by key columns",
+		Note: "The body is an Arrow IPC stream. Without an action the merge changes nothing.",
+	},
+	{
+		Name: "UpdateTable", Methods: post, Path: "/v1/table/{id}/update", Group: GroupData, Access: Write, Origin: Spec,
+		Request: new(UpdateTableRequest), Response: new(UpdateTableResponse), Summary: "Set columns to SQL expressions in the rows that match",
+		LeastBody: `{"updates":[["a","1"]]}`,
+	},
+	{
+		Name: "DeleteFromTable", Methods: post, Path: "/v1/table/{id}/delete", Group: GroupData, Access: Write, Origin: Spec,
+		Request: new(DeleteFromTableRequest), Response: new(DeleteFromTableResponse), Summary: "Delete the rows that match",
+		LeastBody: `{"predicate":"a"}`,
+	},
+	{
+		Name: "CreateMultipartWrite", Methods: post, Path: "/v1/table/{id}/multipart_write/create", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(CreateMultipartWriteRequest), Response: new(CreateMultipartWriteResponse), Summary: "Begin a write of several parts",
+		Permission: "InsertIntoTable",
+	},
+	{
+		Name: "CompleteMultipartWrite", Methods: post, Path: "/v1/table/{id}/multipart_write/complete", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(EndMultipartWriteRequest), Response: new(CompleteMultipartWriteResponse), Summary: "Make one version of the parts of a write",
+		Permission: "InsertIntoTable",
+	},
+	{
+		Name: "AbortMultipartWrite", Methods: post, Path: "/v1/table/{id}/multipart_write/abort", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(EndMultipartWriteRequest), Response: new(AbortMultipartWriteResponse), Summary: "Abandon a write of several parts",
+		Permission: "InsertIntoTable",
+	},
+}
+
 // CreateTableRequest asks for a table with the schema and rows of the Arrow stream.
 type CreateTableRequest struct {
 	Common

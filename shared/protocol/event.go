@@ -5,6 +5,13 @@ import (
 	"time"
 )
 
+var eventOperations = []Operation{
+	{
+		Name: "ListEvents", Methods: post, Path: "/v1/event/list", Group: GroupEvent, Access: Read, Origin: Own,
+		Request: new(ListEventsRequest), Response: new(ListEventsResponse), Summary: "Read the events of changes, the oldest first",
+	},
+}
+
 // EventType is the type of an event.
 type EventType string
 

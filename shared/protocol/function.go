@@ -12,6 +12,28 @@ import (
 	"strconv"
 )
 
+var functionOperations = []Operation{
+	{
+		Name: "CreateFunction", Methods: post, Path: "/v1/function/{id}/create", Group: GroupFunction, Access: Write, Origin: LanceDB,
+		Request: new(CreateFunctionRequest), Response: new(CreateFunctionResponse), Summary: "Create a version of a function by a job",
+		LeastBody: `{"artifact":{"kind":"sql_expression","digest":"sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","content":{"encoding":"base64","data":"eA=="}},"signature":{"inputs":[],"output":{"kind":"scalar","arrow_type":"utf8","nullable":false}},"runtime":{"kind":"sql"}}`,
+	},
+	{
+		Name: "DescribeFunction", Methods: post, Path: "/v1/function/{id}/describe", Group: GroupFunction, Access: Read, Origin: LanceDB,
+		Request: new(FunctionRequest), Response: new(FunctionVersion), Summary: "Describe a version of a function",
+		LeastBody: `{"version":"1"}`,
+	},
+	{
+		Name: "DropFunction", Methods: post, Path: "/v1/function/{id}/drop", Group: GroupFunction, Access: Write, Origin: LanceDB,
+		Request: new(FunctionRequest), Response: new(DropFunctionResponse), Summary: "Drop a version of a function",
+		Frees: true, LeastBody: `{"version":"1"}`,
+	},
+	{
+		Name: "ListFunctions", Methods: list, Path: "/v1/namespace/{id}/function/list", Group: GroupFunction, Access: Read, Origin: LanceDB,
+		Request: new(ListFunctionsRequest), Response: new(ListFunctionsResponse), Summary: "List the functions in a namespace",
+	},
+}
+
 // The limits of functions.
 const (
 	MaxFunctionBody       = 16 << 20 // bytes of a request that creates one

@@ -1,13 +1,13 @@
 package protocol
 
 // A GatewayRoute is one line of the table by which a gateway finds the function of an
-// operation's group.
+// operation.
 type GatewayRoute struct {
-	Method string
-	Path   string // ends in "/{proxy+}" when Slash
-	Group  Group
-	Access Access // of the operation
-	Slash  bool   // for paths that end in a slash
+	Method   string
+	Path     string // ends in "/{proxy+}" when Slash
+	Function string
+	Access   Access // of the operation
+	Slash    bool   // for paths that end in a slash
 }
 
 // GatewayRoutes returns the lines of all operations: two for each method, as clients of
@@ -21,8 +21,8 @@ func GatewayRoutes() []GatewayRoute {
 	for _, op := range Operations {
 		for _, method := range op.Methods {
 			all = append(all,
-				GatewayRoute{Method: method, Path: op.Path, Group: op.Group, Access: op.Access},
-				GatewayRoute{Method: method, Path: op.Path + "/{proxy+}", Group: op.Group, Access: op.Access, Slash: true})
+				GatewayRoute{Method: method, Path: op.Path, Function: op.Function, Access: op.Access},
+				GatewayRoute{Method: method, Path: op.Path + "/{proxy+}", Function: op.Function, Access: op.Access, Slash: true})
 		}
 	}
 	return all

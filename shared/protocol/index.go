@@ -5,6 +5,36 @@ import (
 	"time"
 )
 
+var indexOperations = []Operation{
+	{
+		Name: "CreateTableIndex", Methods: post, Path: "/v1/table/{id}/create_index", Group: GroupIndex, Access: Write, Origin: Spec,
+		Request: new(CreateTableIndexRequest), Response: new(CreateTableIndexResponse), Summary: "Create an index on a column",
+		LeastBody: `{"column":"a","index_type":"BTREE"}`,
+	},
+	{
+		Name: "CreateTableScalarIndex", Methods: post, Path: "/v1/table/{id}/create_scalar_index", Group: GroupIndex, Access: Write, Origin: Spec,
+		Request: new(CreateTableIndexRequest), Response: new(CreateTableIndexResponse), Summary: "Create an index on a column of scalars",
+		LeastBody: `{"column":"a","index_type":"BTREE"}`,
+	},
+	{
+		Name: "ListTableIndices", Methods: listByPost, Path: "/v1/table/{id}/index/list", Group: GroupIndex, Access: Read, Origin: Spec,
+		Request: new(ListTableIndicesRequest), Response: new(ListTableIndicesResponse), Summary: "List the indices of a table",
+	},
+	{
+		Name: "DescribeTableIndexStats", Methods: post, Path: "/v1/table/{id}/index/{index_name}/stats", Group: GroupIndex, Access: Read, Origin: Spec,
+		Request: new(DescribeTableIndexStatsRequest), Response: new(DescribeTableIndexStatsResponse), Summary: "Describe what an index covers",
+	},
+	{
+		Name: "DropTableIndex", Methods: post, Path: "/v1/table/{id}/index/{index_name}/drop", Group: GroupIndex, Access: Write, Origin: Spec,
+		Request: new(DropTableIndexRequest), Response: new(DropTableIndexResponse), Summary: "Drop an index",
+		Frees: true,
+	},
+	{
+		Name: "PrewarmTableIndex", Methods: post, Path: "/v1/table/{id}/index/{index_name}/prewarm", Group: GroupIndex, Access: Read, Origin: LanceDB,
+		Request: new(PrewarmTableIndexRequest), Response: new(PrewarmTableIndexResponse), Summary: "Load an index into the cache",
+	},
+}
+
 // CreateTableIndexRequest asks for an index on a column. Parameters of other kinds of indices are
 // ignored, and those that are absent have the defaults of native Lance.
 type CreateTableIndexRequest struct {

@@ -2,6 +2,38 @@ package protocol
 
 import "encoding/json"
 
+var jobOperations = []Operation{
+	{
+		Name: "ListJobs", Methods: listByPost, Path: "/v1/jobs/list", Group: GroupJob, Access: Read, Origin: LanceDB,
+		Request: new(ListJobsRequest), Response: new(ListJobsResponse), Summary: "List jobs, the newest first",
+	},
+	{
+		Name: "DescribeJob", Methods: post, Path: "/v1/jobs/describe", Group: GroupJob, Access: Read, Origin: LanceDB,
+		Request: new(JobRequest), Response: new(DescribeJobResponse), Summary: "Describe a job",
+		LeastBody: `{"job_id":"a"}`,
+	},
+	{
+		Name: "QueryJobEvents", Methods: post, Path: "/v1/jobs/query_events", Group: GroupJob, Access: Read, Origin: LanceDB,
+		Request: new(QueryJobEventsRequest), Response: new(Rows), Summary: "Read the events of a job",
+		LeastBody: `{"job_id":"a"}`,
+	},
+	{
+		Name: "CancelJob", Methods: post, Path: "/v1/jobs/cancel", Group: GroupJob, Access: Write, Origin: LanceDB,
+		Request: new(JobRequest), Response: new(Empty), Summary: "Cancel a job",
+		Frees: true, LeastBody: `{"job_id":"a"}`,
+	},
+	{
+		Name: "PauseJob", Methods: post, Path: "/v1/jobs/pause", Group: GroupJob, Access: Write, Origin: LanceDB,
+		Request: new(JobRequest), Response: new(PauseJobResponse), Summary: "Pause a job",
+		LeastBody: `{"job_id":"a"}`,
+	},
+	{
+		Name: "ResumeJob", Methods: post, Path: "/v1/jobs/resume", Group: GroupJob, Access: Write, Origin: LanceDB,
+		Request: new(JobRequest), Response: new(ResumeJobResponse), Summary: "Resume a job",
+		LeastBody: `{"job_id":"a"}`,
+	},
+}
+
 // JobState is the status of a transaction as LanceDB clients spell it.
 type JobState string
 

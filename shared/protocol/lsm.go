@@ -1,5 +1,79 @@
 package protocol
 
+// LanceDB servers may collect the writes to a table in a log beside it (LSM, in newer clients RTE),
+// from which they are merged into the table later. This service merges rows into the table before
+// it answers, so the operations on the log refuse or have nothing to do.
+var logOperations = []Operation{
+	{
+		Name: "SetLsmWriteSpec", Methods: post, Path: "/v1/table/{id}/set_lsm_write_spec", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "Ask for a write-ahead log (refused: this service has none)",
+		NoMethod: "tables have no write-ahead log", Refused: errNoLog,
+	},
+	{
+		Name: "UnsetLsmWriteSpec", Methods: post, Path: "/v1/table/{id}/unset_lsm_write_spec", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "Ask for no write-ahead log",
+		NoMethod: "tables have no write-ahead log", Refused: errNoLogSpec,
+	},
+	{
+		Name: "GetLsmWriteSpec", Methods: post, Path: "/v1/table/{id}/get_lsm_write_spec", Group: GroupData, Access: Read, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(GetLSMWriteSpecResponse), Summary: "Ask how a write-ahead log is set up: there is none",
+		NoMethod: "tables have no write-ahead log",
+	},
+	{
+		Name: "FlushLsm", Methods: post, Path: "/v1/table/{id}/flush_lsm", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "Flush the write-ahead log: there is none",
+		NoMethod: "tables have no write-ahead log",
+	},
+	{
+		Name: "CompactLsm", Methods: post, Path: "/v1/table/{id}/compact_lsm", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "Compact the write-ahead log: there is none",
+		NoMethod: "tables have no write-ahead log",
+	},
+	{
+		Name: "GetLsmStats", Methods: post, Path: "/v1/table/{id}/get_lsm_stats", Group: GroupData, Access: Read, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(GetLSMStatsResponse), Summary: "Ask for the numbers of a write-ahead log: there is none",
+		NoMethod: "tables have no write-ahead log",
+	},
+	{
+		Name: "EnableRte", Methods: post, Path: "/v1/table/{id}/enable_rte", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "SetLsmWriteSpec by its newer name",
+		NoMethod: "another name of SetLsmWriteSpec", Refused: errNoLog,
+	},
+	{
+		Name: "DisableRte", Methods: post, Path: "/v1/table/{id}/disable_rte", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "UnsetLsmWriteSpec by its newer name",
+		NoMethod: "another name of UnsetLsmWriteSpec", Refused: errNoLogSpec,
+	},
+	{
+		Name: "GetRteSpec", Methods: post, Path: "/v1/table/{id}/get_rte_spec", Group: GroupData, Access: Read, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(GetRTESpecResponse), Summary: "GetLsmWriteSpec by its newer name",
+		NoMethod: "another name of GetLsmWriteSpec",
+	},
+	{
+		Name: "FlushRte", Methods: post, Path: "/v1/table/{id}/flush_rte", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "FlushLsm by its newer name",
+		NoMethod: "another name of FlushLsm",
+	},
+	{
+		Name: "CompactRte", Methods: post, Path: "/v1/table/{id}/compact_rte", Group: GroupData, Access: Write, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(LSMResponse), Summary: "CompactLsm by its newer name",
+		NoMethod: "another name of CompactLsm",
+	},
+	{
+		Name: "GetRteStats", Methods: post, Path: "/v1/table/{id}/get_rte_stats", Group: GroupData, Access: Read, Origin: LanceDB,
+		Request: new(LSMRequest), Response: new(GetRTEStatsResponse), Summary: "GetLsmStats by its newer name",
+		NoMethod: "another name of GetLsmStats",
+	},
+}
+
+var (
+	errNoLog = &Error{
+		Code: Unsupported, Message: "tables here have no write-ahead log (LSM, RTE)",
+		Detail: "merges and inserts are in the table when they are answered; leave the specification out",
+	}
+	errNoLogSpec = &Error{Code: InvalidInput, Message: "no write specification (LSM, RTE) is set on the table, so there is none to remove"}
+)
+
 // LogUse says whether the rows in the write-ahead log of a table count (LSM, in newer clients RTE). Unset:
 // they do if there is a log. True needs one; false is about the table alone.
 type LogUse struct {

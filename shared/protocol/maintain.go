@@ -1,5 +1,13 @@
 package protocol
 
+var maintainOperations = []Operation{
+	{
+		Name: "MaintainTable", Methods: post, Path: "/v1/table/{id}/maintain", Group: GroupTable, Access: Write, Origin: Own,
+		Request: new(MaintainTableRequest), Response: new(MaintainTableResponse), Summary: "Compact a table, bring its indices up to date, delete old versions",
+		Frees: true, LeastBody: `{"compact":true}`,
+	},
+}
+
 // MaintainTableRequest asks for a table to be kept fit now. It is an operation of this service
 // that no specification has.
 type MaintainTableRequest struct {

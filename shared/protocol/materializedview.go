@@ -6,7 +6,39 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math"
+	"net/http"
 )
+
+var materializedViewOperations = []Operation{
+	{
+		Name: "CreateMaterializedView", Methods: post, Path: "/v1/materialized_view/{id}/create", Group: GroupView, Access: Write, Origin: Spec,
+		Request: new(CreateMaterializedViewRequest), Response: new(CreateMaterializedViewResponse), Summary: "Create a materialized view",
+		LeastBody: `{"query":"SELECT a FROM t"}`,
+		Statuses:  []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
+	},
+	{
+		Name: "RefreshMaterializedView", Methods: post, Path: "/v1/materialized_view/{id}/refresh", Group: GroupView, Access: Write, Origin: Spec,
+		Request: new(RefreshMaterializedViewRequest), Response: new(RefreshMaterializedViewResponse), Summary: "Refresh a materialized view by a job",
+	},
+	{
+		Name: "RefreshTable", Methods: post, Path: "/v1/table/{id}/refresh", Group: GroupView, Access: Write, Origin: LanceDB,
+		Request: new(RefreshMaterializedViewRequest), Response: new(RefreshMaterializedViewResponse), Summary: "Refresh a materialized view by the path of its table",
+		Permission: "RefreshMaterializedView", NoMethod: "another name of RefreshMaterializedView",
+	},
+	{
+		Name: "DescribeMaterializedView", Methods: post, Path: "/v1/materialized_view/{id}/describe", Group: GroupView, Access: Read, Origin: LanceDB,
+		Request: new(MaterializedViewRequest), Response: new(DescribeMaterializedViewResponse), Summary: "Describe a materialized view",
+	},
+	{
+		Name: "DropMaterializedView", Methods: post, Path: "/v1/materialized_view/{id}/drop", Group: GroupView, Access: Write, Origin: LanceDB,
+		Request: new(MaterializedViewRequest), Response: new(DropMaterializedViewResponse), Summary: "Drop a materialized view",
+		Frees: true,
+	},
+	{
+		Name: "ListMaterializedViews", Methods: list, Path: "/v1/namespace/{id}/materialized_view/list", Group: GroupView, Access: Read, Origin: LanceDB,
+		Request: new(ListMaterializedViewsRequest), Response: new(ListMaterializedViewsResponse), Summary: "List the materialized views in a namespace",
+	},
+}
 
 // MaxViewBody is how many bytes a request that creates a materialized view has at most. Most of them may
 // be those of a function.

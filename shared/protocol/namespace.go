@@ -1,5 +1,41 @@
 package protocol
 
+import "net/http"
+
+var namespaceOperations = []Operation{
+	{
+		Name: "CreateNamespace", Methods: post, Path: "/v1/namespace/{id}/create", Group: GroupNamespace, Access: Write, Origin: Spec,
+		Request: new(CreateNamespaceRequest), Response: new(CreateNamespaceResponse), Summary: "Create a namespace",
+	},
+	{
+		Name: "ListNamespaces", Methods: list, Path: "/v1/namespace/{id}/list", Group: GroupNamespace, Access: Read, Origin: Spec,
+		Request: new(ListNamespacesRequest), Response: new(ListNamespacesResponse), Summary: "List the namespaces in a namespace",
+	},
+	{
+		Name: "DescribeNamespace", Methods: post, Path: "/v1/namespace/{id}/describe", Group: GroupNamespace, Access: Read, Origin: Spec,
+		Request: new(DescribeNamespaceRequest), Response: new(DescribeNamespaceResponse), Summary: "Describe a namespace",
+	},
+	{
+		Name: "DropNamespace", Methods: post, Path: "/v1/namespace/{id}/drop", Group: GroupNamespace, Access: Write, Origin: Spec,
+		Request: new(DropNamespaceRequest), Response: new(DropNamespaceResponse), Summary: "Drop a namespace",
+		Frees:     true,
+		Statuses:  []int{http.StatusOK, http.StatusNoContent},
+		NoContent: "There was no such namespace, and the mode is Skip.",
+	},
+	{
+		Name: "NamespaceExists", Methods: post, Path: "/v1/namespace/{id}/exists", Group: GroupNamespace, Access: Read, Origin: Spec,
+		Request: new(NamespaceExistsRequest), Response: new(Empty), Summary: "Ask whether a namespace exists",
+	},
+	{
+		Name: "ListDropped", Methods: list, Path: "/v1/namespace/{id}/dropped/list", Group: GroupNamespace, Access: Read, Origin: Own,
+		Request: new(ListDroppedRequest), Response: new(ListDroppedResponse), Summary: "List what was dropped in a namespace and can be restored",
+	},
+	{
+		Name: "UndropNamespace", Methods: post, Path: "/v1/namespace/{id}/undrop", Group: GroupNamespace, Access: Write, Origin: Own,
+		Request: new(UndropNamespaceRequest), Response: new(UndropNamespaceResponse), Summary: "Restore a dropped namespace with what was dropped with it",
+	},
+}
+
 // CreateNamespaceRequest asks for a namespace.
 type CreateNamespaceRequest struct {
 	Common

@@ -1,17 +1,19 @@
 package protocol
 
 import (
+	"cmp"
 	"net/http"
-	"strings"
+	"reflect"
+	"slices"
 )
 
-// Group names a family of endpoints. It is the folder under functions and under
-// shared/service, and the unit of deployment and of permission.
+// Group names a family of operations: the package under shared/service that answers them.
 type Group string
 
-// The groups of the endpoints.
+// The groups of the operations.
 const (
 	GroupNamespace   Group = "namespace"
+	GroupAccess      Group = "access"
 	GroupTable       Group = "table"
 	GroupSchema      Group = "schema"
 	GroupData        Group = "data"
@@ -20,7 +22,11 @@ const (
 	GroupVersion     Group = "version"
 	GroupRef         Group = "ref"
 	GroupTransaction Group = "transaction"
+	GroupJob         Group = "job"
+	GroupEvent       Group = "event"
 	GroupView        Group = "view"
+	GroupFunction    Group = "function"
+	GroupSecret      Group = "secret"
 )
 
 // Access reports whether an operation may change anything.
@@ -40,35 +46,37 @@ type Operation struct {
 	Group   Group
 	Access  Access
 	Origin  Origin
+	// Request and Response point to zero values of the types that the service takes and returns.
+	Request  Request
+	Response any
+	Summary  string // a line for documentation, without a full stop
+
+	// The other fields are zero in most rows.
+
+	// Function is the folder under functions: the unit of deployment and of the roles in AWS, and what policies,
+	// metrics and the documentation group operations by. [Operations] sets it.
+	Function string
+	// Permission is the name of the operation that the caller must be permitted; in a row empty for its own.
+	Permission string
+	// Frees means that the operation deletes stored data, or begins a job that does. It must be possible on a full disk.
+	Frees bool
+	// LeastBody is the shortest valid body, as JSON; in a row empty for {}.
+	LeastBody string
+	// Refused is the answer for every existing table, because the service lacks what the operation is about.
+	Refused *Error
+	// NoMethod is the reason why the Go client has no method for the operation.
+	NoMethod string
+	Note     string // sentences for documentation
+	// Statuses are those of the answers where they differ among answers; else the type of the response has the only one.
+	Statuses  []int
+	NoContent string // the meaning of status 204, a sentence for documentation
 }
 
-// Frees reports whether the operation deletes what is stored, or begins a job that does: it must be possible on a full
-// disk.
-func (o Operation) Frees() bool {
-	switch o.Name {
-	case "PurgeTable", "BatchDeleteTableVersions", "DeleteTableBranch", "MaintainTable", "CancelJob":
-		return true
-	}
-	return strings.HasPrefix(o.Name, "Drop")
-}
+// RequestType returns the struct type of the requests.
+func (o Operation) RequestType() reflect.Type { return reflect.TypeOf(o.Request).Elem() }
 
-// Permission returns the name of the operation that a caller must be permitted. A client decides
-// by itself to send an insert as a multipart write, so that needs the permission to insert. A refresh
-// has two paths. A stored result is the answer to a query. The storage of columns is a part of what
-// describes a table.
-func (o Operation) Permission() string {
-	switch o.Name {
-	case "CreateMultipartWrite", "CompleteMultipartWrite", "AbortMultipartWrite":
-		return "InsertIntoTable"
-	case "ReadTableResult":
-		return "QueryTable"
-	case "GetTableStorage":
-		return "DescribeTable"
-	case "RefreshTable":
-		return "RefreshMaterializedView"
-	}
-	return o.Name
-}
+// ResponseType returns the type of the answers.
+func (o Operation) ResponseType() reflect.Type { return reflect.TypeOf(o.Response).Elem() }
 
 // Origin says where an operation is defined.
 type Origin string
@@ -98,129 +106,30 @@ var (
 	listByPost = []string{http.MethodPost, http.MethodGet} // and so do these
 )
 
-// Operations is the one table of operations: routing, permissions, deployment and
-// documentation are made from it. Nobody changes it.
-var Operations = []Operation{
-	{"CreateNamespace", post, "/v1/namespace/{id}/create", GroupNamespace, Write, Spec},
-	{"ListNamespaces", list, "/v1/namespace/{id}/list", GroupNamespace, Read, Spec},
-	{"DescribeNamespace", post, "/v1/namespace/{id}/describe", GroupNamespace, Read, Spec},
-	{"DropNamespace", post, "/v1/namespace/{id}/drop", GroupNamespace, Write, Spec},
-	{"NamespaceExists", post, "/v1/namespace/{id}/exists", GroupNamespace, Read, Spec},
-	{"ListDropped", list, "/v1/namespace/{id}/dropped/list", GroupNamespace, Read, Own},
-	{"ExplainAccess", post, "/v1/access/explain", GroupNamespace, Read, Own},
-	{"UndropNamespace", post, "/v1/namespace/{id}/undrop", GroupNamespace, Write, Own},
+// Operations is the one table of operations: routing, permissions, deployment, the Go client and
+// documentation are made from it. Nobody changes it. Its rows stand beside the types of their requests.
+var Operations = slices.Concat(
+	in("namespace", namespaceOperations, accessOperations),
+	in("table", tableOperations),
+	in("schema", schemaOperations),
+	in("data", dataOperations, logOperations),
+	in("query", queryOperations),
+	in("index", indexOperations),
+	in("version", versionOperations),
+	in("ref", refOperations),
+	in("transaction", transactionOperations, jobOperations, eventOperations, maintainOperations),
+	in("view", materializedViewOperations, viewOperations, functionOperations, secretOperations, tableErrorOperations),
+)
 
-	{"ListTables", list, "/v1/namespace/{id}/table/list", GroupTable, Read, Spec},
-	{"ListAllTables", list, "/v1/table", GroupTable, Read, Spec},
-	{"FindTables", post, "/v1/table/find", GroupTable, Read, Own},
-	{"RegisterTable", post, "/v1/table/{id}/register", GroupTable, Write, Spec},
-	{"DescribeTable", post, "/v1/table/{id}/describe", GroupTable, Read, Spec},
-	{"TableExists", post, "/v1/table/{id}/exists", GroupTable, Read, Spec},
-	{"DropTable", post, "/v1/table/{id}/drop", GroupTable, Write, Spec},
-	{"DeregisterTable", post, "/v1/table/{id}/deregister", GroupTable, Write, Spec},
-	{"DeclareTable", post, "/v1/table/{id}/declare", GroupTable, Write, Spec},
-	{"RenameTable", post, "/v1/table/{id}/rename", GroupTable, Write, Spec},
-	{"GetTableStats", post, "/v1/table/{id}/stats", GroupTable, Read, Spec},
-	{"GetTableStorage", post, "/v1/table/{id}/storage", GroupTable, Read, Own},
-	{"CloneTable", post, "/v1/table/{id}/clone", GroupTable, Write, LanceDB},
-	{"UndropTable", post, "/v1/table/{id}/undrop", GroupTable, Write, Own},
-	{"PurgeTable", post, "/v1/table/{id}/purge", GroupTable, Write, Own},
-
-	{"AlterTableAddColumns", post, "/v1/table/{id}/add_columns", GroupSchema, Write, Spec},
-	{"AlterTableAlterColumns", post, "/v1/table/{id}/alter_columns", GroupSchema, Write, Spec},
-	{"AlterTableDropColumns", post, "/v1/table/{id}/drop_columns", GroupSchema, Write, Spec},
-	{"AlterTableBackfillColumns", post, "/v1/table/{id}/backfill_column", GroupSchema, Write, Spec},
-	{"UpdateFieldMetadata", post, "/v1/table/{id}/update_field_metadata", GroupSchema, Write, Spec},
-	{"UpdateTableSchemaMetadata", post, "/v1/table/{id}/schema_metadata/update", GroupSchema, Write, Spec},
-
-	{"CreateTable", post, "/v1/table/{id}/create", GroupData, Write, Spec},
-	{"InsertIntoTable", post, "/v1/table/{id}/insert", GroupData, Write, Spec},
-	{"MergeInsertIntoTable", post, "/v1/table/{id}/merge_insert", GroupData, Write, Spec},
-	{"UpdateTable", post, "/v1/table/{id}/update", GroupData, Write, Spec},
-	{"DeleteFromTable", post, "/v1/table/{id}/delete", GroupData, Write, Spec},
-	{"CreateMultipartWrite", post, "/v1/table/{id}/multipart_write/create", GroupData, Write, LanceDB},
-	{"CompleteMultipartWrite", post, "/v1/table/{id}/multipart_write/complete", GroupData, Write, LanceDB},
-	{"AbortMultipartWrite", post, "/v1/table/{id}/multipart_write/abort", GroupData, Write, LanceDB},
-	{"SetLsmWriteSpec", post, "/v1/table/{id}/set_lsm_write_spec", GroupData, Write, LanceDB},
-	{"UnsetLsmWriteSpec", post, "/v1/table/{id}/unset_lsm_write_spec", GroupData, Write, LanceDB},
-	{"GetLsmWriteSpec", post, "/v1/table/{id}/get_lsm_write_spec", GroupData, Read, LanceDB},
-	{"FlushLsm", post, "/v1/table/{id}/flush_lsm", GroupData, Write, LanceDB},
-	{"CompactLsm", post, "/v1/table/{id}/compact_lsm", GroupData, Write, LanceDB},
-	{"GetLsmStats", post, "/v1/table/{id}/get_lsm_stats", GroupData, Read, LanceDB},
-	{"EnableRte", post, "/v1/table/{id}/enable_rte", GroupData, Write, LanceDB}, // these are newer names of those before
-	{"DisableRte", post, "/v1/table/{id}/disable_rte", GroupData, Write, LanceDB},
-	{"GetRteSpec", post, "/v1/table/{id}/get_rte_spec", GroupData, Read, LanceDB},
-	{"FlushRte", post, "/v1/table/{id}/flush_rte", GroupData, Write, LanceDB},
-	{"CompactRte", post, "/v1/table/{id}/compact_rte", GroupData, Write, LanceDB},
-	{"GetRteStats", post, "/v1/table/{id}/get_rte_stats", GroupData, Read, LanceDB},
-
-	{"QueryTable", post, "/v1/table/{id}/query", GroupQuery, Read, Spec},
-	{"CountTableRows", post, "/v1/table/{id}/count_rows", GroupQuery, Read, Spec},
-	{"ExplainTableQueryPlan", post, "/v1/table/{id}/explain_plan", GroupQuery, Read, Spec},
-	{"AnalyzeTableQueryPlan", post, "/v1/table/{id}/analyze_plan", GroupQuery, Read, Spec},
-	{"PrewarmTable", post, "/v1/table/{id}/page_cache/prewarm", GroupQuery, Read, LanceDB},
-	{"FetchTableBlobs", post, "/v1/table/{id}/fetch_blobs", GroupQuery, Read, LanceDB},
-	{"ReadTableBlob", get, "/v1/table/{id}/blob/{column}/{row_id}/bytes", GroupQuery, Read, LanceDB},
-	{"ReadTableResult", get, "/v1/table/{id}/result/{result_id}", GroupQuery, Read, Own},
-
-	{"CreateTableIndex", post, "/v1/table/{id}/create_index", GroupIndex, Write, Spec},
-	{"CreateTableScalarIndex", post, "/v1/table/{id}/create_scalar_index", GroupIndex, Write, Spec},
-	{"ListTableIndices", listByPost, "/v1/table/{id}/index/list", GroupIndex, Read, Spec},
-	{"DescribeTableIndexStats", post, "/v1/table/{id}/index/{index_name}/stats", GroupIndex, Read, Spec},
-	{"DropTableIndex", post, "/v1/table/{id}/index/{index_name}/drop", GroupIndex, Write, Spec},
-	{"PrewarmTableIndex", post, "/v1/table/{id}/index/{index_name}/prewarm", GroupIndex, Read, LanceDB},
-
-	{"ListTableVersions", listByPost, "/v1/table/{id}/version/list", GroupVersion, Read, Spec},
-	{"CreateTableVersion", post, "/v1/table/{id}/version/create", GroupVersion, Write, Spec},
-	{"DescribeTableVersion", post, "/v1/table/{id}/version/describe", GroupVersion, Read, Spec},
-	{"BatchDeleteTableVersions", post, "/v1/table/{id}/version/delete", GroupVersion, Write, Spec},
-	{"BatchCreateTableVersions", post, "/v1/table/version/batch-create", GroupVersion, Write, Spec},
-	{"BatchCommitTables", post, "/v1/table/batch-commit", GroupVersion, Write, Spec},
-	{"RestoreTable", post, "/v1/table/{id}/restore", GroupVersion, Write, Spec},
-	{"CompareTableVersions", post, "/v1/table/{id}/version/compare", GroupVersion, Read, Own},
-
-	{"ListTableTags", listByPost, "/v1/table/{id}/tags/list", GroupRef, Read, Spec},
-	{"GetTableTagVersion", post, "/v1/table/{id}/tags/version", GroupRef, Read, Spec},
-	{"CreateTableTag", post, "/v1/table/{id}/tags/create", GroupRef, Write, Spec},
-	{"UpdateTableTag", post, "/v1/table/{id}/tags/update", GroupRef, Write, Spec},
-	{"DeleteTableTag", post, "/v1/table/{id}/tags/delete", GroupRef, Write, Spec},
-	{"ListTableBranches", listByPost, "/v1/table/{id}/branches/list", GroupRef, Read, Spec},
-	{"CreateTableBranch", post, "/v1/table/{id}/branches/create", GroupRef, Write, Spec},
-	{"DeleteTableBranch", post, "/v1/table/{id}/branches/delete", GroupRef, Write, Spec},
-	{"DiffTableBranches", post, "/v1/table/{id}/branches/diff", GroupRef, Read, LanceDB},
-	{"CherryPickTableBranch", post, "/v1/table/{id}/branches/cherry_pick", GroupRef, Write, LanceDB},
-
-	{"DescribeTransaction", post, "/v1/transaction/{id}/describe", GroupTransaction, Read, Spec},
-	{"AlterTransaction", post, "/v1/transaction/{id}/alter", GroupTransaction, Write, Spec},
-	{"ListJobs", listByPost, "/v1/jobs/list", GroupTransaction, Read, LanceDB},
-	{"DescribeJob", post, "/v1/jobs/describe", GroupTransaction, Read, LanceDB},
-	{"QueryJobEvents", post, "/v1/jobs/query_events", GroupTransaction, Read, LanceDB},
-	{"CancelJob", post, "/v1/jobs/cancel", GroupTransaction, Write, LanceDB},
-	{"PauseJob", post, "/v1/jobs/pause", GroupTransaction, Write, LanceDB},
-	{"ResumeJob", post, "/v1/jobs/resume", GroupTransaction, Write, LanceDB},
-	{"ListEvents", post, "/v1/event/list", GroupTransaction, Read, Own},
-	{"MaintainTable", post, "/v1/table/{id}/maintain", GroupTransaction, Write, Own},
-
-	{"CreateMaterializedView", post, "/v1/materialized_view/{id}/create", GroupView, Write, Spec},
-	{"RefreshMaterializedView", post, "/v1/materialized_view/{id}/refresh", GroupView, Write, Spec},
-	{"RefreshTable", post, "/v1/table/{id}/refresh", GroupView, Write, LanceDB}, // the same, as native Lance's adapter serves it
-	{"DescribeMaterializedView", post, "/v1/materialized_view/{id}/describe", GroupView, Read, LanceDB},
-	{"DropMaterializedView", post, "/v1/materialized_view/{id}/drop", GroupView, Write, LanceDB},
-	{"ListMaterializedViews", list, "/v1/namespace/{id}/materialized_view/list", GroupView, Read, LanceDB},
-	{"CreateView", post, "/v1/view/{id}/create", GroupView, Write, LanceDB},
-	{"DescribeView", post, "/v1/view/{id}/describe", GroupView, Read, LanceDB},
-	{"DropView", post, "/v1/view/{id}/drop", GroupView, Write, LanceDB},
-	{"ListViews", list, "/v1/namespace/{id}/view/list", GroupView, Read, LanceDB},
-	{"CreateFunction", post, "/v1/function/{id}/create", GroupView, Write, LanceDB},
-	{"DescribeFunction", post, "/v1/function/{id}/describe", GroupView, Read, LanceDB},
-	{"DropFunction", post, "/v1/function/{id}/drop", GroupView, Write, LanceDB},
-	{"ListFunctions", list, "/v1/namespace/{id}/function/list", GroupView, Read, LanceDB},
-	{"CreateSecret", post, "/v1/secret/{id}/create", GroupView, Write, LanceDB},
-	{"AlterSecret", post, "/v1/secret/{id}/alter", GroupView, Write, LanceDB},
-	{"DescribeSecret", post, "/v1/secret/{id}/describe", GroupView, Read, LanceDB},
-	{"DropSecret", post, "/v1/secret/{id}/drop", GroupView, Write, LanceDB},
-	{"ListSecrets", list, "/v1/namespace/{id}/secret/list", GroupView, Read, LanceDB},
-	{"ListTableErrors", post, "/v1/table/{id}/errors", GroupView, Read, LanceDB},
+// in completes the rows of the operations that one function serves.
+func in(function string, lists ...[]Operation) []Operation {
+	rows := slices.Concat(lists...)
+	for i := range rows {
+		rows[i].Function = function
+		rows[i].Permission = cmp.Or(rows[i].Permission, rows[i].Name)
+		rows[i].LeastBody = cmp.Or(rows[i].LeastBody, "{}")
+	}
+	return rows
 }
 
 // SpecificationVersion is the version of the public specification that is spoken here.

@@ -2,9 +2,56 @@ package protocol
 
 import (
 	"iter"
+	"net/http"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
+
+var queryOperations = []Operation{
+	{
+		Name: "QueryTable", Methods: post, Path: "/v1/table/{id}/query", Group: GroupQuery, Access: Read, Origin: Spec,
+		Request: new(QueryTableRequest), Response: new(Rows), Summary: "Query rows by filter, vector or text",
+		Note:     "Rows come as an Arrow file. The header Accept can ask for a stream, and for compression: `application/vnd.apache.arrow.stream; compression=zstd`. The header X-Tiltyard-Result lets the server write the rows to storage, for answers that are too large for a response.",
+		Statuses: []int{http.StatusOK, http.StatusSeeOther},
+	},
+	{
+		Name: "CountTableRows", Methods: post, Path: "/v1/table/{id}/count_rows", Group: GroupQuery, Access: Read, Origin: Spec,
+		Request: new(CountTableRowsRequest), Response: new(CountTableRowsResponse), Summary: "Count the rows that match",
+	},
+	{
+		Name: "ExplainTableQueryPlan", Methods: post, Path: "/v1/table/{id}/explain_plan", Group: GroupQuery, Access: Read, Origin: Spec,
+		Request: new(ExplainTableQueryPlanRequest), Response: new(QueryPlan), Summary: "Show the plan of a query",
+		LeastBody: `{"query":{}}`,
+	},
+	{
+		Name: "AnalyzeTableQueryPlan", Methods: post, Path: "/v1/table/{id}/analyze_plan", Group: GroupQuery, Access: Read, Origin: Spec,
+		Request: new(AnalyzeTableQueryPlanRequest), Response: new(QueryPlan), Summary: "Run a query and show its plan with times and counts",
+	},
+	{
+		Name: "PrewarmTable", Methods: post, Path: "/v1/table/{id}/page_cache/prewarm", Group: GroupQuery, Access: Read, Origin: LanceDB,
+		Request: new(PrewarmTableRequest), Response: new(PrewarmTableResponse), Summary: "Load columns into the cache",
+	},
+	{
+		Name: "FetchTableBlobs", Methods: post, Path: "/v1/table/{id}/fetch_blobs", Group: GroupQuery, Access: Read, Origin: LanceDB,
+		Request: new(FetchTableBlobsRequest), Response: new(Rows), Summary: "Read whole values of a blob column",
+		LeastBody: `{"column":"a","row_ids":[1]}`,
+		Statuses:  []int{http.StatusOK, http.StatusSeeOther},
+	},
+	{
+		Name: "ReadTableBlob", Methods: get, Path: "/v1/table/{id}/blob/{column}/{row_id}/bytes", Group: GroupQuery, Access: Read, Origin: LanceDB,
+		Request: new(ReadTableBlobRequest), Response: new(Bytes), Summary: "Read one value of a blob column, or a range of its bytes",
+		Note:      "The header Range selects a part of the value.",
+		Statuses:  []int{http.StatusOK, http.StatusNoContent, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable},
+		NoContent: "The value is null.",
+	},
+	{
+		Name: "ReadTableResult", Methods: get, Path: "/v1/table/{id}/result/{result_id}", Group: GroupQuery, Access: Read, Origin: Own,
+		Request: new(ReadTableResultRequest), Response: new(Bytes), Summary: "Read the stored answer to a query, or a range of its bytes",
+		Permission: "QueryTable",
+		Note:       "Only the caller that asked for the answer can read it, for a day. In S3 the response leads to a signed URL, which works for an hour and needs no token.",
+		Statuses:   []int{http.StatusOK, http.StatusPartialContent, http.StatusSeeOther, http.StatusRequestedRangeNotSatisfiable},
+	},
+}
 
 // The limits of a query; what exceeds them is InvalidInput.
 const (

@@ -1,6 +1,61 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"net/http"
+)
+
+var refOperations = []Operation{
+	{
+		Name: "ListTableTags", Methods: listByPost, Path: "/v1/table/{id}/tags/list", Group: GroupRef, Access: Read, Origin: Spec,
+		Request: new(ListTableTagsRequest), Response: new(ListTableTagsResponse), Summary: "List the tags of a table",
+	},
+	{
+		Name: "GetTableTagVersion", Methods: post, Path: "/v1/table/{id}/tags/version", Group: GroupRef, Access: Read, Origin: Spec,
+		Request: new(GetTableTagVersionRequest), Response: new(GetTableTagVersionResponse), Summary: "Describe a tag",
+		LeastBody: `{"tag":"a"}`,
+	},
+	{
+		Name: "CreateTableTag", Methods: post, Path: "/v1/table/{id}/tags/create", Group: GroupRef, Access: Write, Origin: Spec,
+		Request: new(SetTableTagRequest), Response: new(SetTableTagResponse), Summary: "Create a tag",
+		LeastBody: `{"tag":"a","version":1}`,
+	},
+	{
+		Name: "UpdateTableTag", Methods: post, Path: "/v1/table/{id}/tags/update", Group: GroupRef, Access: Write, Origin: Spec,
+		Request: new(SetTableTagRequest), Response: new(SetTableTagResponse), Summary: "Let a tag name another version",
+		LeastBody: `{"tag":"a","version":1}`,
+	},
+	{
+		Name: "DeleteTableTag", Methods: post, Path: "/v1/table/{id}/tags/delete", Group: GroupRef, Access: Write, Origin: Spec,
+		Request: new(DeleteTableTagRequest), Response: new(SetTableTagResponse), Summary: "Delete a tag",
+		LeastBody: `{"tag":"a"}`,
+	},
+	{
+		Name: "ListTableBranches", Methods: listByPost, Path: "/v1/table/{id}/branches/list", Group: GroupRef, Access: Read, Origin: Spec,
+		Request: new(ListTableBranchesRequest), Response: new(ListTableBranchesResponse), Summary: "List the branches of a table",
+	},
+	{
+		Name: "CreateTableBranch", Methods: post, Path: "/v1/table/{id}/branches/create", Group: GroupRef, Access: Write, Origin: Spec,
+		Request: new(CreateTableBranchRequest), Response: new(CreateTableBranchResponse), Summary: "Create a branch",
+		LeastBody: `{"name":"a"}`,
+	},
+	{
+		Name: "DeleteTableBranch", Methods: post, Path: "/v1/table/{id}/branches/delete", Group: GroupRef, Access: Write, Origin: Spec,
+		Request: new(DeleteTableBranchRequest), Response: new(DeleteTableBranchResponse), Summary: "Delete a branch and its versions",
+		Frees: true, LeastBody: `{"name":"a"}`,
+	},
+	{
+		Name: "DiffTableBranches", Methods: post, Path: "/v1/table/{id}/branches/diff", Group: GroupRef, Access: Read, Origin: LanceDB,
+		Request: new(DiffTableBranchesRequest), Response: new(BranchDiff), Summary: "Compare a branch with its table",
+		LeastBody: `{"from_branch":"a"}`,
+	},
+	{
+		Name: "CherryPickTableBranch", Methods: post, Path: "/v1/table/{id}/branches/cherry_pick", Group: GroupRef, Access: Write, Origin: LanceDB,
+		Request: new(CherryPickTableBranchRequest), Response: new(CherryPickTableBranchResponse), Summary: "Take over the columns that a branch has added",
+		LeastBody: `{"from_branch":"a"}`,
+		Statuses:  []int{http.StatusOK, http.StatusConflict},
+	},
+}
 
 // ListTableTagsRequest asks for the tags of a table.
 type ListTableTagsRequest struct {

@@ -6,6 +6,32 @@ import (
 	"strings"
 )
 
+var secretOperations = []Operation{
+	{
+		Name: "CreateSecret", Methods: post, Path: "/v1/secret/{id}/create", Group: GroupSecret, Access: Write, Origin: LanceDB,
+		Request: new(WriteSecretRequest), Response: new(Empty), Summary: "Create a secret",
+		LeastBody: `{"value":"w"}`,
+	},
+	{
+		Name: "AlterSecret", Methods: post, Path: "/v1/secret/{id}/alter", Group: GroupSecret, Access: Write, Origin: LanceDB,
+		Request: new(WriteSecretRequest), Response: new(Empty), Summary: "Replace the value of a secret",
+		LeastBody: `{"value":"w"}`,
+	},
+	{
+		Name: "DescribeSecret", Methods: post, Path: "/v1/secret/{id}/describe", Group: GroupSecret, Access: Read, Origin: LanceDB,
+		Request: new(SecretRequest), Response: new(DescribeSecretResponse), Summary: "Describe a secret, without its value",
+	},
+	{
+		Name: "DropSecret", Methods: post, Path: "/v1/secret/{id}/drop", Group: GroupSecret, Access: Write, Origin: LanceDB,
+		Request: new(SecretRequest), Response: new(Empty), Summary: "Drop a secret",
+		Frees: true,
+	},
+	{
+		Name: "ListSecrets", Methods: list, Path: "/v1/namespace/{id}/secret/list", Group: GroupSecret, Access: Read, Origin: LanceDB,
+		Request: new(ListSecretsRequest), Response: new(ListSecretsResponse), Summary: "List the secrets in a namespace",
+	},
+}
+
 // The limits of secrets. In the name of a secret, "." and "-" take three bytes each.
 const (
 	MaxSecretNameBytes = 255

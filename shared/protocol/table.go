@@ -2,6 +2,75 @@ package protocol
 
 import "slices"
 
+var tableOperations = []Operation{
+	{
+		Name: "ListTables", Methods: list, Path: "/v1/namespace/{id}/table/list", Group: GroupTable, Access: Read, Origin: Spec,
+		Request: new(ListTablesRequest), Response: new(ListTablesResponse), Summary: "List the tables in a namespace",
+	},
+	{
+		Name: "ListAllTables", Methods: list, Path: "/v1/table", Group: GroupTable, Access: Read, Origin: Spec,
+		Request: new(ListAllTablesRequest), Response: new(ListTablesResponse), Summary: "List the tables of all namespaces",
+	},
+	{
+		Name: "FindTables", Methods: post, Path: "/v1/table/find", Group: GroupTable, Access: Read, Origin: Own,
+		Request: new(FindTablesRequest), Response: new(FindTablesResponse), Summary: "Find tables by name, column, property, tag or comment",
+	},
+	{
+		Name: "RegisterTable", Methods: post, Path: "/v1/table/{id}/register", Group: GroupTable, Access: Write, Origin: Spec,
+		Request: new(RegisterTableRequest), Response: new(RegisterTableResponse), Summary: "Give a name to a table that exists on storage",
+		LeastBody: `{"location":"x"}`,
+	},
+	{
+		Name: "DescribeTable", Methods: post, Path: "/v1/table/{id}/describe", Group: GroupTable, Access: Read, Origin: Spec,
+		Request: new(DescribeTableRequest), Response: new(DescribeTableResponse), Summary: "Describe a table at a version",
+	},
+	{
+		Name: "TableExists", Methods: post, Path: "/v1/table/{id}/exists", Group: GroupTable, Access: Read, Origin: Spec,
+		Request: new(TableExistsRequest), Response: new(Empty), Summary: "Ask whether a table exists",
+	},
+	{
+		Name: "DropTable", Methods: post, Path: "/v1/table/{id}/drop", Group: GroupTable, Access: Write, Origin: Spec,
+		Request: new(DropTableRequest), Response: new(DropTableResponse), Summary: "Drop a table, and its data if it cannot be restored",
+		Frees: true,
+	},
+	{
+		Name: "DeregisterTable", Methods: post, Path: "/v1/table/{id}/deregister", Group: GroupTable, Access: Write, Origin: Spec,
+		Request: new(DeregisterTableRequest), Response: new(DeregisterTableResponse), Summary: "Forget the name of a table and keep its data",
+	},
+	{
+		Name: "DeclareTable", Methods: post, Path: "/v1/table/{id}/declare", Group: GroupTable, Access: Write, Origin: Spec,
+		Request: new(DeclareTableRequest), Response: new(DeclareTableResponse), Summary: "Reserve a name and a location for a table",
+	},
+	{
+		Name: "RenameTable", Methods: post, Path: "/v1/table/{id}/rename", Group: GroupTable, Access: Write, Origin: Spec,
+		Request: new(RenameTableRequest), Response: new(RenameTableResponse), Summary: "Rename a table, also into another namespace",
+		LeastBody: `{"new_table_name":"u"}`,
+	},
+	{
+		Name: "GetTableStats", Methods: post, Path: "/v1/table/{id}/stats", Group: GroupTable, Access: Read, Origin: Spec,
+		Request: new(GetTableStatsRequest), Response: new(GetTableStatsResponse), Summary: "Count rows, bytes, indices and fragments of a table",
+	},
+	{
+		Name: "GetTableStorage", Methods: post, Path: "/v1/table/{id}/storage", Group: GroupTable, Access: Read, Origin: Own,
+		Request: new(GetTableStorageRequest), Response: new(GetTableStorageResponse), Summary: "Measure how much each column of a table takes",
+		Permission: "DescribeTable",
+	},
+	{
+		Name: "CloneTable", Methods: post, Path: "/v1/table/{id}/clone", Group: GroupTable, Access: Write, Origin: LanceDB,
+		Request: new(CloneTableRequest), Response: new(CloneTableResponse), Summary: "Create a table that begins as a version of another one",
+		LeastBody: `{"source_location":"x"}`,
+	},
+	{
+		Name: "UndropTable", Methods: post, Path: "/v1/table/{id}/undrop", Group: GroupTable, Access: Write, Origin: Own,
+		Request: new(UndropTableRequest), Response: new(UndropTableResponse), Summary: "Restore a dropped table or view, under its name or another one",
+	},
+	{
+		Name: "PurgeTable", Methods: post, Path: "/v1/table/{id}/purge", Group: GroupTable, Access: Write, Origin: Own,
+		Request: new(PurgeTableRequest), Response: new(PurgeTableResponse), Summary: "Delete the files of a dropped table before its time",
+		Frees: true,
+	},
+}
+
 // ListTablesRequest asks for the tables of one namespace.
 type ListTablesRequest struct {
 	Common

@@ -1,5 +1,12 @@
 package protocol
 
+var tableErrorOperations = []Operation{
+	{
+		Name: "ListTableErrors", Methods: post, Path: "/v1/table/{id}/errors", Group: GroupTable, Access: Read, Origin: LanceDB,
+		Request: new(ListTableErrorsRequest), Response: new(ListTableErrorsResponse), Summary: "List the rows that functions failed for",
+	},
+}
+
 // Bounds of the records in an answer.
 const (
 	defaultTableErrors = 10_000

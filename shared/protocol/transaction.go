@@ -2,6 +2,18 @@ package protocol
 
 import "encoding/json"
 
+var transactionOperations = []Operation{
+	{
+		Name: "DescribeTransaction", Methods: post, Path: "/v1/transaction/{id}/describe", Group: GroupTransaction, Access: Read, Origin: Spec,
+		Request: new(DescribeTransactionRequest), Response: new(TransactionResponse), Summary: "Describe a transaction",
+	},
+	{
+		Name: "AlterTransaction", Methods: post, Path: "/v1/transaction/{id}/alter", Group: GroupTransaction, Access: Write, Origin: Spec,
+		Request: new(AlterTransactionRequest), Response: new(TransactionResponse), Summary: "Change a transaction",
+		LeastBody: `{"actions":[{}]}`,
+	},
+}
+
 // TransactionStatus is how far a transaction has come.
 type TransactionStatus uint8
 

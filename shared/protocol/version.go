@@ -2,6 +2,47 @@ package protocol
 
 import "time"
 
+var versionOperations = []Operation{
+	{
+		Name: "ListTableVersions", Methods: listByPost, Path: "/v1/table/{id}/version/list", Group: GroupVersion, Access: Read, Origin: Spec,
+		Request: new(ListTableVersionsRequest), Response: new(ListTableVersionsResponse), Summary: "List the versions of a table",
+	},
+	{
+		Name: "CreateTableVersion", Methods: post, Path: "/v1/table/{id}/version/create", Group: GroupVersion, Access: Write, Origin: Spec,
+		Request: new(CreateTableVersionRequest), Response: new(CreateTableVersionResponse), Summary: "Make a staged manifest the next version",
+		LeastBody: `{"version":1,"manifest_path":"x"}`,
+	},
+	{
+		Name: "DescribeTableVersion", Methods: post, Path: "/v1/table/{id}/version/describe", Group: GroupVersion, Access: Read, Origin: Spec,
+		Request: new(DescribeTableVersionRequest), Response: new(DescribeTableVersionResponse), Summary: "Describe a version",
+	},
+	{
+		Name: "BatchDeleteTableVersions", Methods: post, Path: "/v1/table/{id}/version/delete", Group: GroupVersion, Access: Write, Origin: Spec,
+		Request: new(BatchDeleteTableVersionsRequest), Response: new(BatchDeleteTableVersionsResponse), Summary: "Delete versions of a table",
+		Frees: true, LeastBody: `{"ranges":[{"start_version":1,"end_version":2}]}`,
+	},
+	{
+		Name: "BatchCreateTableVersions", Methods: post, Path: "/v1/table/version/batch-create", Group: GroupVersion, Access: Write, Origin: Spec,
+		Request: new(BatchCreateTableVersionsRequest), Response: new(BatchCreateTableVersionsResponse), Summary: "Make versions of many tables, all or none",
+		LeastBody: `{"entries":[{"id":["t"],"version":1,"manifest_path":"x"}]}`,
+	},
+	{
+		Name: "BatchCommitTables", Methods: post, Path: "/v1/table/batch-commit", Group: GroupVersion, Access: Write, Origin: Spec,
+		Request: new(BatchCommitTablesRequest), Response: new(BatchCommitTablesResponse), Summary: "Change many tables, all or none",
+		LeastBody: `{"operations":[{"deregister_table":{"id":["t"]}}]}`,
+	},
+	{
+		Name: "RestoreTable", Methods: post, Path: "/v1/table/{id}/restore", Group: GroupVersion, Access: Write, Origin: Spec,
+		Request: new(RestoreTableRequest), Response: new(RestoreTableResponse), Summary: "Make an old version the newest",
+		LeastBody: `{"version":1}`,
+	},
+	{
+		Name: "CompareTableVersions", Methods: post, Path: "/v1/table/{id}/version/compare", Group: GroupVersion, Access: Read, Origin: Own,
+		Request: new(CompareTableVersionsRequest), Response: new(CompareTableVersionsResponse), Summary: "List the rows that differ between two versions",
+		LeastBody: `{"from_version":1}`,
+	},
+}
+
 // ListTableVersionsRequest asks for the versions of a table. The page token is the last
 // version of the page before.
 type ListTableVersionsRequest struct {

@@ -1,5 +1,26 @@
 package protocol
 
+var viewOperations = []Operation{
+	{
+		Name: "CreateView", Methods: post, Path: "/v1/view/{id}/create", Group: GroupView, Access: Write, Origin: LanceDB,
+		Request: new(CreateViewRequest), Response: new(DescribeViewResponse), Summary: "Create a view without rows of its own",
+		LeastBody: `{"query":"SELECT a FROM t"}`,
+	},
+	{
+		Name: "DescribeView", Methods: post, Path: "/v1/view/{id}/describe", Group: GroupView, Access: Read, Origin: LanceDB,
+		Request: new(ViewRequest), Response: new(DescribeViewResponse), Summary: "Describe a view",
+	},
+	{
+		Name: "DropView", Methods: post, Path: "/v1/view/{id}/drop", Group: GroupView, Access: Write, Origin: LanceDB,
+		Request: new(ViewRequest), Response: new(DropViewResponse), Summary: "Drop a view",
+		Frees: true,
+	},
+	{
+		Name: "ListViews", Methods: list, Path: "/v1/namespace/{id}/view/list", Group: GroupView, Access: Read, Origin: LanceDB,
+		Request: new(ListViewsRequest), Response: new(ListViewsResponse), Summary: "List the views in a namespace",
+	},
+}
+
 // CreateViewRequest asks for a view without rows of its own: a name for a query.
 type CreateViewRequest struct {
 	Common

@@ -3,41 +3,40 @@ package all_test
 import (
 	"reflect"
 	"testing"
+	"time"
 
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/client"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/service/all"
+	"tiltyard/shared/tables"
 )
 
-// withoutMethod lists the operations that the Go client does not call, and why.
-var withoutMethod = map[string]string{
-	"SetLsmWriteSpec":   "tables have no write-ahead log",
-	"UnsetLsmWriteSpec": "tables have no write-ahead log",
-	"GetLsmWriteSpec":   "tables have no write-ahead log",
-	"FlushLsm":          "tables have no write-ahead log",
-	"CompactLsm":        "tables have no write-ahead log",
-	"GetLsmStats":       "tables have no write-ahead log",
-	"EnableRte":         "another name of SetLsmWriteSpec",
-	"DisableRte":        "another name of UnsetLsmWriteSpec",
-	"GetRteSpec":        "another name of GetLsmWriteSpec",
-	"FlushRte":          "another name of FlushLsm",
-	"CompactRte":        "another name of CompactLsm",
-	"GetRteStats":       "another name of GetLsmStats",
-	"RefreshTable":      "another name of RefreshMaterializedView",
+func TestEachOperationHasARouteOfItsTypes(t *testing.T) {
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: memstore.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := all.Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
+	for _, route := range routes {
+		shape := route.Shape()
+		op, _ := protocol.Lookup(shape.Operation)
+		if shape.Request != op.RequestType() || shape.Response != op.ResponseType() {
+			t.Errorf("%s is served from %s to %s, want from %s to %s", op.Name, shape.Request, shape.Response, op.RequestType(), op.ResponseType())
+		}
+	}
+	if len(routes) != len(protocol.Operations) {
+		t.Errorf("%d routes, want %d", len(routes), len(protocol.Operations))
+	}
 }
 
 func TestTheGoClientHasEachOperation(t *testing.T) {
 	methods := reflect.TypeFor[*client.Client]()
 	for _, op := range protocol.Operations {
-		_, has := methods.MethodByName(op.Name)
-		if reason, listed := withoutMethod[op.Name]; listed && has {
-			t.Errorf("%s has a method and is listed as %q", op.Name, reason)
-		} else if !listed && !has {
-			t.Errorf("%s has no method of client.Client; add it, or its reason here", op.Name)
-		}
-	}
-	for name := range withoutMethod {
-		if _, known := protocol.Lookup(name); !known {
-			t.Errorf("no operation is called %s", name)
+		if _, has := methods.MethodByName(op.Name); has == (op.NoMethod != "") {
+			t.Errorf("%s has a method: %v; the reason to have none is %q", op.Name, has, op.NoMethod)
 		}
 	}
 }

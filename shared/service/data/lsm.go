@@ -1,17 +1,16 @@
 package data
 
 import (
+	"cmp"
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
 )
 
-// LanceDB servers may collect the writes to a table in a log beside it (LSM, in newer clients RTE),
-// from which they are merged into the table later. This service merges rows into the table before
-// it answers. So every table is as if its log were off and empty, and flushing and compacting have
-// nothing to do. A table with the log of a native writer is not written, and is read without the log
-// only if a request asks for that.
+// Every table is as if its log were off and empty, and flushing and compacting have nothing to do. A table
+// with the log of a native writer is not written, and is read without the log only if a request asks for that.
 
 // withoutLSM returns the operation that answers for a table without a log.
 func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMRequest) (*Response, error) {
@@ -60,23 +59,21 @@ func (s *Service) logSpec(ctx context.Context, req *protocol.LSMRequest) (*proto
 	return table.LogSpec(ctx)
 }
 
-// SetLSM refuses to begin a log.
-func (s *Service) SetLSM(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMResponse, error) {
-	if err := s.checkNoLog(ctx, req); err != nil {
-		return nil, err
+// refused returns the routes of the operations that are refused for each table.
+func (s *Service) refused() (routes []httpapi.Route) {
+	for _, op := range protocol.Operations {
+		if op.Refused != nil {
+			routes = append(routes, httpapi.JSON(op.Name, func(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMResponse, error) {
+				return nil, s.Refuse(ctx, op, req)
+			}))
+		}
 	}
-	return nil, &protocol.Error{
-		Code: protocol.Unsupported, Message: "tables here have no write-ahead log (LSM, RTE)",
-		Detail: "merges and inserts are in the table when they are answered; leave the specification out",
-	}
+	return routes
 }
 
-// UnsetLSM refuses to end a log, because there is none.
-func (s *Service) UnsetLSM(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMResponse, error) {
-	if err := s.checkNoLog(ctx, req); err != nil {
-		return nil, err
-	}
-	return nil, protocol.Errorf(protocol.InvalidInput, "no write specification (LSM, RTE) is set on the table, so there is none to remove")
+// Refuse returns the error of an operation that is refused for each table, or the reason why there is no such table.
+func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *protocol.LSMRequest) error {
+	return cmp.Or(s.checkNoLog(ctx, req), error(op.Refused))
 }
 
 // checkNoLog returns an error for a table that needs what this service does not have to be written:

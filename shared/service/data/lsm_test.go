@@ -11,12 +11,18 @@ func TestNoTableHasALog(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	on := func(name string) *protocol.LSMRequest { return &protocol.LSMRequest{Common: servicetest.Named(name)} }
-	_, err := service.SetLSM(t.Context(), on("t"))
-	servicetest.WantCode(t, "set", err, protocol.Unsupported)
-	_, err = service.UnsetLSM(t.Context(), on("t"))
-	servicetest.WantCode(t, "unset", err, protocol.InvalidInput)
-	_, err = service.SetLSM(t.Context(), on("none"))
-	servicetest.WantCode(t, "set of no table", err, protocol.TableNotFound)
-	_, err = service.UnsetLSM(t.Context(), &protocol.LSMRequest{Common: servicetest.Named("t"), Branch: "none"})
-	servicetest.WantCode(t, "unset of no branch", err, protocol.TableBranchNotFound)
+	refused := 0
+	for _, op := range protocol.Operations {
+		if op.Refused == nil {
+			continue
+		}
+		refused++
+		servicetest.WantCode(t, op.Name, service.Refuse(t.Context(), op, on("t")), op.Refused.Code)
+		servicetest.WantCode(t, op.Name+" of no table", service.Refuse(t.Context(), op, on("none")), protocol.TableNotFound)
+		err := service.Refuse(t.Context(), op, &protocol.LSMRequest{Common: servicetest.Named("t"), Branch: "none"})
+		servicetest.WantCode(t, op.Name+" of no branch", err, protocol.TableBranchNotFound)
+	}
+	if refused != 4 {
+		t.Errorf("%d operations are refused, want 4", refused)
+	}
 }

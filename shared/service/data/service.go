@@ -28,7 +28,7 @@ func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
-	return []httpapi.Route{
+	return append(s.refused(), []httpapi.Route{
 		httpapi.Upload("CreateTable", s.Create),
 		httpapi.Upload("InsertIntoTable", s.Insert),
 		httpapi.Upload("MergeInsertIntoTable", s.Merge),
@@ -37,19 +37,15 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("CreateMultipartWrite", s.CreateMultipart),
 		httpapi.JSON("CompleteMultipartWrite", s.CompleteMultipart),
 		httpapi.JSON("AbortMultipartWrite", s.AbortMultipart),
-		httpapi.JSON("SetLsmWriteSpec", s.SetLSM),
-		httpapi.JSON("UnsetLsmWriteSpec", s.UnsetLSM),
 		httpapi.JSON("GetLsmWriteSpec", s.LSMSpec),
 		httpapi.JSON("FlushLsm", withoutLSM[protocol.LSMResponse](s)),
 		httpapi.JSON("CompactLsm", withoutLSM[protocol.LSMResponse](s)),
 		httpapi.JSON("GetLsmStats", withoutLSM[protocol.GetLSMStatsResponse](s)),
-		httpapi.JSON("EnableRte", s.SetLSM),
-		httpapi.JSON("DisableRte", s.UnsetLSM),
 		httpapi.JSON("GetRteSpec", s.RTESpec),
 		httpapi.JSON("FlushRte", withoutLSM[protocol.LSMResponse](s)),
 		httpapi.JSON("CompactRte", withoutLSM[protocol.LSMResponse](s)),
 		httpapi.JSON("GetRteStats", withoutLSM[protocol.GetRTEStatsResponse](s)),
-	}
+	}...)
 }
 
 // A stream is an upload of rows in Arrow format. It verifies each batch when it arrives.
