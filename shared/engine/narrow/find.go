@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 )
 
 // A found is the rows that indices found for a part of a filter: no other rows of the fragments that
@@ -24,18 +24,18 @@ type found struct {
 
 // find asks the indices for the rows that pass a part of the filter. It returns nil if they would
 // have to read too much.
-func (n *Narrowing) find(ctx context.Context, tree *plan.Narrowing) (*found, error) {
+func (n *Narrowing) find(ctx context.Context, tree *pruning.Tree) (*found, error) {
 	switch {
 	case len(tree.Any) > 0:
 		return n.findAny(ctx, tree.Any)
 	case len(tree.All) > 0:
 		return n.findAll(ctx, tree)
 	}
-	return n.ask(ctx, []plan.Probe{tree.Probe})
+	return n.ask(ctx, []pruning.Probe{tree.Probe})
 }
 
 // findAny finds the rows that pass one of several parts, which are joined by OR.
-func (n *Narrowing) findAny(ctx context.Context, parts []*plan.Narrowing) (*found, error) {
+func (n *Narrowing) findAny(ctx context.Context, parts []*pruning.Tree) (*found, error) {
 	var union *found
 	for _, part := range parts {
 		f, err := n.find(ctx, part)
@@ -57,8 +57,8 @@ func (n *Narrowing) findAny(ctx context.Context, parts []*plan.Narrowing) (*foun
 // findAll finds rows for several parts that are joined by AND. It asks only one index, the first
 // that need not read too much, and leaves the other parts to the scan. Coarse indices come last.
 // Probes of one column make one question.
-func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, error) {
-	byIndex, rest := map[*snapshot.Index][]plan.Probe{}, []*plan.Narrowing(nil)
+func (n *Narrowing) findAll(ctx context.Context, tree *pruning.Tree) (*found, error) {
+	byIndex, rest := map[*snapshot.Index][]pruning.Probe{}, []*pruning.Tree(nil)
 	var order []*snapshot.Index
 	for _, part := range flatten(tree) {
 		if len(part.Any) > 0 {
@@ -103,11 +103,11 @@ func coarseness(x *snapshot.Index) int {
 }
 
 // flatten returns the parts of a narrowing that are joined by AND.
-func flatten(tree *plan.Narrowing) []*plan.Narrowing {
+func flatten(tree *pruning.Tree) []*pruning.Tree {
 	if len(tree.All) == 0 {
-		return []*plan.Narrowing{tree}
+		return []*pruning.Tree{tree}
 	}
-	var parts []*plan.Narrowing
+	var parts []*pruning.Tree
 	for _, part := range tree.All {
 		parts = append(parts, flatten(part)...)
 	}
@@ -115,7 +115,7 @@ func flatten(tree *plan.Narrowing) []*plan.Narrowing {
 }
 
 // ask asks one index for the rows that pass all of some probes of its column.
-func (n *Narrowing) ask(ctx context.Context, probes []plan.Probe) (*found, error) {
+func (n *Narrowing) ask(ctx context.Context, probes []pruning.Probe) (*found, error) {
 	x := n.indexOf(probes[0])
 	reading := kinds[x.Kind.Of].reading
 	field, err := n.dataset.Column(x.Columns[0])

@@ -20,7 +20,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 )
 
 // A kind holds the facts about one kind of index. The first three are choices of native Lance,
@@ -28,7 +28,7 @@ import (
 type kind struct {
 	// answers returns what native Lance leaves to an index of the kind: which probes of its column
 	// it tests, and whether exactly.
-	answers func(plan.Probe) plan.ProbeAnswer
+	answers func(pruning.Probe) pruning.Answer
 	// members reports whether native Lance uses the kind for members of structs.
 	members bool
 	// usable reports by the details of an index whether native Lance uses it for filters; nil:
@@ -42,9 +42,9 @@ type kind struct {
 // A reading is how the engine asks indices of one kind.
 type reading struct {
 	// tests reports whether an index can test what a probe tests in a column of type t.
-	tests func(p plan.Probe, t arrow.DataType) bool
+	tests func(p pruning.Probe, t arrow.DataType) bool
 	// question returns what the index is asked, to find the rows that pass all of several probes.
-	question func(ctx context.Context, probes []plan.Probe, t arrow.DataType) (index.Question, error)
+	question func(ctx context.Context, probes []pruning.Probe, t arrow.DataType) (index.Question, error)
 	// open opens a segment of an index of a column of type t.
 	open func(ctx context.Context, files index.Files, t arrow.DataType) (index.Reader, error)
 	// coarse is true if the index also finds rows that do not match, so that others are asked first.
@@ -56,35 +56,35 @@ type reading struct {
 
 // kinds has a row for each kind of index that can test a part of a filter.
 var kinds = map[indexmeta.Kind]kind{
-	indexmeta.BTree: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
-		return answersIf(isValueTest(p) || p.Test == plan.ProbePrefix && !p.Not)
+	indexmeta.BTree: {members: true, answers: func(p pruning.Probe) pruning.Answer {
+		return answersIf(isValueTest(p) || p.Test == pruning.Prefix && !p.Not)
 	}, reading: &reading{
 		tests:     testsValues,
 		question:  valueQuestion,
 		open:      opener(btree.Open),
 		storesIDs: func(version int32) bool { return version < btree.AddressVersion },
 	}},
-	indexmeta.Bitmap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
+	indexmeta.Bitmap: {members: true, answers: func(p pruning.Probe) pruning.Answer {
 		return answersIf(isValueTest(p))
 	}, reading: &reading{tests: testsValues, question: valueQuestion, open: opener(bitmap.Open), storesIDs: always}},
 	// The index finds zones that may contain a value, and not those that contain no other value.
-	indexmeta.ZoneMap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
-		return answersIf(p.Test == plan.ProbeNull || !p.Not && (isValueTest(p) || p.Test == plan.ProbePrefix))
+	indexmeta.ZoneMap: {members: true, answers: func(p pruning.Probe) pruning.Answer {
+		return answersIf(p.Test == pruning.Null || !p.Not && (isValueTest(p) || p.Test == pruning.Prefix))
 	}, reading: &reading{tests: testsValues, question: valueQuestion, open: opener(zonemap.Open), storesIDs: never, coarse: true}},
-	indexmeta.BloomFilter: {answers: func(p plan.Probe) plan.ProbeAnswer {
-		return answersIf(!p.Not && (p.Test == plan.ProbeEqual || p.Test == plan.ProbeNull))
+	indexmeta.BloomFilter: {answers: func(p pruning.Probe) pruning.Answer {
+		return answersIf(!p.Not && (p.Test == pruning.Equal || p.Test == pruning.Null))
 	}, reading: &reading{tests: testsHashes, question: valueQuestion, open: opener(bloomfilter.Open), storesIDs: never, coarse: true}},
-	indexmeta.LabelList: {answers: func(p plan.Probe) plan.ProbeAnswer {
-		return answersIf(p.Test == plan.ProbeElements)
+	indexmeta.LabelList: {answers: func(p pruning.Probe) pruning.Answer {
+		return answersIf(p.Test == pruning.Elements)
 	}, reading: &reading{tests: testsElements, question: elementsQuestion, open: opener(labellist.Open), storesIDs: always}},
-	indexmeta.Text: {usable: keepsWords, answers: func(p plan.Probe) plan.ProbeAnswer {
-		return answersIf(p.Test == plan.ProbeTokens)
+	indexmeta.Text: {usable: keepsWords, answers: func(p pruning.Probe) pruning.Answer {
+		return answersIf(p.Test == pruning.Tokens)
 	}, reading: &reading{tests: testsWords, question: wordsQuestion, open: opener(words.Open), storesIDs: always, coarse: true}},
 	indexmeta.Ngram: {answers: ngramAnswers, reading: &reading{
 		tests: testsTrigrams, question: trigramQuestion, open: opener(ngram.Open), storesIDs: always, coarse: true,
 	}},
-	indexmeta.FM: {answers: func(p plan.Probe) plan.ProbeAnswer {
-		return answersIf(p.Test == plan.ProbeContains)
+	indexmeta.FM: {answers: func(p pruning.Probe) pruning.Answer {
+		return answersIf(p.Test == pruning.Contains)
 	}, reading: &reading{tests: testsPatterns, question: patternQuestion, open: opener(fm.Open), storesIDs: never}},
 }
 
@@ -101,36 +101,36 @@ func always(int32) bool { return true }
 // never is for kinds that store addresses in all versions.
 func never(int32) bool { return false }
 
-func answersIf(able bool) plan.ProbeAnswer {
+func answersIf(able bool) pruning.Answer {
 	if able {
-		return plan.ProbeAnswers
+		return pruning.Answers
 	}
-	return plan.ProbeOpen
+	return pruning.Open
 }
 
 // isValueTest reports whether a probe compares with values in their order.
-func isValueTest(p plan.Probe) bool {
-	return p.Test == plan.ProbeEqual || p.Test == plan.ProbeRange || p.Test == plan.ProbeNull
+func isValueTest(p pruning.Probe) bool {
+	return p.Test == pruning.Equal || p.Test == pruning.Range || p.Test == pruning.Null
 }
 
 // testsValues reports whether an index of values in their order can test what a probe tests.
-func testsValues(p plan.Probe, t arrow.DataType) bool {
-	if constants := p.Type(); constants != nil && !arrow.TypeEqual(constants, t) {
+func testsValues(p pruning.Probe, t arrow.DataType) bool {
+	if constants := p.Type; constants != nil && !arrow.TypeEqual(constants, t) {
 		return false
 	}
 	_, err := index.OrderOf(t)
-	return err == nil && (p.Test != plan.ProbePrefix || t.ID() == arrow.STRING)
+	return err == nil && (p.Test != pruning.Prefix || t.ID() == arrow.STRING)
 }
 
 // testsHashes reports whether an index of the hashes of values can test what a probe tests.
-func testsHashes(p plan.Probe, t arrow.DataType) bool {
+func testsHashes(p pruning.Probe, t arrow.DataType) bool {
 	return bloomfilter.IsHashed(t) && testsValues(p, t)
 }
 
 // testsElements reports whether an index of the elements of lists can test what a probe tests.
-func testsElements(p plan.Probe, t arrow.DataType) bool {
+func testsElements(p pruning.Probe, t arrow.DataType) bool {
 	elements := labellist.ElementType(t)
-	if elements == nil || !arrow.TypeEqual(p.Type(), elements) {
+	if elements == nil || !arrow.TypeEqual(p.Type, elements) {
 		return false
 	}
 	_, err := index.OrderOf(elements)
@@ -147,23 +147,23 @@ func keepsWords(details string) bool {
 // contains.
 const shortestNgram = 3
 
-func ngramAnswers(p plan.Probe) plan.ProbeAnswer {
+func ngramAnswers(p pruning.Probe) pruning.Answer {
 	switch {
-	case p.Not, p.Test == plan.ProbeTokens, p.Test == plan.ProbeContains && utf8.RuneCountInString(p.Text) < shortestNgram:
-		return plan.ProbeOpen
-	case p.Test != plan.ProbeContains && p.Need(fulltext.Trigrams) == nil:
-		return plan.ProbeOpen
-	case p.Test == plan.ProbePrefix || p.Test == plan.ProbePattern:
-		return plan.ProbeNarrows
+	case p.Not, p.Test == pruning.Tokens, p.Test == pruning.Contains && utf8.RuneCountInString(p.Text) < shortestNgram:
+		return pruning.Open
+	case p.Test != pruning.Contains && p.Need(fulltext.Trigrams) == nil:
+		return pruning.Open
+	case p.Test == pruning.Prefix || p.Test == pruning.Pattern:
+		return pruning.Narrows
 	}
-	return plan.ProbeAnswers
+	return pruning.Answers
 }
 
 // answerOf returns what native Lance leaves to an index of a filter with a probe of its column. The
 // index may be nil.
-func answerOf(x *snapshot.Index, p plan.Probe) plan.ProbeAnswer {
+func answerOf(x *snapshot.Index, p pruning.Probe) pruning.Answer {
 	if x == nil || kinds[x.Kind.Of].answers == nil {
-		return plan.ProbeOpen
+		return pruning.Open
 	}
 	return kinds[x.Kind.Of].answers(p)
 }

@@ -9,18 +9,19 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 	"tiltyard/shared/sql/syntax"
 )
 
 func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
-	equal, unequal := plan.Probe{Test: plan.ProbeEqual}, plan.Probe{Test: plan.ProbeEqual, Not: true}
-	null, notNull := plan.Probe{Test: plan.ProbeNull}, plan.Probe{Test: plan.ProbeNull, Not: true}
-	below := plan.Probe{Test: plan.ProbeRange}
-	begins, like, has := plan.Probe{Test: plan.ProbePrefix}, plan.Probe{Test: plan.ProbePattern}, plan.Probe{Test: plan.ProbeContains, Text: "abc"}
-	elements, words := plan.Probe{Test: plan.ProbeElements}, plan.Probe{Test: plan.ProbeTokens}
-	all := []plan.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
-	const no, yes = plan.ProbeOpen, plan.ProbeAnswers
-	for kind, answers := range map[indexmeta.Kind][]plan.ProbeAnswer{
+	equal, unequal := pruning.Probe{Test: pruning.Equal}, pruning.Probe{Test: pruning.Equal, Not: true}
+	null, notNull := pruning.Probe{Test: pruning.Null}, pruning.Probe{Test: pruning.Null, Not: true}
+	below := pruning.Probe{Test: pruning.Range}
+	begins, like, has := pruning.Probe{Test: pruning.Prefix}, pruning.Probe{Test: pruning.Pattern}, pruning.Probe{Test: pruning.Contains, Text: "abc"}
+	elements, words := pruning.Probe{Test: pruning.Elements}, pruning.Probe{Test: pruning.Tokens}
+	all := []pruning.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
+	const no, yes = pruning.Open, pruning.Answers
+	for kind, answers := range map[indexmeta.Kind][]pruning.Answer{
 		//             equal, unequal, null, notNull, below, begins, like, has, elements, words
 		indexmeta.BTree:       {yes, yes, yes, yes, yes, yes, no, no, no, no},
 		indexmeta.Bitmap:      {yes, yes, yes, yes, yes, no, no, no, no, no},
@@ -45,9 +46,9 @@ func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
 
 // Native Lance 14.0.2 asks the index for these filters, as its plans tell, and for no others.
 func TestNgramIndicesTestWhatNativeLanceAsksThem(t *testing.T) {
-	const no, some, yes = plan.ProbeOpen, plan.ProbeNarrows, plan.ProbeAnswers
+	const no, some, yes = pruning.Open, pruning.Narrows, pruning.Answers
 	fields := []arrow.Field{{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}}
-	for filter, want := range map[string]plan.ProbeAnswer{
+	for filter, want := range map[string]pruning.Answer{
 		"contains(s, 'fo')":                        no,
 		"contains(s, 'o b')":                       yes,
 		"contains(s, '日本語')":                       yes,
@@ -115,7 +116,7 @@ func TestNgramIndicesTestWhatNativeLanceAsksThem(t *testing.T) {
 			t.Fatalf("%s: %v", filter, err)
 		}
 		got := no
-		used, _ := bound.Narrow(func(p plan.Probe) plan.ProbeAnswer {
+		used, _ := bound.Narrow(func(p pruning.Probe) pruning.Answer {
 			got = answerOf(&snapshot.Index{Kind: indexmeta.Description{Of: indexmeta.Ngram}}, p)
 			return got
 		})

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/fm"
 	"tiltyard/shared/index/ngram"
-	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 	"tiltyard/shared/sql/rustregex"
 )
 
@@ -21,35 +21,35 @@ import (
 const maxPieces = 64
 
 // testsTrigrams reports whether an index of trigrams can test what a probe tests.
-func testsTrigrams(p plan.Probe, t arrow.DataType) bool {
+func testsTrigrams(p pruning.Probe, t arrow.DataType) bool {
 	return !p.Not && ngram.IsText(t) && p.Need(fulltext.Trigrams) != nil
 }
 
 // trigramQuestion returns what an index of trigrams is asked, to find the rows that pass all of some
 // probes.
-func trigramQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (index.Question, error) {
+func trigramQuestion(_ context.Context, probes []pruning.Probe, _ arrow.DataType) (index.Question, error) {
 	return neededByAll(probes, fulltext.Trigrams, func(trigram string) arrow.Array { return number(ngram.Token(trigram)) }), nil
 }
 
 // testsWords reports whether an index of words can test what a probe tests.
-func testsWords(p plan.Probe, t arrow.DataType) bool {
+func testsWords(p pruning.Probe, t arrow.DataType) bool {
 	return !p.Not && t.ID() == arrow.STRING && p.Need(fulltext.Words) != nil
 }
 
 // wordsQuestion returns what an index of words is asked, to find the rows that pass all of some probes.
-func wordsQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (index.Question, error) {
+func wordsQuestion(_ context.Context, probes []pruning.Probe, _ arrow.DataType) (index.Question, error) {
 	return neededByAll(probes, fulltext.Words, text), nil
 }
 
 // testsPatterns reports whether an index of whole texts can test what a probe tests. It does not know the
 // rows that are NULL, which are not among those without a pattern.
-func testsPatterns(p plan.Probe, t arrow.DataType) bool {
+func testsPatterns(p pruning.Probe, t arrow.DataType) bool {
 	return !p.Not && fm.IsText(t) && p.Text != ""
 }
 
 // patternQuestion returns what an index of whole texts is asked, to find the rows that pass all of some
 // probes.
-func patternQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (q index.Question, err error) {
+func patternQuestion(_ context.Context, probes []pruning.Probe, _ arrow.DataType) (q index.Question, err error) {
 	for _, p := range probes {
 		bound := index.Bound{Value: text(p.Text)}
 		q.All = append(q.All, index.Question{Ranges: []index.Range{{From: bound, To: bound}}})
@@ -59,7 +59,7 @@ func patternQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (
 
 // neededByAll returns the question for the rows that have the pieces which all of some probes need.
 // value returns a piece as the index has it.
-func neededByAll(probes []plan.Probe, pieces func(text string) []string, value func(piece string) arrow.Array) index.Question {
+func neededByAll(probes []pruning.Probe, pieces func(text string) []string, value func(piece string) arrow.Array) index.Question {
 	all := &rustregex.Need{}
 	for _, p := range probes {
 		all.All = append(all.All, p.Need(pieces))

@@ -9,12 +9,12 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/labellist"
-	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 )
 
 // valueQuestion returns what an index of values in their order is asked, to find the rows that pass
 // all of some probes of a column of type t.
-func valueQuestion(ctx context.Context, probes []plan.Probe, t arrow.DataType) (q index.Question, err error) {
+func valueQuestion(ctx context.Context, probes []pruning.Probe, t arrow.DataType) (q index.Question, err error) {
 	order, err := index.OrderOf(t)
 	if err != nil {
 		return q, err
@@ -34,14 +34,14 @@ func valueQuestion(ctx context.Context, probes []plan.Probe, t arrow.DataType) (
 }
 
 // questionOf returns the question for one probe.
-func questionOf(ctx context.Context, p plan.Probe, order index.Order) (q index.Question, err error) {
+func questionOf(ctx context.Context, p pruning.Probe, order index.Order) (q index.Question, err error) {
 	switch p.Test {
-	case plan.ProbeNull:
+	case pruning.Null:
 		if p.Not {
 			return index.Question{Ranges: []index.Range{{}}}, nil
 		}
 		return index.Question{Null: true}, nil
-	case plan.ProbePrefix:
+	case pruning.Prefix:
 		q.Ranges = []index.Range{prefixed(p.Prefix)}
 		return q, nil
 	}
@@ -50,7 +50,7 @@ func questionOf(ctx context.Context, p plan.Probe, order index.Order) (q index.Q
 		return q, err
 	}
 	switch p.Test {
-	case plan.ProbeRange:
+	case pruning.Range:
 		bound := index.Bound{Value: constants, Excluded: !p.Included}
 		if p.Above {
 			q.Ranges = []index.Range{{From: bound}}
@@ -69,7 +69,7 @@ func questionOf(ctx context.Context, p plan.Probe, order index.Order) (q index.Q
 
 // elementsQuestion returns what an index of the elements of lists is asked, to find the rows that pass
 // all of some probes of a column of type t.
-func elementsQuestion(ctx context.Context, probes []plan.Probe, t arrow.DataType) (q index.Question, err error) {
+func elementsQuestion(ctx context.Context, probes []pruning.Probe, t arrow.DataType) (q index.Question, err error) {
 	order, err := index.OrderOf(labellist.ElementType(t))
 	if err != nil {
 		return q, err
