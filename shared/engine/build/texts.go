@@ -13,6 +13,7 @@ import (
 
 	"tiltyard/shared/engine/document"
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/fulltext/textcolumn"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/lance/dataset"
@@ -35,7 +36,7 @@ func textParamsError(err error) error {
 }
 
 // isDocument reports whether texts can have an index.
-func isDocument(column document.Column) bool {
+func isDocument(column textcolumn.Column) bool {
 	return column.IsJSON() || column.Leaf().ID() == arrow.STRING || column.Leaf().ID() == arrow.LARGE_STRING
 }
 
@@ -105,7 +106,7 @@ func textDetails(p *fulltext.Params) ([]byte, error) {
 // texts builds an index of texts, whose terms it finds on all cores.
 type texts struct {
 	source
-	reader   document.Column
+	reader   textcolumn.Column
 	analyzer *fulltext.Analyzer
 }
 

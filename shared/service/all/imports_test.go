@@ -116,7 +116,7 @@ var mayImport = map[string]string{
 	"shared/engine/condition": "engine/failure engine/narrow lance/dataset lance/schema protocol sql",
 	"shared/take/pieces":      "memory",
 	"shared/engine/build":     "memory engine/document fulltext index lance protocol sortkey",
-	"shared/engine/document":  "memory engine/failure lance protocol",
+	"shared/engine/document":  "engine/failure fulltext/textcolumn lance/dataset protocol",
 	"shared/engine/merge":     "memory engine/failure take lance protocol sql",
 	"shared/engine/failure":   "lance protocol sql",
 
