@@ -15,7 +15,7 @@ import (
 // native Lance would test a part of the filter. If native Lance would use no index, it searches all
 // fragments, and covers is nil.
 func Covered(d *dataset.Dataset, filter *plan.Bound) (covers func(fragment uint64) bool, names []string, err error) {
-	byColumn, err := scalarIndices(d, isUsed)
+	byColumn, err := scalarIndices(d)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -96,7 +96,7 @@ func (n *Narrowing) findAll(ctx context.Context, tree *pruning.Tree) (*found, er
 
 // coarseness orders indices by which of them to ask first.
 func coarseness(x *snapshot.Index) int {
-	if kinds[x.Kind.Of].reading.coarse {
+	if filters(x).Coarse {
 		return 1
 	}
 	return 0
@@ -117,12 +117,11 @@ func flatten(tree *pruning.Tree) []*pruning.Tree {
 // ask asks one index for the rows that pass all of some probes of its column.
 func (n *Narrowing) ask(ctx context.Context, probes []pruning.Probe) (*found, error) {
 	x := n.indexOf(probes[0])
-	reading := kinds[x.Kind.Of].reading
 	field, err := n.dataset.Column(x.Columns[0])
 	if err != nil {
 		return nil, err
 	}
-	q, err := reading.question(ctx, probes, field.Type)
+	q, err := filters(x).Question(ctx, probes, field.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +130,6 @@ func (n *Narrowing) ask(ctx context.Context, probes []pruning.Probe) (*found, er
 
 // search asks an index of a column of type t a question.
 func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataType, q index.Question) (*found, error) {
-	reading := kinds[x.Kind.Of].reading
 	segments, err := n.dataset.Segments(x.Name)
 	if err != nil {
 		return nil, err
@@ -146,7 +144,7 @@ func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataT
 		if err != nil {
 			return nil, inSegment(x, segments[i], err)
 		}
-		rows, err := n.dataset.RowsOf(ctx, segments[i], answer.Rows, reading.storesIDs(segments[i].Version))
+		rows, err := n.dataset.RowsOf(ctx, segments[i], answer.Rows, !x.Kind.Of.NamesAddresses(segments[i].Version))
 		if err != nil {
 			return nil, inSegment(x, segments[i], err)
 		}
@@ -183,7 +181,7 @@ func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments 
 	readers := make([]index.Reader, len(segments))
 	pages, rows, read := 0, int64(0), int64(0)
 	for i, s := range segments {
-		reader, err := kinds[x.Kind.Of].reading.open(ctx, s, t)
+		reader, err := filters(x).Open(ctx, s, t)
 		if err != nil {
 			return nil, inSegment(x, s, err)
 		}

@@ -2,8 +2,8 @@
 // need not read the others.
 //
 // A filter is a tree of conditions. [New] picks the conditions that an index of the table can test
-// (kind.go has a table of what each kind of index tests, and how its files are read). Before the
-// scan reads rows, [Narrowing.Candidates] turns these conditions into questions (question.go) and
+// (the kinds in package index/kinds have what each of them tests). Before the
+// scan reads rows, [Narrowing.Candidates] turns these conditions into questions and
 // asks them of the segments of the indices (find.go). The scan then reads only the rows that the
 // indices returned, and all rows of the fragments that no index covers.
 //
@@ -55,7 +55,7 @@ type Narrowing struct {
 // New returns the part of a filter that indices of the version can test, or nil if they can test no
 // part of it. It reads no files.
 func New(d *dataset.Dataset, bound *plan.Bound, policy Policy) (*Narrowing, error) {
-	indices, err := scalarIndices(d, isRead)
+	indices, err := scalarIndices(d)
 	if err != nil || len(indices) == 0 {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (n *Narrowing) answer(p pruning.Probe) pruning.Answer {
 		return pruning.Open
 	}
 	field, err := n.dataset.Column(x.Columns[0])
-	if err != nil || !kinds[x.Kind.Of].reading.tests(p, field.Type) {
+	if err != nil || !filters(x).Tests(p, field.Type) {
 		return pruning.Open
 	}
 	return answerOf(x, p)

@@ -1,4 +1,4 @@
-package narrow
+package kinds_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/pruning"
@@ -30,17 +30,16 @@ func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
 		indexmeta.LabelList:   {no, no, no, no, no, no, no, no, yes, no},
 		indexmeta.Ngram:       {no, no, no, no, no, no, no, yes, no, no},
 		indexmeta.Text:        {no, no, no, no, no, no, no, no, no, yes},
-		indexmeta.Vector:      {no, no, no, no, no, no, no, no, no, no},
 	} {
-		x := &snapshot.Index{Kind: indexmeta.Description{Of: kind}}
+		filters := kinds.Of(kind).Filters
 		for i, probe := range all {
-			if got := answerOf(x, probe); got != answers[i] {
+			if got := filters.Answers(probe); got != answers[i] {
 				t.Errorf("%s asked %+v: got %d, want %d", kind, probe, got, answers[i])
 			}
 		}
 	}
-	if got := answerOf(nil, equal); got != no {
-		t.Errorf("no index: got %d, want %d", got, no)
+	if kinds.Of(indexmeta.Vector).Filters != nil {
+		t.Error("filters use indices of vectors")
 	}
 }
 
@@ -117,7 +116,7 @@ func TestNgramIndicesTestWhatNativeLanceAsksThem(t *testing.T) {
 		}
 		got := no
 		used, _ := bound.Narrow(func(p pruning.Probe) pruning.Answer {
-			got = answerOf(&snapshot.Index{Kind: indexmeta.Description{Of: indexmeta.Ngram}}, p)
+			got = kinds.Of(indexmeta.Ngram).Filters.Answers(p)
 			return got
 		})
 		if used == nil {
@@ -137,7 +136,7 @@ func TestTextIndicesThatKeepWordsTestFilters(t *testing.T) {
 		`{"stem":false,"max_token_length":null,"base_tokenizer":"raw"}`:         false,
 		`{"stem":false,"max_token_length":null,"lower_case":false,"x":"later"}`: true,
 	} {
-		if got := isUsed(&snapshot.Index{Kind: indexmeta.Description{Of: indexmeta.Text, Details: details}}); got != want {
+		if got := kinds.Of(indexmeta.Text).Filters.Usable(details); got != want {
 			t.Errorf("index with %s: got %t, want %t", details, got, want)
 		}
 	}
