@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
@@ -140,10 +141,13 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 
 // buildIndex builds an index with the parameters that are usual; one of vectors is for L2.
 func buildIndex(ctx context.Context, table *engine.Table, column, kind string) error {
-	x := build.Index{
-		Name: column + "_idx", Column: column, Kind: indexmeta.KindNamed(kind), Replace: true, Text: fulltext.DefaultParams(),
+	x := build.Index{Name: column + "_idx", Column: column, Kind: indexmeta.KindNamed(kind), Replace: true}
+	switch x.Kind {
+	case indexmeta.Text:
+		x.Params = fulltext.DefaultParams()
+	case indexmeta.Vector:
+		x.Params = ivf.Recipe{Kind: kind, Metric: "l2"}
 	}
-	x.Vectors.Kind, x.Vectors.Metric = kind, "l2"
 	_, err := table.CreateIndex(ctx, x)
 	return err
 }

@@ -77,7 +77,7 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 		{"no such column", build.Index{Name: "x", Column: "nope", Kind: indexmeta.BTree}, protocol.TableColumnNotFound},
 		{"a struct", build.Index{Name: "x", Column: "st", Kind: indexmeta.BTree}, protocol.InvalidInput},
 		{"a struct, by its texts", build.Index{Name: "x", Column: "st", Kind: indexmeta.Text}, protocol.InvalidInput},
-		{"another form of texts", build.Index{Name: "x", Column: "s", Kind: indexmeta.Text, Text: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
+		{"another form of texts", build.Index{Name: "x", Column: "s", Kind: indexmeta.Text, Params: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
 		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: indexmeta.RTree}, protocol.Unsupported},
 		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: indexmeta.BTree}, protocol.TableIndexAlreadyExists},
 	} {

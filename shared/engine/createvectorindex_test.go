@@ -37,7 +37,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			}
 			var watched atomic.Int64
 			made, err := table.CreateIndex(t.Context(), build.Index{
-				Name: name, Column: c.Column, Kind: indexmeta.Vector, Vectors: recipe, Replace: true,
+				Name: name, Column: c.Column, Kind: indexmeta.Vector, Params: recipe, Replace: true,
 				Watch: func(rows int64) { watched.Add(rows) },
 			})
 			if err != nil {
@@ -114,19 +114,19 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 	c := x.cases[0]
 	table := x.table(t, c.Table)
 	for what, n := range map[string]build.Index{
-		"a column of numbers":    {Column: "id", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
-		"L2 of bytes":            {Column: "u8", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
-		"codes of bytes":         {Column: "u8", Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "hamming"}},
-		"L2 of lists":            {Column: "many", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
-		"another metric":         {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming"}},
-		"too many sub-vectors":   {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", SubVectors: 1 << 20}},
-		"too many iterations":    {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Iterations: 1 << 30}},
-		"ten bits of RQ":         {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2", Bits: 10}},
-		"codes of another width": {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Bits: 4}},
+		"a column of numbers":    {Column: "id", Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
+		"L2 of bytes":            {Column: "u8", Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
+		"codes of bytes":         {Column: "u8", Params: ivf.Recipe{Kind: "IVF_SQ", Metric: "hamming"}},
+		"L2 of lists":            {Column: "many", Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
+		"another metric":         {Column: c.Column, Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming"}},
+		"too many sub-vectors":   {Column: c.Column, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", SubVectors: 1 << 20}},
+		"too many iterations":    {Column: c.Column, Params: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Iterations: 1 << 30}},
+		"ten bits of RQ":         {Column: c.Column, Params: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2", Bits: 10}},
+		"codes of another width": {Column: c.Column, Params: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Bits: 4}},
 	} {
 		n.Name, n.Kind = "x", indexmeta.Vector
 		wantCode(t, what, table.CheckIndex(t.Context(), n), protocol.InvalidInput)
 	}
-	unknown := build.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_HNSW_RQ", Metric: "l2"}}
+	unknown := build.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_HNSW_RQ", Metric: "l2"}}
 	wantCode(t, "a kind that is not built", table.CheckIndex(t.Context(), unknown), protocol.Unsupported)
 }

@@ -2,55 +2,33 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"tiltyard/shared/engine/narrow"
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/indexmeta"
 )
 
-// Indices returns the indices of a version, ordered by name. The details of those of texts have the
-// parameters that only their files hold.
+// Indices returns the indices of a version, ordered by name. Their details have the parameters that only their files
+// hold, unless these cannot be used.
 func (t *Table) Indices(ctx context.Context, version *int64) ([]snapshot.Index, error) {
 	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) ([]snapshot.Index, error) {
 		shared, err := d.Indices()
 		all := slices.Clone(shared)
 		for i := range all {
-			if all[i].Kind.Of == indexmeta.Text && err == nil {
-				all[i].Kind.Details, err = textDetails(ctx, d, all[i])
+			if kind := kinds.Of(all[i].Kind.Of); kind != nil && kind.Describe != nil && err == nil {
+				all[i].Kind.Details, err = kind.Describe(all[i].Kind.Details, func(file string) (map[string]string, error) {
+					metadata, err := d.IndexMetadata(ctx, all[i].Name, file)
+					if narrow.IsUnusable(err) {
+						return nil, nil
+					}
+					return metadata, err
+				})
 			}
 		}
 		return all, err
 	})
-}
-
-// textDetails returns the details of an index of texts with what clients need to make the same words of a
-// text: the entry in the manifest has no stop words, and does not tell texts from JSON. If the file with
-// the parameters cannot be used, the entry counts, as in searches.
-func textDetails(ctx context.Context, d *dataset.Dataset, x snapshot.Index) (string, error) {
-	metadata, err := d.IndexMetadata(ctx, x.Name, "metadata.lance")
-	if err != nil && !narrow.IsUnusable(err) {
-		return "", err
-	}
-	params, err := fulltext.ParseParams([]byte(metadata["params"]))
-	if err != nil {
-		return x.Kind.Details, nil //nolint:nilerr // the entry counts
-	}
-	var details map[string]any
-	if err := json.Unmarshal([]byte(x.Kind.Details), &details); err != nil {
-		return "", err
-	}
-	if params.LanceTokenizer != "" {
-		details["lance_tokenizer"] = params.LanceTokenizer
-	}
-	if params.CustomStopWords != nil {
-		details["custom_stop_words"] = params.CustomStopWords
-	}
-	text, err := json.Marshal(details)
-	return string(text), err
 }
 
 // Index returns one index of a version.

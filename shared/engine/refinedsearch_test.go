@@ -45,7 +45,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 	if _, err := table.Create(t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := table.CreateIndex(t.Context(), build.Index{Name: "near", Column: "vector", Kind: indexmeta.Vector, Vectors: ivf.Recipe{
+	_, err := table.CreateIndex(t.Context(), build.Index{Name: "near", Column: "vector", Kind: indexmeta.Vector, Params: ivf.Recipe{
 		Kind: "IVF_PQ", Metric: "l2", Partitions: 125, SubVectors: 16, SampleRate: 64, Iterations: 2,
 	}})
 	if err != nil {

@@ -55,7 +55,7 @@ func TestIndicesAreBuiltOfColumnsThatFit(t *testing.T) {
 	for kind, column := range fitting {
 		n := build.Index{Name: "x", Column: column, Kind: kind}
 		if kind == indexmeta.Text {
-			n.Text = fulltext.DefaultParams()
+			n.Params = fulltext.DefaultParams()
 		}
 		d := newTable(t)
 		resolved, err := n.Resolve(d)
@@ -85,11 +85,11 @@ func TestIndicesThatDoNotFitAreRefused(t *testing.T) {
 		wantCode(t, kind.String(), err, protocol.InvalidInput)
 	}
 	for _, kind := range ivf.Kinds() {
-		_, err := build.Index{Name: "x", Column: "text", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: kind}}.Resolve(d)
+		_, err := build.Index{Name: "x", Column: "text", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: kind}}.Resolve(d)
 		wantCode(t, kind, err, protocol.InvalidInput)
 	}
 	wantCode(t, "a kind that is not built", build.Index{Kind: indexmeta.RTree}.CanBuild(), protocol.Unsupported)
-	wantCode(t, "vectors of an unknown kind", build.Index{Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_X"}}.CanBuild(), protocol.Unsupported)
+	wantCode(t, "vectors of an unknown kind", build.Index{Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_X"}}.CanBuild(), protocol.Unsupported)
 	var unknown *snapshot.ErrNoColumn
 	if _, err := (build.Index{Name: "x", Column: "nope", Kind: indexmeta.BTree}).Resolve(d); !errors.As(err, &unknown) {
 		t.Errorf("got %v, want that there is no such column", err)

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 )
 
 // A found is the rows that indices found for a part of a filter: no other rows of the fragments that
@@ -24,18 +24,18 @@ type found struct {
 
 // find asks the indices for the rows that pass a part of the filter. It returns nil if they would
 // have to read too much.
-func (n *Narrowing) find(ctx context.Context, tree *plan.Narrowing) (*found, error) {
+func (n *Narrowing) find(ctx context.Context, tree *pruning.Tree) (*found, error) {
 	switch {
 	case len(tree.Any) > 0:
 		return n.findAny(ctx, tree.Any)
 	case len(tree.All) > 0:
 		return n.findAll(ctx, tree)
 	}
-	return n.ask(ctx, []plan.Probe{tree.Probe})
+	return n.ask(ctx, []pruning.Probe{tree.Probe})
 }
 
 // findAny finds the rows that pass one of several parts, which are joined by OR.
-func (n *Narrowing) findAny(ctx context.Context, parts []*plan.Narrowing) (*found, error) {
+func (n *Narrowing) findAny(ctx context.Context, parts []*pruning.Tree) (*found, error) {
 	var union *found
 	for _, part := range parts {
 		f, err := n.find(ctx, part)
@@ -57,8 +57,8 @@ func (n *Narrowing) findAny(ctx context.Context, parts []*plan.Narrowing) (*foun
 // findAll finds rows for several parts that are joined by AND. It asks only one index, the first
 // that need not read too much, and leaves the other parts to the scan. Coarse indices come last.
 // Probes of one column make one question.
-func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, error) {
-	byIndex, rest := map[*snapshot.Index][]plan.Probe{}, []*plan.Narrowing(nil)
+func (n *Narrowing) findAll(ctx context.Context, tree *pruning.Tree) (*found, error) {
+	byIndex, rest := map[*snapshot.Index][]pruning.Probe{}, []*pruning.Tree(nil)
 	var order []*snapshot.Index
 	for _, part := range flatten(tree) {
 		if len(part.Any) > 0 {
@@ -96,18 +96,18 @@ func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, 
 
 // coarseness orders indices by which of them to ask first.
 func coarseness(x *snapshot.Index) int {
-	if kinds[x.Kind.Of].reading.coarse {
+	if filters(x).Coarse {
 		return 1
 	}
 	return 0
 }
 
 // flatten returns the parts of a narrowing that are joined by AND.
-func flatten(tree *plan.Narrowing) []*plan.Narrowing {
+func flatten(tree *pruning.Tree) []*pruning.Tree {
 	if len(tree.All) == 0 {
-		return []*plan.Narrowing{tree}
+		return []*pruning.Tree{tree}
 	}
-	var parts []*plan.Narrowing
+	var parts []*pruning.Tree
 	for _, part := range tree.All {
 		parts = append(parts, flatten(part)...)
 	}
@@ -115,14 +115,13 @@ func flatten(tree *plan.Narrowing) []*plan.Narrowing {
 }
 
 // ask asks one index for the rows that pass all of some probes of its column.
-func (n *Narrowing) ask(ctx context.Context, probes []plan.Probe) (*found, error) {
+func (n *Narrowing) ask(ctx context.Context, probes []pruning.Probe) (*found, error) {
 	x := n.indexOf(probes[0])
-	reading := kinds[x.Kind.Of].reading
 	field, err := n.dataset.Column(x.Columns[0])
 	if err != nil {
 		return nil, err
 	}
-	q, err := reading.question(ctx, probes, field.Type)
+	q, err := filters(x).Question(ctx, probes, field.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +130,6 @@ func (n *Narrowing) ask(ctx context.Context, probes []plan.Probe) (*found, error
 
 // search asks an index of a column of type t a question.
 func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataType, q index.Question) (*found, error) {
-	reading := kinds[x.Kind.Of].reading
 	segments, err := n.dataset.Segments(x.Name)
 	if err != nil {
 		return nil, err
@@ -146,7 +144,7 @@ func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataT
 		if err != nil {
 			return nil, inSegment(x, segments[i], err)
 		}
-		rows, err := n.dataset.RowsOf(ctx, segments[i], answer.Rows, reading.storesIDs(segments[i].Version))
+		rows, err := n.dataset.RowsOf(ctx, segments[i], answer.Rows, !x.Kind.Of.NamesAddresses(segments[i].Version))
 		if err != nil {
 			return nil, inSegment(x, segments[i], err)
 		}
@@ -183,7 +181,7 @@ func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments 
 	readers := make([]index.Reader, len(segments))
 	pages, rows, read := 0, int64(0), int64(0)
 	for i, s := range segments {
-		reader, err := kinds[x.Kind.Of].reading.open(ctx, s, t)
+		reader, err := filters(x).Open(ctx, s, t)
 		if err != nil {
 			return nil, inSegment(x, s, err)
 		}

@@ -8,9 +8,9 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/sql/pruning"
 )
 
 const (
@@ -51,15 +51,20 @@ func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow
 	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows}, nil
 }
 
+// findsValues reports whether indices find rows by their exact values.
+func findsValues(f *index.Filters) bool {
+	return !f.Coarse && f.Answers(pruning.Probe{Test: pruning.Equal}) == pruning.Answers
+}
+
 // indexOfValues returns the index of a large column, and the type of the column; nil if it has none in
 // which equal values are the same bits. Floats are in an order in which some equal ones differ.
 func indexOfValues(d *dataset.Dataset, column string, policy Policy) (*Narrowing, *snapshot.Index, arrow.DataType, error) {
-	indices, err := scalarIndices(d, isRead)
+	indices, err := scalarIndices(d)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	x := indices[schema.FormatPath(column)]
-	if x == nil || x.Kind.Of != indexmeta.BTree && x.Kind.Of != indexmeta.Bitmap {
+	if x == nil || !findsValues(filters(x)) {
 		return nil, nil, nil, nil
 	}
 	if bytes, err := d.ScanBytes(x.Columns); err != nil || bytes < havingBytes*policy.Bytes {

@@ -2,8 +2,8 @@
 // need not read the others.
 //
 // A filter is a tree of conditions. [New] picks the conditions that an index of the table can test
-// (kind.go has a table of what each kind of index tests, and how its files are read). Before the
-// scan reads rows, [Narrowing.Candidates] turns these conditions into questions (question.go) and
+// (the kinds in package index/kinds have what each of them tests). Before the
+// scan reads rows, [Narrowing.Candidates] turns these conditions into questions and
 // asks them of the segments of the indices (find.go). The scan then reads only the rows that the
 // indices returned, and all rows of the fragments that no index covers.
 //
@@ -25,6 +25,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 )
 
 // A Policy decides when indices are used.
@@ -44,7 +45,7 @@ func (p Policy) warn(ctx context.Context, indices []string, err error) {
 type Narrowing struct {
 	policy  Policy
 	dataset *dataset.Dataset
-	tree    *plan.Narrowing
+	tree    *pruning.Tree
 	whole   bool                       // the tree is the whole filter
 	indices map[string]*snapshot.Index // by column
 	columns []string                   // that the filter reads
@@ -54,7 +55,7 @@ type Narrowing struct {
 // New returns the part of a filter that indices of the version can test, or nil if they can test no
 // part of it. It reads no files.
 func New(d *dataset.Dataset, bound *plan.Bound, policy Policy) (*Narrowing, error) {
-	indices, err := scalarIndices(d, isRead)
+	indices, err := scalarIndices(d)
 	if err != nil || len(indices) == 0 {
 		return nil, err
 	}
@@ -67,20 +68,20 @@ func New(d *dataset.Dataset, bound *plan.Bound, policy Policy) (*Narrowing, erro
 }
 
 // answer returns what the index of a column does for a test of the column.
-func (n *Narrowing) answer(p plan.Probe) plan.ProbeAnswer {
+func (n *Narrowing) answer(p pruning.Probe) pruning.Answer {
 	x := n.indexOf(p)
 	if x == nil {
-		return plan.ProbeOpen
+		return pruning.Open
 	}
 	field, err := n.dataset.Column(x.Columns[0])
-	if err != nil || !kinds[x.Kind.Of].reading.tests(p, field.Type) {
-		return plan.ProbeOpen
+	if err != nil || !filters(x).Tests(p, field.Type) {
+		return pruning.Open
 	}
 	return answerOf(x, p)
 }
 
 // indexOf returns the index of the column that a probe tests, or nil.
-func (n *Narrowing) indexOf(p plan.Probe) *snapshot.Index {
+func (n *Narrowing) indexOf(p pruning.Probe) *snapshot.Index {
 	return n.indices[schema.FormatPath(p.Column...)]
 }
 

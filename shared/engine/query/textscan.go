@@ -11,9 +11,11 @@ import (
 
 	"tiltyard/shared/engine/document"
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/fulltext/textcolumn"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
 
@@ -22,7 +24,7 @@ type textScan struct {
 	dataset  *dataset.Dataset
 	search   *fulltext.Search
 	columns  []string                // the searched columns, in the form of the search
-	texts    []document.Column       // the same columns, for reading
+	texts    []textcolumn.Column     // the same columns, for reading
 	reads    []string                // their names for scans
 	elements bool                    // documents are elements of lists
 	coverage []coverage              // per column; nil when no index covers any fragment
@@ -107,9 +109,9 @@ func (s *textScan) anyCovered(fragment uint64) bool {
 // A textBatch holds the rows of a batch in the form of the search.
 type textBatch struct {
 	addresses []uint64
-	texts     []document.Reader
-	lists     []document.Lists // instead of texts, if documents are elements of lists
-	found     []bool           // rows that pass the filter; nil: all
+	texts     []textcolumn.Reader
+	lists     []textcolumn.Lists // instead of texts, if documents are elements of lists
+	found     []bool             // rows that pass the filter; nil: all
 }
 
 // scanned returns the columns to read: the texts, the addresses, and the columns of a filter that
@@ -131,6 +133,9 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
 	for i, text := range s.texts {
 		if s.elements {
+			if text.Lists() == 0 {
+				return nil, protocol.Errorf(protocol.InvalidInput, "column %s is of %s; only the elements of lists can be documents", text.Name, batch.Column(i).DataType())
+			}
 			lists, err := text.Elements(batch.Column(i))
 			if err != nil {
 				return nil, err

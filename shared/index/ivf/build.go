@@ -62,7 +62,7 @@ func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Sour
 func (b *build) encode(ctx context.Context, rows index.Source, out index.Output) error {
 	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
 	defer sorter.Close()
-	for keys, err := range rows.Keys(ctx, b.keys) {
+	for keys, err := range index.Map(ctx, rows, nil, b.keys) {
 		if err == nil {
 			err = sorter.Add(keys)
 		}

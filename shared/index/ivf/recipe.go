@@ -28,6 +28,9 @@ type Recipe struct {
 	Candidates int    `json:"candidates,omitempty"`  // that a new node of a graph chooses from
 }
 
+// IndexType implements index.Typed.
+func (r Recipe) IndexType() string { return r.Kind }
+
 // Version returns the version of the format of an index of the recipe.
 func (r Recipe) Version() int32 {
 	if r.quantizer() == "RQ" {

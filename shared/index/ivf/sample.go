@@ -44,7 +44,7 @@ func (s *sample) fill(ctx context.Context, rows index.Source) error {
 	if int64(s.vectors.Rows()) < s.wanted/2 || s.wanted > rows.Rows()/2 {
 		s.vectors = quantize.NewVectors(s.vectors.Element, s.vectors.Dim, s.vectors.Metric, int(s.wanted))
 		var err error
-		if s.seen, err = s.read(rows.Scan(ctx)); err != nil {
+		if s.seen, err = s.read(rows.Scan(ctx, nil)); err != nil {
 			return err
 		}
 	}

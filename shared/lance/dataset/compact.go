@@ -271,7 +271,7 @@ func (d *Dataset) indexCoverage(opts CompactionOptions) (coverage, error) {
 		}
 		c.indices = append(c.indices, b.Live)
 		switch {
-		case d.Manifest().StableRowIDs() && !operation.NamesAddresses(x):
+		case d.Manifest().StableRowIDs() && !indexmeta.NamesAddresses(x):
 		case opts.Extend != nil && indexmeta.IsKnown(x) && slices.ContainsFunc(indices, func(of snapshot.Index) bool { return of.Name == x.Name && opts.Extend.CanExtend(of) }):
 			c.movable = append(c.movable, b)
 		default:

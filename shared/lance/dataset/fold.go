@@ -146,10 +146,10 @@ func (d *Dataset) foldOf(x snapshot.Index, entries []*pb.IndexMetadata) (Fold, e
 // which BTREE indices of early versions would.
 func (d *Dataset) mustGo(c snapshot.Covering) bool {
 	kind := indexmeta.KindOf(c.Entry.Details.TypeURL)
-	if !d.Manifest().StableRowIDs() || operation.NamesAddresses(c.Entry) || kind == indexmeta.Vector {
+	if !d.Manifest().StableRowIDs() || indexmeta.NamesAddresses(c.Entry) || kind == indexmeta.Vector {
 		return false
 	}
-	if kind == indexmeta.BTree {
+	if kind.NamesAddresses(kind.Newest()) {
 		return true
 	}
 	return slices.ContainsFunc(d.Manifest().Fragments, func(m *pb.Fragment) bool {

@@ -37,6 +37,11 @@ func VersionOf(x *pb.IndexMetadata) int32 {
 	return *x.IndexVersion
 }
 
+// NamesAddresses reports whether an entry is of segments that refer to rows by their addresses, see [Kind.NamesAddresses].
+func NamesAddresses(x *pb.IndexMetadata) bool {
+	return x.Details != nil && KindOf(x.Details.TypeURL).NamesAddresses(VersionOf(x))
+}
+
 // IsKnown reports whether an entry is of a kind and version that readers know.
 func IsKnown(x *pb.IndexMetadata) bool {
 	if x.Details == nil {

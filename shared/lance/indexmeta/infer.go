@@ -12,11 +12,10 @@ func Infer(x *pb.IndexMetadata) {
 		return
 	}
 	for _, file := range x.Files {
-		switch file.Path {
-		case "page_lookup.lance":
-			x.Details = &pb.Any{TypeURL: BTree.TypeURL()}
-		case "metadata.lance":
-			x.Details = &pb.Any{TypeURL: Text.TypeURL()}
+		for k, row := range kinds {
+			if row.file != "" && row.file == file.Path {
+				x.Details = &pb.Any{TypeURL: Kind(k).TypeURL()}
+			}
 		}
 	}
 }

@@ -3,7 +3,10 @@
 // [Description] is what an entry says of its index. Files of indices are read by package index.
 package indexmeta
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // A Kind is a kind of index.
 type Kind uint8
@@ -23,32 +26,43 @@ const (
 	Vector
 )
 
-// kinds has a row for each kind: the message with its details in a manifest, without "IndexDetails";
-// the name that clients use; and the newest version of its format that native Lance reads.
+// kinds has a row for each kind: all that the format has of it without a look into its files.
 //
 // Source: scalar/*.rs and lib.rs of crate lance-index.
 var kinds = [...]struct {
-	details, name string
-	version       int32
+	details   string // the message with its details in a manifest, without "IndexDetails"
+	name      string // that clients use
+	alias     string // another one
+	version   int32  // the newest of the format that native Lance reads
+	addresses int32  // the first version that names rows by addresses even where they have stable ids
+	file      string // that only the kind has
 }{
-	Unknown:     {"", "Unknown", -1},
-	BTree:       {"lance.table.BTree", "BTREE", 1},
-	Bitmap:      {"lance.table.Bitmap", "BITMAP", 0},
-	LabelList:   {"lance.table.LabelList", "LABEL_LIST", 1},
-	Ngram:       {"lance.table.NGram", "NGRAM", 0},
-	ZoneMap:     {"lance.table.ZoneMap", "ZONEMAP", 0},
-	BloomFilter: {"lance.index.pb.BloomFilter", "BLOOMFILTER", 0},
-	Text:        {"lance.table.Inverted", "FTS", 3},
-	FM:          {"lance.index.pb.FM", "FM", 10},
-	RTree:       {"lance.index.pb.RTree", "RTREE", 0},
-	Vector:      {"lance.index.pb.Vector", "Unknown", 2}, // its details say which
+	Unknown:     {"", "Unknown", "", -1, never, ""},
+	BTree:       {"lance.table.BTree", "BTREE", "", 1, 1, "page_lookup.lance"},
+	Bitmap:      {"lance.table.Bitmap", "BITMAP", "", 0, never, ""},
+	LabelList:   {"lance.table.LabelList", "LABEL_LIST", "", 1, never, ""},
+	Ngram:       {"lance.table.NGram", "NGRAM", "", 0, never, ""},
+	ZoneMap:     {"lance.table.ZoneMap", "ZONEMAP", "", 0, 0, ""},
+	BloomFilter: {"lance.index.pb.BloomFilter", "BLOOMFILTER", "", 0, 0, ""},
+	Text:        {"lance.table.Inverted", "FTS", "INVERTED", 3, never, "metadata.lance"},
+	FM:          {"lance.index.pb.FM", "FM", "", 10, 0, ""},
+	RTree:       {"lance.index.pb.RTree", "RTREE", "", 0, never, ""},
+	Vector:      {"lance.index.pb.Vector", "Unknown", "", 2, never, ""}, // its details have the name
 }
+
+const never = math.MaxInt32
 
 // String returns the name that clients use: BTREE, LABEL_LIST …
 func (k Kind) String() string { return kinds[k].name }
 
 // Newest returns the newest known version of the kind's format.
 func (k Kind) Newest() int32 { return kinds[k].version }
+
+// NamesAddresses reports whether segments of a version of the kind's format refer to rows by their addresses even in a
+// table with stable row ids. Such a segment loses rows that move.
+//
+// Source: IndexMetadata::results_are_row_addrs of crate lance-table.
+func (k Kind) NamesAddresses(version int32) bool { return version >= kinds[k].addresses }
 
 // KindOf returns the kind of an index from the type URL of its details in a manifest: BTree
 // for "/lance.table.BTreeIndexDetails". The package in the URL does not matter.
@@ -84,18 +98,14 @@ func Names() []string {
 }
 
 // KindNamed returns the kind that a client names, in any case and with or without underscores, of which LanceDB
-// clients write some that native Lance does not (BLOOM_FILTER): Unknown when there is no such kind. INVERTED is
-// another name for FTS.
+// clients write some that native Lance does not (BLOOM_FILTER): Unknown when there is no such kind.
 func KindNamed(name string) Kind {
 	for k := BTree; k < Vector; k++ {
-		if isNamed(k.String(), name) {
+		if isNamed(kinds[k].name, name) || kinds[k].alias != "" && isNamed(kinds[k].alias, name) {
 			return k
 		}
 	}
-	switch {
-	case isNamed("INVERTED", name):
-		return Text
-	case VectorKind(name) != "":
+	if VectorKind(name) != "" {
 		return Vector
 	}
 	return Unknown

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -123,24 +122,6 @@ func containsAll(b *roaring.Bitmap, fragments []uint64) bool {
 	return !slices.ContainsFunc(fragments, func(id uint64) bool { return !b.Contains(uint32(id)) })
 }
 
-// NamesAddresses reports whether an index refers to rows by their addresses even in a table
-// with stable row ids. Such an index loses rows that move.
-//
-// Source: IndexMetadata::results_are_row_addrs of crate lance-table.
-func NamesAddresses(x *pb.IndexMetadata) bool {
-	if x.Details == nil {
-		return false
-	}
-	kind := x.Details.TypeURL
-	version := int32(0)
-	if x.IndexVersion != nil {
-		version = *x.IndexVersion
-	}
-	return strings.HasSuffix(kind, "ZoneMapIndexDetails") || strings.HasSuffix(kind, "BloomFilterIndexDetails") ||
-		strings.HasSuffix(strings.ToLower(kind), "/lance.index.pb.fmindexdetails") ||
-		strings.HasSuffix(kind, "BTreeIndexDetails") && version >= 1
-}
-
 // coverMoved extends the coverage of indices to fragments to which rows have moved with
 // their ids. That requires that nothing on which the index depends has changed, that the
 // index refers to rows by ids, and that it covered all rows at their old places.
@@ -156,7 +137,7 @@ func (c *change) coverMoved(op *pb.Update, added []*pb.Fragment) error {
 		from = append(from, f.ID)
 	}
 	for i, x := range c.indices.list {
-		if NamesAddresses(x) || dependsOn(x, op.FieldsForPreservingFragBitmap) {
+		if indexmeta.NamesAddresses(x) || dependsOn(x, op.FieldsForPreservingFragBitmap) {
 			continue
 		}
 		if err := c.indices.cover(i, func(b *roaring.Bitmap) error {
@@ -274,7 +255,7 @@ func (c *change) createIndex(op *pb.CreateIndex) error {
 		}
 		if other := first[x.Name]; other == nil {
 			first[x.Name] = x
-		} else if NamesAddresses(other) != NamesAddresses(x) {
+		} else if indexmeta.NamesAddresses(other) != indexmeta.NamesAddresses(x) {
 			return invalid("segments of index %s name rows by ids and by addresses; build all of them anew", x.Name)
 		}
 	}
@@ -327,7 +308,7 @@ func (c *change) followRewrite(groups []pb.RewriteGroup, remapped []pb.Rewritten
 			continue
 		}
 		if err := c.indices.cover(i, func(b *roaring.Bitmap) error {
-			if !NamesAddresses(x) {
+			if !indexmeta.NamesAddresses(x) {
 				return moveCoverage(b, groups)
 			}
 			for _, g := range groups {

@@ -26,19 +26,9 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 	if req.Name == "" {
 		wanted.Name, wanted.Default = defaultName(req, kind), true
 	}
-	switch kind {
-	case indexmeta.Text:
-		wanted.Text = textParams(&req.TextIndexParameters)
-		if err := build.CheckTexts(wanted.Text); err != nil {
+	if asked := params[kind]; asked != nil {
+		if wanted.Params, err = asked(req); err != nil {
 			return nil, err
-		}
-	case indexmeta.Vector:
-		wanted.Vectors = recipe(req)
-	case indexmeta.BloomFilter:
-		var fits bool
-		if wanted.Filters, fits = bloomfilter.NewRecipe(req.NumberOfItems, req.Probability); !fits {
-			return nil, protocol.Errorf(protocol.InvalidInput, "filters of number_of_items %d and probability %v are too large; lower the one or raise the other",
-				wanted.Filters.Rows, wanted.Filters.Probability)
 		}
 	}
 	if err := wanted.CanBuild(); err != nil {
@@ -95,6 +85,23 @@ func defaultName(req *protocol.CreateTableIndexRequest, kind indexmeta.Kind) str
 		path = schema.FormatFilterPath(names...)
 	}
 	return path + "_idx"
+}
+
+// params returns the parameters of a request, for each kind that takes some.
+var params = map[indexmeta.Kind]func(*protocol.CreateTableIndexRequest) (any, error){
+	indexmeta.Text: func(req *protocol.CreateTableIndexRequest) (any, error) {
+		p := textParams(&req.TextIndexParameters)
+		return p, build.CheckTexts(p)
+	},
+	indexmeta.Vector: func(req *protocol.CreateTableIndexRequest) (any, error) { return recipe(req), nil },
+	indexmeta.BloomFilter: func(req *protocol.CreateTableIndexRequest) (any, error) {
+		filters, fits := bloomfilter.NewRecipe(req.NumberOfItems, req.Probability)
+		if !fits {
+			return nil, protocol.Errorf(protocol.InvalidInput, "filters of number_of_items %d and probability %v are too large; lower the one or raise the other",
+				filters.Rows, filters.Probability)
+		}
+		return filters, nil
+	},
 }
 
 // recipe returns how an index of vectors is to be built.

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -25,7 +26,7 @@ func probeSchema() *arrow.Schema {
 	}, nil)
 }
 
-func probeText(p plan.Probe) string {
+func probeText(p pruning.Probe) string {
 	tests := []string{"equal", "range", "null", "elements", "prefix", "pattern", "regexp", "contains", "tokens"}
 	text := strings.Join(p.Column, "/") + " " + tests[p.Test]
 	if p.Not {
@@ -37,7 +38,7 @@ func probeText(p plan.Probe) string {
 	return text
 }
 
-func probesOf(t *testing.T, filter string, answer func(plan.Probe) plan.ProbeAnswer) []string {
+func probesOf(t *testing.T, filter string, answer func(pruning.Probe) pruning.Answer) []string {
 	t.Helper()
 	e, err := syntax.Parse(filter)
 	if err != nil {
@@ -56,11 +57,11 @@ func probesOf(t *testing.T, filter string, answer func(plan.Probe) plan.ProbeAns
 }
 
 func TestProbesOfFilters(t *testing.T) {
-	answersAll := func(p plan.Probe) plan.ProbeAnswer {
+	answersAll := func(p pruning.Probe) pruning.Answer {
 		if p.Column[0] == "none" {
-			return plan.ProbeOpen
+			return pruning.Open
 		}
-		return plan.ProbeAnswers
+		return pruning.Answers
 	}
 	for filter, want := range map[string][]string{
 		"a = 1":                                {"a equal"},
@@ -141,11 +142,11 @@ func TestProbesOfFilters(t *testing.T) {
 
 // An index that finds more rows than pass helps within AND and not within OR.
 func TestProbesThatOnlyNarrow(t *testing.T) {
-	narrows := func(p plan.Probe) plan.ProbeAnswer {
+	narrows := func(p pruning.Probe) pruning.Answer {
 		if p.Column[0] == "a" {
-			return plan.ProbeNarrows
+			return pruning.Narrows
 		}
-		return plan.ProbeAnswers
+		return pruning.Answers
 	}
 	for filter, want := range map[string][]string{
 		"a = 1 AND b = 2":                {"a equal", "b equal"},

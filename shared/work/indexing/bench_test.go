@@ -61,10 +61,10 @@ func BenchmarkParts(b *testing.B) {
 		}
 	}
 	btree := build.Index{Name: "BTREE", Column: "x", Kind: indexmeta.BTree}
-	words50 := build.Index{Name: "FTS", Column: "x", Kind: indexmeta.Text, Text: fulltext.DefaultParams()}
+	words50 := build.Index{Name: "FTS", Column: "x", Kind: indexmeta.Text, Params: fulltext.DefaultParams()}
 	pieces := build.Index{Name: "FM", Column: "x", Kind: indexmeta.FM}
-	pq := build.Index{Name: "IVF_PQ", Column: "x", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2"}}
-	pq4096 := build.Index{Name: "IVF4096_PQ", Column: "x", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 4096}}
+	pq := build.Index{Name: "IVF_PQ", Column: "x", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2"}}
+	pq4096 := build.Index{Name: "IVF4096_PQ", Column: "x", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 4096}}
 	numbers := arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64}
 	texts := arrow.Field{Name: "x", Type: arrow.BinaryTypes.String}
 	vectors := func(dim int32) arrow.Field {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/transaction"
 )
@@ -27,7 +27,7 @@ const readNanos = 13
 
 // shards returns into how many shards the rows of a version are divided: at most as many as a stage may
 // have parts. It is 1 for an index that one worker builds as a whole.
-func (s Sizes) shards(d *dataset.Dataset, parts build.Parts) int {
+func (s Sizes) shards(d *dataset.Dataset, parts index.Parts) int {
 	for _, f := range d.Manifest().Fragments {
 		if f.PhysicalRows == 0 { // early writers of Lance did not count rows
 			return 1
@@ -106,7 +106,7 @@ func (s *stretch) cut(shard int) cut {
 }
 
 // span returns the rows of a shard, from 0.
-func (s *stretch) span(shard int) build.Span {
+func (s *stretch) span(shard int) index.Span {
 	from, to := s.cut(shard), s.cut(shard+1)
 	numbers := map[uint64]int{}
 	for i := from.fragment; i <= to.fragment && i < len(s.ids); i++ {
@@ -133,8 +133,8 @@ type group struct{ from, to int }
 
 // groups divides shards among joins: as many to each as it has time and memory for. Segments are of whole
 // fragments.
-func (v *division) groups(s *stretch, parts build.Parts, shards []build.Shard) []group {
-	nanos := func(shard build.Shard) float64 { return joinNanos(parts, shard) }
+func (v *division) groups(s *stretch, parts index.Parts, shards []index.Shard) []group {
+	nanos := func(shard index.Shard) float64 { return joinNanos(parts, shard) }
 	var groups []group
 	from, sum, held := 0, 0.0, int64(0)
 	for i, shard := range shards {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/index"
 	"tiltyard/shared/job"
 )
 
@@ -37,6 +37,6 @@ func (w round) effortOfJoin(ctx context.Context, r *job.Run) (job.Effort, error)
 }
 
 // joinNanos is about how long a join takes for a shard, in nanoseconds.
-func joinNanos(parts build.Parts, shard build.Shard) float64 {
+func joinNanos(parts index.Parts, shard index.Shard) float64 {
 	return float64(shard.Keys)*parts.Effort().KeyNanos + 2*readNanos*float64(shard.Bytes)
 }

@@ -6,10 +6,10 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/tables"
 )
 
@@ -124,7 +124,7 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 			if n, err = built.Resolve(newest); err != nil {
 				return n, nil, err
 			}
-			if built.Kind == indexmeta.Vector {
+			if kinds.Of(built.Kind).Extend != nil {
 				n.Details = like.Details
 			}
 			if fit, _, err = fitting(ctx, t.Table, newest, order.Column, segments, false); err == nil && len(fit) == 0 {

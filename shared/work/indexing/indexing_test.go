@@ -270,7 +270,7 @@ var orders = []build.Index{
 	{Name: "labels", Column: "tags", Kind: indexmeta.LabelList},
 	{Name: "ngram", Column: "s", Kind: indexmeta.Ngram},
 	vectors("IVF_FLAT"), vectors("IVF_SQ"), vectors("IVF_PQ"), vectors("IVF_RQ"), vectors("IVF_HNSW_SQ"),
-	{Name: "bytes", Column: "bytes", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming", Partitions: 5}},
+	{Name: "bytes", Column: "bytes", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming", Partitions: 5}},
 }
 
 func vectors(kind string) build.Index {
@@ -278,7 +278,7 @@ func vectors(kind string) build.Index {
 	if kind == "IVF_PQ" {
 		r.SubVectors, r.Bits = 2, 4
 	}
-	return build.Index{Name: kind, Column: "v", Kind: indexmeta.Vector, Vectors: r}
+	return build.Index{Name: kind, Column: "v", Kind: indexmeta.Vector, Params: r}
 }
 
 // An index that many workers build is the same to the byte as one that one worker builds.
@@ -375,7 +375,7 @@ func (h *house) covered(t *testing.T, name string, least, most int) {
 var others = []build.Index{
 	{Name: "zones", Column: "n", Kind: indexmeta.ZoneMap},
 	{Name: "filters", Column: "n", Kind: indexmeta.BloomFilter},
-	{Name: "words", Column: "s", Kind: indexmeta.Text, Text: fulltext.DefaultParams()},
+	{Name: "words", Column: "s", Kind: indexmeta.Text, Params: fulltext.DefaultParams()},
 	{Name: "pieces", Column: "s", Kind: indexmeta.FM},
 }
 

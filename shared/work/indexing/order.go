@@ -32,30 +32,29 @@ type Order struct {
 // NewOrder returns the order to build an index on a branch of a table.
 func NewOrder(n build.Index, branch string) Order {
 	o := Order{Name: n.Name, Default: n.Default, Column: n.Column, Replace: n.Replace, Branch: branch}
-	if n.Kind == indexmeta.Vector {
-		o.Vectors = &n.Vectors
-		return o
+	if n.Kind != indexmeta.Vector {
+		o.Type = n.Kind.String()
 	}
-	o.Type = n.Kind.String()
-	switch n.Kind {
-	case indexmeta.Text:
-		o.Text = &n.Text
-	case indexmeta.BloomFilter:
-		o.Filters = &n.Filters
+	switch params := n.Params.(type) {
+	case fulltext.Params:
+		o.Text = &params
+	case ivf.Recipe:
+		o.Vectors = &params
+	case bloomfilter.Recipe:
+		o.Filters = &params
 	}
 	return o
 }
 
 func (o Order) index() build.Index {
 	n := build.Index{Name: o.Name, Default: o.Default, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
-	if o.Text != nil {
-		n.Text = *o.Text
-	}
-	if o.Filters != nil {
-		n.Filters = *o.Filters
-	}
-	if o.Vectors != nil {
-		n.Kind, n.Vectors = indexmeta.Vector, *o.Vectors
+	switch {
+	case o.Text != nil:
+		n.Params = *o.Text
+	case o.Filters != nil:
+		n.Params = *o.Filters
+	case o.Vectors != nil:
+		n.Kind, n.Params = indexmeta.Vector, *o.Vectors
 	}
 	return n
 }

@@ -15,8 +15,8 @@ import (
 // A job builds the index that was ordered, with its parameters.
 func TestOrdersKeepTheParameters(t *testing.T) {
 	for _, want := range []build.Index{
-		{Name: "f", Column: "c", Kind: indexmeta.BloomFilter, Filters: bloomfilter.Recipe{Rows: 100, Probability: 0.01}},
-		{Name: "v", Column: "c", Kind: indexmeta.Vector, Replace: true, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 3}},
+		{Name: "f", Column: "c", Kind: indexmeta.BloomFilter, Params: bloomfilter.Recipe{Rows: 100, Probability: 0.01}},
+		{Name: "v", Column: "c", Kind: indexmeta.Vector, Replace: true, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 3}},
 		{Name: "b", Column: "c", Kind: indexmeta.BTree},
 	} {
 		input, err := json.Marshal(NewOrder(want, ""))

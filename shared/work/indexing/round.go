@@ -52,7 +52,7 @@ func (b builder) divideFragments(ctx context.Context, v *division, d *dataset.Da
 	if err != nil {
 		return err
 	}
-	if _, ok := parts.(build.Whole); ok {
+	if _, ok := parts.(index.Whole); ok {
 		v.Segment = dataset.NewSegmentID()
 	}
 	s, err := v.stretch(d)
@@ -78,7 +78,7 @@ type work struct {
 	*division
 	order   Order
 	dataset *dataset.Dataset
-	parts   build.Parts
+	parts   index.Parts
 	stretch *stretch
 	like    *snapshot.Segment // of a fold
 }
@@ -170,7 +170,7 @@ func (w round) divided(ctx context.Context, r *job.Run) (*division, error) {
 }
 
 // staged are the files of other parts. What shards of a fold share is in the segment that theirs are like.
-func (k *work) staged() build.Staged {
+func (k *work) staged() index.Staged {
 	files := build.NewStaged(k.dataset, k.Trained, k.Stage)
 	if k.like != nil {
 		files.Trained = k.like.Open
@@ -223,14 +223,14 @@ func (w round) enough(ctx context.Context, r *job.Run) (bool, error) {
 func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 	var rows counter
 	part, _ := r.Part()
-	return unlessGone(open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (*build.Shard, error) {
+	return unlessGone(open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (*index.Shard, error) {
 		span, total := k.stretch.span(part-1), int64(0)
 		for _, id := range k.stretch.ids {
 			from, to := span(uint64(id))
 			total += to - from
 		}
 		rows.begin(total)
-		var made build.Shard
+		var made index.Shard
 		_, err := build.Stage(ctx, k.dataset, k.Stage, func(ctx context.Context, out index.Output) (err error) {
 			made, err = k.parts.Shard(ctx, span, "shard_"+dataset.NewSegmentID()+".lance", k.staged(), out)
 			return err
@@ -240,12 +240,12 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // made returns the shards of the round. There are none when the version was gone before all were made.
-func (w round) made(ctx context.Context, r *job.Run) ([]build.Shard, error) {
-	results, err := job.ResultsOf[*build.Shard](ctx, r, stageOf(shardsStage, w.number))
+func (w round) made(ctx context.Context, r *job.Run) ([]index.Shard, error) {
+	results, err := job.ResultsOf[*index.Shard](ctx, r, stageOf(shardsStage, w.number))
 	if err != nil || slices.Contains(results, nil) {
 		return nil, err
 	}
-	shards := make([]build.Shard, len(results))
+	shards := make([]index.Shard, len(results))
 	for i, s := range results {
 		shards[i] = *s
 	}
@@ -271,7 +271,7 @@ func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
 // joined is the result of a join: a segment, or a part of one, which does not cover any fragments by itself.
 type joined struct {
 	dataset.StagedSegment
-	build.Joined
+	index.Joined
 }
 
 // join makes one segment, or a part of one. The result is nil when the version is gone.
@@ -395,12 +395,12 @@ func (w round) segments(ctx context.Context, r *job.Run, v *division) (segments 
 // complete completes the only segment, whose parts joins have made.
 func (k *work) complete(ctx context.Context, parts []*joined) (*dataset.StagedSegment, error) {
 	whole := &dataset.StagedSegment{UUID: k.Segment, Version: k.Version, Covers: k.Fragments}
-	var all []build.Joined
+	var all []index.Joined
 	for _, p := range parts {
 		all, whole.Files = append(all, p.Joined), append(whole.Files, p.Files...)
 	}
 	files, err := build.Stage(ctx, k.dataset, k.Segment, func(ctx context.Context, out index.Output) error {
-		return k.parts.(build.Whole).Complete(ctx, all, out)
+		return k.parts.(index.Whole).Complete(ctx, all, out)
 	})
 	whole.Files = append(whole.Files, files...)
 	return whole, err

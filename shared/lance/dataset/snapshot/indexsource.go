@@ -27,9 +27,21 @@ type IndexSource struct {
 // Rows returns how many rows there are.
 func (s IndexSource) Rows() int64 { return s.snapshot.CountRows() }
 
-// Scan yields all rows.
-func (s IndexSource) Scan(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
-	return s.scan(ctx, ScanOptions{Columns: s.columns})
+// RowBytes is about how many bytes a value has.
+func (s IndexSource) RowBytes() float64 {
+	all, err := s.snapshot.ScanBytes(s.columns[:1])
+	if err != nil {
+		return 0
+	}
+	return float64(all) / float64(max(s.Rows(), 1))
+}
+
+// StableRowIDs reports whether the rows have ids that stay when they move.
+func (s IndexSource) StableRowIDs() bool { return s.snapshot.manifest.StableRowIDs() }
+
+// Scan yields rows; all if span is nil.
+func (s IndexSource) Scan(ctx context.Context, span func(fragment uint64) (from, to int64)) iter.Seq2[arrow.RecordBatch, error] {
+	return s.scan(ctx, ScanOptions{Columns: s.columns, Span: span})
 }
 
 func (s IndexSource) scan(ctx context.Context, opts ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
@@ -48,12 +60,11 @@ func failed[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// Keys yields what keys makes of batches of all rows, in the order of the rows. keys is called on all
-// cores.
-func (s IndexSource) Keys(ctx context.Context, keys func(context.Context, arrow.RecordBatch) ([][]byte, error)) iter.Seq2[[][]byte, error] {
-	rows, err := Map(ctx, s.snapshot, ScanOptions{Columns: s.columns}, keys)
+// Map yields what f makes of batches of rows, in the order of the rows; of all if span is nil. f is called on all cores.
+func (s IndexSource) Map(ctx context.Context, span func(fragment uint64) (from, to int64), f func(context.Context, arrow.RecordBatch) (any, error)) iter.Seq2[any, error] {
+	rows, err := Map(ctx, s.snapshot, ScanOptions{Columns: s.columns, Span: span}, f)
 	if err != nil {
-		return failed[[][]byte](err)
+		return failed[any](err)
 	}
 	return rows
 }

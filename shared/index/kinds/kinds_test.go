@@ -1,4 +1,4 @@
-package narrow
+package kinds_test
 
 import (
 	"testing"
@@ -6,21 +6,22 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
 	"tiltyard/shared/sql/syntax"
 )
 
 func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
-	equal, unequal := plan.Probe{Test: plan.ProbeEqual}, plan.Probe{Test: plan.ProbeEqual, Not: true}
-	null, notNull := plan.Probe{Test: plan.ProbeNull}, plan.Probe{Test: plan.ProbeNull, Not: true}
-	below := plan.Probe{Test: plan.ProbeRange}
-	begins, like, has := plan.Probe{Test: plan.ProbePrefix}, plan.Probe{Test: plan.ProbePattern}, plan.Probe{Test: plan.ProbeContains, Text: "abc"}
-	elements, words := plan.Probe{Test: plan.ProbeElements}, plan.Probe{Test: plan.ProbeTokens}
-	all := []plan.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
-	const no, yes = plan.ProbeOpen, plan.ProbeAnswers
-	for kind, answers := range map[indexmeta.Kind][]plan.ProbeAnswer{
+	equal, unequal := pruning.Probe{Test: pruning.Equal}, pruning.Probe{Test: pruning.Equal, Not: true}
+	null, notNull := pruning.Probe{Test: pruning.Null}, pruning.Probe{Test: pruning.Null, Not: true}
+	below := pruning.Probe{Test: pruning.Range}
+	begins, like, has := pruning.Probe{Test: pruning.Prefix}, pruning.Probe{Test: pruning.Pattern}, pruning.Probe{Test: pruning.Contains, Text: "abc"}
+	elements, words := pruning.Probe{Test: pruning.Elements}, pruning.Probe{Test: pruning.Tokens}
+	all := []pruning.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
+	const no, yes = pruning.Open, pruning.Answers
+	for kind, answers := range map[indexmeta.Kind][]pruning.Answer{
 		//             equal, unequal, null, notNull, below, begins, like, has, elements, words
 		indexmeta.BTree:       {yes, yes, yes, yes, yes, yes, no, no, no, no},
 		indexmeta.Bitmap:      {yes, yes, yes, yes, yes, no, no, no, no, no},
@@ -29,25 +30,24 @@ func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
 		indexmeta.LabelList:   {no, no, no, no, no, no, no, no, yes, no},
 		indexmeta.Ngram:       {no, no, no, no, no, no, no, yes, no, no},
 		indexmeta.Text:        {no, no, no, no, no, no, no, no, no, yes},
-		indexmeta.Vector:      {no, no, no, no, no, no, no, no, no, no},
 	} {
-		x := &snapshot.Index{Kind: indexmeta.Description{Of: kind}}
+		filters := kinds.Of(kind).Filters
 		for i, probe := range all {
-			if got := answerOf(x, probe); got != answers[i] {
+			if got := filters.Answers(probe); got != answers[i] {
 				t.Errorf("%s asked %+v: got %d, want %d", kind, probe, got, answers[i])
 			}
 		}
 	}
-	if got := answerOf(nil, equal); got != no {
-		t.Errorf("no index: got %d, want %d", got, no)
+	if kinds.Of(indexmeta.Vector).Filters != nil {
+		t.Error("filters use indices of vectors")
 	}
 }
 
 // Native Lance 14.0.2 asks the index for these filters, as its plans tell, and for no others.
 func TestNgramIndicesTestWhatNativeLanceAsksThem(t *testing.T) {
-	const no, some, yes = plan.ProbeOpen, plan.ProbeNarrows, plan.ProbeAnswers
+	const no, some, yes = pruning.Open, pruning.Narrows, pruning.Answers
 	fields := []arrow.Field{{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}}
-	for filter, want := range map[string]plan.ProbeAnswer{
+	for filter, want := range map[string]pruning.Answer{
 		"contains(s, 'fo')":                        no,
 		"contains(s, 'o b')":                       yes,
 		"contains(s, '日本語')":                       yes,
@@ -115,8 +115,8 @@ func TestNgramIndicesTestWhatNativeLanceAsksThem(t *testing.T) {
 			t.Fatalf("%s: %v", filter, err)
 		}
 		got := no
-		used, _ := bound.Narrow(func(p plan.Probe) plan.ProbeAnswer {
-			got = answerOf(&snapshot.Index{Kind: indexmeta.Description{Of: indexmeta.Ngram}}, p)
+		used, _ := bound.Narrow(func(p pruning.Probe) pruning.Answer {
+			got = kinds.Of(indexmeta.Ngram).Filters.Answers(p)
 			return got
 		})
 		if used == nil {
@@ -136,7 +136,7 @@ func TestTextIndicesThatKeepWordsTestFilters(t *testing.T) {
 		`{"stem":false,"max_token_length":null,"base_tokenizer":"raw"}`:         false,
 		`{"stem":false,"max_token_length":null,"lower_case":false,"x":"later"}`: true,
 	} {
-		if got := isUsed(&snapshot.Index{Kind: indexmeta.Description{Of: indexmeta.Text, Details: details}}); got != want {
+		if got := kinds.Of(indexmeta.Text).Filters.Usable(details); got != want {
 			t.Errorf("index with %s: got %t, want %t", details, got, want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package document reads the texts of a column: of texts, of JSON, of lists of texts, or of structs in lists.
-package document
+// Package textcolumn reads the texts of a column: of texts, of JSON, of lists of texts, or of structs in lists.
+package textcolumn
 
 import (
 	"context"
@@ -9,12 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
-	"tiltyard/shared/protocol"
 )
 
 // A Column is a column whose texts can be searched. Its type is text, JSON, or a list of texts, which counts as one text
@@ -31,21 +28,12 @@ type Column struct {
 // item is the step from a list to its items.
 const item = -1
 
-// Of returns a column by its name. The error is InvalidInput when it has no texts.
-func Of(d *dataset.Dataset, name string) (Column, error) {
-	c, err := Find(d, name)
-	if err == nil && !c.IsJSON() && !isText(c.leaf) {
-		err = protocol.Errorf(protocol.InvalidInput, "full_text_query: column %s is of %s; texts, JSON, lists of texts, and texts in the structs of lists can be searched", name, c.leaf)
-	}
-	return c, err
-}
-
-// Find returns what a name stands for, whether these are texts or not.
-func Find(d *dataset.Dataset, name string) (Column, error) {
+// Find returns the column of a name, whether it has texts or not. read returns the field of a path that scans can read.
+func Find(name string, read func(path string) (arrow.Field, error)) (c Column, ok bool) {
 	names := []string{name}
-	if _, err := d.Column(name); err != nil {
+	if _, err := read(name); err != nil {
 		if names, err = schema.ParsePath(name); err != nil {
-			return Column{}, failure.NoColumn(d.NoColumn(name))
+			return c, false
 		}
 	}
 	for n := range names {
@@ -54,19 +42,14 @@ func Find(d *dataset.Dataset, name string) (Column, error) {
 			c.Read = schema.FormatPath(names[:n+1]...)
 		}
 		var err error
-		if c.Field, err = d.Column(c.Read); err != nil {
+		if c.Field, err = read(c.Read); err != nil {
 			break
 		}
 		if ElementOf(c.Field.Type) != nil || n == len(names)-1 {
-			if !c.lead(names[n+1:]) {
-				break
-			}
-			return c, nil
+			return c, c.lead(names[n+1:])
 		}
 	}
-	unknown := d.NoColumn(name)
-	unknown.List = "" // with the items of lists in it, it names no texts either
-	return Column{}, failure.NoColumn(unknown)
+	return c, false
 }
 
 // lead finds the steps to the texts, through members with the given names. It reports whether there are such.
@@ -91,6 +74,9 @@ func (c *Column) lead(names []string) bool {
 		c.steps, c.leaf, names = append(c.steps, at), members.Field(at).Type, names[1:]
 	}
 }
+
+// IsText reports whether the column has texts, or is JSON.
+func (c Column) IsText() bool { return c.IsJSON() || isText(c.leaf) }
 
 // IsJSON reports whether the texts are JSON documents.
 func (c Column) IsJSON() bool {
@@ -216,15 +202,12 @@ type Lists struct {
 	elements func(i int, f func(text string))
 }
 
-// Elements returns the lists of the column in a batch. Lists of lists are lance.ErrUnsupported.
+// Elements returns the lists of a column with lists in a batch. Lists of lists are lance.ErrUnsupported.
 func (c Column) Elements(column arrow.Array) (Lists, error) {
-	list, ok := column.(array.ListLike)
-	switch {
-	case !ok:
-		return Lists{}, protocol.Errorf(protocol.InvalidInput, "column %s is of %s; only the elements of lists can be documents", c.Name, column.DataType())
-	case c.Lists() > 1:
+	if c.Lists() > 1 {
 		return Lists{}, fmt.Errorf("%w: column %s: documents that are elements of lists in lists", lance.ErrUnsupported, c.Name)
 	}
+	list := column.(array.ListLike)
 	return Lists{list, texts(list.ListValues(), c.steps[1:])}, nil
 }
 

@@ -7,13 +7,14 @@ import (
 
 	"tiltyard/shared/sql/expr"
 	"tiltyard/shared/sql/fn/text"
+	"tiltyard/shared/sql/pruning"
 	"tiltyard/shared/sql/rustregex"
 )
 
 // regexp returns the probe for a call of a function with a regular expression. To native
 // Lance, such calls of regexp_like are operators, which no index answers, unless they have
 // flags that no operator supports.
-func (p *probing) regexp(n *expr.Node) *Probe {
+func (p *probing) regexp(n *expr.Node) *pruning.Probe {
 	pattern, ok := constantText(n.Args[1])
 	flags := ""
 	if ok && len(n.Args) == 3 {
@@ -29,29 +30,29 @@ func (p *probing) regexp(n *expr.Node) *Probe {
 	if n.Func.Name == "regexp_match" && n.Args[0].Type.ID() != arrow.STRING {
 		return nil // it is cast
 	}
-	probe := p.on(n.Args[0], ProbeRegexp)
+	probe := p.on(n.Args[0], pruning.Regexp)
 	if probe != nil {
-		probe.texts = texts
+		probe.Texts = texts
 	}
 	return probe
 }
 
 // like returns the probe for a LIKE: for its prefix if it is nothing more, for its prefix
 // as a part of it, or for the texts that must occur in a match.
-func (p *probing) like(n *expr.Node) (probe *Probe, partly bool) {
+func (p *probing) like(n *expr.Node) (probe *pruning.Probe, partly bool) {
 	pattern, ok := constantText(n.Args[1])
 	if !ok || n.Not || n.Fold {
 		return nil, false
 	}
 	prefix, partly := prefixOf(pattern)
-	test := ProbePrefix
+	test := pruning.Prefix
 	if prefix == "" {
-		test, partly = ProbePattern, true
+		test, partly = pruning.Pattern, true
 	}
 	if probe = p.on(n.Args[0], test); probe == nil {
 		return nil, false
 	}
-	probe.texts = textsOfLike(pattern, n.Given)
+	probe.Texts = textsOfLike(pattern, n.Given)
 	probe.Prefix = prefix
 	return probe, partly
 }

@@ -1,8 +1,9 @@
-// Package words finds rows by the words of their texts, for filters, in indices of the kind FTS; see
-// package inverted. Texts become terms as the parameters of a segment have it: in lower case, for
-// example, and without frequent words. So a row that has the terms of some words need not have the
-// words.
-package words
+// Package fts is the kind FTS: it builds its indices of the documents of a column (build.go), and finds rows by the words
+// of their texts, for filters. Their files are read and written by package inverted.
+//
+// Texts become terms as the parameters of a segment have it: in lower case, for example, and without frequent words. So a
+// row that has the terms of some words need not have the words.
+package fts
 
 import (
 	"context"

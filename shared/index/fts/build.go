@@ -1,9 +1,8 @@
-package build
+package fts
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,72 +10,49 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/document"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/inverted"
-	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/memory"
-	"tiltyard/shared/protocol"
 )
 
-// CheckTexts refuses parameters of an index of texts that make no sense.
-func CheckTexts(p fulltext.Params) error { return textParamsError(p.Check()) }
-
-// textParamsError returns an error in parameters as that of a request.
-func textParamsError(err error) error {
-	var bad *fulltext.Error
-	if errors.As(err, &bad) {
-		return &protocol.Error{Code: protocol.InvalidInput, Message: bad.Error(), Err: err}
-	}
-	return err
-}
-
 // isDocument reports whether texts can have an index.
-func isDocument(column document.Column) bool {
-	return column.IsJSON() || column.Leaf().ID() == arrow.STRING || column.Leaf().ID() == arrow.LARGE_STRING
+func isDocument(b index.Build) bool {
+	return b.Texts.IsJSON() || b.Texts.Leaf().ID() == arrow.STRING || b.Texts.Leaf().ID() == arrow.LARGE_STRING
 }
 
-// planText prepares the build of an index of texts, which may be in the structs of lists.
-func planText(d *dataset.Dataset, n Index) (plan, error) {
-	column, err := document.Find(d, n.Column)
-	if err != nil {
-		return plan{}, err
-	}
-	if !isDocument(column) {
-		return plan{}, n.misfit(column.Leaf(), "texts, lists of texts, texts in the structs of lists, and JSON")
-	}
-	params, fits := n.Text, "text"
-	if column.IsJSON() {
+// plan prepares a build. Its parameters are [fulltext.Params].
+func plan(b index.Build) (index.Plan, error) {
+	params, _ := b.Params.(fulltext.Params)
+	fits := "text"
+	if b.Texts.IsJSON() {
 		fits = "json"
 	}
 	if params.LanceTokenizer != "" && params.LanceTokenizer != fits {
-		return plan{}, protocol.Errorf(protocol.InvalidInput, "lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, column.Field.Type)
+		return index.Plan{}, &index.Refusal{Message: fmt.Sprintf("lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, b.Field.Type)}
 	}
 	params.LanceTokenizer = fits
-	switch lists := column.Lists(); {
+	switch lists := b.Texts.Lists(); {
 	case !params.OfElements() || lists == 1:
 	case lists == 0:
-		return plan{}, protocol.Errorf(protocol.InvalidInput, "document_granularity is %s, which needs a list of texts; column %q is of type %s", fulltext.ListElements, n.Column, column.Field.Type)
+		return index.Plan{}, &index.Refusal{Message: fmt.Sprintf("document_granularity is %s, which needs a list of texts; column %q is of type %s", fulltext.ListElements, b.Column, b.Field.Type)}
 	default:
-		return plan{}, &protocol.Error{
-			Code: protocol.Unsupported, Message: fmt.Sprintf("column %q has lists in lists, whose elements cannot be documents", n.Column),
-			Detail: "build an index of rows: leave out document_granularity",
+		return index.Plan{}, &index.Refusal{
+			Message: fmt.Sprintf("column %q has lists in lists, whose elements cannot be documents", b.Column),
+			WayOut:  "build an index of rows: leave out document_granularity", Unbuilt: true,
 		}
 	}
 	analyzer, err := fulltext.NewAnalyzer(params)
 	if err != nil {
-		return plan{}, textParamsError(err)
+		return index.Plan{}, err
 	}
-	details, err := textDetails(&params)
-	x := texts{source: source{dataset: d, column: column.Read, stores: snapshot.RowID, kind: column.Field.Type, watch: n.Watch}, reader: column, analyzer: analyzer}
-	return plan{version: inverted.Version(&params), details: details, write: x.write, parts: x}, err
+	details, err := detailsOf(&params)
+	return index.Plan{Version: inverted.Version(&params), Details: details, Parts: texts{b, analyzer}}, err
 }
 
-// textDetails encodes parameters for the entry of an index in a manifest.
-func textDetails(p *fulltext.Params) ([]byte, error) {
+// detailsOf encodes parameters for the entry of an index in a manifest.
+func detailsOf(p *fulltext.Params) ([]byte, error) {
 	language, err := json.Marshal(p.Language)
 	if err != nil {
 		return nil, err
@@ -104,13 +80,12 @@ func textDetails(p *fulltext.Params) ([]byte, error) {
 
 // texts builds an index of texts, whose terms it finds on all cores.
 type texts struct {
-	source
-	reader   document.Column
+	index.Build
 	analyzer *fulltext.Analyzer
 }
 
-// write builds a segment of all rows.
-func (x texts) write(ctx context.Context, out index.Output) error {
+// Write implements index.Parts.
+func (x texts) Write(ctx context.Context, out index.Output) error {
 	b := inverted.NewBuilder(ctx, x.analyzer, out)
 	defer b.Release()
 	if _, err := x.add(ctx, b, nil); err != nil {
@@ -120,24 +95,20 @@ func (x texts) write(ctx context.Context, out index.Output) error {
 }
 
 // add adds the documents of rows, and returns how many rows there are. All are added if span is nil.
-func (x texts) add(ctx context.Context, b *inverted.Builder, span Span) (rows int64, err error) {
-	added, err := snapshot.Map(ctx, x.dataset.Snapshot, snapshot.ScanOptions{Columns: []string{x.column, x.stores}, Span: span},
-		func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
-			documents, err := x.documents(ctx, batch)
-			if err != nil {
-				return 0, err
-			}
-			return batch.NumRows(), b.Add(ctx, documents)
-		})
-	if err != nil {
-		return 0, err
-	}
+func (x texts) add(ctx context.Context, b *inverted.Builder, span index.Span) (rows int64, err error) {
+	added := index.Map(ctx, x.Rows, span, func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
+		documents, err := x.documents(ctx, batch)
+		if err != nil {
+			return 0, err
+		}
+		return batch.NumRows(), b.Add(ctx, documents)
+	})
 	for n, err := range added {
 		if err != nil {
 			return rows, err
 		}
-		if rows += n; x.watch != nil {
-			x.watch(n)
+		if rows += n; x.Watch != nil {
+			x.Watch(n)
 		}
 	}
 	return rows, nil
@@ -147,10 +118,10 @@ func (x texts) add(ctx context.Context, b *inverted.Builder, span Span) (rows in
 func (x texts) documents(ctx context.Context, batch arrow.RecordBatch) (inverted.Documents, error) {
 	rows := batch.Column(1).(*array.Uint64).Uint64Values()
 	if !x.analyzer.Params().OfElements() {
-		text, err := x.reader.Reader(ctx, batch.Column(0))
+		text, err := x.Texts.Reader(ctx, batch.Column(0))
 		return inverted.Documents{Rows: rows, Text: text}, err
 	}
-	lists, err := x.reader.Elements(batch.Column(0))
+	lists, err := x.Texts.Elements(batch.Column(0))
 	if err != nil {
 		return inverted.Documents{}, err
 	}
@@ -172,17 +143,17 @@ func (x texts) documents(ctx context.Context, batch arrow.RecordBatch) (inverted
 	return d, nil
 }
 
-// Train implements Parts.
+// Train implements index.Parts.
 func (x texts) Train(context.Context, index.Output) (bool, error) { return true, nil }
 
-// Effort implements Parts.
-func (x texts) Effort() Effort {
+// Effort implements index.Parts.
+func (x texts) Effort() index.Effort {
 	const (
 		byteNanos, heldBytes = 300, 1 // for a byte of text; that a byte takes until it is written
 		postingNanos         = 30     // for a document of a posting list
 	)
-	bytes := x.rowBytes()
-	return Effort{RowNanos: byteNanos * bytes, RowBytes: bytes, Held: heldBytes * bytes, KeyNanos: postingNanos}
+	bytes := x.Rows.RowBytes()
+	return index.Effort{RowNanos: byteNanos * bytes, RowBytes: bytes, Held: heldBytes * bytes, KeyNanos: postingNanos}
 }
 
 // numberBits bounds the numbers of partitions, which other readers may hold in floats.
@@ -192,36 +163,36 @@ const numberBits = 53
 // have the same.
 func newNumbers() uint64 { return rand.Uint64N(1<<numberBits - 1<<16) }
 
-// Shard implements Parts.
-func (x texts) Shard(ctx context.Context, span Span, name string, _ Staged, out index.Output) (Shard, error) {
+// Shard implements index.Parts.
+func (x texts) Shard(ctx context.Context, span index.Span, name string, _ index.Staged, out index.Output) (index.Shard, error) {
 	b := inverted.NewBuilder(ctx, x.analyzer, out)
 	defer b.Release()
 	b.NumberFrom(newNumbers())
 	rows, err := x.add(ctx, b, span)
 	if err != nil {
-		return Shard{}, err
+		return index.Shard{}, err
 	}
 	partitions, sizes, err := b.Flush(ctx)
-	return Shard{
+	return index.Shard{
 		Name: name, Rows: rows, Keys: sizes.Postings, Bytes: sizes.Bytes, Held: sizes.MergedBytes(), Partitions: partitions,
 	}, err
 }
 
-// Join implements Parts: it makes one partition of those of the shards.
-func (x texts) Join(ctx context.Context, shards []Shard, staged Staged, out index.Output) (Joined, error) {
+// Join implements index.Parts: it makes one partition of those of the shards.
+func (x texts) Join(ctx context.Context, shards []index.Shard, staged index.Staged, out index.Output) (index.Joined, error) {
 	from := inverted.Parts{Open: staged.Shards}
 	for _, s := range shards {
 		from.Numbers = append(from.Numbers, s.Partitions...)
 	}
 	if len(from.Numbers) == 0 {
-		return Joined{}, nil
+		return index.Joined{}, nil
 	}
 	number := newNumbers()
-	return Joined{Partitions: []uint64{number}}, inverted.Merge(ctx, x.analyzer.Params(), from, number, x.watch, out)
+	return index.Joined{Partitions: []uint64{number}}, inverted.Merge(ctx, x.analyzer.Params(), from, number, x.Watch, out)
 }
 
-// Complete implements Whole.
-func (x texts) Complete(ctx context.Context, parts []Joined, out index.Output) error {
+// Complete implements index.Whole.
+func (x texts) Complete(ctx context.Context, parts []index.Joined, out index.Output) error {
 	var partitions []uint64
 	for _, p := range parts {
 		partitions = append(partitions, p.Partitions...)
