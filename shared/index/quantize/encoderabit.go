@@ -133,15 +133,21 @@ func (r *rabitRow) products() (p rabitProducts) {
 	return p
 }
 
-// factors returns what turns products with the code into distances. square is that of the residual.
+// factors returns the numbers that turn products with the code into distances. square is that of the residual. A row
+// too long for them is infinitely far from every query.
 func (r *rabitRow) factors(square float32, p rabitProducts) (add, scale float32) {
 	if p.residual != 0 {
 		add, scale = square*p.centroid/p.residual, -square/p.residual
 	}
 	if r.encoder.metric == vector.Dot {
-		return 1 - p.both + add, scale
+		add = 1 - p.both + add
+	} else {
+		add, scale = square+2*add, 2*scale
 	}
-	return square + 2*add, 2 * scale
+	if sum := add + scale; sum-sum != 0 {
+		return float32(math.Inf(1)), 0
+	}
+	return add, scale
 }
 
 // rabitDeviations is how many standard deviations the bound of an error has.

@@ -249,16 +249,37 @@ func TestRQLeavesOutRowsThatAreFar(t *testing.T) {
 	}
 }
 
-// Vectors at their centroid, and others too small or too large for factors, are encoded all the same.
-func TestRQEncodesAnyResidual(*testing.T) {
+// Vectors at their centroid, and others too small or too large for factors, are encoded all the same, and have a
+// distance: the zero vector none from the centroid, and a longer one at least that of a shorter one.
+func TestRQEncodesAnyResidual(t *testing.T) {
 	const dim = 8
-	e := NewRabitEncoder(vector.L2, make([]float32, dim), dim, 5, rand.New(rand.NewPCG(4, 5)))
-	for _, x := range []float32{0, 1e-40, 1e-20, 1e19, 3e38} {
-		v := NewVectors(arrow.FLOAT32, dim, vector.L2, 1)
+	lengths := []float32{0, 1e-40, 1e-20, 1, 1e15, 1e19, 3e38}
+	e := NewRabitEncoder(vector.L2, make([]float32, dim), dim, 5, rand.New(rand.NewPCG(4, 5))).(*rabitEncoder)
+	v := NewVectors(arrow.FLOAT32, dim, vector.L2, len(lengths))
+	for _, x := range lengths {
 		for i := range dim {
 			v.Values = append(v.Values, x*float32(i-3)/8)
 		}
-		e.Encode(v, []uint32{0}, make([]byte, RowBytes(e.Columns())))
+	}
+	codes := make([]byte, len(lengths)*RowBytes(e.Columns()))
+	e.Encode(v, make([]uint32, len(lengths)), codes)
+	stored := &Codes{Rows: len(lengths), Columns: e.Store(codes, len(lengths)), Centroid: make([]float32, dim)}
+	Arrange(&e.rabit, stored)
+	p, err := e.Prepare(mustVector(t, make([]float64, dim), vector.L2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	distances := make([]float32, len(lengths))
+	p.Meter(stored).Measure(0, noLimit, distances)
+	t.Log(distances)
+	if distances[0] != 0 {
+		t.Errorf("the zero vector is %v from the centroid", distances[0])
+	}
+	for i, d := range distances {
+		if d != d || i > 0 && d < distances[i-1] {
+			t.Errorf("vectors %v times as long are at %v", lengths, distances)
+			break
+		}
 	}
 }
 
