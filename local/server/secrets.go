@@ -78,7 +78,7 @@ func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile)
 func reseal(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile) error {
 	names := catalog.Open(env.Objects, env.Now)
 	progress, seen := command.NewProgress(cmd, "looking for secrets"), 0
-	resealed, all, err := names.ResealSecrets(cmd.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+	resealed, all, err := names.Secrets.Reseal(cmd.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
 		seen++
 		progress.Tell(seen, 0, "secrets")
 		return keys.Reseal(ctx, id, sealed)

@@ -36,7 +36,7 @@ func TestKeysAreReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := names.CreateSecret(t.Context(), []string{"s"}, sealed); err != nil {
+	if err := names.Secrets.Create(t.Context(), []string{"s"}, sealed); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := run(t, "secrets", "add-key", "--root", root); err != nil || !strings.Contains(out, "seals from now on") {
@@ -45,7 +45,7 @@ func TestKeysAreReplaced(t *testing.T) {
 	if out, err := run(t, "secrets", "reseal", "--root", root); err != nil || !strings.Contains(out, "1 of 1 secrets") || !strings.Contains(out, sealed.Key) || strings.Contains(out, "canary") {
 		t.Errorf("got %v, %s", err, out)
 	}
-	record, err := names.Secret(t.Context(), []string{"s"})
+	record, err := names.Secrets.Get(t.Context(), []string{"s"})
 	if err != nil {
 		t.Fatal(err)
 	}

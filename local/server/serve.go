@@ -165,7 +165,7 @@ func openServices(env *boot.Env) (all.Services, error) {
 	if err != nil {
 		return all.Services{}, err
 	}
-	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), catalog.Open(env.Objects, env.Now).SecretsByName(secretKeys)); err != nil {
+	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), catalog.Open(env.Objects, env.Now).Secrets.ByName(secretKeys)); err != nil {
 		return all.Services{}, err
 	}
 	target, err := env.OpenEventTarget(awstarget.Open)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/objects"
 )
 
 // A mutation is one operation, in a world that is prepared for it.
@@ -134,7 +134,7 @@ func crash(t *testing.T, m mutation, n, ending int) (r result, happened bool) {
 		}
 		h.slots = [3]*instance{}
 		if err == nil {
-			w.pass(2 * catalog.MinSweepAge)
+			w.pass(2 * objects.MinSweepAge)
 			h.haveSettled()
 			err = h.together(1, func(int) { c.do(m.run(c)) })
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/work/maintain"
@@ -165,7 +165,7 @@ func (h *history) play(seed uint64, about []domain) string {
 	if err := h.settle(); err != nil {
 		return err.Error()
 	}
-	h.world.pass(2 * catalog.MinSweepAge)
+	h.world.pass(2 * objects.MinSweepAge)
 	h.haveSettled()
 	h.slots = [3]*instance{}
 	from := len(h.events)

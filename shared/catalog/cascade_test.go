@@ -36,7 +36,7 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 				t.Fatal(err)
 			}
 		}
-		if err := c.CreateSecret(ctx, keys.Child(id, "t0"), sealing.Sealed{Key: "k"}); err != nil { // a table has the name, too
+		if err := c.Secrets.Create(ctx, keys.Child(id, "t0"), sealing.Sealed{Key: "k"}); err != nil { // a table has the name, too
 			t.Fatal(err)
 		}
 	}

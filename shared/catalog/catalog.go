@@ -56,10 +56,12 @@ import (
 
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/secrets"
 	"tiltyard/shared/objectstore"
 )
 
@@ -70,7 +72,9 @@ type Catalog struct {
 	// [protocol.PropertyDropRetention]. It must not be changed once the catalog is used.
 	Retention time.Duration
 
-	Lists *lists.Lists
+	Lists     *lists.Lists
+	Secrets   *secrets.Secrets
+	Functions *functions.Functions
 
 	roots   *objectstore.Roots
 	store   objects.Store // store of the home root, which holds the records
@@ -91,6 +95,7 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c.names = naming.New(roots, now, func(id []string) { c.lookups.Invalidate(keys.Table(id)) })
 	c.places, c.batches = c.names.Places, batch.New(c.names)
 	c.Lists = lists.New(c.names)
+	c.Secrets, c.Functions = secrets.New(c.names), functions.New(c.names, c.Lists)
 	return c
 }
 

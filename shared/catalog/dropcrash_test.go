@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -133,7 +134,7 @@ func wantClean(t *testing.T, what string, store objectstore.Store) {
 			t.Errorf("%s: drop of %s: %v", what, name, err)
 		}
 	}
-	if _, err := keeping(t, store, 8*24*time.Hour).Sweep(t.Context(), MinSweepAge); err != nil {
+	if _, err := keeping(t, store, 8*24*time.Hour).Sweep(t.Context(), objects.MinSweepAge); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
 	for object, err := range objectstore.Objects(t.Context(), store, objectstore.ListOptions{Limit: 100}) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -25,10 +26,10 @@ func TestFunctionsHaveVersions(t *testing.T) {
 	mustTable(t, c, "n/f") // names of functions are their own
 	ctx, id := t.Context(), split("n/f")
 
-	_, _, err := c.FunctionVersion(ctx, id, 1)
+	_, _, err := c.Functions.Version(ctx, id, 1)
 	wantKind(t, "a missing function", err, protocol.TableNotFound, protocol.FunctionNotFound)
-	wantKind(t, "drop a missing function", c.DropFunction(ctx, id), protocol.TableNotFound, protocol.FunctionNotFound)
-	_, _, err = c.AddFunctionVersion(ctx, split("m/f"), versionOf("a", true))
+	wantKind(t, "drop a missing function", c.Functions.Drop(ctx, id), protocol.TableNotFound, protocol.FunctionNotFound)
+	_, _, err = c.Functions.Add(ctx, split("m/f"), versionOf("a", true))
 	wantCode(t, "create without a parent", err, "NamespaceNotFound")
 
 	for _, step := range []struct {
@@ -38,16 +39,16 @@ func TestFunctionsHaveVersions(t *testing.T) {
 	}{
 		{"a", false, false, 1}, {"b", true, true, 2}, {"a", false, false, 1}, {"a", true, true, 1}, {"a", false, true, 1}, {"c", false, false, 3},
 	} {
-		record, number, err := c.AddFunctionVersion(ctx, id, versionOf(step.digest, step.proved))
+		record, number, err := c.Functions.Add(ctx, id, versionOf(step.digest, step.proved))
 		if err != nil || number != step.number || record.Versions[number-1].Proved != step.proven {
 			t.Errorf("%+v: got version %d of %+v, %v", step, number, record, err)
 		}
 	}
-	record, v, err := c.FunctionVersion(ctx, id, 2)
+	record, v, err := c.Functions.Version(ctx, id, 2)
 	if err != nil || v.Digest != "b" || len(record.Versions) != 3 {
 		t.Errorf("got %+v of %+v, %v", v, record, err)
 	}
-	_, _, err = c.FunctionVersion(ctx, id, 4)
+	_, _, err = c.Functions.Version(ctx, id, 4)
 	wantKind(t, "a missing version", err, protocol.TableNotFound, protocol.FunctionNotFound)
 	if _, err := c.DropTable(ctx, id); err != nil {
 		t.Fatal(err)
@@ -59,7 +60,7 @@ func TestFunctionsHaveVersions(t *testing.T) {
 		t.Error(err)
 	}
 	mustCreate(t, c, "n")
-	if again, number, err := c.AddFunctionVersion(ctx, id, versionOf("b", true)); err != nil || number != 1 || again.UID == record.UID {
+	if again, number, err := c.Functions.Add(ctx, id, versionOf("b", true)); err != nil || number != 1 || again.UID == record.UID {
 		t.Errorf("after a drop: got version %d of %+v, %v", number, again, err)
 	}
 }
@@ -74,7 +75,7 @@ func TestCreatorsAtOnceMakeOneFunction(t *testing.T) {
 		group.Go(func() {
 			var err error
 			for tries := 0; ; tries++ {
-				if _, numbers[i], err = c.AddFunctionVersion(t.Context(), split("f"), versionOf(fmt.Sprint(i%definitions), true)); err == nil {
+				if _, numbers[i], err = c.Functions.Add(t.Context(), split("f"), versionOf(fmt.Sprint(i%definitions), true)); err == nil {
 					return
 				}
 				if !protocol.HasCode(err, protocol.ConcurrentModification) || tries == 100 {
@@ -85,7 +86,7 @@ func TestCreatorsAtOnceMakeOneFunction(t *testing.T) {
 		})
 	}
 	group.Wait()
-	record, err := c.Function(t.Context(), split("f"))
+	record, err := c.Functions.Get(t.Context(), split("f"))
 	if err != nil || len(record.Versions) != definitions {
 		t.Fatalf("got %+v, %v; want %d versions", record, err, definitions)
 	}
@@ -102,7 +103,7 @@ func TestFunctionsAreListedByThemselves(t *testing.T) {
 	mustTable(t, c, "n/table")
 	want := []string{"A", "a", "a.b", "b"}
 	for _, name := range want {
-		if _, _, err := c.AddFunctionVersion(t.Context(), []string{"n", name}, versionOf("v", true)); err != nil {
+		if _, _, err := c.Functions.Add(t.Context(), []string{"n", name}, versionOf("v", true)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestFunctionsAreListedByThemselves(t *testing.T) {
 		}
 		var got []string
 		for after := ""; ; {
-			page, next, err := c.Functions(t.Context(), split("n"), after, limit)
+			page, next, err := c.Functions.List(t.Context(), split("n"), after, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +128,7 @@ func TestFunctionsAreListedByThemselves(t *testing.T) {
 			t.Errorf("by %d: got %q, want %q", limit, got, want)
 		}
 	}
-	_, _, err := c.Functions(t.Context(), split("m"), "", lists.NoLimit)
+	_, _, err := c.Functions.List(t.Context(), split("m"), "", lists.NoLimit)
 	wantCode(t, "a missing namespace", err, "NamespaceNotFound")
 }
 
@@ -139,7 +140,7 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	digest := protocol.DigestOf([]byte("code"))
 	put := func() string {
 		t.Helper()
-		key, err := c.PutArtifact(ctx, digest, []byte("code"))
+		key, err := c.Functions.PutArtifact(ctx, digest, []byte("code"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,37 +150,37 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	for id, key := range map[string]string{"kept": named, "gone": dropped} {
 		v := versionOf(digest, true)
 		v.Artifact = key
-		if _, _, err := c.AddFunctionVersion(ctx, split(id), v); err != nil {
+		if _, _, err := c.Functions.Add(ctx, split(id), v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.DropFunction(ctx, split("gone")); err != nil {
+	if err := c.Functions.Drop(ctx, split("gone")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Put(ctx, CallsFolder+"rows", []byte("rows"), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
-	content, came, err := c.Artifact(ctx, named, digest)
-	if err != nil || string(content) != "code" || !c.MayName(came) {
+	content, came, err := c.Functions.Artifact(ctx, named, digest)
+	if err != nil || string(content) != "code" || !c.Functions.MayName(came) {
 		t.Errorf("got %q, %v", content, err)
 	}
-	if _, _, err := c.Artifact(ctx, named, protocol.DigestOf(nil)); !protocol.HasCode(err, protocol.InvalidTableState) {
+	if _, _, err := c.Functions.Artifact(ctx, named, protocol.DigestOf(nil)); !protocol.HasCode(err, protocol.InvalidTableState) {
 		t.Errorf("content with another digest: got %v", err)
 	}
 	if deleted, err := c.Sweep(ctx, 0); err != nil || deleted != 0 {
 		t.Errorf("a sweep took %d young artifacts (%v)", deleted, err)
 	}
-	c.names.Now = func() time.Time { return time.Now().Add(2 * MinSweepAge) }
-	if c.MayName(came) {
+	c.names.Now = func() time.Time { return time.Now().Add(2 * objects.MinSweepAge) }
+	if c.Functions.MayName(came) {
 		t.Error("an artifact that a sweep may take can still be named")
 	}
 	if deleted, err := c.Sweep(ctx, 0); err != nil || deleted != 3 {
 		t.Errorf("a sweep took %d objects (%v), want 2 artifacts and the rows of a call", deleted, err)
 	}
-	page, err := store.List(ctx, objectstore.ListOptions{Prefix: artifacts})
+	page, err := store.List(ctx, objectstore.ListOptions{Prefix: "_functions/artifacts/"})
 	if err != nil || len(page.Objects) != 1 || page.Objects[0].Key != named {
 		t.Errorf("left are %v, %v; want %s", page.Objects, err, named)
 	}
-	_, _, err = c.Artifact(ctx, unnamed, digest)
+	_, _, err = c.Functions.Artifact(ctx, unnamed, digest)
 	wantKind(t, "an artifact that is gone", err, protocol.TableNotFound, protocol.FunctionNotFound)
 }

@@ -42,8 +42,8 @@ func atOnce(drop removal) func(c *Catalog, ctx context.Context, id []string, wit
 // leaves are all kinds of leaves.
 var leaves = []leaf{
 	{lists.Named, "DropTable", (*Catalog).dropAny, (*Catalog).forget},
-	{lists.Secrets, "DropSecret", atOnce((*Catalog).DropSecret), (*Catalog).DropSecret},
-	{lists.Functions, "DropFunction", atOnce((*Catalog).DropFunction), (*Catalog).DropFunction},
+	{lists.Secrets, "DropSecret", atOnce((*Catalog).dropSecret), (*Catalog).dropSecret},
+	{lists.Functions, "DropFunction", atOnce((*Catalog).dropFunction), (*Catalog).dropFunction},
 }
 
 // removeLeaves removes objects of a namespace by their names. Some of them may be gone.
@@ -57,4 +57,9 @@ func (c *Catalog) removeLeaves(ctx context.Context, parent, names []string, remo
 		})
 	}
 	return group.Wait()
+}
+
+func (c *Catalog) dropSecret(ctx context.Context, id []string) error { return c.Secrets.Drop(ctx, id) }
+func (c *Catalog) dropFunction(ctx context.Context, id []string) error {
+	return c.Functions.Drop(ctx, id)
 }

@@ -69,7 +69,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 		return nil, namespaceExists(id)
 	}
 	if builtin.IsReserved(id) {
-		return nil, Reserved()
+		return nil, builtin.Reserved()
 	}
 	if err := checkProperties(properties); err != nil {
 		return nil, err

@@ -39,25 +39,25 @@ func TestSecretsAreCreatedAlteredAndDropped(t *testing.T) {
 	mustTable(t, c, "n/s") // names of secrets are their own
 	ctx, id := t.Context(), split("n/s")
 
-	_, err := c.Secret(ctx, id)
+	_, err := c.Secrets.Get(ctx, id)
 	wantKind(t, "a missing secret", err, protocol.TableNotFound, protocol.SecretNotFound)
-	wantKind(t, "alter a missing secret", c.AlterSecret(ctx, id, sealing.Sealed{}), protocol.TableNotFound, protocol.SecretNotFound)
-	wantKind(t, "drop a missing secret", c.DropSecret(ctx, id), protocol.TableNotFound, protocol.SecretNotFound)
-	wantCode(t, "create without a parent", c.CreateSecret(ctx, split("m/s"), sealing.Sealed{}), "NamespaceNotFound")
+	wantKind(t, "alter a missing secret", c.Secrets.Alter(ctx, id, sealing.Sealed{}), protocol.TableNotFound, protocol.SecretNotFound)
+	wantKind(t, "drop a missing secret", c.Secrets.Drop(ctx, id), protocol.TableNotFound, protocol.SecretNotFound)
+	wantCode(t, "create without a parent", c.Secrets.Create(ctx, split("m/s"), sealing.Sealed{}), "NamespaceNotFound")
 
-	if err := c.CreateSecret(ctx, id, sealing.Sealed{Key: "first"}); err != nil {
+	if err := c.Secrets.Create(ctx, id, sealing.Sealed{Key: "first"}); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, "create again", c.CreateSecret(ctx, id, sealing.Sealed{Key: "other"}), protocol.TableAlreadyExists, protocol.SecretAlreadyExists)
-	made, err := c.Secret(ctx, id)
+	wantKind(t, "create again", c.Secrets.Create(ctx, id, sealing.Sealed{Key: "other"}), protocol.TableAlreadyExists, protocol.SecretAlreadyExists)
+	made, err := c.Secrets.Get(ctx, id)
 	if err != nil || made.Sealed.Key != "first" || !made.Created.Equal(clock) || !made.Updated.Equal(clock) {
 		t.Errorf("got %+v, %v", made, err)
 	}
 	for n := range 3 { // the clock stands still, and updated_at moves all the same
-		if err := c.AlterSecret(ctx, id, sealing.Sealed{Key: fmt.Sprint(n)}); err != nil {
+		if err := c.Secrets.Alter(ctx, id, sealing.Sealed{Key: fmt.Sprint(n)}); err != nil {
 			t.Fatal(err)
 		}
-		altered, err := c.Secret(ctx, id)
+		altered, err := c.Secrets.Get(ctx, id)
 		want := clock.Add(time.Duration(n+1) * time.Millisecond)
 		if err != nil || altered.Sealed.Key != fmt.Sprint(n) || altered.UID != made.UID || !altered.Created.Equal(clock) || !altered.Updated.Equal(want) {
 			t.Errorf("after alter %d: got %+v, %v; want it updated at %v", n, altered, err, want)
@@ -72,7 +72,7 @@ func TestSecretsAreCreatedAlteredAndDropped(t *testing.T) {
 	if _, err := c.DropNamespace(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
 		t.Errorf("drop of a namespace with a secret: got %v, want NamespaceNotEmpty", err)
 	}
-	if err := c.DropSecret(ctx, id); err != nil {
+	if err := c.Secrets.Drop(ctx, id); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.DropNamespace(ctx, split("n"), false); err != nil {
@@ -86,7 +86,7 @@ func TestSecretsAreListedByThemselves(t *testing.T) {
 	mustTable(t, c, "n/table")
 	want := []string{"A", "a", "a.b", "a_b", "b-c"}
 	for _, name := range want {
-		if err := c.CreateSecret(t.Context(), []string{"n", name}, sealing.Sealed{}); err != nil {
+		if err := c.Secrets.Create(t.Context(), []string{"n", name}, sealing.Sealed{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestDroppedNamespacesTakeTheirSecretsAlong(t *testing.T) {
 	if left := wantNoOrphans(t, store, "the end"); left != 0 {
 		t.Errorf("%d records are left", left)
 	}
-	if _, err := c.Secret(t.Context(), split("q/t0")); err != nil {
+	if _, err := c.Secrets.Get(t.Context(), split("q/t0")); err != nil {
 		t.Errorf("the secret of the neighbour: %v", err)
 	}
 }
@@ -138,18 +138,18 @@ func TestDroppedNamespacesTakeTheirSecretsAlong(t *testing.T) {
 // Another writer changes the record before each of the first writes.
 func TestSecretsThatChangeMeanwhileAreReadAgain(t *testing.T) {
 	for what, change := range map[string]func(*Catalog) error{
-		"alter": func(c *Catalog) error { return c.AlterSecret(t.Context(), split("s"), sealing.Sealed{Key: "last"}) },
-		"drop":  func(c *Catalog) error { return c.DropSecret(t.Context(), split("s")) },
+		"alter": func(c *Catalog) error { return c.Secrets.Alter(t.Context(), split("s"), sealing.Sealed{Key: "last"}) },
+		"drop":  func(c *Catalog) error { return c.Secrets.Drop(t.Context(), split("s")) },
 	} {
 		inner := memstore.New()
 		other := open(t, inner)
-		if err := other.CreateSecret(t.Context(), split("s"), sealing.Sealed{Key: "first"}); err != nil {
+		if err := other.Secrets.Create(t.Context(), split("s"), sealing.Sealed{Key: "first"}); err != nil {
 			t.Fatal(err)
 		}
 		var races atomic.Int32
 		racing := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 			if strings.Contains(fmt.Sprint(call), keys.Secret(split("s"))) && races.Add(1)%2 == 0 && races.Load() <= 4 {
-				if err := other.AlterSecret(t.Context(), split("s"), sealing.Sealed{Key: "between"}); err != nil {
+				if err := other.Secrets.Alter(t.Context(), split("s"), sealing.Sealed{Key: "between"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -161,7 +161,7 @@ func TestSecretsThatChangeMeanwhileAreReadAgain(t *testing.T) {
 		if races.Load() < 6 {
 			t.Errorf("%s: %d requests were sent, so nothing was raced", what, races.Load())
 		}
-		record, err := other.Secret(t.Context(), split("s"))
+		record, err := other.Secrets.Get(t.Context(), split("s"))
 		if what == "drop" {
 			wantKind(t, what, err, protocol.TableNotFound, protocol.SecretNotFound)
 		} else if err != nil || record.Sealed.Key != "last" {
@@ -180,15 +180,15 @@ func TestChangesOfSecretsSurviveACrashAnywhere(t *testing.T) {
 		done               string // the code that a repetition may answer when the first took place
 	}{
 		{"create", "", "new", func(ctx context.Context, c *Catalog) error {
-			return c.CreateSecret(ctx, id, sealing.Sealed{Key: "new"})
+			return c.Secrets.Create(ctx, id, sealing.Sealed{Key: "new"})
 		}, "TableAlreadyExists"},
 		{"alter", "old", "new", func(ctx context.Context, c *Catalog) error {
-			return c.AlterSecret(ctx, id, sealing.Sealed{Key: "new"})
+			return c.Secrets.Alter(ctx, id, sealing.Sealed{Key: "new"})
 		}, ""},
-		{"drop", "old", "", func(ctx context.Context, c *Catalog) error { return c.DropSecret(ctx, id) }, "TableNotFound"},
+		{"drop", "old", "", func(ctx context.Context, c *Catalog) error { return c.Secrets.Drop(ctx, id) }, "TableNotFound"},
 	} {
 		value := func(store objectstore.Store) string {
-			record, err := open(t, store).Secret(t.Context(), id)
+			record, err := open(t, store).Secrets.Get(t.Context(), id)
 			if err != nil && code(err) != "TableNotFound" {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestChangesOfSecretsSurviveACrashAnywhere(t *testing.T) {
 				inner := memstore.New()
 				mustCreate(t, open(t, inner), "n")
 				if change.before != "" {
-					if err := open(t, inner).CreateSecret(t.Context(), id, sealing.Sealed{Key: change.before}); err != nil {
+					if err := open(t, inner).Secrets.Create(t.Context(), id, sealing.Sealed{Key: change.before}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -237,7 +237,7 @@ func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 	c := open(t, store)
 	mustCreate(t, c, "kept", "gone")
 	for _, id := range []string{"kept/s", "gone/s"} {
-		if err := c.CreateSecret(t.Context(), split(id), sealing.Sealed{}); err != nil {
+		if err := c.Secrets.Create(t.Context(), split(id), sealing.Sealed{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,7 +248,7 @@ func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 1 {
 		t.Errorf("a sweep took %d records (%v), want 1", deleted, err)
 	}
-	if _, err := c.Secret(t.Context(), split("kept/s")); err != nil {
+	if _, err := c.Secrets.Get(t.Context(), split("kept/s")); err != nil {
 		t.Error(err)
 	}
 }
@@ -271,7 +271,7 @@ func plantSecrets(t *testing.T, c *Catalog) {
 	mustTable(t, c, "n/old1")
 	for _, id := range []string{"old0", "n/old1", "n/new", "n/m/lost"} {
 		name := keys.Display(split(id)[len(split(id))-1:])
-		if err := c.CreateSecret(t.Context(), split(id), sealing.Sealed{Key: strings.TrimRight(name, "01")}); err != nil {
+		if err := c.Secrets.Create(t.Context(), split(id), sealing.Sealed{Key: strings.TrimRight(name, "01")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,17 +280,17 @@ func plantSecrets(t *testing.T, c *Catalog) {
 func TestSecretsAreSealedAgain(t *testing.T) {
 	c := open(t, memstore.New())
 	plantSecrets(t, c)
-	before, err := c.Secret(t.Context(), split("n/old1"))
+	before, err := c.Secrets.Get(t.Context(), split("n/old1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []int{2, 0} {
-		resealed, all, err := c.ResealSecrets(t.Context(), sealAgain)
+		resealed, all, err := c.Secrets.Reseal(t.Context(), sealAgain)
 		if resealed != want || all != 4 || err == nil || !strings.Contains(err.Error(), "secret n$m$lost stays") {
 			t.Errorf("%d of %d are sealed again, want %d: %v", resealed, all, want, err)
 		}
 	}
-	after, err := c.Secret(t.Context(), split("n/old1"))
+	after, err := c.Secrets.Get(t.Context(), split("n/old1"))
 	if err != nil || after.Sealed.Key != "new" || string(after.Sealed.Ciphertext) != "n/old1" {
 		t.Errorf("got %+v, %v", after, err)
 	}
@@ -310,18 +310,18 @@ func TestSealingAgainSurvivesCrashes(t *testing.T) {
 			calls++
 			return faultstore.Fault{Crash: calls == at/2+1, Lost: calls == at/2+1 && at%2 == 1}
 		})
-		_, _, _ = open(t, failing).ResealSecrets(t.Context(), sealAgain)
+		_, _, _ = open(t, failing).Secrets.Reseal(t.Context(), sealAgain)
 		c := open(t, inner)
 		for _, id := range []string{"old0", "n/old1"} {
-			if record, err := c.Secret(t.Context(), split(id)); err != nil || record.Sealed.Key == "new" != (string(record.Sealed.Ciphertext) == id) {
+			if record, err := c.Secrets.Get(t.Context(), split(id)); err != nil || record.Sealed.Key == "new" != (string(record.Sealed.Ciphertext) == id) {
 				t.Errorf("crash %d: secret %s is %+v, %v", at, id, record, err)
 			}
 		}
-		if _, all, err := c.ResealSecrets(t.Context(), sealAgain); all != 4 || err == nil {
+		if _, all, err := c.Secrets.Reseal(t.Context(), sealAgain); all != 4 || err == nil {
 			t.Errorf("crash %d: %d secrets, %v", at, all, err)
 		}
 		for _, id := range []string{"old0", "n/old1"} {
-			if record, err := c.Secret(t.Context(), split(id)); err != nil || record.Sealed.Key != "new" {
+			if record, err := c.Secrets.Get(t.Context(), split(id)); err != nil || record.Sealed.Key != "new" {
 				t.Errorf("crash %d: secret %s is %+v, %v in the end", at, id, record, err)
 			}
 		}
@@ -338,16 +338,16 @@ func TestSealingAgainSurvivesCrashes(t *testing.T) {
 func TestSealingAgainLosesToOwners(t *testing.T) {
 	for what, change := range map[string]func(*Catalog) error{
 		"alter": func(c *Catalog) error {
-			return c.AlterSecret(t.Context(), split("old"), sealing.Sealed{Key: "new", Nonce: []byte("theirs")})
+			return c.Secrets.Alter(t.Context(), split("old"), sealing.Sealed{Key: "new", Nonce: []byte("theirs")})
 		},
-		"drop": func(c *Catalog) error { return c.DropSecret(t.Context(), split("old")) },
+		"drop": func(c *Catalog) error { return c.Secrets.Drop(t.Context(), split("old")) },
 	} {
 		c := open(t, memstore.New())
-		if err := c.CreateSecret(t.Context(), split("old"), sealing.Sealed{Key: "old"}); err != nil {
+		if err := c.Secrets.Create(t.Context(), split("old"), sealing.Sealed{Key: "old"}); err != nil {
 			t.Fatal(err)
 		}
 		changed := false
-		_, _, err := c.ResealSecrets(t.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+		_, _, err := c.Secrets.Reseal(t.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
 			if !changed {
 				changed = true
 				if err := change(c); err != nil {
@@ -356,7 +356,7 @@ func TestSealingAgainLosesToOwners(t *testing.T) {
 			}
 			return sealAgain(ctx, id, sealed)
 		})
-		record, found := c.Secret(t.Context(), split("old"))
+		record, found := c.Secrets.Get(t.Context(), split("old"))
 		if err != nil || what == "drop" && found == nil || what == "alter" && string(record.Sealed.Nonce) != "theirs" {
 			t.Errorf("%s: got %+v, %v, %v", what, record, found, err)
 		}

@@ -18,19 +18,16 @@ import (
 // CallsFolder is where workers put what is too large for the calls of functions, until the calls end.
 const CallsFolder = "_functions/calls/"
 
-// MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
-const MinSweepAge = time.Hour
-
 // Sweep deletes dropped tables whose time is over, and what crashed writers have left behind: objects of
 // batches, copies of manifests, records in namespaces that do not exist, artifacts of no function, and what
 // calls of functions have referred to. Of the latter it deletes objects older than age, and never younger than
-// [MinSweepAge], and returns how many. It also deletes stored results whose time is over. Committed batches are
+// [objects.MinSweepAge], and returns how many. It also deletes stored results whose time is over. Committed batches are
 // carried out first, so that no record needs their decision any more. The copies of manifests are then unused.
 //
 // A record that cannot be read keeps Sweep from deleting what it may refer to, and from nothing else: the error
 // is then an [*Unswept].
 func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
-	oldest := c.names.Now().Add(-max(age, MinSweepAge))
+	oldest := c.names.Now().Add(-max(age, objects.MinSweepAge))
 	left := new(Unswept)
 	for _, step := range []func() (int, error){
 		func() (int, error) { return c.sweepBatches(ctx, oldest) },
@@ -39,7 +36,7 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 		func() (int, error) {
 			return c.sweep(ctx, result.Folder, c.names.Now().Add(-result.Lifetime), c.sweepObject)
 		},
-		func() (int, error) { return c.sweepArtifacts(ctx, oldest) },
+		func() (int, error) { return c.Functions.Sweep(ctx, oldest) },
 		func() (int, error) { return c.sweepDropped(ctx) },
 	} {
 		n, err := step()

@@ -63,7 +63,7 @@ func TestASweepGoesOnPastUnreadableRecords(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			artifact, copied, call, results := artifacts+"unnamed", ledger.CopiesPrefix+"old", CallsFolder+"old", result.Folder+"caller/a.arrow"
+			artifact, copied, call, results := "_functions/artifacts/"+"unnamed", ledger.CopiesPrefix+"old", CallsFolder+"old", result.Folder+"caller/a.arrow"
 			for _, key := range []string{artifact, copied, call, results} {
 				put(key, "x")
 			}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/listing"
@@ -126,7 +127,7 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 		return ids, nil
 	}
 	var unswept *catalog.Unswept // is found again, as a fault or as what is left
-	if _, err := names.Sweep(ctx, catalog.MinSweepAge); err != nil && !errors.As(err, &unswept) {
+	if _, err := names.Sweep(ctx, objects.MinSweepAge); err != nil && !errors.As(err, &unswept) {
 		return nil, err
 	}
 	left, ids, err := names.Examine(ctx) // what is too young for a sweep is left

@@ -29,6 +29,11 @@ var created = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // IsReserved reports whether an id names the namespace, or something in it.
 func IsReserved(id []string) bool { return len(id) > 0 && id[0] == Namespace }
 
+// Reserved returns the error for a change of what the service brings along.
+func Reserved() error {
+	return protocol.Errorf(protocol.InvalidInput, "the namespace %s is reserved for the functions that the service brings along; choose another name", Namespace)
+}
+
 // Find returns the record of the function of an id, nil if there is none.
 func Find(id []string) (*stored.Function, error) {
 	if len(id) != 2 || id[0] != Namespace {

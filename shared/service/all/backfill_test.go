@@ -52,7 +52,7 @@ func (s *limited) register(in tables.Tables, id []string, secrets ...protocol.Se
 		},
 		Runtime: json.RawMessage(`{"kind":"sql"}`), SecretBindings: secrets,
 	}
-	artifact, err := in.Names.PutArtifact(s.t.Context(), d.Artifact.Digest, content)
+	artifact, err := in.Names.Functions.PutArtifact(s.t.Context(), d.Artifact.Digest, content)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func (s *limited) register(in tables.Tables, id []string, secrets ...protocol.Se
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	record, _, err := in.Names.AddFunctionVersion(s.t.Context(), id, catalogstored.FunctionVersion{Digest: "digest", Definition: text, Artifact: artifact, Proved: true})
+	record, _, err := in.Names.Functions.Add(s.t.Context(), id, catalogstored.FunctionVersion{Digest: "digest", Definition: text, Artifact: artifact, Proved: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestABackfillUsesNoFunctionThatItsCallerMayNot(t *testing.T) {
 		return protocol.SecretBinding{Kind: "env", Variable: "KEY", Secret: protocol.SecretReference{Name: name, Namespace: []string{"oak"}}}
 	}
 	gone := s.register(in, []string{"oak", "gone"})
-	if err := in.Names.DropFunction(t.Context(), []string{"oak", "gone"}); err != nil {
+	if err := in.Names.Functions.Drop(t.Context(), []string{"oak", "gone"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {

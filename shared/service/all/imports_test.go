@@ -146,6 +146,8 @@ var mayImport = map[string]string{
 	"shared/lance/encoding/bitpack":   "",
 	"shared/lance/encoding/pagetest":  "lance/pb lance/schema =lance/encoding lance/encoding/repdef",
 	"shared/lance/bytedump":           "",
+	"shared/catalog/secrets":          "auth catalog/keys catalog/naming catalog/objects catalog/stored objectstore protocol sealing",
+	"shared/catalog/functions":        "auth catalog/builtin catalog/keys catalog/lists catalog/naming catalog/objects catalog/stored memory objectstore protocol",
 	"shared/catalog/lists":            "auth catalog/keys catalog/naming catalog/objects catalog/stored memory objectstore protocol",
 
 	"shared/catalog/batch":   "auth catalog/claim catalog/keys catalog/ledger catalog/naming catalog/objects catalog/stored lance/manifest objectstore pause protocol",

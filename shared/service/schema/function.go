@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
@@ -52,7 +52,7 @@ func (s *Service) addFunction(ctx context.Context, req *protocol.AlterTableAddCo
 // useFunction returns a function that runs here and that the caller may use with the secrets that it is given.
 func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReference) (*calling.Found, error) {
 	found, err := calling.Find(ctx, s.tables.Names, ref)
-	if catalog.IsFunctionNotFound(err) { // clients read a 404 as that of the table
+	if functions.IsNotFound(err) { // clients read a 404 as that of the table
 		return nil, protocol.Errorf(protocol.InvalidInput, "%w; create it, or drop the columns that it computes", err)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReferenc
 // checkSecret checks that a secret that a function needs exists and may be given to it.
 func (s *Service) checkSecret(ctx context.Context, b protocol.SecretBinding) error {
 	id := b.Secret.ID()
-	if _, err := s.tables.Names.Secret(ctx, id); err != nil {
+	if _, err := s.tables.Names.Secrets.Get(ctx, id); err != nil {
 		if protocol.HasCode(err, protocol.TableNotFound) {
 			return protocol.Errorf(protocol.InvalidInput, "the function needs the secret %s for the variable %s, and it does not exist; create it", strings.Join(id, protocol.DefaultDelimiter), b.Variable)
 		}

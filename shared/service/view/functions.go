@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/builtin"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
@@ -26,7 +26,7 @@ func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFuncti
 		}
 	}
 	if builtin.IsReserved(req.ID) {
-		return nil, catalog.Reserved()
+		return nil, builtin.Reserved()
 	}
 	if s.tables.Runs != nil {
 		if err := s.tables.Runs(req.Runtime); err != nil && !errors.Is(err, function.ErrNone) {
@@ -50,7 +50,7 @@ func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFuncti
 	if order.Digest, err = req.Definition().Digest(); err != nil {
 		return nil, err
 	}
-	if order.Artifact, err = s.tables.Names.PutArtifact(ctx, req.Artifact.Digest, req.Content()); err != nil {
+	if order.Artifact, err = s.tables.Names.Functions.PutArtifact(ctx, req.Artifact.Digest, req.Content()); err != nil {
 		return nil, err
 	}
 	begun, err := s.tables.Jobs.Begin(ctx, registering.Kind, req.ID, order)
@@ -63,23 +63,23 @@ func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFuncti
 // DescribeFunction returns a version of a function.
 func (s *Service) DescribeFunction(ctx context.Context, req *protocol.FunctionRequest) (*protocol.FunctionVersion, error) {
 	number := protocol.FunctionNumber(req.Version)
-	record, _, err := s.tables.Names.FunctionVersion(ctx, req.ID, number)
+	record, _, err := s.tables.Names.Functions.Version(ctx, req.ID, number)
 	if err != nil {
 		return nil, err
 	}
-	return catalog.DescribeFunction(record, number, s.tables.Runs)
+	return functions.Describe(record, number, s.tables.Runs)
 }
 
 // DropFunction removes a function with all of its versions. The version that the request names must exist.
 func (s *Service) DropFunction(ctx context.Context, req *protocol.FunctionRequest) (*protocol.DropFunctionResponse, error) {
-	record, err := s.tables.Names.Function(ctx, req.ID)
+	record, err := s.tables.Names.Functions.Get(ctx, req.ID)
 	if err == nil && protocol.FunctionNumber(req.Version) > len(record.Versions) {
-		return nil, catalog.FunctionNotFound("function %s has no version %s; the newest is %d", keys.Display(req.ID), req.Version, len(record.Versions))
+		return nil, functions.NotFound("function %s has no version %s; the newest is %d", keys.Display(req.ID), req.Version, len(record.Versions))
 	}
 	if err == nil {
-		err = s.tables.Names.DropFunction(ctx, req.ID)
+		err = s.tables.Names.Functions.Drop(ctx, req.ID)
 	}
-	if catalog.IsFunctionNotFound(err) {
+	if functions.IsNotFound(err) {
 		return &protocol.DropFunctionResponse{}, nil
 	}
 	return &protocol.DropFunctionResponse{Dropped: true}, err
@@ -91,7 +91,7 @@ func (s *Service) ListFunctions(ctx context.Context, req *protocol.ListFunctions
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
 	}
-	found, next, err := s.tables.Names.Functions(ctx, req.ID, req.PageToken, limit)
+	found, next, err := s.tables.Names.Functions.List(ctx, req.ID, req.PageToken, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Service) ListFunctions(ctx context.Context, req *protocol.ListFunctions
 func (s *Service) listVersions(record *stored.Function) ([]protocol.ListedFunction, error) {
 	listed := make([]protocol.ListedFunction, len(record.Versions))
 	for i := range record.Versions {
-		version, err := catalog.DescribeFunction(record, i+1, s.tables.Runs)
+		version, err := functions.Describe(record, i+1, s.tables.Runs)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ func (s *Service) CreateSecret(ctx context.Context, req *protocol.WriteSecretReq
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.Empty{}, s.tables.Names.CreateSecret(ctx, req.ID, sealed)
+	return &protocol.Empty{}, s.tables.Names.Secrets.Create(ctx, req.ID, sealed)
 }
 
 // AlterSecret replaces the value of a secret.
@@ -23,7 +23,7 @@ func (s *Service) AlterSecret(ctx context.Context, req *protocol.WriteSecretRequ
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.Empty{}, s.tables.Names.AlterSecret(ctx, req.ID, sealed)
+	return &protocol.Empty{}, s.tables.Names.Secrets.Alter(ctx, req.ID, sealed)
 }
 
 func (s *Service) seal(ctx context.Context, req *protocol.WriteSecretRequest) (sealing.Sealed, error) {
@@ -37,7 +37,7 @@ func (s *Service) seal(ctx context.Context, req *protocol.WriteSecretRequest) (s
 
 // DescribeSecret returns when a secret was created, and when its value was last replaced.
 func (s *Service) DescribeSecret(ctx context.Context, req *protocol.SecretRequest) (*protocol.DescribeSecretResponse, error) {
-	record, err := s.tables.Names.Secret(ctx, req.ID)
+	record, err := s.tables.Names.Secrets.Get(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Service) DescribeSecret(ctx context.Context, req *protocol.SecretReques
 
 // DropSecret removes a secret.
 func (s *Service) DropSecret(ctx context.Context, req *protocol.SecretRequest) (*protocol.Empty, error) {
-	return &protocol.Empty{}, s.tables.Names.DropSecret(ctx, req.ID)
+	return &protocol.Empty{}, s.tables.Names.Secrets.Drop(ctx, req.ID)
 }
 
 // ListSecrets returns the names of the secrets in a namespace.

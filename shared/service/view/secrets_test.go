@@ -25,7 +25,7 @@ func TestSecretsNeedKeys(t *testing.T) {
 			t.Errorf("%s: got %v, want Unsupported that names the setting", name, err)
 		}
 	}
-	if err := house.Names.CreateSecret(t.Context(), []string{"s"}, sealing.Sealed{}); err != nil {
+	if err := house.Names.Secrets.Create(t.Context(), []string{"s"}, sealing.Sealed{}); err != nil {
 		t.Fatal(err)
 	}
 	listed, err := service.ListSecrets(t.Context(), &protocol.ListSecretsRequest{})

@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
@@ -39,7 +40,7 @@ func (f follower) mayUse(ctx context.Context, found *catalog.Table, c engine.Beh
 // unusable replaces the error for a function that whoever declared a column may not use, or not with its secrets.
 // Another one stays.
 func unusable(found *catalog.Table, column string, err error) error {
-	if !protocol.HasCode(err, protocol.PermissionDenied) && !catalog.IsFunctionNotFound(err) {
+	if !protocol.HasCode(err, protocol.PermissionDenied) && !functions.IsNotFound(err) {
 		return err
 	}
 	return &protocol.Error{

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/builtin"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/function"
 	builtins "tiltyard/shared/function/builtin"
 	"tiltyard/shared/outage"
@@ -32,7 +33,7 @@ type Directory struct {
 // [protocol.FunctionNotFound] when it is gone, and InvalidInput when another function has its name now.
 func Find(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionReference) (*Found, error) {
 	number := protocol.FunctionNumber(ref.Version)
-	record, version, err := names.FunctionVersion(ctx, ref.ID(), number)
+	record, version, err := names.Functions.Version(ctx, ref.ID(), number)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func Find(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionRefe
 		return nil, err
 	}
 	if !version.Proved {
-		return nil, catalog.Unproved(ref.ID(), ref.Version, found.Definition.RuntimeKind())
+		return nil, functions.Unproved(ref.ID(), ref.Version, found.Definition.RuntimeKind())
 	}
 	return found, nil
 }
@@ -130,7 +131,7 @@ func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job st
 	}
 	var content []byte
 	if found.Artifact != "" {
-		if content, _, err = d.Names.Artifact(ctx, found.Artifact, found.Definition.Artifact.Digest); err != nil {
+		if content, _, err = d.Names.Functions.Artifact(ctx, found.Artifact, found.Definition.Artifact.Digest); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -197,7 +198,7 @@ func (d Directory) secret(ctx context.Context, b protocol.SecretBinding) (string
 		return "", err
 	}
 	name := strings.Join(id, protocol.DefaultDelimiter)
-	record, err := d.Names.Secret(ctx, id)
+	record, err := d.Names.Secrets.Get(ctx, id)
 	switch {
 	case protocol.HasCode(err, protocol.TableNotFound):
 		return "", protocol.Errorf(protocol.InvalidInput, "the variable %s needs the secret %s, which does not exist", b.Variable, name)

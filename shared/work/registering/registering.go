@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
@@ -26,8 +26,8 @@ type Order struct {
 // Create returns the kind of job that makes a version of a function. A function of a kind without a
 // runtime gets a version that no runtime has proved. A job that is interrupted begins anew, and finds
 // the version that it has made.
-func Create(functions calling.Directory) job.Kind {
-	names := functions.Names
+func Create(directory calling.Directory) job.Kind {
+	names := directory.Names
 	return job.Single("prove", func(ctx context.Context, r *job.Run) (any, error) {
 		var order Order
 		if err := r.Input(&order); err != nil {
@@ -38,7 +38,7 @@ func Create(functions calling.Directory) job.Kind {
 		if err := json.Unmarshal(order.Definition, &d); err != nil {
 			return nil, err
 		}
-		content, came, err := names.Artifact(ctx, order.Artifact, d.Artifact.Digest)
+		content, came, err := names.Functions.Artifact(ctx, order.Artifact, d.Artifact.Digest)
 		if err != nil {
 			return nil, err
 		}
@@ -47,20 +47,20 @@ func Create(functions calling.Directory) job.Kind {
 			return nil, err
 		}
 		spec.Job = r.ID()
-		as, err := functions.Rights.As(ctx, r.By())
+		as, err := directory.Rights.As(ctx, r.By())
 		if err != nil {
 			return nil, err
 		}
-		if version.Proved, err = functions.Prove(as, spec, d); err != nil {
+		if version.Proved, err = directory.Prove(as, spec, d); err != nil {
 			return nil, err
 		}
-		if !names.MayName(came) {
+		if !names.Functions.MayName(came) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "the job has waited too long, and the code that came with the request is given up; create the function again")
 		}
-		record, number, err := names.AddFunctionVersion(ctx, r.Object(), version)
+		record, number, err := names.Functions.Add(ctx, r.Object(), version)
 		if err != nil {
 			return nil, err
 		}
-		return catalog.DescribeFunction(record, number, nil)
+		return functions.Describe(record, number, nil)
 	})
 }

@@ -14,7 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/functions"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/function"
 	"tiltyard/shared/function/expression"
 	"tiltyard/shared/job"
@@ -101,8 +102,8 @@ func (p *process) serve(t *testing.T) {
 // these.
 func (p *process) codes(t *testing.T) (codes, artifacts []string) {
 	t.Helper()
-	record, err := p.Names.Function(t.Context(), named.ID)
-	if catalog.IsFunctionNotFound(err) {
+	record, err := p.Names.Functions.Get(t.Context(), named.ID)
+	if functions.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -113,7 +114,7 @@ func (p *process) codes(t *testing.T) (codes, artifacts []string) {
 		if err != nil || described.Disabled || described.ObjectID != record.UID {
 			t.Fatalf("version %d is described as %+v, %v", i+1, described, err)
 		}
-		content, _, err := p.Names.Artifact(t.Context(), v.Artifact, described.Image.Descriptor.Artifact.Digest)
+		content, _, err := p.Names.Functions.Artifact(t.Context(), v.Artifact, described.Image.Descriptor.Artifact.Digest)
 		if err != nil {
 			t.Fatalf("version %d: %v", i+1, err)
 		}
@@ -254,7 +255,7 @@ func (c change) ended(t *testing.T, p *process, jobs []string) {
 func sweep(t *testing.T, store objectstore.Store, artifacts []string) {
 	t.Helper()
 	p := open(t, store)
-	time.Sleep(2 * catalog.MinSweepAge)
+	time.Sleep(2 * objects.MinSweepAge)
 	if _, err := p.Names.Sweep(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,7 @@ func TestASweepOfArtifactsSurvivesACrashAnywhere(t *testing.T) {
 					}
 					p.serve(t)
 				}
-				time.Sleep(2 * catalog.MinSweepAge)
+				time.Sleep(2 * objects.MinSweepAge)
 				codes, artifacts := p.codes(t)
 				if all := stored(t, inner); len(codes) != 2 || len(all) != 4 {
 					t.Fatalf("there are the versions %q and the artifacts %q", codes, all)

@@ -1,8 +1,7 @@
-package catalog
+package functions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,12 +26,12 @@ const artifacts = "_functions/artifacts/"
 
 // artifactTime is how long after an artifact came a version may name it. It is shorter than the age at
 // which a sweep takes an artifact away, by longer than a sweep and a write to a record take.
-const artifactTime = MinSweepAge / 2
+const artifactTime = objects.MinSweepAge / 2
 
 // PutArtifact keeps the content of an artifact with the given digest, and returns its key.
-func (c *Catalog) PutArtifact(ctx context.Context, digest string, content []byte) (key string, err error) {
+func (f *Functions) PutArtifact(ctx context.Context, digest string, content []byte) (key string, err error) {
 	key = artifacts + strings.TrimPrefix(digest, "sha256:") + "/" + objects.NewUID()
-	if _, err := c.store.Put(ctx, key, content, objectstore.Condition{}); err != nil {
+	if _, err := f.names.Store.Put(ctx, key, content, objectstore.Condition{}); err != nil {
 		return "", fmt.Errorf("put artifact: %w", err)
 	}
 	return key, nil
@@ -40,15 +39,15 @@ func (c *Catalog) PutArtifact(ctx context.Context, digest string, content []byte
 
 // Artifact returns the content of an artifact and when it came. Its memory is held until the share of the
 // context closes. Content with another digest is an error.
-func (c *Catalog) Artifact(ctx context.Context, key, digest string) (content []byte, came time.Time, err error) {
-	_, info, err := c.store.GetRanges(ctx, key)
+func (f *Functions) Artifact(ctx context.Context, key, digest string) (content []byte, came time.Time, err error) {
+	_, info, err := f.names.Store.GetRanges(ctx, key)
 	if err == nil {
 		err = memory.FromContext(ctx).Take(ctx, info.Size)
 	}
 	if err == nil {
-		content, info, err = c.store.Get(ctx, key)
+		content, info, err = f.names.Store.Get(ctx, key)
 	}
-	if errors.Is(err, objectstore.ErrNotExist) {
+	if objects.Missing(err) {
 		return nil, came, &protocol.Error{
 			Code: protocol.TableNotFound, Kind: protocol.FunctionNotFound, Message: "the artifact of the function does not exist any more",
 			Detail: "create the function again", Err: err,
@@ -67,15 +66,15 @@ func (c *Catalog) Artifact(ctx context.Context, key, digest string) (content []b
 }
 
 // MayName reports whether a version may still name an artifact that came at a time.
-func (c *Catalog) MayName(came time.Time) bool {
-	return c.names.Now().Sub(came) < artifactTime
+func (f *Functions) MayName(came time.Time) bool {
+	return f.names.Now().Sub(came) < artifactTime
 }
 
-// sweepArtifacts deletes artifacts that came before a time and that no record names.
-func (c *Catalog) sweepArtifacts(ctx context.Context, oldest time.Time) (deleted int, err error) {
+// Sweep deletes artifacts that came before a time and that no record names.
+func (f *Functions) Sweep(ctx context.Context, oldest time.Time) (deleted int, err error) {
 	var old []string // before the records are read
 	opts := objectstore.ListOptions{Prefix: artifacts, Limit: objects.PageSize}
-	for object, err := range objectstore.Objects(ctx, c.store, opts) {
+	for object, err := range objectstore.Objects(ctx, f.names.Store, opts) {
 		if err != nil {
 			return 0, fmt.Errorf("sweep artifacts: %w", err)
 		}
@@ -86,7 +85,7 @@ func (c *Catalog) sweepArtifacts(ctx context.Context, oldest time.Time) (deleted
 	if len(old) == 0 {
 		return 0, nil
 	}
-	named, err := c.namedArtifacts(ctx)
+	named, err := f.namedArtifacts(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("sweep artifacts: %w", err)
 	}
@@ -94,7 +93,7 @@ func (c *Catalog) sweepArtifacts(ctx context.Context, oldest time.Time) (deleted
 		if named[key] {
 			continue
 		}
-		if err := c.store.Delete(ctx, key, objectstore.Condition{}); objects.IgnoreMissing(err) != nil {
+		if err := f.names.Store.Delete(ctx, key, objectstore.Condition{}); objects.IgnoreMissing(err) != nil {
 			return deleted, fmt.Errorf("sweep artifact %s: %w", key, err)
 		}
 		deleted++
@@ -103,10 +102,10 @@ func (c *Catalog) sweepArtifacts(ctx context.Context, oldest time.Time) (deleted
 }
 
 // namedArtifacts returns the keys of the artifacts that records of functions name.
-func (c *Catalog) namedArtifacts(ctx context.Context) (map[string]bool, error) {
+func (f *Functions) namedArtifacts(ctx context.Context) (map[string]bool, error) {
 	named := map[string]bool{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
-	for object, err := range objectstore.Objects(ctx, c.store, opts) {
+	for object, err := range objectstore.Objects(ctx, f.names.Store, opts) {
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +113,7 @@ func (c *Catalog) namedArtifacts(ctx context.Context) (map[string]bool, error) {
 			continue
 		}
 		record := new(stored.Function)
-		if _, found, err := c.store.Find(ctx, object.Key, record); err != nil {
+		if _, found, err := f.names.Store.Find(ctx, object.Key, record); err != nil {
 			return nil, err
 		} else if !found {
 			continue

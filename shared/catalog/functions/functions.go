@@ -1,4 +1,6 @@
-package catalog
+// Package functions keeps the functions of users: records with names of their own, which have versions
+// (functions.go), and the content of their artifacts (artifacts.go).
+package functions
 
 import (
 	"context"
@@ -28,34 +30,37 @@ const (
 	maxFunctionBytes    = 2 << 20 // of all definitions
 )
 
-// AddFunctionVersion adds a version to a function, and makes the function when the name is free. A version
-// with the same definition is that version: a proof is added to it if it has none. It returns the
-// record of the function and the number of the version. A missing parent is NamespaceNotFound.
-func (c *Catalog) AddFunctionVersion(ctx context.Context, id []string, v stored.FunctionVersion) (*stored.Function, int, error) {
-	v.Created = c.names.Now().UTC()
-	for attempt := range objects.Tries {
-		record, number, err := c.tryFunctionVersion(ctx, id, v)
-		if !objects.Changed(err) {
-			return record, number, err
-		}
-		if err := objects.Pause(ctx, attempt); err != nil {
-			return nil, 0, err
-		}
-	}
-	return nil, 0, objects.LostRace("function", id, objectstore.ErrPrecondition)
+// Functions keeps functions. It is safe for concurrent use.
+type Functions struct {
+	names *naming.Registry
+	lists *lists.Lists
 }
 
-// tryFunctionVersion is AddFunctionVersion once; objects.Changed is true for the error when another
-// writer was faster.
-func (c *Catalog) tryFunctionVersion(ctx context.Context, id []string, v stored.FunctionVersion) (*stored.Function, int, error) {
+// New returns the functions whose names are in a registry.
+func New(names *naming.Registry, lists *lists.Lists) *Functions { return &Functions{names, lists} }
+
+// Add adds a version to a function, and makes the function when the name is free. A version
+// with the same definition is that version: a proof is added to it if it has none. It returns the
+// record of the function and the number of the version. A missing parent is NamespaceNotFound.
+func (f *Functions) Add(ctx context.Context, id []string, v stored.FunctionVersion) (record *stored.Function, number int, err error) {
+	v.Created = f.names.Now().UTC()
+	err = objects.Race{What: "function", ID: id, Wait: true}.Run(ctx, func(int) (done bool, err error) {
+		record, number, err = f.add(ctx, id, v)
+		return objects.Written(err)
+	})
+	return record, number, err
+}
+
+// add is Add once; objects.Changed is true for the error when another writer was faster.
+func (f *Functions) add(ctx context.Context, id []string, v stored.FunctionVersion) (*stored.Function, int, error) {
 	record := new(stored.Function)
-	etag, found, err := c.store.Find(ctx, keys.Function(id), record)
+	etag, found, err := f.names.Store.Find(ctx, keys.Function(id), record)
 	if err != nil {
 		return nil, 0, err
 	}
 	if !found {
 		record = &stored.Function{ID: id, UID: objects.NewUID(), Created: v.Created, Versions: []stored.FunctionVersion{v}}
-		_, err = c.names.CreateChild(ctx, id, keys.Function(id), record)
+		_, err = f.names.CreateChild(ctx, id, keys.Function(id), record)
 		return record, 1, err
 	}
 	at := slices.IndexFunc(record.Versions, func(old stored.FunctionVersion) bool { return old.Digest == v.Digest })
@@ -75,79 +80,73 @@ func (c *Catalog) tryFunctionVersion(ctx context.Context, id []string, v stored.
 		return nil, 0, protocol.Errorf(protocol.InvalidInput, "function %s has %d versions already, which is as much as a name can hold; choose another name, or drop the function",
 			keys.Display(id), len(record.Versions)-1)
 	}
-	_, err = c.store.Write(ctx, keys.Function(id), record, objectstore.Condition{IfMatch: etag})
+	_, err = f.names.Store.Write(ctx, keys.Function(id), record, objectstore.Condition{IfMatch: etag})
 	return record, at + 1, err
 }
 
-// Function returns the record of a function. A function that is missing or that policies hide is an
+// Get returns the record of a function. A function that is missing or that policies hide is an
 // error of the kind [protocol.FunctionNotFound].
-func (c *Catalog) Function(ctx context.Context, id []string) (*stored.Function, error) {
-	record, _, err := c.function(ctx, id)
+func (f *Functions) Get(ctx context.Context, id []string) (*stored.Function, error) {
+	record, _, err := f.find(ctx, id)
 	return record, err
 }
 
-func (c *Catalog) function(ctx context.Context, id []string) (record *stored.Function, etag string, err error) {
+func (f *Functions) find(ctx context.Context, id []string) (record *stored.Function, etag string, err error) {
 	if builtin.IsReserved(id) {
 		record, err = builtin.Find(id)
 		if err == nil && (record == nil || !auth.Sees(ctx, auth.Function(id))) {
-			err = FunctionNotFound("function %s does not exist; list the functions of %s", keys.Display(id), builtin.Namespace)
+			err = NotFound("function %s does not exist; list the functions of %s", keys.Display(id), builtin.Namespace)
 		}
 		return record, "", err
 	}
 	record = new(stored.Function)
-	etag, found, err := c.store.Find(ctx, keys.Function(id), record)
+	etag, found, err := f.names.Store.Find(ctx, keys.Function(id), record)
 	switch {
 	case !auth.Sees(ctx, auth.Function(id)), err == nil && !found:
-		return nil, "", FunctionNotFound("function %s does not exist", keys.Display(id))
+		return nil, "", NotFound("function %s does not exist", keys.Display(id))
 	case err != nil:
 		return nil, "", err
 	}
 	return record, etag, nil
 }
 
-// FunctionNotFound returns an error of the kind [protocol.FunctionNotFound].
-func FunctionNotFound(format string, args ...any) error {
+// NotFound returns an error of the kind [protocol.FunctionNotFound].
+func NotFound(format string, args ...any) error {
 	return &protocol.Error{Code: protocol.TableNotFound, Kind: protocol.FunctionNotFound, Message: fmt.Sprintf(format, args...)}
 }
 
-// FunctionVersion returns a function with a version, which is counted from 1. The error is that of
-// [Catalog.Function].
-func (c *Catalog) FunctionVersion(ctx context.Context, id []string, number int) (*stored.Function, *stored.FunctionVersion, error) {
-	record, err := c.Function(ctx, id)
+// Version returns a function with a version, which is counted from 1. The error is that of
+// [Functions.Get].
+func (f *Functions) Version(ctx context.Context, id []string, number int) (*stored.Function, *stored.FunctionVersion, error) {
+	record, err := f.Get(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if number < 1 || number > len(record.Versions) {
-		return nil, nil, FunctionNotFound("function %s has no version %d; the newest is %d", keys.Display(id), number, len(record.Versions))
+		return nil, nil, NotFound("function %s has no version %d; the newest is %d", keys.Display(id), number, len(record.Versions))
 	}
 	return record, &record.Versions[number-1], nil
 }
 
-// DropFunction removes a function with all of its versions. The error is that of [Catalog.Function].
+// Drop removes a function with all of its versions. The error is that of [Functions.Get].
 // A sweep removes the artifacts.
-func (c *Catalog) DropFunction(ctx context.Context, id []string) error {
+func (f *Functions) Drop(ctx context.Context, id []string) error {
 	if builtin.IsReserved(id) {
-		return Reserved()
+		return builtin.Reserved()
 	}
-	for attempt := range objects.Tries {
-		record, etag, err := c.function(ctx, id)
+	return objects.Race{What: "function", ID: id, Wait: true}.Run(ctx, func(int) (done bool, err error) {
+		record, etag, err := f.find(ctx, id)
 		if err != nil {
-			return err
+			return true, err
 		}
-		if err := c.store.Remove(ctx, keys.Function(id), record.UID, etag); !objects.Changed(err) {
-			return err
-		}
-		if err := objects.Pause(ctx, attempt); err != nil {
-			return err
-		}
-	}
-	return objects.LostRace("function", id, objectstore.ErrPrecondition)
+		return objects.Written(f.names.Store.Remove(ctx, keys.Function(id), record.UID, etag))
+	})
 }
 
-// Functions returns the functions of a namespace in the order of names, after the given name: at most
+// List returns the functions of a namespace in the order of names, after the given name: at most
 // limit (lists.NoLimit: no bound), and fewer when they are large. The memory that they take is held until the
 // share of the context closes. next is where the following page starts, empty at the end.
-func (c *Catalog) Functions(ctx context.Context, parent []string, after string, limit int) (all []*stored.Function, next string, err error) {
+func (f *Functions) List(ctx context.Context, parent []string, after string, limit int) (all []*stored.Function, next string, err error) {
 	const (
 		pageNames = 100
 		pageBytes = 4 << 20 // of definitions
@@ -155,13 +154,13 @@ func (c *Catalog) Functions(ctx context.Context, parent []string, after string, 
 	if limit == lists.NoLimit || limit > pageNames {
 		limit = pageNames
 	}
-	names, next, err := c.functionNames(ctx, parent, after, limit)
+	names, next, err := f.listNames(ctx, parent, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
 	share, bytes := memory.FromContext(ctx), int64(0)
 	for i, name := range names {
-		record, err := c.Function(ctx, keys.Child(parent, name))
+		record, err := f.Get(ctx, keys.Child(parent, name))
 		if protocol.HasCode(err, protocol.TableNotFound) {
 			continue // dropped since it was listed
 		}
@@ -183,10 +182,10 @@ func (c *Catalog) Functions(ctx context.Context, parent []string, after string, 
 	return all, next, nil
 }
 
-// functionNames returns names of functions as list does.
-func (c *Catalog) functionNames(ctx context.Context, parent []string, after string, limit int) ([]string, string, error) {
+// listNames returns names as [lists.Lists.Names] does.
+func (f *Functions) listNames(ctx context.Context, parent []string, after string, limit int) ([]string, string, error) {
 	if !builtin.IsReserved(parent) {
-		return c.Lists.Names(ctx, lists.Functions, parent, after, limit)
+		return f.lists.Names(ctx, lists.Functions, parent, after, limit)
 	}
 	if len(parent) > 1 {
 		return nil, "", naming.NamespaceNotFound(parent)
@@ -196,11 +195,6 @@ func (c *Catalog) functionNames(ctx context.Context, parent []string, after stri
 		return names[:min(limit, len(names))], "", nil
 	}
 	return names[:limit], names[limit-1], nil
-}
-
-// Reserved returns the error for a change of what the service brings along.
-func Reserved() error {
-	return protocol.Errorf(protocol.InvalidInput, "the namespace %s is reserved for the functions that the service brings along; choose another name", builtin.Namespace)
 }
 
 // disabledReason is the key of the metadata of a version with the reason why it is disabled.
@@ -228,10 +222,10 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// DescribeFunction returns a version of a function, which is counted from 1, as clients know it. A version is
+// Describe returns a version of a function, which is counted from 1, as clients know it. A version is
 // disabled if no runtime has proved it, or if runs, which may be nil, says that none runs it now; the metadata
 // has the reason.
-func DescribeFunction(record *stored.Function, number int, runs func(runtime []byte) error) (*protocol.FunctionVersion, error) {
+func Describe(record *stored.Function, number int, runs func(runtime []byte) error) (*protocol.FunctionVersion, error) {
 	v := record.Versions[number-1]
 	var d protocol.FunctionDefinition
 	if err := json.Unmarshal(v.Definition, &d); err != nil {
@@ -260,8 +254,8 @@ func DescribeFunction(record *stored.Function, number int, runs func(runtime []b
 	}, nil
 }
 
-// IsFunctionNotFound reports whether an error says that a function or a version is missing.
-func IsFunctionNotFound(err error) bool {
+// IsNotFound reports whether an error says that a function or a version is missing.
+func IsNotFound(err error) bool {
 	var known *protocol.Error
 	return errors.As(err, &known) && known.Kind == protocol.FunctionNotFound
 }

@@ -1,0 +1,162 @@
+// Package secrets keeps the secrets of a catalog: records with names of their own, whose values are sealed.
+package secrets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sealing"
+)
+
+// Secrets keeps secrets. It is safe for concurrent use.
+type Secrets struct{ names *naming.Registry }
+
+// New returns the secrets whose names are in a registry.
+func New(names *naming.Registry) *Secrets { return &Secrets{names} }
+
+// Create gives a name to a sealed value. A taken name is an error of the kind
+// [protocol.SecretAlreadyExists], a missing parent NamespaceNotFound.
+func (s *Secrets) Create(ctx context.Context, id []string, sealed sealing.Sealed) error {
+	now := s.names.Now().UTC()
+	record := &stored.Secret{ID: id, UID: objects.NewUID(), Created: now, Updated: now, Sealed: sealed}
+	_, err := s.names.CreateChild(ctx, id, keys.Secret(id), record)
+	if objects.Taken(err) {
+		return s.names.Taken(ctx, id, &protocol.Error{
+			Code: protocol.TableAlreadyExists, Kind: protocol.SecretAlreadyExists,
+			Message: fmt.Sprintf("secret %s already exists", keys.Display(id)), Detail: "alter it, or choose another name",
+		})
+	}
+	return err
+}
+
+// Get returns the record of a secret. A secret that is missing or that policies hide is an error
+// of the kind [protocol.SecretNotFound].
+func (s *Secrets) Get(ctx context.Context, id []string) (*stored.Secret, error) {
+	record, _, err := s.find(ctx, id)
+	return record, err
+}
+
+func (s *Secrets) find(ctx context.Context, id []string) (record *stored.Secret, etag string, err error) {
+	record = new(stored.Secret)
+	etag, found, err := s.names.Store.Find(ctx, keys.Secret(id), record)
+	switch {
+	case !auth.Sees(ctx, auth.Secret(id)), err == nil && !found:
+		return nil, "", notFound(id)
+	case err != nil:
+		return nil, "", err
+	}
+	return record, etag, nil
+}
+
+func notFound(id []string) error {
+	return &protocol.Error{Code: protocol.TableNotFound, Kind: protocol.SecretNotFound, Message: fmt.Sprintf("secret %s does not exist", keys.Display(id))}
+}
+
+// Open returns the value of a secret for what the operator, or one who may use the secret, has named
+// it for. It does not check what the caller may do.
+func (s *Secrets) Open(ctx context.Context, id []string, with sealing.Opener) ([]byte, error) {
+	record := new(stored.Secret)
+	_, found, err := s.names.Store.Find(ctx, keys.Secret(id), record)
+	if err == nil && !found {
+		err = notFound(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return with.Open(ctx, record.ID, record.Sealed)
+}
+
+// ByName returns [Secrets.Open] for ids as the operator writes them: names with $ between. It is nil
+// without keys.
+func (s *Secrets) ByName(with sealing.Opener) func(ctx context.Context, id string) ([]byte, error) {
+	if with == nil {
+		return nil
+	}
+	return func(ctx context.Context, id string) ([]byte, error) {
+		return s.Open(ctx, strings.Split(id, protocol.DefaultDelimiter), with)
+	}
+}
+
+// Alter replaces the value of a secret. The error is that of [Secrets.Get].
+func (s *Secrets) Alter(ctx context.Context, id []string, sealed sealing.Sealed) error {
+	return s.change(ctx, id, func(record *stored.Secret, etag string) error {
+		altered := *record
+		altered.Sealed, altered.Updated = sealed, s.names.Now().UTC()
+		if next := record.Updated.Add(time.Millisecond); altered.Updated.Before(next) {
+			altered.Updated = next // clients recognize the replacement by the millisecond
+		}
+		_, err := s.names.Store.Write(ctx, keys.Secret(id), &altered, objectstore.Condition{IfMatch: etag})
+		return err
+	})
+}
+
+// Drop removes a secret. The error is that of [Secrets.Get].
+func (s *Secrets) Drop(ctx context.Context, id []string) error {
+	return s.change(ctx, id, func(record *stored.Secret, etag string) error {
+		return s.names.Store.Remove(ctx, keys.Secret(id), record.UID, etag)
+	})
+}
+
+// change calls change with the record of a secret, again if the record has changed meanwhile.
+func (s *Secrets) change(ctx context.Context, id []string, change func(record *stored.Secret, etag string) error) error {
+	return objects.Race{What: "secret", ID: id, Wait: true}.Run(ctx, func(int) (done bool, err error) {
+		record, etag, err := s.find(ctx, id)
+		if err != nil {
+			return true, err
+		}
+		return objects.Written(change(record, etag))
+	})
+}
+
+// Reseal calls reseal with the value of each secret, in all namespaces, and replaces those that
+// reseal changes. Nothing else of a secret changes, so that a repetition continues where this ended.
+// The error joins those of secrets that stay as they are; an error of ctx or of the store ends it.
+func (s *Secrets) Reseal(ctx context.Context, reseal func(ctx context.Context, id []string, sealed sealing.Sealed) (again sealing.Sealed, changed bool, err error)) (resealed, all int, err error) {
+	var wrong []error
+	for object, err := range objectstore.Objects(ctx, s.names.Store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {
+		if err != nil {
+			return resealed, all, fmt.Errorf("list secrets: %w", err)
+		}
+		if !keys.Secrets.Has(object.Key) {
+			continue
+		}
+		var found, changed bool
+		err := objects.Race{What: "secret", ID: []string{object.Key}, Wait: true}.Run(ctx, func(int) (done bool, err error) {
+			record := new(stored.Secret)
+			etag := ""
+			if etag, found, err = s.names.Store.Find(ctx, object.Key, record); err != nil || !found {
+				return true, err
+			}
+			record.Sealed, changed, err = reseal(ctx, record.ID, record.Sealed)
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("secret %s stays as it is: %w", keys.Display(record.ID), err))
+			}
+			if err != nil || !changed {
+				changed = false
+				return true, nil
+			}
+			_, err = s.names.Store.Write(ctx, object.Key, record, objectstore.Condition{IfMatch: etag})
+			return objects.Written(err)
+		})
+		if err != nil {
+			return resealed, all, err
+		}
+		if found {
+			all++
+		}
+		if changed {
+			resealed++
+		}
+	}
+	return resealed, all, errors.Join(wrong...)
+}
