@@ -15,7 +15,7 @@ import (
 func main() {
 	env := boot.FromEnv()
 	names := catalog.Open(env.Objects, env.Now)
-	names.Retention = env.DropRetention
+	names.Drops.Retention = env.DropRetention
 	jobs := job.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)
 	announce.Open(names, jobs, announce.Options{
 		Source: env.Events, Keep: env.EventRetention, Objects: env.Objects.Home().Store, Records: env.Records, Now: env.Now, Logger: env.Logger,

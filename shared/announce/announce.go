@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/event"
 	"tiltyard/shared/event/forward"
 	"tiltyard/shared/format"
@@ -249,7 +250,7 @@ func (a *Announcer) Family(ctx context.Context, id []string) error {
 
 // isGone reports whether an error means that there is no such table or namespace.
 func isGone(err error) bool {
-	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) || catalog.PlainView(err) != nil
+	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) || views.Plain(err) != nil
 }
 
 // announceTable announces what has happened to the table of an id, with the commits of some lines. A branch that cannot

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/announce"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/event"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -125,7 +126,7 @@ func open(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.names = catalog.Open(roots, w.now)
-	w.names.Retention = 24 * time.Hour
+	w.names.Drops.Retention = 24 * time.Hour
 	w.announcer = announce.Open(w.names, nil, announce.Options{
 		Source: "urn:test", Objects: objects, Records: objectrecord.Open(objects, w.now), Now: w.now, History: w.histories,
 	})
@@ -156,7 +157,7 @@ func (w *world) must(err error) {
 func (w *world) create(name string, versions int) {
 	w.Helper()
 	id := strings.Split(name, "/")
-	_, err := w.names.CreateTable(w.Context(), id, w.names.NewLocation(id), 1, nil)
+	_, err := w.names.CreateTable(w.Context(), id, w.names.Places.New(id), 1, nil)
 	w.must(err)
 	w.histories.main[name] = new(line)
 	w.commit(w.histories.main[name], versions)
@@ -282,7 +283,7 @@ func TestWhatIsAnnounced(t *testing.T) {
 		{"nothing that is missing, and no plain view", func(w *world) {
 			w.begin()
 			w.create("t", 1)
-			_, err := w.names.CreateView(w.Context(), []string{"v"}, catalog.NewView{Kind: stored.Plain, Source: []string{"t"}, Plain: &stored.PlainView{Query: "SELECT 1", Schema: []byte("{}")}})
+			_, err := w.names.Views.Create(w.Context(), []string{"v"}, views.NewView{Kind: stored.Plain, Source: []string{"t"}, Plain: &stored.PlainView{Query: "SELECT 1", Schema: []byte("{}")}})
 			w.must(err)
 			w.family("v")
 			w.family("none")

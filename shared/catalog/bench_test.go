@@ -68,7 +68,7 @@ func BenchmarkChangesBesideManyTables(b *testing.B) {
 func declare(b *testing.B, c *catalog.Catalog, name string) {
 	b.Helper()
 	id := []string{name}
-	if _, err := c.CreateTable(b.Context(), id, c.NewLocation(id), 0, nil); err != nil {
+	if _, err := c.CreateTable(b.Context(), id, c.Places.New(id), 0, nil); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -204,7 +204,7 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	}
 	err := c.names.Watch.Leaves(ctx, leavingNamespace(here.record))
 	if err == nil {
-		_, err = c.keepNamespace(ctx, here.record, d.marked[0].record.UID)
+		_, err = c.Drops.Keep(ctx, here.record, d.marked[0].record.UID)
 	}
 	if err == nil {
 		err = c.store.Remove(ctx, keys.Namespace(id), here.record.UID, here.etag)

@@ -28,7 +28,7 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 		}
 		for n := range 2 {
 			name := keys.Child(id, fmt.Sprintf("t%d", n))
-			location := c.NewLocation(name)
+			location := c.Places.New(name)
 			if _, err := location.Store.Put(ctx, location.Prefix+"/_versions/1.manifest", []byte("x"), objectstore.Condition{}); err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@
 //   - A mark has a lease. The next caller that finds an expired mark removes it.
 //   - A rename changes two records, one after the other. A caller that finds one of them in
 //     between completes the rename or undoes it (naming).
-//   - A drop that can be undone is a rename to an id that no request can name (setaside.go).
+//   - A drop that can be undone is a rename to an id that no request can name (drops).
 //   - A version of a managed table is entered in the table's record before it is made (ledger).
 //   - The operations of a batch are in the records of its tables, without effect, until one put
 //     of one object decides about all of them (batch).
@@ -56,30 +56,30 @@ import (
 
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/drops"
 	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/secrets"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/objectstore"
 )
 
 // A Catalog holds the names of one deployment. It is safe for concurrent use. It only remembers
 // records as it last saw them, and checks them at each use (see Lookup).
 type Catalog struct {
-	// Retention is how long dropped tables and namespaces can be restored if no property says so: see
-	// [protocol.PropertyDropRetention]. It must not be changed once the catalog is used.
-	Retention time.Duration
-
 	Lists     *lists.Lists
 	Secrets   *secrets.Secrets
 	Functions *functions.Functions
+	Drops     *drops.Drops
+	Views     *views.Views
+	Places    *claim.Places
 
 	roots   *objectstore.Roots
 	store   objects.Store // store of the home root, which holds the records
 	names   *naming.Registry
-	places  *claim.Places
 	batches *batch.Committer
 	lookups *otter.Cache[string, lookedUp] // by key
 	folders *otter.Cache[string, []string] // by folder, the ids of tables recently found there; see tableIn
@@ -93,20 +93,13 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 		folders: otter.Must(&otter.Options[string, []string]{MaximumSize: maxLookups}),
 	}
 	c.names = naming.New(roots, now, func(id []string) { c.lookups.Invalidate(keys.Table(id)) })
-	c.places, c.batches = c.names.Places, batch.New(c.names)
+	c.Places, c.batches = c.names.Places, batch.New(c.names)
 	c.Lists = lists.New(c.names)
 	c.Secrets, c.Functions = secrets.New(c.names), functions.New(c.names, c.Lists)
+	c.Drops = drops.New(c.names, roots)
+	c.Views = views.New(c.names, c.Drops)
 	return c
 }
 
 // WatchWith has a watch learn which names change. It must be called before the catalog is used.
 func (c *Catalog) WatchWith(w naming.Watch) { c.names.Watch = w }
-
-// Places returns locations in the form that records use.
-func (c *Catalog) Places(at []objectstore.Location) []string {
-	var found []string
-	for _, one := range at {
-		found = append(found, c.places.Place(one))
-	}
-	return found
-}

@@ -118,7 +118,7 @@ func mustTable(t *testing.T, c *Catalog, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
 		id := split(p)
-		if _, err := c.CreateTable(t.Context(), id, c.NewLocation(id), 0, nil); err != nil {
+		if _, err := c.CreateTable(t.Context(), id, c.Places.New(id), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,14 +128,14 @@ func TestTablesAreNamedAndForgotten(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, memstore.New())
 	id := []string{"t"}
-	first, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, map[string]string{"p": "v"})
+	first, err := c.CreateTable(ctx, id, c.Places.New(id), 0, map[string]string{"p": "v"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil); code(err) != "TableAlreadyExists" {
+	if _, err := c.CreateTable(ctx, id, c.Places.New(id), 0, nil); code(err) != "TableAlreadyExists" {
 		t.Errorf("second create: %v", err)
 	}
-	second, err := c.RegisterTable(ctx, id, Registration{Location: c.NewLocation(id), Replace: true})
+	second, err := c.RegisterTable(ctx, id, Registration{Location: c.Places.New(id), Replace: true})
 	if err != nil || second.Location.URI == first.Location.URI {
 		t.Errorf("replacing create = %+v, %v; want another location", second, err)
 	}
@@ -191,7 +191,7 @@ func TestListsArePagedInNameOrder(t *testing.T) {
 	mustCreate(t, c, "ns")
 	names := []string{"-x", "A", "Z", "_", "a", "a b", "a.b", "ab", "b", "z", "é", "日本"}
 	for _, n := range names {
-		if _, err := c.CreateTable(ctx, []string{"ns", n}, c.NewLocation([]string{n}), 0, nil); err != nil {
+		if _, err := c.CreateTable(ctx, []string{"ns", n}, c.Places.New([]string{n}), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,7 +254,7 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	if found, err := c.Lookup(ctx, id); err != nil || found.Confirm() != nil {
 		t.Fatalf("first lookup: %v", err)
 	}
-	other, err := elsewhere.RegisterTable(ctx, id, Registration{Location: c.NewLocation(id), Replace: true})
+	other, err := elsewhere.RegisterTable(ctx, id, Registration{Location: c.Places.New(id), Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 // at returns the location that a client names.
 func at(t *testing.T, c *Catalog, named string) objectstore.Location {
 	t.Helper()
-	location, err := c.PlannedLocation(t.Context(), []string{"x"}, named)
+	location, err := c.Places.Planned(t.Context(), []string{"x"}, named)
 	if err != nil {
 		t.Fatalf("location %s: %v", named, err)
 	}
@@ -140,7 +140,7 @@ func TestPlacesAroundAndInsideOfOthers(t *testing.T) {
 		made.Location.URI + "/../t.lance": "InvalidInput",
 		made.Location.URI + "/%2e%2e/t":   "InvalidInput",
 	} {
-		location, err := c.PlannedLocation(t.Context(), []string{"x"}, named)
+		location, err := c.Places.Planned(t.Context(), []string{"x"}, named)
 		if err == nil {
 			_, err = c.RegisterTable(t.Context(), []string{"x"}, Registration{Location: location})
 		}
@@ -271,7 +271,7 @@ func TestDroppedTablesLeaveWhatIsOthers(t *testing.T) {
 			for name, place := range places {
 				record := c.names.NewTable([]string{name}, c.roots.Join(place), 0, nil)
 				record.Claim = ""
-				if _, err := c.putRecord(ctx, record, false); err != nil {
+				if _, err := c.names.Put(ctx, record, false); err != nil {
 					t.Fatal(err)
 				}
 				keys[name] = fill(t, store, place)
@@ -305,11 +305,11 @@ func TestRegisterAgainReadsNoOtherRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		if forget {
-			if err := store.Delete(t.Context(), claim.OwnerlessKey(c.places.Place(made.Location)), objectstore.Condition{}); err != nil {
+			if err := store.Delete(t.Context(), claim.OwnerlessKey(c.Places.Place(made.Location)), objectstore.Condition{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := c.places.EnsureKnown(t.Context()); err != nil {
+		if err := c.Places.EnsureKnown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var usage objectstore.Usage
@@ -436,7 +436,7 @@ func TestClaimsForAllAreMadeInOrder(t *testing.T) {
 	for i := range 40 {
 		record := c.names.NewTable([]string{fmt.Sprint("t", i)}, c.roots.Join(fmt.Sprint("p", i/2)), 0, nil)
 		record.Claim = ""
-		if _, err := c.putRecord(t.Context(), record, false); err != nil {
+		if _, err := c.names.Put(t.Context(), record, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -447,7 +447,7 @@ func TestClaimsForAllAreMadeInOrder(t *testing.T) {
 		}
 		return faultstore.Fault{}
 	})
-	if err := open(t, watched).places.ClaimAll(t.Context()); err != nil {
+	if err := open(t, watched).Places.ClaimAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := slices.SortedFunc(slices.Values(order), func(a, b string) int {

@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/objectstore"
 )
 
@@ -19,7 +20,7 @@ type BatchResult struct {
 func (c *Catalog) CommitBatch(ctx context.Context, b *batch.Batch) ([]BatchResult, error) {
 	for _, op := range b.Operations {
 		if op.Declare != nil {
-			if err := checkProperties(op.Declare.Properties); err != nil {
+			if err := upkeep.Check(op.Declare.Properties); err != nil {
 				return nil, err
 			}
 		}

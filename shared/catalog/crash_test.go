@@ -51,7 +51,7 @@ func TestDropMeetsCreateInside(t *testing.T) {
 		var created, dropped error
 		var group sync.WaitGroup
 		group.Go(func() {
-			_, created = c.CreateTable(ctx, keys.Child(parent, "t"), c.NewLocation([]string{"t"}), 0, nil)
+			_, created = c.CreateTable(ctx, keys.Child(parent, "t"), c.Places.New([]string{"t"}), 0, nil)
 		})
 		group.Go(func() { _, dropped = c.DropNamespace(ctx, parent, false) })
 		group.Wait()
@@ -81,10 +81,10 @@ func TestAbandonedDropIsForgotten(t *testing.T) {
 		t.Fatalf("drop by a dying process: %v", err)
 	}
 	c := open(t, inner)
-	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil)
+	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.Places.New([]string{"t"}), 0, nil)
 	wantCode(t, "create while the mark holds", err, "ConcurrentModification")
 	c.names.Now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
-	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil)
+	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.Places.New([]string{"t"}), 0, nil)
 	wantCode(t, "create after the mark has run out", err, "")
 	_, err = c.DropNamespace(ctx, []string{"p"}, false)
 	wantCode(t, "drop after that", err, "NamespaceNotEmpty")
@@ -124,7 +124,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 		}, []string{"NamespaceNotFound"}},
 		{"create table", func(ctx context.Context, c *Catalog) error {
 			id := []string{"p", "v"}
-			_, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil)
+			_, err := c.CreateTable(ctx, id, c.Places.New(id), 0, nil)
 			return err
 		}, []string{"TableAlreadyExists"}},
 		{"drop table", func(ctx context.Context, c *Catalog) error {
@@ -182,7 +182,7 @@ func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
 			return err
 		}},
 		{"table", func(ctx context.Context, c *Catalog) error {
-			_, err := c.CreateTable(ctx, []string{"t"}, c.NewLocation([]string{"t"}), 0, nil)
+			_, err := c.CreateTable(ctx, []string{"t"}, c.Places.New([]string{"t"}), 0, nil)
 			return err
 		}},
 	}
@@ -221,7 +221,7 @@ func TestWhatWasMadeStaysWhenTheParentCannotBeRead(t *testing.T) {
 		return faultstore.Fault{}
 	})
 	c := open(t, faulty)
-	_, err := c.CreateTable(t.Context(), []string{"n", "t"}, c.NewLocation([]string{"n", "t"}), 0, nil)
+	_, err := c.CreateTable(t.Context(), []string{"n", "t"}, c.Places.New([]string{"n", "t"}), 0, nil)
 	wantCode(t, "create of which nobody knows whether it may stay", err, "ServiceUnavailable")
 	_, err = open(t, inner).Table(t.Context(), []string{"n", "t"})
 	wantCode(t, "the table afterwards", err, "")

@@ -34,15 +34,15 @@ func TestDropsAndRestorationsSurviveACrashAnywhere(t *testing.T) {
 		end     string   // where the table is afterwards
 	}{
 		{"drop", nil, func(c *Catalog) error { _, err := c.DropTable(ctx, split("p/t")); return err }, []string{"TableNotFound"}, "dropped"},
-		{"undrop", drop, func(c *Catalog) error { _, err := c.UndropTable(ctx, split("p/t"), "", nil); return err }, []string{"TableNotFound", "TableAlreadyExists"}, "p/t"},
-		{"undrop elsewhere", drop, func(c *Catalog) error { _, err := c.UndropTable(ctx, split("p/t"), "", split("q/u")); return err }, []string{"TableNotFound", "TableAlreadyExists"}, "q/u"},
-		{"purge", drop, func(c *Catalog) error { _, err := c.Purge(ctx, split("p/t"), ""); return err }, []string{"TableNotFound"}, "gone"},
+		{"undrop", drop, func(c *Catalog) error { _, err := c.Drops.UndropTable(ctx, split("p/t"), "", nil); return err }, []string{"TableNotFound", "TableAlreadyExists"}, "p/t"},
+		{"undrop elsewhere", drop, func(c *Catalog) error { _, err := c.Drops.UndropTable(ctx, split("p/t"), "", split("q/u")); return err }, []string{"TableNotFound", "TableAlreadyExists"}, "q/u"},
+		{"purge", drop, func(c *Catalog) error { _, err := c.Drops.Purge(ctx, split("p/t"), ""); return err }, []string{"TableNotFound"}, "gone"},
 		{"drop of a namespace", nil, func(c *Catalog) error { _, err := c.DropNamespace(ctx, split("p"), true); return err }, []string{"NamespaceNotFound"}, "dropped"},
 		{"undrop of a namespace", func(t *testing.T, c *Catalog) {
 			if _, err := c.DropNamespace(ctx, split("p"), true); err != nil {
 				t.Fatal(err)
 			}
-		}, func(c *Catalog) error { _, err := c.UndropNamespace(ctx, split("p"), "", split("r")); return err }, []string{"NamespaceNotFound"}, "r/t"},
+		}, func(c *Catalog) error { _, err := c.Drops.UndropNamespace(ctx, split("p"), "", split("r")); return err }, []string{"NamespaceNotFound"}, "r/t"},
 	} {
 		t.Run(change.name, func(t *testing.T) {
 			for n := 1; ; n++ {
@@ -101,7 +101,7 @@ func whereIs(t *testing.T, c *Catalog, at objectstore.Location) string {
 			found = append(found, strings.Join(id, "/"))
 		}
 	}
-	dropped, _, err := c.ListDropped(t.Context(), nil, "", lists.NoLimit)
+	dropped, _, err := c.Drops.List(t.Context(), nil, "", lists.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +158,9 @@ func TestOneOfPurgeAndRestorationWins(t *testing.T) {
 		var wins atomic.Int32
 		var group sync.WaitGroup
 		for _, do := range []func() error{
-			func() error { _, err := c.Purge(t.Context(), split("t"), ""); return err },
-			func() error { _, err := c.UndropTable(t.Context(), split("t"), "", split("u")); return err },
-			func() error { _, err := c.UndropTable(t.Context(), split("t"), "", split("v")); return err },
+			func() error { _, err := c.Drops.Purge(t.Context(), split("t"), ""); return err },
+			func() error { _, err := c.Drops.UndropTable(t.Context(), split("t"), "", split("u")); return err },
+			func() error { _, err := c.Drops.UndropTable(t.Context(), split("t"), "", split("v")); return err },
 		} {
 			group.Go(func() {
 				switch err := do(); code(err) {

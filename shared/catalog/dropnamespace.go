@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/drops"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
@@ -55,9 +56,9 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 	if err == nil {
 		err = c.names.Watch.Leaves(ctx, leavingNamespace(record))
 	}
-	var kept *Dropped
+	var kept *drops.Drop
 	if err == nil && with != "" {
-		kept, err = c.keepNamespace(ctx, record, with)
+		kept, err = c.Drops.Keep(ctx, record, with)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.unmark(ctx, record, etag))
@@ -97,15 +98,6 @@ func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 			return err
 		}
 	}
-}
-
-// forget removes the name of a table or a view. Data stays.
-func (c *Catalog) forget(ctx context.Context, id []string) error {
-	record, err := c.takeAway(ctx, id, func(*stored.Table) error { return nil }, c.removeRecord)
-	if err == nil {
-		c.places.ReleaseOf(ctx, record)
-	}
-	return err
 }
 
 func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, etag string) (string, error) {

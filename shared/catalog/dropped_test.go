@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -27,7 +28,7 @@ import (
 func keeping(t *testing.T, store objectstore.Store, after time.Duration) *Catalog {
 	t.Helper()
 	c := open(t, store)
-	c.Retention = 7 * 24 * time.Hour
+	c.Drops.Retention = 7 * 24 * time.Hour
 	c.names.Now = func() time.Time { return time.Now().Add(after) }
 	return c
 }
@@ -39,7 +40,7 @@ const aged = naming.RenameLease + dropLease + time.Second
 func mustData(t *testing.T, c *Catalog, path string) *Table {
 	t.Helper()
 	id := split(path)
-	table, err := c.CreateTable(t.Context(), id, c.NewLocation(id), 0, nil)
+	table, err := c.CreateTable(t.Context(), id, c.Places.New(id), 0, nil)
 	if err == nil {
 		_, err = table.Location.Store.Put(t.Context(), table.Location.Prefix+"/data/"+id[len(id)-1], []byte(path), objectstore.Condition{})
 	}
@@ -64,7 +65,7 @@ func restorable(t *testing.T, c *Catalog, inside ...string) []string {
 	t.Helper()
 	got := []string{}
 	for after := ""; ; {
-		page, next, err := c.ListDropped(t.Context(), inside, after, 2)
+		page, next, err := c.Drops.List(t.Context(), inside, after, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func TestADroppedTableIsRestored(t *testing.T) {
 	if err != nil || gone.Dropped == nil || !slices.Equal(gone.ID, split("n/t")) || gone.Location.URI != first.Location.URI {
 		t.Fatalf("the drop: %+v, %v", gone, err)
 	}
-	if d := gone.Dropped; d.By != "ada" || d.Until.Sub(d.At) != c.Retention || !slices.Equal(d.ID, split("n/t")) {
+	if d := gone.Dropped; d.By != "ada" || d.Until.Sub(d.At) != c.Drops.Retention || !slices.Equal(d.ID, split("n/t")) {
 		t.Errorf("the drop is recorded as %+v", d)
 	}
 	_, err = c.Table(ctx, split("n/t"))
@@ -109,20 +110,20 @@ func TestADroppedTableIsRestored(t *testing.T) {
 	if got := restorable(t, c, "n", "other"); len(got) != 0 {
 		t.Errorf("restorable elsewhere are %v", got)
 	}
-	_, err = c.UndropTable(ctx, split("n/t"), "", nil)
+	_, err = c.Drops.UndropTable(ctx, split("n/t"), "", nil)
 	wantCode(t, "undrop under the name that is taken", err, "TableAlreadyExists")
-	_, err = c.UndropTable(ctx, split("n/t"), "", split("missing/t"))
+	_, err = c.Drops.UndropTable(ctx, split("n/t"), "", split("missing/t"))
 	wantCode(t, "undrop into a missing namespace", err, "NamespaceNotFound")
-	_, err = c.UndropTable(ctx, split("n/other"), gone.Dropped.Drop, nil)
+	_, err = c.Drops.UndropTable(ctx, split("n/other"), gone.Dropped.Name, nil)
 	wantCode(t, "undrop of another id", err, "TableNotFound")
-	if _, err = c.UndropTable(ctx, split("n/t"), "", split("n/again")); err != nil {
+	if _, err = c.Drops.UndropTable(ctx, split("n/t"), "", split("n/again")); err != nil {
 		t.Fatal(err)
 	}
 	back, err := c.Table(ctx, split("n/again"))
 	if err != nil || back.Location.URI != first.Location.URI || !hasData(t, back.Location) {
 		t.Errorf("restored is %+v, %v", back, err)
 	}
-	_, err = c.UndropTable(ctx, split("n/t"), gone.Dropped.Drop, split("n/twice"))
+	_, err = c.Drops.UndropTable(ctx, split("n/t"), gone.Dropped.Name, split("n/twice"))
 	wantCode(t, "undrop of what is restored", err, "TableNotFound")
 	if got := restorable(t, c); len(got) != 0 {
 		t.Errorf("restorable are %v", got)
@@ -140,7 +141,7 @@ func TestTheNewestDropIsRestored(t *testing.T) {
 		}
 	}
 	for _, want := range slices.Backward(places) {
-		if _, err := c.UndropTable(t.Context(), []string{"t"}, "", nil); err != nil {
+		if _, err := c.Drops.UndropTable(t.Context(), []string{"t"}, "", nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := locations(t, c, "t")["t"]; got != want {
@@ -168,7 +169,7 @@ func TestPropertiesSayHowLongWhatIsDroppedIsKept(t *testing.T) {
 		{deployment: week, table: "0", want: 0},
 	} {
 		c := open(t, memstore.New())
-		c.Retention = test.deployment
+		c.Drops.Retention = test.deployment
 		property := func(text string) map[string]string {
 			if text == "" {
 				return nil
@@ -181,7 +182,7 @@ func TestPropertiesSayHowLongWhatIsDroppedIsKept(t *testing.T) {
 		}
 		id := split("a/b/t")
 		if err == nil {
-			_, err = c.CreateTable(t.Context(), id, c.NewLocation(id), 0, property(test.table))
+			_, err = c.CreateTable(t.Context(), id, c.Places.New(id), 0, property(test.table))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -213,11 +214,11 @@ func TestBadPropertiesAreRefused(t *testing.T) {
 			properties := map[string]string{key: bad}
 			_, err := c.CreateNamespace(t.Context(), split("a"), properties, FailIfExists)
 			wantCode(t, "a namespace with "+key+"="+bad, err, "InvalidInput")
-			_, err = c.CreateTable(t.Context(), split("t"), c.NewLocation(split("t")), 0, properties)
+			_, err = c.CreateTable(t.Context(), split("t"), c.Places.New(split("t")), 0, properties)
 			wantCode(t, "a table with "+key+"="+bad, err, "InvalidInput")
 			_, err = c.RegisterTable(t.Context(), split("t"), Registration{Location: c.roots.Join("x"), Properties: properties})
 			wantCode(t, "a registered table with "+key+"="+bad, err, "InvalidInput")
-			_, err = commit(t.Context(), c, []batch.Operation{{ID: split("t"), Declare: &batch.Declaration{Location: c.NewLocation(split("t")), Properties: properties}}})
+			_, err = commit(t.Context(), c, []batch.Operation{{ID: split("t"), Declare: &batch.Declaration{Location: c.Places.New(split("t")), Properties: properties}}})
 			wantCode(t, "a table of a batch with "+key+"="+bad, err, "InvalidInput")
 		}
 	}
@@ -270,13 +271,13 @@ func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
 	for _, path := range []string{"n/alone", "n/a", "n/m/b", "other/c"} {
 		mustData(t, c, path)
 	}
-	if _, err := c.CreateView(ctx, split("n/m/view"), NewView{
-		Kind: stored.Materialized, Source: split("n/a"), Location: c.NewLocation(split("n/m/view")),
+	if _, err := c.Views.Create(ctx, split("n/m/view"), views.NewView{
+		Kind: stored.Materialized, Source: split("n/a"), Location: c.Places.New(split("n/m/view")),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	plain := NewView{Kind: stored.Plain, Source: split("n/a"), Plain: &stored.PlainView{Query: "SELECT 1"}}
-	if _, err := c.CreateView(ctx, split("n/plain"), plain); err != nil {
+	plain := views.NewView{Kind: stored.Plain, Source: split("n/a"), Plain: &stored.PlainView{Query: "SELECT 1"}}
+	if _, err := c.Views.Create(ctx, split("n/plain"), plain); err != nil {
 		t.Fatal(err)
 	}
 	places := locations(t, c, "n/a", "n/m/b", "n/m/view")
@@ -291,7 +292,7 @@ func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
 	if got := restorable(t, c); !cmp.Equal(got, want) {
 		t.Errorf("restorable are %v, want %v", got, want)
 	}
-	restored, err := c.UndropNamespace(ctx, split("n"), "", split("back"))
+	restored, err := c.Drops.UndropNamespace(ctx, split("n"), "", split("back"))
 	if err != nil || restored != 6 {
 		t.Errorf("restored are %d, %v", restored, err)
 	}
@@ -299,13 +300,13 @@ func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
 	if len(got) != 3 || got["back/a"] != places["n/a"] || got["back/m/b"] != places["n/m/b"] || got["back/m/view"] != places["n/m/view"] {
 		t.Errorf("the tables are %v, want %v", got, places)
 	}
-	if _, err := c.View(ctx, split("back/plain"), stored.Plain); err != nil {
+	if _, err := c.Views.Get(ctx, split("back/plain"), stored.Plain); err != nil {
 		t.Error(err)
 	}
 	if got, want := restorable(t, c), []string{"table n/alone"}; !cmp.Equal(got, want) {
 		t.Errorf("restorable are %v, want %v", got, want)
 	}
-	if _, err := c.UndropNamespace(ctx, split("n"), "", nil); code(err) != "NamespaceNotFound" {
+	if _, err := c.Drops.UndropNamespace(ctx, split("n"), "", nil); code(err) != "NamespaceNotFound" {
 		t.Errorf("a second undrop: %v", err)
 	}
 	// Dropped again, and back under its first name: the view is one of its source again.
@@ -313,10 +314,10 @@ func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustCreate(t, c, "back")
-	if _, err := c.UndropNamespace(ctx, split("back"), "", nil); code(err) != "NamespaceAlreadyExists" {
+	if _, err := c.Drops.UndropNamespace(ctx, split("back"), "", nil); code(err) != "NamespaceAlreadyExists" {
 		t.Errorf("undrop of a name that is taken: %v", err)
 	}
-	if restored, err := c.UndropNamespace(ctx, split("back"), "", split("n")); err != nil || restored != 6 {
+	if restored, err := c.Drops.UndropNamespace(ctx, split("back"), "", split("n")); err != nil || restored != 6 {
 		t.Errorf("restored are %d, %v", restored, err)
 	}
 	found, err := c.Table(ctx, split("n/a"))
@@ -342,7 +343,7 @@ func TestACascadeIsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if restored, err := c.UndropNamespace(t.Context(), split("n"), "", nil); err != nil || restored != 4 {
+	if restored, err := c.Drops.UndropNamespace(t.Context(), split("n"), "", nil); err != nil || restored != 4 {
 		t.Errorf("restored are %d, %v", restored, err)
 	}
 	if got := locations(t, c, "n/t", "n/m/t"); len(got) != 2 {
@@ -373,13 +374,13 @@ func TestThePlaceOfADroppedTableIsTaken(t *testing.T) {
 	if !strings.Contains(taken.Error(), "table t, which was dropped and can be restored until") {
 		t.Errorf("the error is %v", taken)
 	}
-	if _, err := c.UndropTable(ctx, split("t"), "", split("back")); err != nil || !hasData(t, at) {
+	if _, err := c.Drops.UndropTable(ctx, split("t"), "", split("back")); err != nil || !hasData(t, at) {
 		t.Fatal(err)
 	}
 	if _, err := c.DropTable(ctx, split("back")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Purge(ctx, split("back"), ""); err != nil || hasData(t, at) {
+	if _, err := c.Drops.Purge(ctx, split("back"), ""); err != nil || hasData(t, at) {
 		t.Fatalf("purge: %v, files: %v", err, hasData(t, at))
 	}
 	wantCode(t, "a table at the place of a purged one", register("u"), "")
@@ -397,7 +398,7 @@ func TestAPurgeSparesWhatAnotherTableShares(t *testing.T) {
 	if _, err := c.RegisterTable(ctx, split("second"), Registration{Location: at, Joins: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Purge(ctx, split("t"), ""); err != nil || !hasData(t, at) {
+	if _, err := c.Drops.Purge(ctx, split("t"), ""); err != nil || !hasData(t, at) {
 		t.Fatalf("purge: %v, files: %v", err, hasData(t, at))
 	}
 	if got := restorable(t, c); len(got) != 0 {
@@ -424,25 +425,25 @@ func TestHiddenDropsStayHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := auth.WithAccess(t.Context(), access)
-	found, _, err := c.ListDropped(ctx, nil, "", lists.NoLimit)
+	found, _, err := c.Drops.List(ctx, nil, "", lists.NoLimit)
 	if err != nil || len(found) != 1 || found[0].ID[1] != "seen" {
 		t.Errorf("listed are %v, %v", found, err)
 	}
-	all, _, err := c.ListDropped(t.Context(), nil, "", lists.NoLimit)
+	all, _, err := c.Drops.List(t.Context(), nil, "", lists.NoLimit)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("listed are %v, %v", all, err)
 	}
-	for _, drop := range []string{"", all[0].Drop, all[1].Drop} {
-		_, err := c.UndropTable(ctx, split("n/hidden"), drop, nil)
+	for _, drop := range []string{"", all[0].Name, all[1].Name} {
+		_, err := c.Drops.UndropTable(ctx, split("n/hidden"), drop, nil)
 		wantCode(t, "undrop of a hidden table", err, "TableNotFound")
-		_, err = c.Purge(ctx, split("n/hidden"), drop)
+		_, err = c.Drops.Purge(ctx, split("n/hidden"), drop)
 		wantCode(t, "purge of a hidden table", err, "TableNotFound")
 	}
-	if _, err := c.UndropTable(ctx, split("n/seen"), "", nil); err != nil {
+	if _, err := c.Drops.UndropTable(ctx, split("n/seen"), "", nil); err != nil {
 		t.Error(err)
 	}
 	var notFound *protocol.Error
-	if _, err := c.UndropTable(t.Context(), split("n/nothing"), "", nil); !errors.As(err, &notFound) || notFound.Detail == "" {
+	if _, err := c.Drops.UndropTable(t.Context(), split("n/nothing"), "", nil); !errors.As(err, &notFound) || notFound.Detail == "" {
 		t.Errorf("got %v, want a way out", err)
 	}
 }
@@ -463,11 +464,11 @@ func TestDroppedTablesHaveSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, _, err := c.ListDropped(ctx, nil, "", lists.NoLimit)
+	all, _, err := c.Drops.List(ctx, nil, "", lists.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sizes, err := c.SizesOf(ctx, all)
+	sizes, err := c.Drops.Sizes(ctx, all)
 	if err != nil {
 		t.Fatal(err)
 	}

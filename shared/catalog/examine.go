@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/format"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -68,10 +69,10 @@ func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 			faults = append(faults, Fault{Kind: kind, Object: folder})
 		}
 	}
-	unread := new(Unswept)
+	unread := new(objects.Unswept)
 	orphans, err := c.missingParents(ctx, unread)
 	if err == nil {
-		err = unread.orNil()
+		err = unread.OrNil()
 	}
 	if err != nil && len(faults) == 0 {
 		return nil, nil, err // else a damaged record is the reason
@@ -92,7 +93,7 @@ func (c *Catalog) tableFolders(ctx context.Context) (folders []string, err error
 			return nil, fmt.Errorf("list the folders of the root: %w", err)
 		}
 		for _, prefix := range page.Prefixes {
-			if name := strings.TrimSuffix(prefix, "/"); strings.HasSuffix(name, ".lance") && !reserved(name) {
+			if name := strings.TrimSuffix(prefix, "/"); strings.HasSuffix(name, ".lance") && !claim.Reserved(name) {
 				folders = append(folders, name)
 			}
 		}
@@ -123,7 +124,7 @@ func (c *Catalog) examineRecords(ctx context.Context) (*examined, error) {
 				found.faults, found.unread = append(found.faults, unreadable(object.Key, err)), true
 				continue
 			}
-			if record.Dropped == nil && notPlain(record) == nil {
+			if record.Dropped == nil && views.NotPlain(record) == nil {
 				found.tables = append(found.tables, record.ID)
 			}
 			for _, one := range []*stored.Table{record, then(record)} {
@@ -166,7 +167,7 @@ func then(record *stored.Table) *stored.Table {
 // examineFolder returns the fault of a folder that no record names, "" for none: files that a
 // deregistration has left stay on purpose, and those that are young may get a record soon.
 func (c *Catalog) examineFolder(ctx context.Context, folder string) (FaultKind, error) {
-	claims, err := c.places.About(ctx, folder)
+	claims, err := c.Places.About(ctx, folder)
 	if err != nil || len(claims) > 0 { // a registration is under way, or lies within the folder
 		return "", err
 	}
@@ -200,5 +201,5 @@ func (c *Catalog) DeleteFolder(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	return c.deleteOf(ctx, nameless, at)
+	return c.Places.DeleteData(ctx, nameless, at)
 }

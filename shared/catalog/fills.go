@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 )
 
 // maxFills bounds what jobs may compute of a table without a request, and maxUses the uses of functions by its
@@ -49,25 +47,28 @@ func (t *Table) UserOf(what string) *auth.Principal {
 	return nil
 }
 
+// Annotate records that the manifests of a table may hold metadata of their versions. Callers call
+// it before they make the first such version. The error is stored.ErrMoved when the name stands for
+// another table now.
+func (c *Catalog) Annotate(ctx context.Context, t *Table) error {
+	if t.Annotated {
+		return nil
+	}
+	return c.changeTable(ctx, t, func(r *stored.Table) bool {
+		changes := !r.Annotated
+		r.Annotated = true
+		return changes
+	})
+}
+
 // changeTable changes the record of a table, unless change returns false.
 func (c *Catalog) changeTable(ctx context.Context, t *Table, change func(*stored.Table) bool) error {
-	defer c.lookups.Invalidate(keys.Table(t.ID))
-	for range objects.ManyTries {
-		record, etag, err := c.names.Table(ctx, t.ID)
-		if err != nil {
-			return err
-		}
+	defer c.names.Forget(t.ID)
+	_, _, err := c.names.Change(ctx, t.ID, func(record *stored.Table) (bool, error) {
 		if record.UID != t.UID {
-			return objects.LostRace("table", t.ID, stored.ErrMoved)
+			return false, objects.LostRace("table", t.ID, stored.ErrMoved)
 		}
-		changed := *record
-		if !change(&changed) {
-			return nil
-		}
-		_, err = c.store.Write(ctx, keys.Table(t.ID), &changed, objectstore.Condition{IfMatch: etag})
-		if !objects.Changed(err) {
-			return err
-		}
-	}
-	return objects.LostRace("table", t.ID, objectstore.ErrPrecondition)
+		return change(record), nil
+	})
+	return err
 }

@@ -115,7 +115,7 @@ func TestACreateAndADropOfItsNamespaceAgreeInEachOrder(t *testing.T) {
 			return err
 		}, keys.Namespace(inner)},
 		"table": {func(ctx context.Context, c *Catalog) error {
-			_, err := c.CreateTable(ctx, table, c.NewLocation(table), 0, nil)
+			_, err := c.CreateTable(ctx, table, c.Places.New(table), 0, nil)
 			return err
 		}, keys.Table(table)},
 	}

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/catalog/drops"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/protocol"
@@ -62,4 +63,14 @@ func (c *Catalog) removeLeaves(ctx context.Context, parent, names []string, remo
 func (c *Catalog) dropSecret(ctx context.Context, id []string) error { return c.Secrets.Drop(ctx, id) }
 func (c *Catalog) dropFunction(ctx context.Context, id []string) error {
 	return c.Functions.Drop(ctx, id)
+}
+
+func (c *Catalog) dropAny(ctx context.Context, id []string, with string) error {
+	_, _, err := c.Drops.Drop(ctx, id, with, drops.Any)
+	return err
+}
+
+func (c *Catalog) forget(ctx context.Context, id []string) error {
+	_, err := c.Drops.Deregister(ctx, id, drops.Any)
+	return err
 }

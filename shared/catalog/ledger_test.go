@@ -30,7 +30,7 @@ func makeTable(t *testing.T, c *Catalog, name string, managed bool) {
 	if managed {
 		properties[ledger.ManagedProperty] = "true"
 	}
-	made, err := c.CreateTable(t.Context(), id, c.NewLocation(id), 0, properties)
+	made, err := c.CreateTable(t.Context(), id, c.Places.New(id), 0, properties)
 	if err == nil {
 		_, err = c.Publish(t.Context(), made, manifestOf(1, name+" first"))
 	}

@@ -45,7 +45,7 @@ func TestLookupsOnADiskReadARecordAgainOnlyWhenItChanged(t *testing.T) {
 	if got := counted.Recorder.Snapshot(); got.Requests != 3 || got.ReadBytes != 0 {
 		t.Errorf("3 lookups of a record that did not change: %d requests for %d bytes, want 3 for none", got.Requests, got.ReadBytes)
 	}
-	other, err := elsewhere.RegisterTable(ctx, id, Registration{Location: c.NewLocation(id), Replace: true})
+	other, err := elsewhere.RegisterTable(ctx, id, Registration{Location: c.Places.New(id), Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestRememberedRecordsTakeBoundedMemory(t *testing.T) {
 	const tables = 100
 	for i := range tables {
 		id := []string{fmt.Sprint("t", i)}
-		if _, err := writer.CreateTable(t.Context(), id, writer.NewLocation(id), 0, properties); err != nil {
+		if _, err := writer.CreateTable(t.Context(), id, writer.Places.New(id), 0, properties); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,14 +3,16 @@ package catalog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
 	"tiltyard/shared/catalog/builtin"
+	"tiltyard/shared/catalog/drops"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -23,7 +25,7 @@ type Namespace struct {
 	Created    time.Time
 	// Dropped is how a namespace that was dropped can be restored, nil when it cannot or was not
 	// dropped.
-	Dropped *Dropped
+	Dropped *drops.Drop
 }
 
 // dropLease is the longest time between the mark of a drop and the deletion of the record.
@@ -66,12 +68,12 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 		if mode == KeepIfExists {
 			return c.Namespace(ctx, id)
 		}
-		return nil, namespaceExists(id)
+		return nil, naming.NamespaceExists(id)
 	}
 	if builtin.IsReserved(id) {
 		return nil, builtin.Reserved()
 	}
-	if err := checkProperties(properties); err != nil {
+	if err := upkeep.Check(properties); err != nil {
 		return nil, err
 	}
 	record := &stored.Namespace{ID: id, UID: objects.NewUID(), Properties: maps.Clone(properties), Created: c.names.Now().UTC()}
@@ -87,7 +89,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 		}
 		switch mode {
 		case FailIfExists:
-			return nil, c.names.Taken(ctx, id, namespaceExists(id))
+			return nil, c.names.Taken(ctx, id, naming.NamespaceExists(id))
 		case KeepIfExists:
 			there, err := c.Namespace(ctx, id)
 			if !protocol.HasCode(err, protocol.NamespaceNotFound) {
@@ -104,12 +106,4 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 		}
 	}
 	return nil, objects.LostRace("namespace", id, objectstore.ErrPrecondition)
-}
-
-func namespaceExists(id []string) error {
-	return &protocol.Error{
-		Code:    protocol.NamespaceAlreadyExists,
-		Message: fmt.Sprintf("namespace %s already exists", keys.Display(id)),
-		Detail:  `choose another name, or mode "ExistOk" to keep the existing namespace`,
-	}
 }

@@ -224,7 +224,7 @@ func TestNamesWaitForABatch(t *testing.T) {
 	slow := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if strings.HasPrefix(call.Key, stored.BatchesPrefix) && call.Kind == faultstore.PutIfAbsent {
 			listed = kindsDone(t, c)
-			_, declared = c.CreateTable(t.Context(), []string{"new"}, c.NewLocation([]string{"new"}), 0, nil)
+			_, declared = c.CreateTable(t.Context(), []string{"new"}, c.Places.New([]string{"new"}), 0, nil)
 			_, dropped = c.DeregisterTable(t.Context(), []string{"gone"}) // ends the batch
 		}
 		return faultstore.Fault{}

@@ -26,7 +26,7 @@ import (
 // deleted.
 func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted int, err error) {
 	ctx = auth.Unlimited(ctx)
-	left := new(Unswept)
+	left := new(objects.Unswept)
 	parents, err := c.missingParents(ctx, left)
 	if err != nil {
 		return 0, fmt.Errorf("sweep orphans: %w", err)
@@ -37,23 +37,23 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 			continue
 		} else if !protocol.HasCode(err, protocol.NamespaceNotFound) {
 			// It may be there, so what is in it is no orphan.
-			if err := left.add(ctx, fmt.Errorf("sweep orphans: %w", err)); err != nil {
+			if err := left.Add(ctx, fmt.Errorf("sweep orphans: %w", err)); err != nil {
 				return deleted, err
 			}
 			continue
 		}
-		swept, err := c.sweep(ctx, keys.Records+dir+"/", oldest, c.sweepOrphan)
+		swept, err := c.store.Sweep(ctx, keys.Records+dir+"/", oldest, c.sweepOrphan)
 		deleted += swept
-		if err := left.add(ctx, err); err != nil {
+		if err := left.Add(ctx, err); err != nil {
 			return deleted, err
 		}
 	}
-	return deleted, left.orNil()
+	return deleted, left.OrNil()
 }
 
 // missingParents returns the ids of namespaces that have no record but children, by folder. Records that
 // cannot be read are left out, and added to left.
-func (c *Catalog) missingParents(ctx context.Context, left *Unswept) (map[string][]string, error) {
+func (c *Catalog) missingParents(ctx context.Context, left *objects.Unswept) (map[string][]string, error) {
 	there, paths := map[string]bool{keys.Folder(nil): true, keys.Folder([]string{keys.Dropped}): true}, lists.Paths{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
 	for object, err := range objectstore.Objects(ctx, c.store, opts) {
@@ -62,7 +62,7 @@ func (c *Catalog) missingParents(ctx context.Context, left *Unswept) (map[string
 		}
 		id, err := c.Lists.IDOf(ctx, object.Key, paths)
 		if err != nil {
-			if err := left.add(ctx, fmt.Errorf("sweep orphans: %s: %w", object.Key, err)); err != nil {
+			if err := left.Add(ctx, fmt.Errorf("sweep orphans: %s: %w", object.Key, err)); err != nil {
 				return nil, err
 			}
 			continue

@@ -75,10 +75,10 @@ func TestNamesOfOrphansAreNotTaken(t *testing.T) {
 	}
 	_, err := c.CreateNamespace(t.Context(), split("gone/in"), nil, FailIfExists)
 	wantCode(t, "create a namespace", err, "NamespaceNotFound")
-	_, err = c.CreateTable(t.Context(), split("gone/t"), c.NewLocation(split("gone/t")), 0, nil)
+	_, err = c.CreateTable(t.Context(), split("gone/t"), c.Places.New(split("gone/t")), 0, nil)
 	wantCode(t, "create a table", err, "NamespaceNotFound")
 	_, err = c.RenameTable(t.Context(), split("other"), split("gone/t"))
 	wantCode(t, "rename a table", err, "NamespaceNotFound")
-	_, err = commit(t.Context(), c, []batch.Operation{{ID: split("gone/t"), Declare: &batch.Declaration{Location: c.NewLocation(split("gone/t"))}}})
+	_, err = commit(t.Context(), c, []batch.Operation{{ID: split("gone/t"), Declare: &batch.Declaration{Location: c.Places.New(split("gone/t"))}}})
 	wantCode(t, "declare a table in a batch", err, "NamespaceNotFound")
 }

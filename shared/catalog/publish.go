@@ -19,53 +19,52 @@ func (c *Catalog) Publish(ctx context.Context, t *Table, m ledger.Manifest) (obj
 		m.Source = objects.NewUID()
 	}
 	copied := ""
-	for attempt := range objects.ManyTries {
+	var made objectstore.Info
+	err := objects.Race{What: "table", ID: t.ID, Tries: objects.Many}.Run(ctx, func(attempt int) (done bool, err error) {
 		record, etag, err := c.names.Table(ctx, t.ID)
 		if err != nil {
-			return objectstore.Info{}, err
+			return true, err
 		}
 		if record.UID != t.UID {
-			return objectstore.Info{}, stored.ErrMoved
+			return true, stored.ErrMoved
 		}
 		l := record.Ledger
 		switch {
 		case record.Pending != nil: // the batch will be decided soon
-			if err := c.names.AwaitBatch(ctx, record.Pending, attempt); err != nil {
-				return objectstore.Info{}, err
-			}
-			continue
+			return false, c.names.AwaitBatch(ctx, record.Pending, attempt)
 		case l == nil:
-			return ledger.PutNext(ctx, t.ID, t.Location, 1, m)
+			made, err = ledger.PutNext(ctx, t.ID, t.Location, 1, m)
+			return true, err
 		case l.Has(m):
-			return c.names.Writer.MadeBefore(ctx, t.Location, t.ID, l, m)
+			made, err = c.names.Writer.MadeBefore(ctx, t.Location, t.ID, l, m)
+			return true, err
 		}
 		newest, err := c.names.Writer.CatchUp(ctx, t.Location, l)
 		if err != nil {
-			return objectstore.Info{}, err
+			return true, err
 		}
 		if newest+1 != m.Version {
 			c.names.Writer.DeleteCopies(ctx, []ledger.Entry{{Copy: copied}})
-			return objectstore.Info{}, ledger.NotNext(t.ID, m.Version, newest)
+			return true, ledger.NotNext(t.ID, m.Version, newest)
 		}
 		if m.Data == nil {
-			return objectstore.Info{}, m.ErrNoSource()
+			return true, m.ErrNoSource()
 		}
 		if copied == "" {
 			if copied, err = c.names.Writer.PutCopy(ctx, m); err != nil {
-				return objectstore.Info{}, err
+				return true, err
 			}
 		}
 		claimed := *record
 		claimed.Ledger = l.With(ledger.Entry{Version: m.Version, Name: m.Name(), Source: m.Source, Copy: copied})
 		_, err = c.store.Write(ctx, keys.Table(t.ID), &claimed, objectstore.Condition{IfMatch: etag})
 		if err == nil {
-			return c.placeEntered(ctx, t, claimed.Ledger.Next[0], m)
+			made, err = c.placeEntered(ctx, t, claimed.Ledger.Next[0], m)
+			return true, err
 		}
-		if !objects.Changed(err) {
-			return objectstore.Info{}, err
-		}
-	}
-	return objectstore.Info{}, objects.LostRace("table", t.ID, objectstore.ErrPrecondition)
+		return objects.Written(err)
+	})
+	return made, err
 }
 
 // placeEntered makes the version that was just entered in the ledger. From here on other processes
@@ -77,7 +76,7 @@ func (c *Catalog) placeEntered(ctx context.Context, t *Table, e ledger.Entry, m 
 	switch {
 	case err == nil:
 		return info, nil
-	case errors.Is(err, objectstore.ErrPrecondition):
+	case objects.Taken(err):
 		return objectstore.Info{}, ledger.NotNext(t.ID, m.Version, m.Version)
 	}
 	return objectstore.Info{}, objects.Unsettled(errors.Join(objectstore.ErrUnknownOutcome, err))

@@ -30,8 +30,8 @@ func (c *Catalog) MayRead(ctx context.Context, t *Table, at objectstore.Location
 	if objectstore.Holds(t.Location.URI, at.URI) {
 		return nil
 	}
-	place := c.places.Place(at)
-	if c.places.IsHome(at) && reserved(at.Prefix) {
+	place := c.Places.Place(at)
+	if c.Places.IsHome(at) && claim.Reserved(at.Prefix) {
 		return errElsewhere
 	}
 	for _, lent := range t.Reads {
@@ -55,7 +55,7 @@ func (c *Catalog) Lent(ctx context.Context, places []objectstore.Location) (lent
 		_, err := c.ReadablePlace(ctx, at)
 		switch {
 		case err == nil:
-			lent = append(lent, c.places.Place(at))
+			lent = append(lent, c.Places.Place(at))
 		case !protocol.HasCode(err, protocol.PermissionDenied):
 			return nil, err
 		}
@@ -68,12 +68,12 @@ func (c *Catalog) Lent(ctx context.Context, places []objectstore.Location) (lent
 // read all records, once per folder.
 func (c *Catalog) ReadablePlace(ctx context.Context, at objectstore.Location) (*Table, error) {
 	nameless := &Table{Location: at}
-	if c.places.IsHome(at) && reserved(at.Prefix) {
+	if c.Places.IsHome(at) && claim.Reserved(at.Prefix) {
 		return nil, errElsewhere
 	}
-	place := c.places.Place(at)
+	place := c.Places.Place(at)
 	var found *stored.Table
-	if c.places.IsHome(at) && (claim.IsOwn(place) || claim.InsideOwn(place)) && auth.Limited(ctx) {
+	if c.Places.IsHome(at) && (claim.IsOwn(place) || claim.InsideOwn(place)) && auth.Limited(ctx) {
 		folder, _, _ := strings.Cut(place, "/")
 		var err error
 		if found, err = c.tableIn(ctx, folder); err != nil {
@@ -128,17 +128,17 @@ func (c *Catalog) checkRight(ctx context.Context, at objectstore.Location, place
 	}
 	denied := auth.CheckLocation(ctx, at.URI)
 	if denied == nil { // else only a known claim can give the right
-		if err := c.places.EnsureKnown(ctx); err != nil {
+		if err := c.Places.EnsureKnown(ctx); err != nil {
 			return err
 		}
 	}
-	about, err := c.places.About(ctx, place)
+	about, err := c.Places.About(ctx, place)
 	if err != nil {
 		return err
 	}
 	covered := false
 	for _, one := range about {
-		record, _, err := c.places.Owner(ctx, one)
+		record, _, err := c.Places.Owner(ctx, one)
 		switch {
 		case err != nil:
 			return err

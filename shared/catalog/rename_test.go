@@ -213,7 +213,7 @@ func TestLeftoversOfARenameAreSettledByWhoeverMeetsThem(t *testing.T) {
 	ctx := t.Context()
 	create := func(path string) func(*Catalog) error {
 		return func(c *Catalog) error {
-			_, err := c.CreateTable(ctx, split(path), c.NewLocation(split(path)), 0, nil)
+			_, err := c.CreateTable(ctx, split(path), c.Places.New(split(path)), 0, nil)
 			return err
 		}
 	}
@@ -280,11 +280,11 @@ func TestNameThatATableIsOnItsWayToIsNotFree(t *testing.T) {
 	if _, err := open(t, dying).RenameTable(ctx, split("old"), split("new")); !errors.Is(err, faultstore.ErrCrashed) {
 		t.Fatalf("rename by a dying process: %v", err)
 	}
-	_, err := c.CreateTable(ctx, split("new"), c.NewLocation(split("new")), 0, nil)
+	_, err := c.CreateTable(ctx, split("new"), c.Places.New(split("new")), 0, nil)
 	wantCode(t, "create", err, "ConcurrentModification")
 	_, err = c.Table(ctx, split("new"))
 	wantCode(t, "describe", err, "TableNotFound")
-	_, err = c.RegisterTable(ctx, split("new"), Registration{Location: c.NewLocation(split("new")), Replace: true})
+	_, err = c.RegisterTable(ctx, split("new"), Registration{Location: c.Places.New(split("new")), Replace: true})
 	wantCode(t, "replacing create", err, "ConcurrentModification")
 }
 
@@ -355,7 +355,7 @@ func TestRenamesRaceWithEverything(t *testing.T) {
 					id := split(names[(worker+step*3+round)%len(names)])
 					switch (worker + step + round) % 4 {
 					case 0:
-						location := c.NewLocation(id)
+						location := c.Places.New(id)
 						if _, err := c.CreateTable(t.Context(), id, location, 0, nil); err == nil {
 							made.Store(location.URI, true)
 						} else if code(err) != "TableAlreadyExists" && code(err) != "ConcurrentModification" {

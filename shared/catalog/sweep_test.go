@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -74,7 +75,7 @@ func TestASweepGoesOnPastUnreadableRecords(t *testing.T) {
 			put(broken, "{")
 			c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
 			_, err := c.Sweep(t.Context(), 0)
-			var left *Unswept
+			var left *objects.Unswept
 			if unreadable != parent && (!errors.As(err, &left) || len(left.Errors) != 1 || !strings.Contains(err.Error(), "decode")) {
 				t.Errorf("got %v, want one error of the record", err)
 			}

@@ -3,14 +3,19 @@ package catalog
 import (
 	"context"
 	"errors"
-	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/dependents"
+	"tiltyard/shared/catalog/drops"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/upkeep"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -47,12 +52,20 @@ type Table struct {
 	// Dependents are the views that read the table. Those that are gone may be among them.
 	Dependents []stored.Dependent
 	// Dropped is how a table that was dropped can be restored, nil when it cannot or was not dropped.
-	Dropped *Dropped
+	Dropped *drops.Drop
 }
+
+// ownLocation matches the end of keys that [claim.Places.New] made.
+var ownLocation = regexp.MustCompile(`-[0-9a-f]{24}\.lance$`)
+
+// Sole reports whether the catalog made the location for this table, so that no other table had it
+// before or gets it later. At any other location another program may drop the table and create a
+// new one.
+func (t *Table) Sole() bool { return ownLocation.MatchString(t.Location.Prefix) }
 
 // table returns the table of a record. A plain view is InvalidInput.
 func (c *Catalog) table(record *stored.Table) (*Table, error) {
-	if err := notPlain(record); err != nil {
+	if err := views.NotPlain(record); err != nil {
 		return nil, err
 	}
 	location, err := c.names.Locate(record)
@@ -93,7 +106,7 @@ func (c *Catalog) TableOrFree(ctx context.Context, id []string) (*Table, error) 
 	return c.table(record)
 }
 
-// CreateTable gives a name to a location that [Catalog.NewLocation] has made. The data may be there
+// CreateTable gives a name to a location that [claim.Places.New] has made. The data may be there
 // already, with the version hint, or come later (hint 0). A taken name is TableAlreadyExists.
 func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string) (*Table, error) {
 	if keys.IsRoot(id) {
@@ -102,19 +115,23 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 	return c.createReading(ctx, id, location, hint, properties, nil)
 }
 
-// CreateClone is CreateTable for a table that refers to files at other locations, which the sender
-// of the request may read: see [Catalog.Lent].
-func (c *Catalog) CreateClone(ctx context.Context, id []string, location objectstore.Location, hint uint64, reads []string) (*Table, error) {
+// CreateClone is CreateTable for a table that refers to files elsewhere, which the sender of the request may read:
+// see [Catalog.Lent].
+func (c *Catalog) CreateClone(ctx context.Context, id []string, location objectstore.Location, hint uint64, elsewhere []objectstore.Location) (*Table, error) {
+	var reads []string
+	for _, at := range elsewhere {
+		reads = append(reads, c.Places.Place(at))
+	}
 	return c.createReading(ctx, id, location, hint, nil, reads)
 }
 
 func (c *Catalog) createReading(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string, reads []string) (*Table, error) {
-	if err := checkProperties(properties); err != nil {
+	if err := upkeep.Check(properties); err != nil {
 		return nil, err
 	}
 	record := c.names.NewTable(id, location, hint, properties)
 	record.Reads = reads
-	if _, err := c.putRecord(ctx, record, false); err != nil {
+	if _, err := c.names.Put(ctx, record, false); err != nil {
 		return nil, err
 	}
 	return c.table(record)
@@ -144,10 +161,10 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 	if keys.IsRoot(id) {
 		return nil, errNameless
 	}
-	if err := checkProperties(r.Properties); err != nil {
+	if err := upkeep.Check(r.Properties); err != nil {
 		return nil, err
 	}
-	claimed, err := c.places.Take(ctx, id, r.Location, r.Joins, r.Replace)
+	claimed, err := c.Places.Take(ctx, id, r.Location, r.Joins, r.Replace)
 	if err != nil {
 		// The table that has the location may be the one of that name.
 		if there, _ := c.names.Settled(ctx, id); there.Record != nil && !r.Replace && protocol.HasCode(err, protocol.InvalidInput) {
@@ -162,17 +179,17 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 			reads, err = c.Lent(ctx, elsewhere)
 		}
 		if err != nil {
-			c.places.Release(ctx, claimed)
+			c.Places.Release(ctx, claimed)
 			return nil, err
 		}
 	}
 	record := c.names.NewTable(id, r.Location, r.Hint, r.Properties)
 	record.Reads = reads
 	record.Claim = claimed.UID
-	etag, err := c.putRecord(ctx, record, r.Replace)
+	etag, err := c.names.Put(ctx, record, r.Replace)
 	if err != nil {
 		if !errors.Is(err, objectstore.ErrUnknownOutcome) { // else the record may exist
-			c.places.Release(ctx, claimed)
+			c.Places.Release(ctx, claimed)
 		}
 		return nil, err
 	}
@@ -185,73 +202,29 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 // confirmClaim deletes a record if another process took its claim for abandoned before the record
 // existed.
 func (c *Catalog) confirmClaim(ctx context.Context, claimed *claim.Claim, record *stored.Table, etag string) error {
-	still, err := c.places.StillHeld(ctx, claimed)
+	still, err := c.Places.StillHeld(ctx, claimed)
 	if err != nil || still {
 		return err
 	}
-	if err := c.store.Remove(context.WithoutCancel(ctx), keys.Table(record.ID), record.UID, etag); err != nil && !objects.Changed(err) {
+	if err := objects.IgnoreChanged(c.store.Remove(context.WithoutCancel(ctx), keys.Table(record.ID), record.UID, etag)); err != nil {
 		return err
 	}
 	return objects.LostRace("the location of table", record.ID, objectstore.ErrPrecondition)
 }
 
-// putRecord puts the record of a new table and returns its ETag. Only with replace may it replace
-// another record.
-func (c *Catalog) putRecord(ctx context.Context, record *stored.Table, replace bool) (etag string, err error) {
-	id := record.ID
-	defer c.lookups.Invalidate(keys.Table(id))
-	for attempt := range objects.Tries {
-		etag, err := c.names.CreateChild(ctx, id, keys.Table(id), record)
-		if errors.Is(err, objectstore.ErrPrecondition) {
-			if err = c.names.AwaitFree(ctx, id, attempt); err == nil {
-				continue
-			}
-			if replace && protocol.HasCode(err, protocol.TableAlreadyExists) {
-				etag, err = c.replaceTable(ctx, record)
-			}
-		}
-		if err == nil {
-			c.arrived(ctx, record)
-		}
-		if err == nil || !objects.Changed(err) {
-			return etag, err
-		}
-	}
-	return "", objects.LostRace("table", id, objectstore.ErrPrecondition)
-}
-
-// arrived has the watch learn of a new table.
-func (c *Catalog) arrived(ctx context.Context, record *stored.Table) {
-	if l, ok := naming.LeavingTable(record, nil); ok {
-		c.names.Watch.Changed(context.WithoutCancel(ctx), l.Kind, l.ID)
-	}
-}
-
-// replaceTable replaces the existing record of a table. objects.Changed(err) is true when that
-// record has changed.
-func (c *Catalog) replaceTable(ctx context.Context, record *stored.Table) (etag string, err error) {
-	old, etag, err := c.names.SoleTable(ctx, record.ID)
-	if protocol.HasCode(err, protocol.TableNotFound) {
-		return "", objectstore.ErrPrecondition // the record is gone, or a rename to the name is unfinished
-	}
-	if err != nil {
-		return "", err
-	}
-	err = c.names.TakeAway(ctx, old, nil, func() (err error) {
-		etag, err = c.store.Write(ctx, keys.Table(record.ID), record, objectstore.Condition{IfMatch: etag})
-		return err
-	})
-	if err == nil {
-		c.places.ReleaseOf(ctx, old)
-	}
-	return etag, err
-}
-
-// DeregisterTable removes the name of a table. Its data stays. When the answer of the storage is
-// lost and the record is gone, the outcome is unknown: another process may have renamed the table,
-// which then lives on under another name.
+// DeregisterTable removes the name of a table. Its data stays: see [drops.Drops.Deregister].
 func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
-	record, err := c.takeAway(ctx, id, notPlain, c.removeRecord)
+	record, err := c.Drops.Deregister(ctx, id, views.NotPlain)
+	if err != nil {
+		return nil, err
+	}
+	return c.table(record)
+}
+
+// DropTable removes the name of a table. If the table has a retention, it can be restored then. Otherwise
+// DropTable deletes its data, too: see [drops.Drops.Drop].
+func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
+	record, drop, err := c.Drops.Drop(ctx, id, "", views.NotPlain)
 	if err != nil {
 		return nil, err
 	}
@@ -259,48 +232,43 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 	if err != nil {
 		return nil, err
 	}
-	c.places.ReleaseOf(ctx, record)
+	table.Dropped = drop
 	return table, nil
 }
 
-// takeAway removes a name by remove and returns its record. check may refuse that for a record.
-func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *stored.Table) error, remove func(ctx context.Context, record *stored.Table, etag string) error) (*stored.Table, error) {
-	defer c.lookups.Invalidate(keys.Table(id))
-	uid := ""
-	for range objects.Tries {
-		record, etag, err := c.names.SoleTable(ctx, id)
+// RenameTable gives a table another name in the same or another namespace, which must exist. Its
+// data stays where it is. A taken name is TableAlreadyExists.
+func (c *Catalog) RenameTable(ctx context.Context, id, to []string) (*Table, error) {
+	if keys.IsRoot(to) {
+		return nil, errNameless
+	}
+	defer c.names.Forget(id)
+	defer c.names.Forget(to)
+	var renamed *stored.Table
+	err := objects.Race{What: "table", ID: id}.Run(ctx, func(attempt int) (done bool, err error) {
+		old, etag, err := c.names.SoleTable(ctx, id)
 		if err == nil {
-			err = check(record)
+			err = views.NotPlain(old)
 		}
-		if err == nil && record.Location != "" {
-			_, err = c.names.Locate(record) // a name is not taken away from data that cannot be found
+		if err == nil && slices.Equal(id, to) {
+			err = naming.TableExists(to)
+		}
+		if err == nil {
+			err = c.Places.AddName(ctx, old, to)
 		}
 		if err != nil {
-			return nil, err
+			return true, err
 		}
-		if uid != "" && record.UID != uid {
-			break // other processes dropped it and created another
+		if renamed, err = c.names.Rename(ctx, old, etag, to); errors.Is(err, naming.ErrTaken) {
+			return false, c.names.AwaitFree(ctx, to, attempt)
 		}
-		uid = record.UID
-		err = remove(ctx, record, etag)
-		if err == nil {
-			if record.View != nil {
-				c.dropDependent(ctx, record.View)
-			}
-			return record, nil
-		}
-		if !objects.Changed(err) {
-			return nil, fmt.Errorf("deregister table %s: %w", keys.Display(id), err)
-		}
-		// Most likely a writer has updated the version hint: see Hint.
-	}
-	return nil, objects.LostRace("table", id, objectstore.ErrPrecondition)
-}
-
-// removeRecord deletes the record of a table.
-func (c *Catalog) removeRecord(ctx context.Context, record *stored.Table, etag string) error {
-	return c.names.TakeAway(ctx, record, nil, func() error {
-		_, err := c.store.TryRemove(ctx, keys.Table(record.ID), record.UID, etag)
-		return err
+		return objects.Written(err)
 	})
+	if err != nil {
+		return nil, err
+	}
+	if renamed.View != nil {
+		dependents.Rename(ctx, c.names, renamed)
+	}
+	return c.table(renamed)
 }

@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/keys"
-	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/catalog/stored"
 )
 
 // A client that gets no answer sends its rows again, most likely to another process. The first
@@ -22,27 +21,17 @@ func (c *Catalog) unanswered(until time.Time) bool { return c.names.Now().Before
 // NoteUnanswered makes Unanswered true for a while, in all processes. It does nothing when the name
 // stands for another table now.
 func (l *Lookup) NoteUnanswered(ctx context.Context, d time.Duration) error {
-	c, key := l.catalog, keys.Table(l.Table.ID)
-	for range objects.ManyTries {
-		record, etag, err := c.names.Table(ctx, l.Table.ID)
-		if err != nil {
-			return err
-		}
-		if record.UID != l.Table.UID || c.names.Now().Add(d/2).Before(record.Unanswered) {
-			return nil
-		}
-		noted := *record
-		noted.Unanswered = c.names.Now().Add(d).UTC()
-		etag, err = c.store.Write(ctx, key, &noted, objectstore.Condition{IfMatch: etag})
-		if err == nil {
-			if table, err := c.table(&noted); err == nil {
-				c.lookups.Set(key, lookedUp{table: table, record: &noted, etag: etag})
-			}
-			return nil
-		}
-		if !objects.Changed(err) {
-			return err
-		}
+	c, noted := l.catalog, false
+	record, etag, err := c.names.Change(ctx, l.Table.ID, func(record *stored.Table) (bool, error) {
+		noted = record.UID == l.Table.UID && !c.names.Now().Add(d/2).Before(record.Unanswered)
+		record.Unanswered = c.names.Now().Add(d).UTC()
+		return noted, nil
+	})
+	if err != nil || !noted {
+		return err
 	}
-	return objects.LostRace("table", l.Table.ID, objectstore.ErrPrecondition)
+	if table, err := c.table(record); err == nil {
+		c.lookups.Set(keys.Table(l.Table.ID), lookedUp{table: table, record: record, etag: etag})
+	}
+	return nil
 }

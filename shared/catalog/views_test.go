@@ -9,18 +9,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/catalog/dependents"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
 func createView(ctx context.Context, c *Catalog, kind stored.ViewKind, name, source string) error {
-	v := NewView{Kind: kind, Source: split(source), Digest: "d"}
+	v := views.NewView{Kind: kind, Source: split(source), Digest: "d"}
 	if kind == stored.Materialized {
-		v.Location = c.NewLocation(split(name))
+		v.Location = c.Places.New(split(name))
 	}
-	_, err := c.CreateView(ctx, split(name), v)
+	_, err := c.Views.Create(ctx, split(name), v)
 	return err
 }
 
@@ -31,8 +33,8 @@ func mustView(t *testing.T, c *Catalog, kind stored.ViewKind, name, source strin
 	}
 }
 
-// dependents returns the names of the views in the record of a table.
-func dependents(t *testing.T, c *Catalog, name string) []string {
+// listedOf returns the names of the views in the record of a table.
+func listedOf(t *testing.T, c *Catalog, name string) []string {
 	t.Helper()
 	record, _, err := c.names.Table(t.Context(), split(name))
 	if err != nil {
@@ -53,7 +55,7 @@ func TestViewsAreListedByKind(t *testing.T) {
 	mustView(t, c, stored.Plain, "d", "a")
 	mustView(t, c, stored.Plain, "l", "c")
 	mustView(t, c, stored.Materialized, "n", "c")
-	if got, want := dependents(t, c, "a"), []string{"c", "d"}; !cmp.Equal(got, want) {
+	if got, want := listedOf(t, c, "a"), []string{"c", "d"}; !cmp.Equal(got, want) {
 		t.Errorf("dependents of a: %q, want %q", got, want)
 	}
 	for limit := 1; limit < 6; limit++ {
@@ -111,7 +113,7 @@ func TestPlainViewsAreNoTables(t *testing.T) {
 	if _, err := c.DropNamespace(t.Context(), split("p"), true); err != nil {
 		t.Error(err)
 	}
-	if left := dependents(t, c, "a"); left != nil {
+	if left := listedOf(t, c, "a"); left != nil {
 		t.Errorf("dependents %q are left", left)
 	}
 }
@@ -129,10 +131,10 @@ func TestViewsThatReadThemselvesAreRefused(t *testing.T) {
 	wantCode(t, "no source", createView(t.Context(), c, stored.Materialized, "c", "none"), "TableNotFound")
 
 	mustTable(t, c, "v0")
-	for n := range maxViewDepth - 1 {
+	for n := range dependents.MaxDepth - 1 {
 		mustView(t, c, stored.Plain, fmt.Sprint("v", n+1), fmt.Sprint("v", n))
 	}
-	top := fmt.Sprint("v", maxViewDepth-1)
+	top := fmt.Sprint("v", dependents.MaxDepth-1)
 	mustView(t, c, stored.Plain, "last", top)
 	wantCode(t, "too deep", createView(t.Context(), c, stored.Plain, "beyond", "last"), "InvalidInput")
 }
@@ -140,10 +142,10 @@ func TestViewsThatReadThemselvesAreRefused(t *testing.T) {
 func TestAViewMayHaveAnUnknownSource(t *testing.T) {
 	c := open(t, memstore.New())
 	id := split("v")
-	if _, err := c.CreateView(t.Context(), id, NewView{Kind: stored.Materialized, Location: c.NewLocation(id)}); err != nil {
+	if _, err := c.Views.Create(t.Context(), id, views.NewView{Kind: stored.Materialized, Location: c.Places.New(id)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.DropView(t.Context(), id, stored.Materialized); err != nil {
+	if _, err := c.Views.Drop(t.Context(), id, stored.Materialized); err != nil {
 		t.Error(err)
 	}
 }
@@ -164,7 +166,7 @@ func TestASourceHasABoundedNumberOfViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustView(t, c, stored.Plain, "w", "t")
-	if left := dependents(t, c, "t"); len(left) != stored.MaxDependents || slices.Contains(left, "v7") || !slices.Contains(left, "w") {
+	if left := listedOf(t, c, "t"); len(left) != stored.MaxDependents || slices.Contains(left, "v7") || !slices.Contains(left, "w") {
 		t.Errorf("dependents are %q", left)
 	}
 }
@@ -176,16 +178,16 @@ func TestARenamedViewStaysADependent(t *testing.T) {
 	if _, err := c.RenameTable(t.Context(), split("v"), split("w")); err != nil {
 		t.Fatal(err)
 	}
-	if got := dependents(t, c, "t"); !cmp.Equal(got, []string{"w"}) {
+	if got := listedOf(t, c, "t"); !cmp.Equal(got, []string{"w"}) {
 		t.Errorf("dependents are %q", got)
 	}
-	if _, err := c.View(t.Context(), split("w"), stored.Materialized); err != nil {
+	if _, err := c.Views.Get(t.Context(), split("w"), stored.Materialized); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.DropView(t.Context(), split("w"), stored.Materialized); err != nil {
+	if _, err := c.Views.Drop(t.Context(), split("w"), stored.Materialized); err != nil {
 		t.Error(err)
 	}
-	if left := dependents(t, c, "t"); left != nil {
+	if left := listedOf(t, c, "t"); left != nil {
 		t.Errorf("dependents %q are left", left)
 	}
 }
@@ -203,7 +205,7 @@ func TestCreateAndDropOfViewsSurviveACrashAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range views {
-			if !slices.Contains(dependents(t, c, "t"), v) {
+			if !slices.Contains(listedOf(t, c, "t"), v) {
 				t.Errorf("view %s is no dependent", v)
 			}
 		}
@@ -211,7 +213,7 @@ func TestCreateAndDropOfViewsSurviveACrashAnywhere(t *testing.T) {
 			if !slices.Contains(views, v) {
 				mustView(t, c, stored.Materialized, v, "t")
 			}
-			if _, err := c.DropView(t.Context(), split(v), stored.Materialized); err != nil {
+			if _, err := c.Views.Drop(t.Context(), split(v), stored.Materialized); err != nil {
 				t.Error(err)
 			}
 		}
@@ -222,6 +224,6 @@ func TestCreateAndDropOfViewsSurviveACrashAnywhere(t *testing.T) {
 
 func dropView(c *Catalog, t *testing.T, id []string) error {
 	t.Helper()
-	_, err := c.DropView(t.Context(), id, stored.Materialized)
+	_, err := c.Views.Drop(t.Context(), id, stored.Materialized)
 	return err
 }

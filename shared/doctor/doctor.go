@@ -126,7 +126,7 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	if !swept {
 		return ids, nil
 	}
-	var unswept *catalog.Unswept // is found again, as a fault or as what is left
+	var unswept *objects.Unswept // is found again, as a fault or as what is left
 	if _, err := names.Sweep(ctx, objects.MinSweepAge); err != nil && !errors.As(err, &unswept) {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			}
 		}, nil, false},
 		{"a dropped table whose time is over", func(t *testing.T, h *servicetest.House) {
-			h.Names.Retention = time.Hour
+			h.Names.Drops.Retention = time.Hour
 			if _, err := h.Names.DropTable(t.Context(), []string{"t"}); err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +276,7 @@ func TestAFixThatCrashesLeavesASoundRoot(t *testing.T) {
 			put(t, h, gone+"/data/x.lance", "x")
 			put(t, h, gone+"/data/y.lance", "y")
 			h.Create(t, "dropped", `[{"id":1,"name":"a"}]`)
-			h.Names.Retention = time.Hour
+			h.Names.Drops.Retention = time.Hour
 			if _, err := h.Names.DropTable(t.Context(), []string{"dropped"}); err != nil {
 				t.Fatal(err)
 			}

@@ -189,7 +189,7 @@ func (a *importer) adoptTable(ctx context.Context, it item, result *Result) erro
 	if err != nil || result.Reason != "" {
 		return err
 	}
-	location, err := a.names.PlannedLocation(ctx, it.id, it.at.URI)
+	location, err := a.names.Places.Planned(ctx, it.id, it.at.URI)
 	if err != nil {
 		return err
 	}

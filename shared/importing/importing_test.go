@@ -190,7 +190,7 @@ func TestWhatCannotBeImportedIsSkipped(t *testing.T) {
 	put(t, w.lake, "not a table/x", "")
 	put(t, w.lake, "file.lance", "")
 	taken := []string{"people"}
-	if _, err := w.names.CreateTable(ctx, taken, w.names.NewLocation(taken), 0, nil); err != nil {
+	if _, err := w.names.CreateTable(ctx, taken, w.names.Places.New(taken), 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -211,7 +211,7 @@ func TestWhatCannotBeImportedIsSkipped(t *testing.T) {
 func TestForgottenTablesOfOursStayForgotten(t *testing.T) {
 	w := newWorld(t)
 	id := []string{"t"}
-	at := w.names.NewLocation(id)
+	at := w.names.Places.New(id)
 	unpack(t, w.home, "lancedb/people.lance", at.Prefix+"/")
 	if _, err := w.names.CreateTable(t.Context(), id, at, 1, nil); err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func Open(s Stores) Tables {
 	rows := engine.New(session, engine.Limits{MergeBytes: s.MergeBytes, TopK: s.TopK})
 	rows.Logger, rows.NewTables.StableRowIDs = s.Logger, s.StableRowIDs
 	names := catalog.Open(s.Objects, s.Now)
-	names.Retention = s.DropRetention
+	names.Drops.Retention = s.DropRetention
 	t := Tables{
 		Names:        names,
 		Rows:         rows,

@@ -56,7 +56,7 @@ func numbered(id int) dataset.Rows {
 // create makes a table of one row and returns its location.
 func create(t *testing.T, in tables.Tables, name string, row int) objectstore.Location {
 	t.Helper()
-	at := in.Names.NewLocation([]string{name})
+	at := in.Names.Places.New([]string{name})
 	if _, err := in.Rows.Table([]string{name}, at, 0).Create(t.Context(), numbered(row)); err != nil {
 		t.Fatal(err)
 	}

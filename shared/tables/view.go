@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
@@ -17,7 +17,7 @@ import (
 // table, or those that a plain view shows of its source.
 func Rows[T any](ctx context.Context, h Handle, work func(context.Context, *engine.Table) (T, error)) (T, error) {
 	answer, err := Look(ctx, h, func(ctx context.Context, t Table) (T, error) { return work(ctx, t.Table) })
-	view := catalog.PlainView(err)
+	view := views.Plain(err)
 	switch {
 	case view == nil:
 		return answer, err

@@ -122,7 +122,7 @@ func openSite(b *testing.B) *site {
 func (s *site) source(b *testing.B, rows int) *engine.Table {
 	b.Helper()
 	id := []string{"s"}
-	at := s.Names.NewLocation(id)
+	at := s.Names.Places.New(id)
 	t := s.Rows.Table(id, at, 0)
 	must(b)(t.CreateAs(b.Context(), some(0, rows), dataset.CreateOptions{StableRowIDs: true}))
 	if _, err := s.Names.CreateTable(b.Context(), id, at, 1, nil); err != nil {

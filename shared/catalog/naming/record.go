@@ -97,3 +97,12 @@ func (r *Registry) NewTable(id []string, at objectstore.Location, hint uint64, p
 	}
 	return record
 }
+
+// NamespaceExists is the error for a create whose name is that of a namespace.
+func NamespaceExists(id []string) error {
+	return &protocol.Error{
+		Code:    protocol.NamespaceAlreadyExists,
+		Message: fmt.Sprintf("namespace %s already exists", keys.Display(id)),
+		Detail:  `choose another name, or mode "ExistOk" to keep the existing namespace`,
+	}
+}

@@ -23,9 +23,6 @@ const (
 
 	// PageSize is how many keys one LIST request returns.
 	PageSize = 1000
-
-	// MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
-	MinSweepAge = time.Hour
 )
 
 // A Race is work on an object that other writers may change at the same time. Each attempt reads the

@@ -62,6 +62,17 @@ func Parse(properties map[string]string) (Policy, error) {
 	return p, nil
 }
 
+// Check returns InvalidInput for properties of a new table or namespace that could not be followed later.
+func Check(properties map[string]string) error {
+	if text, ok := properties[protocol.PropertyDropRetention]; ok {
+		if _, err := protocol.ParseDropRetention(text); err != nil {
+			return protocol.Errorf(protocol.InvalidInput, "property %s: %w", protocol.PropertyDropRetention, err)
+		}
+	}
+	_, err := Parse(properties)
+	return err
+}
+
 // setMode sets which maintenance happens.
 func (p *Policy) setMode(mode string) error {
 	if mode == "" {

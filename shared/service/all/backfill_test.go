@@ -77,7 +77,7 @@ func (s *limited) declare(in tables.Tables, id []string, ref protocol.FunctionRe
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	location := in.Names.NewLocation(id)
+	location := in.Names.Places.New(id)
 	table := in.Rows.Table(id, location, 0)
 	if _, err := table.Create(s.t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
 		s.t.Fatal(err)

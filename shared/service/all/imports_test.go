@@ -146,6 +146,9 @@ var mayImport = map[string]string{
 	"shared/lance/encoding/bitpack":   "",
 	"shared/lance/encoding/pagetest":  "lance/pb lance/schema =lance/encoding lance/encoding/repdef",
 	"shared/lance/bytedump":           "",
+	"shared/catalog/views":            "auth catalog/dependents catalog/drops catalog/keys catalog/naming catalog/objects catalog/stored objectstore protocol",
+	"shared/catalog/drops":            "auth catalog/dependents catalog/keys catalog/lists catalog/naming catalog/objects catalog/stored objectstore protocol",
+	"shared/catalog/dependents":       "auth catalog/keys catalog/naming catalog/stored protocol",
 	"shared/catalog/secrets":          "auth catalog/keys catalog/naming catalog/objects catalog/stored objectstore protocol sealing",
 	"shared/catalog/functions":        "auth catalog/builtin catalog/keys catalog/lists catalog/naming catalog/objects catalog/stored memory objectstore protocol",
 	"shared/catalog/lists":            "auth catalog/keys catalog/naming catalog/objects catalog/stored memory objectstore protocol",
@@ -155,7 +158,7 @@ var mayImport = map[string]string{
 	"shared/catalog/claim":   "auth catalog/keys catalog/objects catalog/stored objectstore protocol",
 	"shared/catalog/stored":  "catalog/keys catalog/ledger catalog/objects objectstore protocol sealing auth",
 	"shared/catalog/ledger":  "catalog/keys catalog/objects lance/manifest objectstore protocol",
-	"shared/catalog/objects": "format objectstore pause protocol outage",
+	"shared/catalog/objects": "format objectstore pause protocol outage catalog/keys",
 	"shared/catalog/keys":    "",
 	"shared/catalog/upkeep":  "protocol",
 }

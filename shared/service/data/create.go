@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
@@ -52,7 +53,7 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 	if err != nil {
 		return nil, err
 	}
-	location := s.tables.Names.NewLocation(req.ID)
+	location := s.tables.Names.Places.New(req.ID)
 	done, err := s.tables.Rows.Table(req.ID, location, 0).ConfirmWith(name.free).CreateAs(ctx, name.guard(upload.rows()), opts)
 	if err != nil {
 		return s.failed(ctx, req, location, upload.Schema(), err)
@@ -102,7 +103,7 @@ func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, 
 // discard deletes the files of a table that was not created, whose location no other process knows,
 // and returns the cause.
 func discard(ctx context.Context, location objectstore.Location, cause error) error {
-	err := catalog.DeleteData(context.WithoutCancel(ctx), location)
+	err := claim.DeleteFiles(context.WithoutCancel(ctx), location)
 	return errors.Join(cause, err)
 }
 

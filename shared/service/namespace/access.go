@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/protocol"
 )
 
@@ -51,7 +51,7 @@ func (s *Service) seen(ctx context.Context, req *protocol.ExplainAccessRequest) 
 		return err
 	}
 	_, err := s.names.Table(ctx, req.ObjectID)
-	if catalog.PlainView(err) != nil {
+	if views.Plain(err) != nil {
 		return nil
 	}
 	return err

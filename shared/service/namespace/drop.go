@@ -48,7 +48,7 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 	}
 	answer := &protocol.DropNamespaceResponse{Properties: dropped.Properties}
 	if dropped.Dropped != nil {
-		answer.DropID, answer.RestorableUntilMillis = dropped.Dropped.Drop, dropped.Dropped.Until.UnixMilli()
+		answer.DropID, answer.RestorableUntilMillis = dropped.Dropped.Name, dropped.Dropped.Until.UnixMilli()
 	}
 	return answer, nil
 }

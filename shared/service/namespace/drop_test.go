@@ -56,7 +56,7 @@ func open(t *testing.T, tables int) *house {
 
 func (h *house) createTable(t *testing.T, name string) error {
 	id := []string{"n", name}
-	_, err := h.names.CreateTable(t.Context(), id, h.names.NewLocation(id), 0, nil)
+	_, err := h.names.CreateTable(t.Context(), id, h.names.Places.New(id), 0, nil)
 	return err
 }
 

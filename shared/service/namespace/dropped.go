@@ -14,20 +14,20 @@ func (s *Service) ListDropped(ctx context.Context, req *protocol.ListDroppedRequ
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
 	}
-	found, next, err := s.names.ListDropped(ctx, req.ID, req.PageToken, limit)
+	found, next, err := s.names.Drops.List(ctx, req.ID, req.PageToken, limit)
 	if err != nil {
 		return nil, err
 	}
 	var sizes []*int64
 	if req.Sizes {
-		if sizes, err = s.names.SizesOf(ctx, found); err != nil {
+		if sizes, err = s.names.Drops.Sizes(ctx, found); err != nil {
 			return nil, err
 		}
 	}
 	answer := &protocol.ListDroppedResponse{PageToken: next}
 	for i, one := range found {
 		answer.Dropped = append(answer.Dropped, protocol.DroppedObject{
-			DropID: one.Drop, Kind: one.Kind, ID: one.ID, DroppedBy: one.By, Location: one.Location, WithDropID: one.With,
+			DropID: one.Name, Kind: one.Kind, ID: one.ID, DroppedBy: one.By, Location: one.Location, WithDropID: one.With,
 			DroppedAtMillis: one.At.UnixMilli(), RestorableUntilMillis: one.Until.UnixMilli(),
 		})
 		if sizes != nil {

@@ -13,7 +13,7 @@ func (s *Service) Undrop(ctx context.Context, req *protocol.UndropNamespaceReque
 	if len(to) == 0 {
 		to = req.ID
 	}
-	restored, err := s.names.UndropNamespace(ctx, req.ID, req.DropID, to)
+	restored, err := s.names.Drops.UndropNamespace(ctx, req.ID, req.DropID, to)
 	if err != nil {
 		return nil, err
 	}

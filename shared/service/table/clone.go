@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/objectstore"
@@ -30,7 +31,7 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 	case protocol.CodeOf(err) != protocol.TableNotFound:
 		return nil, err
 	}
-	location := s.tables.Names.NewLocation(req.ID)
+	location := s.tables.Names.Places.New(req.ID)
 	deep := req.IsShallow != nil && !*req.IsShallow
 	done, err := source.CloneTo(ctx, s.tables.Rows.Table(req.ID, location, 0), version, deep)
 	if engine.IsDeclared(err) {
@@ -44,7 +45,7 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 		return nil, err // the name may stand for the clone
 	}
 	if err != nil {
-		return nil, errors.Join(err, catalog.DeleteData(context.WithoutCancel(ctx), location))
+		return nil, errors.Join(err, claim.DeleteFiles(context.WithoutCancel(ctx), location))
 	}
 	first := transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction}
 	return &protocol.CloneTableResponse{
@@ -60,13 +61,13 @@ func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Loc
 	if err != nil {
 		return nil, err
 	}
-	return s.tables.Names.CreateClone(ctx, id, at, version, s.tables.Names.Places(elsewhere))
+	return s.tables.Names.CreateClone(ctx, id, at, version, elsewhere)
 }
 
 // cloned returns the table and the version that a request clones. Version nil is the newest. Errors call
 // the source by the field that names its place, because it need not be in the catalog.
 func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (source *engine.Table, version *int64, err error) {
-	at, err := s.tables.Names.NamedLocation(req.SourceLocation)
+	at, err := s.tables.Names.Places.Named(req.SourceLocation)
 	if err != nil {
 		return nil, nil, err
 	}

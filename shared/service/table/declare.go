@@ -17,7 +17,7 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
-	location, err := s.tables.Names.PlannedLocation(ctx, req.ID, req.Location)
+	location, err := s.tables.Names.Places.Planned(ctx, req.ID, req.Location)
 	if err != nil {
 		return nil, err
 	}

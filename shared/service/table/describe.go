@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -15,7 +16,7 @@ import (
 // size of a version. It adds credentials for the location if the deployment has them.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
 	answer, err := s.describe(ctx, req)
-	if view := catalog.PlainView(err); view != nil {
+	if view := views.Plain(err); view != nil {
 		return s.describeView(ctx, view, req)
 	}
 	if err != nil {

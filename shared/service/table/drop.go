@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 
+	"tiltyard/shared/catalog/dependents"
 	"tiltyard/shared/protocol"
 )
 
@@ -15,10 +16,10 @@ func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*pr
 	answer := &protocol.DropTableResponse{
 		TransactionID: s.changed(ctx, "drop-table", gone.ID, nil),
 		ID:            gone.ID, Location: gone.Location.URI, Properties: gone.Properties,
-		Warning: gone.DependentsWarning(ctx),
+		Warning: dependents.Warning(ctx, gone.Dependents),
 	}
 	if gone.Dropped != nil {
-		answer.DropID, answer.RestorableUntilMillis = gone.Dropped.Drop, gone.Dropped.Until.UnixMilli()
+		answer.DropID, answer.RestorableUntilMillis = gone.Dropped.Name, gone.Dropped.Until.UnixMilli()
 	}
 	return answer, nil
 }

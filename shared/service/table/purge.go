@@ -8,9 +8,9 @@ import (
 
 // Purge deletes a dropped table or view before its time.
 func (s *Service) Purge(ctx context.Context, req *protocol.PurgeTableRequest) (*protocol.PurgeTableResponse, error) {
-	gone, err := s.tables.Names.Purge(ctx, req.ID, req.DropID)
+	gone, err := s.tables.Names.Drops.Purge(ctx, req.ID, req.DropID)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.PurgeTableResponse{TransactionID: s.changed(ctx, "purge-table", gone.ID, nil), DropID: gone.Drop}, nil
+	return &protocol.PurgeTableResponse{TransactionID: s.changed(ctx, "purge-table", gone.ID, nil), DropID: gone.Name}, nil
 }

@@ -9,10 +9,10 @@ import (
 // Undrop restores a dropped table or view, under the id that it had or another one.
 func (s *Service) Undrop(ctx context.Context, req *protocol.UndropTableRequest) (*protocol.UndropTableResponse, error) {
 	to := req.NewID()
-	back, err := s.tables.Names.UndropTable(ctx, req.ID, req.DropID, to)
+	back, err := s.tables.Names.Drops.UndropTable(ctx, req.ID, req.DropID, to)
 	if err != nil {
 		return nil, err
 	}
 	from := map[string]string{"dropped_as": protocol.JoinID(req.ID, protocol.DefaultDelimiter)}
-	return &protocol.UndropTableResponse{TransactionID: s.changed(ctx, "undrop-table", to, from), ID: to, DropID: back.Drop}, nil
+	return &protocol.UndropTableResponse{TransactionID: s.changed(ctx, "undrop-table", to, from), ID: to, DropID: back.Name}, nil
 }

@@ -131,7 +131,7 @@ func (s *Service) declarations(ctx context.Context, operations []protocol.Commit
 		if op.Declare == nil || planned[key(op.Declare.ID)] != nil {
 			continue
 		}
-		at, err := s.tables.Names.PlannedLocation(ctx, op.Declare.ID, op.Declare.Location)
+		at, err := s.tables.Names.Places.Planned(ctx, op.Declare.ID, op.Declare.Location)
 		if err != nil {
 			return nil, inEntry(i, err)
 		}

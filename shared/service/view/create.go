@@ -12,7 +12,9 @@ import (
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
@@ -36,7 +38,7 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMa
 	if req.IsQuery() {
 		prepare = s.fromQuery
 	}
-	location := s.tables.Names.NewLocation(req.ID)
+	location := s.tables.Names.Places.New(req.ID)
 	fresh, err := prepare(ctx, req, location)
 	if err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMa
 		return nil, err
 	}
 	if fresh.source != nil && fresh.definition.IsGeneva() {
-		_ = s.tables.Names.EnterView(ctx, req.ID, made, fresh.source) // a view that reads itself is told so by its refresh
+		_ = s.tables.Names.Views.Enter(ctx, req.ID, made, fresh.source.ID, fresh.source.Dependents) // a view that reads itself is told so by its refresh
 	}
 	answer := &protocol.CreateMaterializedViewResponse{Version: firstVersion, ForLanceDB: req.IsQuery()}
 	if req.Empty() && made.Auto {
@@ -77,13 +79,13 @@ func (s *Service) create(ctx context.Context, id []string, location objectstore.
 	var made *stored.View
 	if err == nil {
 		d := fresh.definition
-		made, err = s.tables.Names.CreateView(ctx, id, catalog.NewView{
+		made, err = s.tables.Names.Views.Create(ctx, id, views.NewView{
 			Kind: stored.Materialized, Source: d.Source, Digest: d.Digest(), By: auth.FromContext(ctx), Auto: d.Auto, Location: location, Hint: firstVersion,
 			Later: d.IsGeneva(),
 		})
 	}
 	if err != nil && !errors.Is(err, objectstore.ErrUnknownOutcome) { // else the view may exist
-		err = errors.Join(err, catalog.DeleteData(context.WithoutCancel(ctx), location))
+		err = errors.Join(err, claim.DeleteFiles(context.WithoutCancel(ctx), location))
 	}
 	return made, err
 }

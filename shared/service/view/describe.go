@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 
+	"tiltyard/shared/catalog/dependents"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
@@ -62,11 +63,11 @@ func describe(definition *view.Definition, d *dataset.Dataset) *protocol.Describ
 
 // DropMaterialized removes a view with its rows.
 func (s *Service) DropMaterialized(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DropMaterializedViewResponse, error) {
-	gone, err := s.tables.Names.DropView(ctx, req.ID, stored.Materialized)
+	gone, err := s.tables.Names.Views.Drop(ctx, req.ID, stored.Materialized)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DropMaterializedViewResponse{Warning: gone.DependentsWarning(ctx)}, nil
+	return &protocol.DropMaterializedViewResponse{Warning: dependents.Warning(ctx, gone.Dependents)}, nil
 }
 
 // ListMaterialized returns the names of the materialized views in a namespace.

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/tables"
@@ -27,7 +27,7 @@ func (s *Service) CreatePlain(ctx context.Context, req *protocol.CreateViewReque
 	if err != nil {
 		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("query: %v", err), Err: err}
 	}
-	view := catalog.NewView{
+	view := views.NewView{
 		Kind: stored.Plain, Source: sourceOf(query, req.ID), Digest: digest(query.String()),
 		Plain: &stored.PlainView{Query: query.String(), Database: req.Database},
 	}
@@ -47,7 +47,7 @@ func (s *Service) CreatePlain(ctx context.Context, req *protocol.CreateViewReque
 	if view.Plain.Schema, err = json.Marshal(schema); err != nil {
 		return nil, err
 	}
-	made, err := s.tables.Names.CreateView(ctx, req.ID, view)
+	made, err := s.tables.Names.Views.Create(ctx, req.ID, view)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func digest(definition string) string {
 
 // DescribePlain returns a view as it was created.
 func (s *Service) DescribePlain(ctx context.Context, req *protocol.ViewRequest) (*protocol.DescribeViewResponse, error) {
-	record, err := s.tables.Names.View(ctx, req.ID, stored.Plain)
+	record, err := s.tables.Names.Views.Get(ctx, req.ID, stored.Plain)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func describePlain(id []string, view *stored.View) (*protocol.DescribeViewRespon
 
 // DropPlain removes a view. Its source stays as it is.
 func (s *Service) DropPlain(ctx context.Context, req *protocol.ViewRequest) (*protocol.DropViewResponse, error) {
-	if _, err := s.tables.Names.DropView(ctx, req.ID, stored.Plain); err != nil {
+	if _, err := s.tables.Names.Views.Drop(ctx, req.ID, stored.Plain); err != nil {
 		return nil, err
 	}
 	return &protocol.DropViewResponse{}, nil

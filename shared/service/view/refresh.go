@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
@@ -49,7 +50,7 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	if err != nil {
 		return nil, err
 	}
-	if err := s.tables.Names.EnterView(ctx, req.ID, v, source); err != nil {
+	if err := s.tables.Names.Views.Enter(ctx, req.ID, v, source.ID, source.Dependents); err != nil {
 		return nil, err
 	}
 	order := refresh.Order{Full: req.Full, SourceVersion: req.Version(), Incarnation: req.Incarnation, OutputLimit: req.OutputLimit}
@@ -79,7 +80,7 @@ func (s *Service) defined(ctx context.Context, found *catalog.Table, d *view.Def
 	case adopt != "" && adopt != digest:
 		return nil, protocol.Errorf(protocol.InvalidInput, "adopt is not the definition_sha256 of the view, which describes its present definition; read that, and send its digest")
 	case adopt != "", !stands && !auth.Limited(ctx):
-		return s.tables.Names.AdoptView(ctx, found, catalog.NewView{Source: d.Source, Digest: digest, By: auth.FromContext(ctx), Auto: d.Auto})
+		return s.tables.Names.Views.Adopt(ctx, found.ID, found.UID, views.NewView{Source: d.Source, Digest: digest, By: auth.FromContext(ctx), Auto: d.Auto})
 	case stands:
 		return v, nil
 	}

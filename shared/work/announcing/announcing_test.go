@@ -121,14 +121,14 @@ func dropNamespace(id string) step {
 
 func undropNamespace(id, to string) step {
 	return func(ctx context.Context, s service) error {
-		_, err := s.Names.UndropNamespace(ctx, split(id), "", split(to))
+		_, err := s.Names.Drops.UndropNamespace(ctx, split(id), "", split(to))
 		return err
 	}
 }
 
 func create(id string) step {
 	return func(ctx context.Context, s service) error {
-		at := s.Names.NewLocation(split(id))
+		at := s.Names.Places.New(split(id))
 		if _, err := s.Rows.Table(split(id), at, 0).Create(ctx, rows(0)); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func clone(id, to string) step {
 		if err != nil {
 			return err
 		}
-		at := s.Names.NewLocation(split(to))
+		at := s.Names.Places.New(split(to))
 		made, err := s.At(found).CloneTo(ctx, s.Rows.Table(split(to), at, 0), nil, true)
 		if err != nil {
 			return err
@@ -205,7 +205,7 @@ func drop(id string) step {
 
 func undrop(id, to string) step {
 	return func(ctx context.Context, s service) error {
-		_, err := s.Names.UndropTable(ctx, split(id), "", split(to))
+		_, err := s.Names.Drops.UndropTable(ctx, split(id), "", split(to))
 		return err
 	}
 }

@@ -69,7 +69,7 @@ func openWith(t *testing.T, policy tables.AutoRefresh, schedule computed.Schedul
 func (p *process) make(t *testing.T) {
 	t.Helper()
 	id := []string{"t"}
-	location := p.Names.NewLocation(id)
+	location := p.Names.Places.New(id)
 	table := p.Rows.Table(id, location, 0)
 	for i := range 3 {
 		write := table.Insert

@@ -64,7 +64,7 @@ func house(t *testing.T, objects objectstore.Store, sizes engine.BackfillSizes) 
 func (p *process) build(t *testing.T) {
 	t.Helper()
 	id := []string{"t"}
-	location := p.Names.NewLocation(id)
+	location := p.Names.Places.New(id)
 	table := p.Rows.Table(id, location, 0)
 	next := 0
 	for i, n := range fragments {

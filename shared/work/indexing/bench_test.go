@@ -100,7 +100,7 @@ func (m measured) run(b *testing.B) {
 	h := open(b, objects, m.partial)
 	h.worker.Memory = memory.NewBudget(1400<<20, 1400<<20)
 	schema, random := arrow.NewSchema([]arrow.Field{m.column}, nil), rand.New(rand.NewPCG(1, 1))
-	at := h.Names.NewLocation(table)
+	at := h.Names.Places.New(table)
 	rows := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		const at = 10_000
 		for range m.rows / at {

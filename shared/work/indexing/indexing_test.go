@@ -121,7 +121,7 @@ func rows(from, n int) dataset.Rows {
 // create makes a table of some fragments, in which rows are deleted.
 func (h *house) create(t *testing.T, fragments ...int) {
 	t.Helper()
-	at, id := h.Names.NewLocation(table), 0
+	at, id := h.Names.Places.New(table), 0
 	for i, n := range fragments {
 		if i == 0 {
 			if _, err := h.Rows.Table(table, at, 0).Create(t.Context(), rows(id, n)); err != nil {

@@ -46,7 +46,7 @@ func create(t *testing.T, on tables.Tables, columns *arrow.Schema) *engine.Table
 	if _, err := on.Names.CreateNamespace(t.Context(), []string{"__system"}, nil, catalog.FailIfExists); err != nil {
 		t.Fatal(err)
 	}
-	at := on.Names.NewLocation(id())
+	at := on.Names.Places.New(id())
 	rows := dataset.Rows{Schema: columns, Batches: func(func(arrow.RecordBatch, error) bool) {}}
 	if _, err := on.Rows.Table(id(), at, 0).Create(t.Context(), rows); err != nil {
 		t.Fatal(err)

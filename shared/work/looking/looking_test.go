@@ -67,7 +67,7 @@ func TestTheLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
 		on := tables.Open(tables.Stores{Objects: roots, Records: records, Now: time.Now, Queue: queue, Maintain: true})
 		for n := range all {
 			id := []string{fmt.Sprintf("t%04d", n)}
-			if _, err := on.Names.CreateTable(t.Context(), id, on.Names.NewLocation(id), 1, nil); err != nil {
+			if _, err := on.Names.CreateTable(t.Context(), id, on.Names.Places.New(id), 1, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

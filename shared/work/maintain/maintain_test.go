@@ -82,7 +82,7 @@ func (h *house) create(t *testing.T, ofNamespace, ofTable map[string]string) {
 	if _, err := h.tables.Names.CreateNamespace(ctx, table[:1], ofNamespace, 0); err != nil {
 		t.Fatal(err)
 	}
-	location := h.tables.Names.NewLocation(table)
+	location := h.tables.Names.Places.New(table)
 	if _, err := h.tables.Rows.Table(table, location, 0).Create(ctx, rows(0)); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
@@ -182,7 +183,7 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 // that cannot be read are no error: the log names them, and what they may refer to stays.
 func (k *Keeper) Sweep(ctx context.Context) error {
 	_, err := k.Tables.Names.Sweep(objectstore.Freeing(ctx), k.fileAge())
-	var left *catalog.Unswept
+	var left *objects.Unswept
 	if !errors.As(err, &left) || ctx.Err() != nil {
 		return err
 	}

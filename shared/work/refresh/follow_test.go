@@ -202,7 +202,7 @@ func TestOneJobRefreshesAViewAtATime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := must[*stored.Table](t)(p.Names.View(t.Context(), []string{"v"}, stored.Materialized)).View
+		v := must[*stored.Table](t)(p.Names.Views.Get(t.Context(), []string{"v"}, stored.Materialized)).View
 		key := "refresh/" + v.UID
 		before := must[record.Record](t)(p.Records.Get(t.Context(), key))
 		must[string](t)(p.Records.Put(t.Context(), record.Record{Key: key, Value: []byte(`{"job":"` + dead + `"}`), Version: before.Version}))

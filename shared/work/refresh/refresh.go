@@ -154,7 +154,7 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 	if err != nil {
 		return materialize.Result{}, err
 	}
-	if err := f.on.Names.EnterView(ctx, found.ID, found.View, source); err != nil {
+	if err := f.on.Names.Views.Enter(ctx, found.ID, found.View, source.ID, source.Dependents); err != nil {
 		return materialize.Result{}, err
 	}
 	// The id of the transaction follows from the job, so a run that follows a crash finds its commit.

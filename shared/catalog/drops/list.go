@@ -1,4 +1,4 @@
-package catalog
+package drops
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Dropped is a table, a view or a namespace that was dropped and can be restored.
-type Dropped struct {
-	Drop  string // the name of the drop, which distinguishes it from other drops of the same id
+// A Drop is a table, a view or a namespace that was dropped and can be restored.
+type Drop struct {
+	Name  string // the name of the drop, which distinguishes it from other drops of the same id
 	Kind  protocol.DroppedKind
 	ID    []string // that it had
 	By    string   // the principal that dropped it; empty when it is not known
@@ -36,56 +36,56 @@ type Dropped struct {
 }
 
 // object returns the object as policies name it.
-func (d *Dropped) object() auth.Object {
-	if d.Kind == protocol.DroppedNamespace {
-		return auth.Namespace(d.ID)
+func (o *Drop) object() auth.Object {
+	if o.Kind == protocol.DroppedNamespace {
+		return auth.Namespace(o.ID)
 	}
-	return auth.Table(d.ID)
+	return auth.Table(o.ID)
 }
 
-func (c *Catalog) droppedTable(record *stored.Table) *Dropped {
-	d := record.Dropped
-	found := &Dropped{Drop: record.ID[1], Kind: protocol.DroppedTable, ID: d.ID, By: d.By, At: d.At, Until: d.Until, With: d.With}
+func (d *Drops) ofTable(record *stored.Table) *Drop {
+	of := record.Dropped
+	found := &Drop{Name: record.ID[1], Kind: protocol.DroppedTable, ID: of.ID, By: of.By, At: of.At, Until: of.Until, With: of.With}
 	if record.View != nil {
 		found.Kind = protocol.DroppedView
 	}
-	if at, err := c.names.Locate(record); err == nil && record.Location != "" {
+	if at, err := d.names.Locate(record); err == nil && record.Location != "" {
 		found.Location = at.URI
 	}
 	return found
 }
 
-func droppedNamespace(record *stored.Namespace) *Dropped {
-	d := record.Dropped
-	found := &Dropped{Drop: record.ID[1], Kind: protocol.DroppedNamespace, ID: d.ID, By: d.By, At: d.At, Until: d.Until, With: d.With}
-	if found.With == found.Drop {
+func ofNamespace(record *stored.Namespace) *Drop {
+	of := record.Dropped
+	found := &Drop{Name: record.ID[1], Kind: protocol.DroppedNamespace, ID: of.ID, By: of.By, At: of.At, Until: of.Until, With: of.With}
+	if found.With == found.Name {
 		found.With = ""
 	}
 	return found
 }
 
-// ListDropped returns the dropped tables, views and namespaces that had their names inside a
+// List returns the dropped tables, views and namespaces that had their names inside a
 // namespace, at any depth, and that the caller may see: at most limit (lists.NoLimit: no bound), after the token of
 // the page before. next is the token of the following page, empty at the end. They are in the order of the
 // times until which they can be restored, behind the namespaces.
-func (c *Catalog) ListDropped(ctx context.Context, inside []string, after string, limit int) (found []*Dropped, next string, err error) {
-	return c.listDropped(ctx, inside, after, limit, false)
+func (d *Drops) List(ctx context.Context, inside []string, after string, limit int) (found []*Drop, next string, err error) {
+	return d.list(ctx, inside, after, limit, false)
 }
 
-// listDropped is ListDropped. With begun it also returns namespaces whose restoration may not have been
+// list is List. With begun it also returns namespaces whose restoration may not have been
 // completed.
-func (c *Catalog) listDropped(ctx context.Context, inside []string, after string, limit int, begun bool) (found []*Dropped, next string, err error) {
+func (d *Drops) list(ctx context.Context, inside []string, after string, limit int, begun bool) (found []*Drop, next string, err error) {
 	prefix := keys.Records + keys.Folder([]string{keys.Dropped}) + "/"
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: droppedPage}
 	if after != "" {
 		opts.StartAfter = prefix + after
 	}
 	for limit != 0 {
-		page, err := c.store.List(ctx, opts)
+		page, err := d.names.Store.List(ctx, opts)
 		if err != nil {
 			return nil, "", fmt.Errorf("list what is dropped: %w", err)
 		}
-		all, err := c.readDropped(ctx, page.Objects)
+		all, err := d.readDropped(ctx, page.Objects)
 		if err != nil {
 			return nil, "", err
 		}
@@ -106,9 +106,9 @@ func (c *Catalog) listDropped(ctx context.Context, inside []string, after string
 	return found, "", nil
 }
 
-// SizesOf returns how many bytes the files in the folder of each dropped table take, and nil for the other
+// Sizes returns how many bytes the files in the folder of each dropped table take, and nil for the other
 // objects. The storage lists all of these files.
-func (c *Catalog) SizesOf(ctx context.Context, all []*Dropped) ([]*int64, error) {
+func (d *Drops) Sizes(ctx context.Context, all []*Drop) ([]*int64, error) {
 	sizes := make([]*int64, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readFanOut)
@@ -117,7 +117,7 @@ func (c *Catalog) SizesOf(ctx context.Context, all []*Dropped) ([]*int64, error)
 			continue
 		}
 		group.Go(func() error {
-			at, err := c.roots.Resolve(one.Location)
+			at, err := d.roots.Resolve(one.Location)
 			if err != nil {
 				return fmt.Errorf("location of dropped table %s: %w", keys.Display(one.ID), err)
 			}
@@ -142,20 +142,20 @@ const droppedPage = 100
 
 // readDropped reads listed records of dropped objects. It leaves nil where there is nothing that can be
 // restored.
-func (c *Catalog) readDropped(ctx context.Context, listed []objectstore.Info) ([]*Dropped, error) {
-	all := make([]*Dropped, len(listed))
+func (d *Drops) readDropped(ctx context.Context, listed []objectstore.Info) ([]*Drop, error) {
+	all := make([]*Drop, len(listed))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readFanOut)
 	for i, object := range listed {
 		group.Go(func() (err error) {
 			if keys.Namespaces.Has(object.Key) {
-				all[i], err = c.readDroppedNamespace(ctx, object.Key)
+				all[i], err = d.readDroppedNamespace(ctx, object.Key)
 				return err
 			}
 			name := object.Key[strings.LastIndexByte(object.Key, '/')+1:]
-			settled, err := c.names.Settled(ctx, keys.DroppedID(name))
+			settled, err := d.names.Settled(ctx, keys.DroppedID(name))
 			if record := settled.Record; err == nil && record != nil && record.Dropped != nil && !record.Dropped.Purging {
-				all[i] = c.droppedTable(record)
+				all[i] = d.ofTable(record)
 			}
 			return err
 		})
@@ -163,25 +163,25 @@ func (c *Catalog) readDropped(ctx context.Context, listed []objectstore.Info) ([
 	return all, group.Wait()
 }
 
-func (c *Catalog) readDroppedNamespace(ctx context.Context, key string) (*Dropped, error) {
+func (d *Drops) readDroppedNamespace(ctx context.Context, key string) (*Drop, error) {
 	var kept stored.Namespace
-	_, found, err := c.store.Find(ctx, key, &kept)
+	_, found, err := d.names.Store.Find(ctx, key, &kept)
 	if err != nil || !found || kept.Dropped == nil {
 		return nil, err
 	}
-	stands, err := c.standsAgain(ctx, &kept)
+	stands, err := d.standsAgain(ctx, &kept)
 	if err != nil || stands && len(kept.Dropped.To) == 0 {
 		return nil, err
 	}
-	one := droppedNamespace(&kept)
+	one := ofNamespace(&kept)
 	one.begun = stands
 	return one, nil
 }
 
 // newestDrop returns the name of the newest drop of an id.
-func (c *Catalog) newestDrop(ctx context.Context, id []string, of auth.Object) (string, error) {
-	var newest *Dropped
-	all, _, err := c.listDropped(ctx, id, "", lists.NoLimit, true)
+func (d *Drops) newestDrop(ctx context.Context, id []string, of auth.Object) (string, error) {
+	var newest *Drop
+	all, _, err := d.list(ctx, id, "", lists.NoLimit, true)
 	if err != nil {
 		return "", err
 	}
@@ -193,7 +193,7 @@ func (c *Catalog) newestDrop(ctx context.Context, id []string, of auth.Object) (
 	if newest == nil {
 		return "", nothingDropped(id)
 	}
-	return newest.Drop, nil
+	return newest.Name, nil
 }
 
 // nothingDropped is the error for an id of which no drop can be undone.
@@ -204,16 +204,16 @@ func nothingDropped(id []string) *protocol.Error {
 	}
 }
 
-// findDroppedTable returns the record of a dropped table: of the newest drop of the id if drop is empty. The
+// findTable returns the record of a dropped table: of the newest drop of the id if drop is empty. The
 // error is TableNotFound when there is none that the caller may see.
-func (c *Catalog) findDroppedTable(ctx context.Context, id []string, drop string) (*stored.Table, string, error) {
+func (d *Drops) findTable(ctx context.Context, id []string, drop string) (*stored.Table, string, error) {
 	if drop == "" {
 		var err error
-		if drop, err = c.newestDrop(ctx, id, auth.Table(id)); err != nil {
+		if drop, err = d.newestDrop(ctx, id, auth.Table(id)); err != nil {
 			return nil, "", err
 		}
 	}
-	found, err := c.names.Settled(ctx, keys.DroppedID(drop))
+	found, err := d.names.Settled(ctx, keys.DroppedID(drop))
 	if err != nil {
 		return nil, "", err
 	}
@@ -224,21 +224,21 @@ func (c *Catalog) findDroppedTable(ctx context.Context, id []string, drop string
 	return record, found.ETag, nil
 }
 
-// findDroppedNamespace is findDroppedTable for a namespace. It also returns one that stands again, whose
+// findNamespace is findTable for a namespace. It also returns one that stands again, whose
 // restoration was not completed. The error is NamespaceNotFound.
-func (c *Catalog) findDroppedNamespace(ctx context.Context, id []string, drop string) (*stored.Namespace, string, error) {
+func (d *Drops) findNamespace(ctx context.Context, id []string, drop string) (*stored.Namespace, string, error) {
 	none := nothingDropped(id)
 	none.Code = protocol.NamespaceNotFound
 	if drop == "" {
 		var err error
-		if drop, err = c.newestDrop(ctx, id, auth.Namespace(id)); protocol.HasCode(err, protocol.TableNotFound) {
+		if drop, err = d.newestDrop(ctx, id, auth.Namespace(id)); protocol.HasCode(err, protocol.TableNotFound) {
 			return nil, "", none
 		} else if err != nil {
 			return nil, "", err
 		}
 	}
 	record := new(stored.Namespace)
-	etag, found, err := c.store.Find(ctx, keys.Namespace(keys.DroppedID(drop)), record)
+	etag, found, err := d.names.Store.Find(ctx, keys.Namespace(keys.DroppedID(drop)), record)
 	if err != nil {
 		return nil, "", err
 	}

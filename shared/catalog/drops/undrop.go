@@ -1,4 +1,4 @@
-package catalog
+package drops
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/dependents"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
@@ -20,47 +21,41 @@ import (
 // given. It restores the newest drop of the id if drop is empty. The error is TableNotFound when there
 // is none, TableAlreadyExists when the name is taken, and NamespaceNotFound when the namespace of the
 // name is gone.
-func (c *Catalog) UndropTable(ctx context.Context, id []string, drop string, to []string) (*Dropped, error) {
+func (d *Drops) UndropTable(ctx context.Context, id []string, drop string, to []string) (restored *Drop, err error) {
 	if len(to) == 0 {
 		to = id
 	}
-	defer c.lookups.Invalidate(keys.Table(to))
-	for attempt := range objects.Tries {
-		record, etag, err := c.findDroppedTable(ctx, id, drop)
+	defer d.names.Forget(to)
+	err = objects.Race{What: "table", ID: id}.Run(ctx, func(attempt int) (done bool, err error) {
+		record, etag, err := d.findTable(ctx, id, drop)
 		if err != nil {
-			return nil, err
+			return true, err
 		}
 		drop = record.ID[1]
-		err = c.restore(ctx, record, etag, to)
-		switch {
+		switch err = d.restore(ctx, record, etag, to); {
 		case err == nil:
-			return c.droppedTable(record), nil
+			restored = d.ofTable(record)
+			return true, nil
 		case errors.Is(err, naming.ErrTaken):
-			err = c.names.AwaitFree(ctx, to, attempt)
-		case objects.Changed(err):
-			err = nil // another process restores or purges the table: read the record again
+			return false, d.names.AwaitFree(ctx, to, attempt)
 		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, objects.LostRace("table", id, objectstore.ErrPrecondition)
+		return objects.Written(err) // another process may restore or purge the table
+	})
+	return restored, err
 }
 
 // restore moves the record of a dropped table to a name. A view is entered in its source again, if that
 // exists.
-func (c *Catalog) restore(ctx context.Context, record *stored.Table, etag string, to []string) error {
-	if err := c.places.AddName(ctx, record, to); err != nil {
+func (d *Drops) restore(ctx context.Context, record *stored.Table, etag string, to []string) error {
+	if err := d.names.Places.AddName(ctx, record, to); err != nil {
 		return err
 	}
 	if record.View != nil && len(record.View.Source) > 0 {
-		entered := *record
-		entered.ID = to
-		if err := protocol.Ignore(c.addDependent(ctx, &entered), protocol.TableNotFound, protocol.NamespaceNotFound); err != nil {
+		if err := protocol.Ignore(dependents.Enter(ctx, d.names, to, record.View), protocol.TableNotFound, protocol.NamespaceNotFound); err != nil {
 			return err
 		}
 	}
-	_, err := c.names.Move(ctx, record, etag, to, nil)
+	_, err := d.names.Move(ctx, record, etag, to, nil)
 	return err
 }
 
@@ -69,29 +64,29 @@ func (c *Catalog) restore(ctx context.Context, record *stored.Table, etag string
 // many tables, views and namespaces are back. The error is NamespaceNotFound when there is no such drop, or when the
 // parent of the name is gone, and NamespaceAlreadyExists or TableAlreadyExists when a name is taken. After
 // an error a repetition continues with what is left.
-func (c *Catalog) UndropNamespace(ctx context.Context, id []string, drop string, to []string) (restored int, err error) {
+func (d *Drops) UndropNamespace(ctx context.Context, id []string, drop string, to []string) (restored int, err error) {
 	if len(to) == 0 {
 		to = id
 	}
-	kept, _, err := c.findDroppedNamespace(ctx, id, drop)
+	kept, _, err := d.findNamespace(ctx, id, drop)
 	if err != nil {
 		return 0, err
 	}
 	ctx = auth.Unlimited(ctx) // whoever may restore a namespace restores all of it
-	inside, err := c.droppedInside(ctx, kept)
+	inside, err := d.droppedInside(ctx, kept)
 	if err != nil {
 		return 0, err
 	}
-	if err := c.remakeNamespace(ctx, kept.ID, to); err != nil {
+	if err := d.remakeNamespace(ctx, kept.ID, to); err != nil {
 		return 0, err
 	}
 	restored = 1
 	for _, one := range inside {
 		name := slices.Concat(to, one.ID[len(id):])
 		if one.Kind == protocol.DroppedNamespace {
-			err = c.remakeNamespace(ctx, keys.DroppedID(one.Drop), name)
+			err = d.remakeNamespace(ctx, keys.DroppedID(one.Name), name)
 		} else {
-			_, err = c.UndropTable(ctx, one.ID, one.Drop, name)
+			_, err = d.UndropTable(ctx, one.ID, one.Name, name)
 		}
 		if err != nil {
 			return restored, err
@@ -100,23 +95,23 @@ func (c *Catalog) UndropNamespace(ctx context.Context, id []string, drop string,
 	}
 	for _, one := range inside {
 		if one.Kind == protocol.DroppedNamespace {
-			c.forgetDrop(ctx, keys.DroppedID(one.Drop), slices.Concat(to, one.ID[len(id):]))
+			d.forgetDrop(ctx, keys.DroppedID(one.Name), slices.Concat(to, one.ID[len(id):]))
 		}
 	}
-	c.forgetDrop(ctx, kept.ID, to)
+	d.forgetDrop(ctx, kept.ID, to)
 	return restored, nil
 }
 
 // droppedInside returns what was dropped with a namespace and is not restored, in the order in which it can
 // be restored: namespaces before what they hold, and views after the tables that they may read.
-func (c *Catalog) droppedInside(ctx context.Context, kept *stored.Namespace) ([]*Dropped, error) {
-	all, _, err := c.ListDropped(ctx, kept.Dropped.ID, "", lists.NoLimit)
+func (d *Drops) droppedInside(ctx context.Context, kept *stored.Namespace) ([]*Drop, error) {
+	all, _, err := d.List(ctx, kept.Dropped.ID, "", lists.NoLimit)
 	if err != nil {
 		return nil, err
 	}
-	inside := slices.DeleteFunc(all, func(one *Dropped) bool { return one.With != kept.UID || one.Drop == kept.UID })
+	inside := slices.DeleteFunc(all, func(one *Drop) bool { return one.With != kept.UID || one.Name == kept.UID })
 	order := map[protocol.DroppedKind]int{protocol.DroppedNamespace: 0, protocol.DroppedTable: 1, protocol.DroppedView: 2}
-	slices.SortStableFunc(inside, func(a, b *Dropped) int {
+	slices.SortStableFunc(inside, func(a, b *Drop) int {
 		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(len(a.ID), len(b.ID)))
 	})
 	return inside, nil
@@ -124,16 +119,16 @@ func (c *Catalog) droppedInside(ctx context.Context, kept *stored.Namespace) ([]
 
 // remakeNamespace puts the record of a namespace that a drop has kept a copy of. The copy stays, and
 // counts no longer. The namespace may have been made again before.
-func (c *Catalog) remakeNamespace(ctx context.Context, kept, to []string) error {
+func (d *Drops) remakeNamespace(ctx context.Context, kept, to []string) error {
 	record := new(stored.Namespace)
-	etag, err := c.store.Read(ctx, keys.Namespace(kept), record)
+	etag, err := d.names.Store.Read(ctx, keys.Namespace(kept), record)
 	if err != nil {
 		return err
 	}
 	again := *record
-	again.ID, again.Dropped, again.Restored = to, nil, c.names.Now().UTC()
+	again.ID, again.Dropped, again.Restored = to, nil, d.names.Now().UTC()
 	if !slices.Equal(record.Dropped.To, to) {
-		if stands, err := c.standsAgain(ctx, record); err != nil || stands {
+		if stands, err := d.standsAgain(ctx, record); err != nil || stands {
 			return cmp.Or(err, error(&protocol.Error{
 				Code: protocol.NamespaceAlreadyExists, Message: "namespace " + keys.Display(record.Dropped.ID) + " is restored already, or is being dropped",
 				Detail: "look at the list of namespaces",
@@ -142,22 +137,22 @@ func (c *Catalog) remakeNamespace(ctx context.Context, kept, to []string) error 
 		marked, drop := *record, *record.Dropped
 		drop.To = to
 		marked.Dropped = &drop
-		if _, err := c.store.Write(ctx, keys.Namespace(kept), &marked, objectstore.Condition{IfMatch: etag}); err != nil {
+		if _, err := d.names.Store.Write(ctx, keys.Namespace(kept), &marked, objectstore.Condition{IfMatch: etag}); err != nil {
 			if objects.Changed(err) {
 				return objects.LostRace("namespace", record.Dropped.ID, err)
 			}
 			return err
 		}
 	}
-	_, err = c.names.CreateChild(ctx, to, keys.Namespace(to), &again)
+	_, err = d.names.CreateChild(ctx, to, keys.Namespace(to), &again)
 	if err == nil {
-		c.names.Watch.Changed(ctx, keys.Namespaces, to)
+		d.names.Watch.Changed(ctx, keys.Namespaces, to)
 	}
-	if !errors.Is(err, objectstore.ErrPrecondition) {
+	if !objects.Taken(err) {
 		return err
 	}
 	var there stored.Namespace
-	if _, err := c.store.Read(ctx, keys.Namespace(to), &there); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
+	if _, err := d.names.Store.Read(ctx, keys.Namespace(to), &there); objects.IgnoreMissing(err) != nil {
 		return err
 	}
 	switch {
@@ -166,16 +161,16 @@ func (c *Catalog) remakeNamespace(ctx context.Context, kept, to []string) error 
 	case there.UID == record.UID:
 		return naming.Dropping(to)
 	}
-	return c.names.Taken(ctx, to, namespaceExists(to))
+	return d.names.Taken(ctx, to, naming.NamespaceExists(to))
 }
 
 // forgetDrop deletes the copy of a record that was restored under an id. It leaves the copy of a later
 // drop. If that fails, a sweep deletes the copy.
-func (c *Catalog) forgetDrop(ctx context.Context, kept, to []string) {
+func (d *Drops) forgetDrop(ctx context.Context, kept, to []string) {
 	ctx = context.WithoutCancel(ctx)
 	var record stored.Namespace
-	etag, found, err := c.store.Find(ctx, keys.Namespace(kept), &record)
+	etag, found, err := d.names.Store.Find(ctx, keys.Namespace(kept), &record)
 	if err == nil && found && slices.Equal(record.Dropped.To, to) {
-		_ = c.store.Delete(ctx, keys.Namespace(kept), objectstore.Condition{IfMatch: etag})
+		_ = d.names.Store.Delete(ctx, keys.Namespace(kept), objectstore.Condition{IfMatch: etag})
 	}
 }

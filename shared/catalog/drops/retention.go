@@ -1,4 +1,4 @@
-package catalog
+package drops
 
 import (
 	"context"
@@ -7,25 +7,12 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/protocol"
 )
 
-// checkProperties returns InvalidInput for properties of a new table or namespace that could
-// not be followed later.
-func checkProperties(properties map[string]string) error {
-	if text, ok := properties[protocol.PropertyDropRetention]; ok {
-		if _, err := protocol.ParseDropRetention(text); err != nil {
-			return protocol.Errorf(protocol.InvalidInput, "property %s: %w", protocol.PropertyDropRetention, err)
-		}
-	}
-	_, err := upkeep.Parse(properties)
-	return err
-}
-
 // retention returns how long an object is kept after its drop. The properties are those of the object
 // itself.
-func (c *Catalog) retention(ctx context.Context, id []string, properties map[string]string) (time.Duration, error) {
+func (d *Drops) retention(ctx context.Context, id []string, properties map[string]string) (time.Duration, error) {
 	ctx = auth.Unlimited(ctx) // the caller may drop the object, and need not see the namespaces around it
 	for {
 		if text, ok := properties[protocol.PropertyDropRetention]; ok {
@@ -34,12 +21,12 @@ func (c *Catalog) retention(ctx context.Context, id []string, properties map[str
 			}
 		}
 		if id = keys.Parent(id); keys.IsRoot(id) {
-			return c.Retention, nil
+			return d.Retention, nil
 		}
-		around, _, err := c.names.Namespace(ctx, id)
+		around, _, err := d.names.Namespace(ctx, id)
 		switch {
 		case protocol.HasCode(err, protocol.NamespaceNotFound):
-			return c.Retention, nil
+			return d.Retention, nil
 		case err != nil:
 			return 0, err
 		}
@@ -48,8 +35,8 @@ func (c *Catalog) retention(ctx context.Context, id []string, properties map[str
 }
 
 // newDrop returns what the record of an object that is dropped now has beside its other fields.
-func (c *Catalog) newDrop(ctx context.Context, id []string, keep time.Duration, with string) *stored.Drop {
-	now := c.names.Now().UTC()
+func (d *Drops) newDrop(ctx context.Context, id []string, keep time.Duration, with string) *stored.Drop {
+	now := d.names.Now().UTC()
 	drop := &stored.Drop{ID: id, At: now, Until: now.Add(keep), With: with}
 	if by := auth.FromContext(ctx); by != nil {
 		drop.By = by.String()
