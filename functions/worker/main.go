@@ -7,7 +7,7 @@ import (
 	"crypto/rand"
 
 	"tiltyard/shared/boot"
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/event/forward/awstarget"
 	"tiltyard/shared/function/executor/lambdaexec"
 	"tiltyard/shared/function/wasm/host"
@@ -24,7 +24,7 @@ func main() {
 	tables := tables.Open(env.Stores())
 	keys, err := boot.OpenKeys(env)
 	boot.ExitOn(err)
-	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), tables.Names.Secrets.ByName(keys)))
+	boot.ExitOn(env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, functions.CallsFolder), tables.Names.Secrets.ByName(keys)))
 	target, err := env.OpenEventTarget(awstarget.Open)
 	boot.ExitOn(err)
 	tables.Announcer.ForwardTo(env.EventTarget, target)

@@ -17,6 +17,7 @@ import (
 	"tiltyard/local/prometheus"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/console"
 	"tiltyard/shared/event/forward/awstarget"
 	"tiltyard/shared/function/executor/lambdaexec"
@@ -165,7 +166,7 @@ func openServices(env *boot.Env) (all.Services, error) {
 	if err != nil {
 		return all.Services{}, err
 	}
-	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, catalog.CallsFolder), catalog.Open(env.Objects, env.Now).Secrets.ByName(secretKeys)); err != nil {
+	if err := env.AddExecutors(lambdaexec.Open(env.Objects.Home().Store, functions.CallsFolder), catalog.Open(env.Objects, env.Now).Secrets.ByName(secretKeys)); err != nil {
 		return all.Services{}, err
 	}
 	target, err := env.OpenEventTarget(awstarget.Open)

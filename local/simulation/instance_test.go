@@ -115,7 +115,7 @@ const sweepPath = "/sweep"
 type sweeper struct{ names *catalog.Catalog }
 
 func (s sweeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.names.Sweep(r.Context(), 0); err != nil {
+	if _, err := s.names.Sweeper.Sweep(r.Context(), 0); err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/event"
 	"tiltyard/shared/event/forward"
@@ -336,7 +337,7 @@ func (a *Announcer) addCommits(ctx context.Context, found *catalog.Table, d *dra
 
 // Namespace announces what has happened to the namespace of an id.
 func (a *Announcer) Namespace(ctx context.Context, id []string) error {
-	found, err := a.Names.Namespace(auth.Unlimited(ctx), id)
+	found, err := a.Names.Namespaces.Get(auth.Unlimited(ctx), id)
 	if isGone(err) || err == nil && found.UID == "" { // the root has none
 		return nil
 	}
@@ -346,7 +347,7 @@ func (a *Announcer) Namespace(ctx context.Context, id []string) error {
 	return a.announceNamespace(ctx, found)
 }
 
-func (a *Announcer) announceNamespace(ctx context.Context, found *catalog.Namespace) error {
+func (a *Announcer) announceNamespace(ctx context.Context, found *namespaces.Namespace) error {
 	since, err := a.Outbox.Log.Since(ctx)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/announce"
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/event"
@@ -293,7 +294,7 @@ func TestWhatIsAnnounced(t *testing.T) {
 		}, nil},
 		{"a namespace that is younger than the log", func(w *world) {
 			for _, name := range []string{"old", "new"} {
-				_, err := w.names.CreateNamespace(w.Context(), []string{name}, nil, catalog.FailIfExists)
+				_, err := w.names.Namespaces.Create(w.Context(), []string{name}, nil, namespaces.FailIfExists)
 				w.must(err)
 				w.begin()
 				for range 2 {

@@ -232,7 +232,7 @@ func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string
 // stands reports whether an id is that of an object of a lineage.
 func (a *Announcer) stands(ctx context.Context, kind keys.Kind, lineage string, id []string) (bool, error) {
 	if kind == keys.Namespaces {
-		found, err := a.Names.Namespace(ctx, id)
+		found, err := a.Names.Namespaces.Get(ctx, id)
 		if isGone(err) {
 			return false, nil
 		}

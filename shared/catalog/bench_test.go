@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 )
@@ -42,10 +43,10 @@ func BenchmarkChangesBesideManyTables(b *testing.B) {
 			}},
 			{"create and drop a namespace", func(i int) error {
 				id := []string{fmt.Sprintf("ns-%d", i)}
-				if _, err := c.CreateNamespace(b.Context(), id, nil, catalog.FailIfExists); err != nil {
+				if _, err := c.Namespaces.Create(b.Context(), id, nil, namespaces.FailIfExists); err != nil {
 					return err
 				}
-				_, err := c.DropNamespace(b.Context(), id, false)
+				_, err := c.Namespaces.Drop(b.Context(), id, false)
 				return err
 			}},
 			{"page of ten tables", func(int) error {
@@ -90,7 +91,7 @@ func BenchmarkListNamespaces(b *testing.B) {
 	}
 	c := openFor(b, store)
 	for i := range 1000 {
-		if _, err := c.CreateNamespace(b.Context(), []string{fmt.Sprintf("namespace-%06d", i)}, nil, catalog.FailIfExists); err != nil {
+		if _, err := c.Namespaces.Create(b.Context(), []string{fmt.Sprintf("namespace-%06d", i)}, nil, namespaces.FailIfExists); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -23,7 +24,7 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 	t.Helper()
 	ctx := context.Background()
 	for _, id := range [][]string{{"p"}, {"p", "a"}, {"p", "b"}, {"p", "a", "x"}, {"q"}} {
-		if _, err := c.CreateNamespace(ctx, id, nil, FailIfExists); err != nil {
+		if _, err := c.Namespaces.Create(ctx, id, nil, namespaces.FailIfExists); err != nil {
 			t.Fatal(err)
 		}
 		for n := range 2 {
@@ -40,16 +41,16 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 			t.Fatal(err)
 		}
 	}
-	uid, _, err := c.UID(ctx, []string{"p"})
+	namespace, err := c.Namespaces.Get(ctx, []string{"p"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return uid
+	return namespace.UID
 }
 
 // cascade does what a run of the job does.
 func cascade(c *Catalog, uid, by string, step func(int) error) error {
-	d, err := c.BeginCascade(context.Background(), []string{"p"}, uid, by)
+	d, err := c.Namespaces.BeginCascade(context.Background(), []string{"p"}, uid, by)
 	if protocol.HasCode(err, protocol.NamespaceNotFound) {
 		return nil
 	}
@@ -98,7 +99,7 @@ func TestCascadeDropsAllThereIs(t *testing.T) {
 	if left := wantNoOrphans(t, store, "the end"); left != 0 || steps < 8 {
 		t.Errorf("%d records are left after %d steps", left, steps)
 	}
-	if _, err := c.Namespace(t.Context(), []string{"p"}); !protocol.HasCode(err, protocol.NamespaceNotFound) {
+	if _, err := c.Namespaces.Get(t.Context(), []string{"p"}); !protocol.HasCode(err, protocol.NamespaceNotFound) {
 		t.Errorf("the namespace: got %v, want NamespaceNotFound", err)
 	}
 	if tables, _, err := c.Lists.Names(t.Context(), lists.Tables, []string{"q"}, "", lists.NoLimit); err != nil || len(tables) != 2 {
@@ -117,7 +118,7 @@ func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
 	c := open(t, memstore.New())
 	uid := plant(t, c)
 	makeOne := func() error {
-		_, err := c.CreateNamespace(t.Context(), []string{"p", "new"}, nil, FailIfExists)
+		_, err := c.Namespaces.Create(t.Context(), []string{"p", "new"}, nil, namespaces.FailIfExists)
 		return err
 	}
 	stop := errors.New("enough")
@@ -127,10 +128,10 @@ func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
 	if err := makeOne(); !protocol.HasCode(err, protocol.ConcurrentModification) {
 		t.Errorf("create: got %v, want ConcurrentModification", err)
 	}
-	if _, err := c.BeginCascade(t.Context(), []string{"p"}, uid, "another"); !protocol.HasCode(err, protocol.ConcurrentModification) {
+	if _, err := c.Namespaces.BeginCascade(t.Context(), []string{"p"}, uid, "another"); !protocol.HasCode(err, protocol.ConcurrentModification) {
 		t.Errorf("another drop: got %v, want ConcurrentModification", err)
 	}
-	d, err := c.BeginCascade(t.Context(), []string{"p"}, uid, "job")
+	d, err := c.Namespaces.BeginCascade(t.Context(), []string{"p"}, uid, "job")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +146,13 @@ func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
 func TestACascadeSparesAnotherOfTheName(t *testing.T) {
 	c := open(t, memstore.New())
 	uid := plant(t, c)
-	if _, err := c.CreateNamespace(t.Context(), []string{"p"}, nil, ReplaceIfExists); err != nil {
+	if _, err := c.Namespaces.Create(t.Context(), []string{"p"}, nil, namespaces.ReplaceIfExists); err != nil {
 		t.Fatal(err)
 	}
 	if err := cascade(c, uid, "job", func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Namespace(t.Context(), []string{"p"}); err != nil {
+	if _, err := c.Namespaces.Get(t.Context(), []string{"p"}); err != nil {
 		t.Errorf("the new one: %v", err)
 	}
 }
@@ -198,8 +199,8 @@ func TestAMarkIsRenewed(t *testing.T) {
 	c.names.Now = func() time.Time { return clock }
 	uid := plant(t, c)
 	err := cascade(c, uid, "job", func(int) error {
-		clock = clock.Add(cascadeLease * 3 / 4)
-		_, err := c.CreateNamespace(t.Context(), []string{"p", "new"}, nil, FailIfExists)
+		clock = clock.Add(namespaces.CascadeLease * 3 / 4)
+		_, err := c.Namespaces.Create(t.Context(), []string{"p", "new"}, nil, namespaces.FailIfExists)
 		if !protocol.HasCode(err, protocol.ConcurrentModification) {
 			t.Errorf("create: got %v, want ConcurrentModification", err)
 		}
@@ -214,7 +215,7 @@ func TestANamespaceIsLargeBeyondItsLimit(t *testing.T) {
 	c := open(t, memstore.New())
 	plant(t, c)
 	for limit, want := range map[int]bool{0: true, 5: true, 14: true, 15: false, 100: false} {
-		got, err := c.IsLarge(t.Context(), []string{"p"}, limit)
+		got, err := c.Namespaces.IsLarge(t.Context(), []string{"p"}, limit)
 		if err != nil || got != want {
 			t.Errorf("more than %d: got %v, %v; want %v", limit, got, err, want)
 		}

@@ -60,9 +60,11 @@ import (
 	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/secrets"
+	"tiltyard/shared/catalog/sweep"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/objectstore"
 )
@@ -70,12 +72,14 @@ import (
 // A Catalog holds the names of one deployment. It is safe for concurrent use. It only remembers
 // records as it last saw them, and checks them at each use (see Lookup).
 type Catalog struct {
-	Lists     *lists.Lists
-	Secrets   *secrets.Secrets
-	Functions *functions.Functions
-	Drops     *drops.Drops
-	Views     *views.Views
-	Places    *claim.Places
+	Lists      *lists.Lists
+	Secrets    *secrets.Secrets
+	Functions  *functions.Functions
+	Drops      *drops.Drops
+	Views      *views.Views
+	Places     *claim.Places
+	Sweeper    *sweep.Sweeper
+	Namespaces *namespaces.Namespaces
 
 	roots   *objectstore.Roots
 	store   objects.Store // store of the home root, which holds the records
@@ -98,6 +102,8 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c.Secrets, c.Functions = secrets.New(c.names), functions.New(c.names, c.Lists)
 	c.Drops = drops.New(c.names, roots)
 	c.Views = views.New(c.names, c.Drops)
+	c.Namespaces = namespaces.New(c.names, c.Lists, c.Drops, c.Secrets, c.Functions)
+	c.Sweeper = sweep.New(c.names, c.Lists, c.Functions, c.Drops, c.Namespaces)
 	return c
 }
 

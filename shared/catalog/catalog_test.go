@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -50,33 +51,33 @@ func TestNamespacesAreCreatedByMode(t *testing.T) {
 		what  string
 		id    []string
 		props map[string]string
-		mode  ExistsMode
+		mode  namespaces.ExistsMode
 		want  string
 	}{
-		{"a new one", []string{"a"}, map[string]string{"k": "1"}, FailIfExists, ""},
-		{"one that exists", []string{"a"}, nil, FailIfExists, "NamespaceAlreadyExists"},
-		{"one that exists, kept", []string{"a"}, map[string]string{"k": "2"}, KeepIfExists, ""},
-		{"a nested one", []string{"a", "b"}, nil, FailIfExists, ""},
-		{"one without a parent", []string{"x", "b"}, nil, FailIfExists, "NamespaceNotFound"},
-		{"the root", nil, nil, FailIfExists, "NamespaceAlreadyExists"},
-		{"the root, kept", nil, nil, KeepIfExists, ""},
+		{"a new one", []string{"a"}, map[string]string{"k": "1"}, namespaces.FailIfExists, ""},
+		{"one that exists", []string{"a"}, nil, namespaces.FailIfExists, "NamespaceAlreadyExists"},
+		{"one that exists, kept", []string{"a"}, map[string]string{"k": "2"}, namespaces.KeepIfExists, ""},
+		{"a nested one", []string{"a", "b"}, nil, namespaces.FailIfExists, ""},
+		{"one without a parent", []string{"x", "b"}, nil, namespaces.FailIfExists, "NamespaceNotFound"},
+		{"the root", nil, nil, namespaces.FailIfExists, "NamespaceAlreadyExists"},
+		{"the root, kept", nil, nil, namespaces.KeepIfExists, ""},
 	}
 	for _, s := range steps {
-		_, err := c.CreateNamespace(ctx, s.id, s.props, s.mode)
+		_, err := c.Namespaces.Create(ctx, s.id, s.props, s.mode)
 		wantCode(t, s.what, err, s.want)
 	}
-	kept, err := c.Namespace(ctx, []string{"a"})
+	kept, err := c.Namespaces.Get(ctx, []string{"a"})
 	if err != nil || kept.Properties["k"] != "1" {
 		t.Errorf("kept namespace = %+v, %v; want its first properties", kept, err)
 	}
-	if _, err := c.CreateNamespace(ctx, []string{"a"}, map[string]string{"k": "3"}, ReplaceIfExists); err != nil {
+	if _, err := c.Namespaces.Create(ctx, []string{"a"}, map[string]string{"k": "3"}, namespaces.ReplaceIfExists); err != nil {
 		t.Fatal(err)
 	}
-	replaced, err := c.Namespace(ctx, []string{"a"})
+	replaced, err := c.Namespaces.Get(ctx, []string{"a"})
 	if err != nil || replaced.Properties["k"] != "3" {
 		t.Errorf("replaced namespace = %+v, %v; want its new properties", replaced, err)
 	}
-	_, err = c.Namespace(ctx, []string{"a", "b"})
+	_, err = c.Namespaces.Get(ctx, []string{"a", "b"})
 	wantCode(t, "child of the replaced namespace", err, "NamespaceNotFound")
 }
 
@@ -86,16 +87,16 @@ func TestNamespacesAreDroppedByBehavior(t *testing.T) {
 	c := open(t, store)
 	mustCreate(t, c, "a", "a/b", "a/b/c", "d")
 	mustTable(t, c, "a/b/t")
-	_, err := c.DropNamespace(ctx, []string{"a"}, false)
+	_, err := c.Namespaces.Drop(ctx, []string{"a"}, false)
 	wantCode(t, "drop of a namespace with children", err, "NamespaceNotEmpty")
-	_, err = c.DropNamespace(ctx, []string{"d"}, false)
+	_, err = c.Namespaces.Drop(ctx, []string{"d"}, false)
 	wantCode(t, "drop of an empty namespace", err, "")
-	_, err = c.DropNamespace(ctx, []string{"d"}, false)
+	_, err = c.Namespaces.Drop(ctx, []string{"d"}, false)
 	wantCode(t, "drop of a missing namespace", err, "NamespaceNotFound")
-	_, err = c.DropNamespace(ctx, nil, true)
+	_, err = c.Namespaces.Drop(ctx, nil, true)
 	wantCode(t, "drop of the root", err, "InvalidInput")
 	mustCreate(t, c, "a/x") // the refused drop left no mark
-	_, err = c.DropNamespace(ctx, []string{"a"}, true)
+	_, err = c.Namespaces.Drop(ctx, []string{"a"}, true)
 	wantCode(t, "cascading drop", err, "")
 	page, err := store.List(ctx, objectstore.ListOptions{})
 	if err != nil || len(page.Objects) != 0 {
@@ -108,7 +109,7 @@ func split(path string) []string { return strings.Split(path, "/") }
 func mustCreate(t *testing.T, c *Catalog, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
-		if _, err := c.CreateNamespace(t.Context(), split(p), nil, FailIfExists); err != nil {
+		if _, err := c.Namespaces.Create(t.Context(), split(p), nil, namespaces.FailIfExists); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -298,7 +299,7 @@ func TestDroppedNamesMayBeMadeAnew(t *testing.T) {
 		}))
 	}
 	c := lostAndAnew(keys.Namespace([]string{"n"}), func(c *Catalog) { mustCreate(t, c, "n") })
-	_, err := c.DropNamespace(t.Context(), []string{"n"}, false)
+	_, err := c.Namespaces.Drop(t.Context(), []string{"n"}, false)
 	wantCode(t, "drop a namespace", err, "")
 	c = lostAndAnew(keys.Table([]string{"t"}), func(c *Catalog) { mustTable(t, c, "t") })
 	_, err = c.DeregisterTable(t.Context(), []string{"t"})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -25,7 +26,7 @@ func TestOneOfManyCreatorsWins(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 32 {
 			group.Go(func() {
-				if _, err := c.CreateNamespace(t.Context(), id, map[string]string{"by": fmt.Sprint(i)}, FailIfExists); err == nil {
+				if _, err := c.Namespaces.Create(t.Context(), id, map[string]string{"by": fmt.Sprint(i)}, namespaces.FailIfExists); err == nil {
 					wins.Store(i, true)
 				} else if code(err) != "NamespaceAlreadyExists" {
 					t.Error(err)
@@ -35,7 +36,7 @@ func TestOneOfManyCreatorsWins(t *testing.T) {
 		group.Wait()
 		var winners []string
 		wins.Range(func(k, _ any) bool { winners = append(winners, fmt.Sprint(k)); return true })
-		there, err := c.Namespace(t.Context(), id)
+		there, err := c.Namespaces.Get(t.Context(), id)
 		if err != nil || len(winners) != 1 || there.Properties["by"] != winners[0] {
 			t.Fatalf("round %d: winners %v, there %+v, %v", round, winners, there, err)
 		}
@@ -53,9 +54,9 @@ func TestDropMeetsCreateInside(t *testing.T) {
 		group.Go(func() {
 			_, created = c.CreateTable(ctx, keys.Child(parent, "t"), c.Places.New([]string{"t"}), 0, nil)
 		})
-		group.Go(func() { _, dropped = c.DropNamespace(ctx, parent, false) })
+		group.Go(func() { _, dropped = c.Namespaces.Drop(ctx, parent, false) })
 		group.Wait()
-		_, parentErr := c.Namespace(ctx, parent)
+		_, parentErr := c.Namespaces.Get(ctx, parent)
 		var record stored.Table
 		_, childErr := c.store.Read(ctx, keys.Table(keys.Child(parent, "t")), &record)
 		switch {
@@ -77,16 +78,16 @@ func TestAbandonedDropIsForgotten(t *testing.T) {
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		return faultstore.Fault{Crash: call.Kind == faultstore.List}
 	})
-	if _, err := open(t, faulty).DropNamespace(ctx, []string{"p"}, false); !errors.Is(err, faultstore.ErrCrashed) {
+	if _, err := open(t, faulty).Namespaces.Drop(ctx, []string{"p"}, false); !errors.Is(err, faultstore.ErrCrashed) {
 		t.Fatalf("drop by a dying process: %v", err)
 	}
 	c := open(t, inner)
 	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.Places.New([]string{"t"}), 0, nil)
 	wantCode(t, "create while the mark holds", err, "ConcurrentModification")
-	c.names.Now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
+	c.names.Now = func() time.Time { return time.Now().Add(namespaces.DropLease + time.Second) }
 	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.Places.New([]string{"t"}), 0, nil)
 	wantCode(t, "create after the mark has run out", err, "")
-	_, err = c.DropNamespace(ctx, []string{"p"}, false)
+	_, err = c.Namespaces.Drop(ctx, []string{"p"}, false)
 	wantCode(t, "drop after that", err, "NamespaceNotEmpty")
 }
 
@@ -104,22 +105,22 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 		done []string // codes that a second try may answer when the first took place
 	}{
 		{"create namespace", func(ctx context.Context, c *Catalog) error {
-			_, err := c.CreateNamespace(ctx, []string{"p", "new"}, nil, FailIfExists)
+			_, err := c.Namespaces.Create(ctx, []string{"p", "new"}, nil, namespaces.FailIfExists)
 			return err
 		}, []string{"NamespaceAlreadyExists"}},
 		{"create namespace in one that was seen", func(ctx context.Context, c *Catalog) error {
-			if _, err := c.Namespace(ctx, []string{"p"}); err != nil {
+			if _, err := c.Namespaces.Get(ctx, []string{"p"}); err != nil {
 				return err
 			}
-			_, err := c.CreateNamespace(ctx, []string{"p", "new"}, nil, FailIfExists)
+			_, err := c.Namespaces.Create(ctx, []string{"p", "new"}, nil, namespaces.FailIfExists)
 			return err
 		}, []string{"NamespaceAlreadyExists"}},
 		{"drop namespace", func(ctx context.Context, c *Catalog) error {
-			_, err := c.DropNamespace(ctx, []string{"p", "empty"}, false)
+			_, err := c.Namespaces.Drop(ctx, []string{"p", "empty"}, false)
 			return err
 		}, []string{"NamespaceNotFound"}},
 		{"cascading drop", func(ctx context.Context, c *Catalog) error {
-			_, err := c.DropNamespace(ctx, []string{"p", "full"}, true)
+			_, err := c.Namespaces.Drop(ctx, []string{"p", "full"}, true)
 			return err
 		}, []string{"NamespaceNotFound"}},
 		{"create table", func(ctx context.Context, c *Catalog) error {
@@ -148,7 +149,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 					})
 					first := change.do(t.Context(), open(t, faulty))
 					c := open(t, inner)
-					c.names.Now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
+					c.names.Now = func() time.Time { return time.Now().Add(namespaces.DropLease + time.Second) }
 					second := change.do(t.Context(), c)
 					if second != nil && (code(second) != change.done[0]) {
 						t.Errorf("request %d, %+v: first %v, second %v", n, fault, first, second)
@@ -174,11 +175,11 @@ func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
 		do   func(context.Context, *Catalog) error
 	}{
 		{"namespace", func(ctx context.Context, c *Catalog) error {
-			_, err := c.CreateNamespace(ctx, []string{"n"}, nil, FailIfExists)
+			_, err := c.Namespaces.Create(ctx, []string{"n"}, nil, namespaces.FailIfExists)
 			return err
 		}},
 		{"namespace that may exist", func(ctx context.Context, c *Catalog) error {
-			_, err := c.CreateNamespace(ctx, []string{"n"}, nil, KeepIfExists)
+			_, err := c.Namespaces.Create(ctx, []string{"n"}, nil, namespaces.KeepIfExists)
 			return err
 		}},
 		{"table", func(ctx context.Context, c *Catalog) error {
@@ -244,7 +245,7 @@ func TestLostAnswersOfDeletionsAreSettled(t *testing.T) {
 			return err
 		}, "ServiceUnavailable"},
 		{"drop namespace", func(ctx context.Context, c *Catalog) error {
-			_, err := c.DropNamespace(ctx, []string{"n"}, false)
+			_, err := c.Namespaces.Drop(ctx, []string{"n"}, false)
 			return err
 		}, ""},
 	}

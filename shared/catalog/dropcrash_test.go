@@ -37,9 +37,9 @@ func TestDropsAndRestorationsSurviveACrashAnywhere(t *testing.T) {
 		{"undrop", drop, func(c *Catalog) error { _, err := c.Drops.UndropTable(ctx, split("p/t"), "", nil); return err }, []string{"TableNotFound", "TableAlreadyExists"}, "p/t"},
 		{"undrop elsewhere", drop, func(c *Catalog) error { _, err := c.Drops.UndropTable(ctx, split("p/t"), "", split("q/u")); return err }, []string{"TableNotFound", "TableAlreadyExists"}, "q/u"},
 		{"purge", drop, func(c *Catalog) error { _, err := c.Drops.Purge(ctx, split("p/t"), ""); return err }, []string{"TableNotFound"}, "gone"},
-		{"drop of a namespace", nil, func(c *Catalog) error { _, err := c.DropNamespace(ctx, split("p"), true); return err }, []string{"NamespaceNotFound"}, "dropped"},
+		{"drop of a namespace", nil, func(c *Catalog) error { _, err := c.Namespaces.Drop(ctx, split("p"), true); return err }, []string{"NamespaceNotFound"}, "dropped"},
 		{"undrop of a namespace", func(t *testing.T, c *Catalog) {
-			if _, err := c.DropNamespace(ctx, split("p"), true); err != nil {
+			if _, err := c.Namespaces.Drop(ctx, split("p"), true); err != nil {
 				t.Fatal(err)
 			}
 		}, func(c *Catalog) error { _, err := c.Drops.UndropNamespace(ctx, split("p"), "", split("r")); return err }, []string{"NamespaceNotFound"}, "r/t"},
@@ -130,11 +130,11 @@ func wantClean(t *testing.T, what string, store objectstore.Store) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if _, err := c.DropNamespace(t.Context(), []string{name}, true); err != nil {
+		if _, err := c.Namespaces.Drop(t.Context(), []string{name}, true); err != nil {
 			t.Errorf("%s: drop of %s: %v", what, name, err)
 		}
 	}
-	if _, err := keeping(t, store, 8*24*time.Hour).Sweep(t.Context(), objects.MinSweepAge); err != nil {
+	if _, err := keeping(t, store, 8*24*time.Hour).Sweeper.Sweep(t.Context(), objects.MinSweepAge); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
 	for object, err := range objectstore.Objects(t.Context(), store, objectstore.ListOptions{Limit: 100}) {

@@ -21,7 +21,7 @@ func TestADropIsAnsweredAsItHappened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := setup.DropNamespace(t.Context(), split("p/late"), false); err != nil {
+	if _, err := setup.Namespaces.Drop(t.Context(), split("p/late"), false); err != nil {
 		t.Fatal(err)
 	}
 	arrived, taken := false, false
@@ -38,13 +38,13 @@ func TestADropIsAnsweredAsItHappened(t *testing.T) {
 			return err
 		}}
 	}))
-	if _, err := c.DropNamespace(t.Context(), split("p"), false); err != nil {
+	if _, err := c.Namespaces.Drop(t.Context(), split("p"), false); err != nil {
 		t.Errorf("the drop was answered with %v", err)
 	}
 	if !arrived || !taken {
 		t.Errorf("the record came: %v, and went: %v", arrived, taken)
 	}
-	if _, err := open(t, store).Namespace(t.Context(), split("p")); code(err) != "NamespaceNotFound" {
+	if _, err := open(t, store).Namespaces.Get(t.Context(), split("p")); code(err) != "NamespaceNotFound" {
 		t.Errorf("the namespace after its drop: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
@@ -34,7 +35,7 @@ func keeping(t *testing.T, store objectstore.Store, after time.Duration) *Catalo
 }
 
 // aged is a catalog that looks when all leases have run out, and what is dropped can be restored still.
-const aged = naming.RenameLease + dropLease + time.Second
+const aged = naming.RenameLease + namespaces.DropLease + time.Second
 
 // mustData makes a table with a file.
 func mustData(t *testing.T, c *Catalog, path string) *Table {
@@ -101,7 +102,7 @@ func TestADroppedTableIsRestored(t *testing.T) {
 	if second.Location.URI == first.Location.URI {
 		t.Error("the new table has the place of the dropped one")
 	}
-	if _, err := c.DropNamespace(ctx, []string{"n"}, false); code(err) != "NamespaceNotEmpty" {
+	if _, err := c.Namespaces.Drop(ctx, []string{"n"}, false); code(err) != "NamespaceNotEmpty" {
 		t.Errorf("drop of a namespace with a table: %v", err)
 	}
 	if got, want := restorable(t, c, "n"), []string{"table n/t"}; !cmp.Equal(got, want) {
@@ -176,9 +177,9 @@ func TestPropertiesSayHowLongWhatIsDroppedIsKept(t *testing.T) {
 			}
 			return map[string]string{protocol.PropertyDropRetention: text}
 		}
-		_, err := c.CreateNamespace(t.Context(), split("a"), property(test.outer), FailIfExists)
+		_, err := c.Namespaces.Create(t.Context(), split("a"), property(test.outer), namespaces.FailIfExists)
 		if err == nil {
-			_, err = c.CreateNamespace(t.Context(), split("a/b"), property(test.inner), FailIfExists)
+			_, err = c.Namespaces.Create(t.Context(), split("a/b"), property(test.inner), namespaces.FailIfExists)
 		}
 		id := split("a/b/t")
 		if err == nil {
@@ -212,7 +213,7 @@ func TestBadPropertiesAreRefused(t *testing.T) {
 	} {
 		for _, bad := range values {
 			properties := map[string]string{key: bad}
-			_, err := c.CreateNamespace(t.Context(), split("a"), properties, FailIfExists)
+			_, err := c.Namespaces.Create(t.Context(), split("a"), properties, namespaces.FailIfExists)
 			wantCode(t, "a namespace with "+key+"="+bad, err, "InvalidInput")
 			_, err = c.CreateTable(t.Context(), split("t"), c.Places.New(split("t")), 0, properties)
 			wantCode(t, "a table with "+key+"="+bad, err, "InvalidInput")
@@ -230,7 +231,7 @@ func TestASweepDeletesWhatIsOver(t *testing.T) {
 	c := keeping(t, store, 0)
 	mustCreate(t, c, "n", "n/m")
 	early := mustData(t, c, "n/m/early")
-	if _, err := c.DropNamespace(t.Context(), split("n"), true); err != nil {
+	if _, err := c.Namespaces.Drop(t.Context(), split("n"), true); err != nil {
 		t.Fatal(err)
 	}
 	c = keeping(t, store, 24*time.Hour)
@@ -250,7 +251,7 @@ func TestASweepDeletesWhatIsOver(t *testing.T) {
 		{9 * 24 * time.Hour, []string{}, false, false},
 	} {
 		c := keeping(t, store, step.after)
-		if _, err := c.Sweep(t.Context(), 30*24*time.Hour); err != nil {
+		if _, err := c.Sweeper.Sweep(t.Context(), 30*24*time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := restorable(t, c); !cmp.Equal(got, step.want) || hasData(t, early.Location) != step.early || hasData(t, late.Location) != step.late {
@@ -284,7 +285,7 @@ func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
 	if _, err := c.DropTable(ctx, split("n/alone")); err != nil {
 		t.Fatal(err)
 	}
-	gone, err := c.DropNamespace(ctx, split("n"), true)
+	gone, err := c.Namespaces.Drop(ctx, split("n"), true)
 	if err != nil || gone.Dropped == nil {
 		t.Fatalf("got %+v, %v", gone, err)
 	}
@@ -310,7 +311,7 @@ func TestANamespaceIsRestoredWithWhatWasDroppedWithIt(t *testing.T) {
 		t.Errorf("a second undrop: %v", err)
 	}
 	// Dropped again, and back under its first name: the view is one of its source again.
-	if _, err := c.DropNamespace(ctx, split("back"), true); err != nil {
+	if _, err := c.Namespaces.Drop(ctx, split("back"), true); err != nil {
 		t.Fatal(err)
 	}
 	mustCreate(t, c, "back")
@@ -332,11 +333,11 @@ func TestACascadeIsRestored(t *testing.T) {
 	mustCreate(t, c, "n", "n/m")
 	mustData(t, c, "n/m/t")
 	mustData(t, c, "n/t")
-	uid, _, err := c.UID(t.Context(), split("n"))
+	namespace, err := c.Namespaces.Get(t.Context(), split("n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cascade, err := c.BeginCascade(t.Context(), split("n"), uid, "job")
+	cascade, err := c.Namespaces.BeginCascade(t.Context(), split("n"), namespace.UID, "job")
 	if err == nil {
 		err = cascade.Run(t.Context(), func(int) error { return nil })
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
@@ -53,10 +54,10 @@ func TestFunctionsHaveVersions(t *testing.T) {
 	if _, err := c.DropTable(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.DropNamespace(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
+	if _, err := c.Namespaces.Drop(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
 		t.Errorf("drop of a namespace with a function: got %v, want NamespaceNotEmpty", err)
 	}
-	if _, err := c.DropNamespace(ctx, split("n"), true); err != nil {
+	if _, err := c.Namespaces.Drop(ctx, split("n"), true); err != nil {
 		t.Error(err)
 	}
 	mustCreate(t, c, "n")
@@ -157,7 +158,7 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	if err := c.Functions.Drop(ctx, split("gone")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Put(ctx, CallsFolder+"rows", []byte("rows"), objectstore.Condition{}); err != nil {
+	if _, err := store.Put(ctx, functions.CallsFolder+"rows", []byte("rows"), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	content, came, err := c.Functions.Artifact(ctx, named, digest)
@@ -167,14 +168,14 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	if _, _, err := c.Functions.Artifact(ctx, named, protocol.DigestOf(nil)); !protocol.HasCode(err, protocol.InvalidTableState) {
 		t.Errorf("content with another digest: got %v", err)
 	}
-	if deleted, err := c.Sweep(ctx, 0); err != nil || deleted != 0 {
+	if deleted, err := c.Sweeper.Sweep(ctx, 0); err != nil || deleted != 0 {
 		t.Errorf("a sweep took %d young artifacts (%v)", deleted, err)
 	}
 	c.names.Now = func() time.Time { return time.Now().Add(2 * objects.MinSweepAge) }
 	if c.Functions.MayName(came) {
 		t.Error("an artifact that a sweep may take can still be named")
 	}
-	if deleted, err := c.Sweep(ctx, 0); err != nil || deleted != 3 {
+	if deleted, err := c.Sweeper.Sweep(ctx, 0); err != nil || deleted != 3 {
 		t.Errorf("a sweep took %d objects (%v), want 2 artifacts and the rows of a call", deleted, err)
 	}
 	page, err := store.List(ctx, objectstore.ListOptions{Prefix: "_functions/artifacts/"})

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -111,7 +112,7 @@ func TestACreateAndADropOfItsNamespaceAgreeInEachOrder(t *testing.T) {
 		key string
 	}{
 		"namespace": {func(ctx context.Context, c *Catalog) error {
-			_, err := c.CreateNamespace(ctx, inner, nil, FailIfExists)
+			_, err := c.Namespaces.Create(ctx, inner, nil, namespaces.FailIfExists)
 			return err
 		}, keys.Namespace(inner)},
 		"table": {func(ctx context.Context, c *Catalog) error {
@@ -121,18 +122,18 @@ func TestACreateAndADropOfItsNamespaceAgreeInEachOrder(t *testing.T) {
 	}
 	drops := map[string]func(ctx context.Context, c *Catalog) error{
 		"drop": func(ctx context.Context, c *Catalog) error {
-			_, err := c.DropNamespace(ctx, parent, false)
+			_, err := c.Namespaces.Drop(ctx, parent, false)
 			return err
 		},
 		"cascade": func(ctx context.Context, c *Catalog) error {
-			_, err := c.DropNamespace(ctx, parent, true)
+			_, err := c.Namespaces.Drop(ctx, parent, true)
 			return err
 		},
 		"drop and create": func(ctx context.Context, c *Catalog) error {
-			if _, err := c.DropNamespace(ctx, parent, false); err != nil {
+			if _, err := c.Namespaces.Drop(ctx, parent, false); err != nil {
 				return err
 			}
-			_, err := c.CreateNamespace(ctx, parent, map[string]string{"managed_versioning": "true"}, FailIfExists)
+			_, err := c.Namespaces.Create(ctx, parent, map[string]string{"managed_versioning": "true"}, namespaces.FailIfExists)
 			return err
 		},
 	}
@@ -148,7 +149,7 @@ func TestACreateAndADropOfItsNamespaceAgreeInEachOrder(t *testing.T) {
 							mustCreate(t, setup, "p")
 							creator, dropper := open(t, store), open(t, turns.of(store, 'd'))
 							if seen {
-								if _, err := creator.Namespace(ctx, parent); err != nil {
+								if _, err := creator.Namespaces.Get(ctx, parent); err != nil {
 									t.Fatal(err)
 								}
 							}
@@ -164,7 +165,7 @@ func TestACreateAndADropOfItsNamespaceAgreeInEachOrder(t *testing.T) {
 								turns.end('d')
 							})
 							group.Wait()
-							_, parentErr := setup.Namespace(ctx, parent)
+							_, parentErr := setup.Namespaces.Get(ctx, parent)
 							var record stored.Table
 							_, childThere, err := setup.store.Find(ctx, create.key, &record)
 							if err != nil {

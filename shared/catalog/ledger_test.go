@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -69,7 +70,7 @@ func history(t *testing.T, c *Catalog, name string) []string {
 
 func TestManagedTablesHaveALedger(t *testing.T) {
 	c := open(t, memstore.New())
-	if _, err := c.CreateNamespace(t.Context(), []string{"n"}, map[string]string{ledger.ManagedProperty: "True"}, FailIfExists); err != nil {
+	if _, err := c.Namespaces.Create(t.Context(), []string{"n"}, map[string]string{ledger.ManagedProperty: "True"}, namespaces.FailIfExists); err != nil {
 		t.Fatal(err)
 	}
 	mustTable(t, c, "plain", "n/within")

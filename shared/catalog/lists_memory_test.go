@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -15,7 +16,7 @@ import (
 func TestListsAreHeld(t *testing.T) {
 	c := open(t, memstore.New())
 	for i := range 50 {
-		if _, err := c.CreateNamespace(t.Context(), []string{fmt.Sprint(strings.Repeat("n", 100), i)}, nil, FailIfExists); err != nil {
+		if _, err := c.Namespaces.Create(t.Context(), []string{fmt.Sprint(strings.Repeat("n", 100), i)}, nil, namespaces.FailIfExists); err != nil {
 			t.Fatal(err)
 		}
 	}

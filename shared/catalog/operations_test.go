@@ -132,7 +132,7 @@ func checkSwept(t *testing.T, inner objectstore.Store) {
 	t.Helper()
 	c := open(t, inner)
 	c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
-	if _, err := c.Sweep(t.Context(), 0); err != nil {
+	if _, err := c.Sweeper.Sweep(t.Context(), 0); err != nil {
 		t.Errorf("sweep: %v", err)
 	}
 	for _, prefix := range []string{stored.BatchesPrefix, ledger.CopiesPrefix} {
@@ -153,7 +153,7 @@ func TestSweepFinishesBatches(t *testing.T) {
 		return faultstore.Fault{Crash: crash}
 	})
 	_, _ = allKinds(t.Context(), open(t, dying))
-	if deleted, err := open(t, inner).Sweep(t.Context(), 0); err != nil || deleted != 0 {
+	if deleted, err := open(t, inner).Sweeper.Sweep(t.Context(), 0); err != nil || deleted != 0 {
 		t.Errorf("a sweep took %d objects that are young (%v)", deleted, err)
 	}
 	checkSwept(t, inner)

@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -32,11 +33,11 @@ func TestSweepTakesOrphansAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 0 {
+	if deleted, err := c.Sweeper.Sweep(t.Context(), 0); err != nil || deleted != 0 {
 		t.Errorf("a sweep took %d records that are young (%v)", deleted, err)
 	}
 	c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
-	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 3 {
+	if deleted, err := c.Sweeper.Sweep(t.Context(), 0); err != nil || deleted != 3 {
 		t.Errorf("a sweep took %d records (%v), want 3", deleted, err)
 	}
 	left := map[string]bool{}
@@ -73,7 +74,7 @@ func TestNamesOfOrphansAreNotTaken(t *testing.T) {
 	if err := store.Delete(t.Context(), keys.Namespace([]string{"gone"}), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.CreateNamespace(t.Context(), split("gone/in"), nil, FailIfExists)
+	_, err := c.Namespaces.Create(t.Context(), split("gone/in"), nil, namespaces.FailIfExists)
 	wantCode(t, "create a namespace", err, "NamespaceNotFound")
 	_, err = c.CreateTable(t.Context(), split("gone/t"), c.Places.New(split("gone/t")), 0, nil)
 	wantCode(t, "create a table", err, "NamespaceNotFound")

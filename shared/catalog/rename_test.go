@@ -14,6 +14,7 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -24,7 +25,7 @@ import (
 func later(t *testing.T, store objectstore.Store) *Catalog {
 	t.Helper()
 	c := open(t, store)
-	c.names.Now = func() time.Time { return time.Now().Add(naming.RenameLease + dropLease) }
+	c.names.Now = func() time.Time { return time.Now().Add(naming.RenameLease + namespaces.DropLease) }
 	return c
 }
 
@@ -161,7 +162,7 @@ func TestDamagedRecordsAreNoTables(t *testing.T) {
 func dropAll(t *testing.T, what string, store objectstore.Store, namespaces ...string) {
 	t.Helper()
 	for _, name := range namespaces {
-		if _, err := later(t, store).DropNamespace(t.Context(), []string{name}, true); err != nil {
+		if _, err := later(t, store).Namespaces.Drop(t.Context(), []string{name}, true); err != nil {
 			t.Errorf("%s: drop of %s: %v", what, name, err)
 		}
 	}
@@ -221,7 +222,7 @@ func TestLeftoversOfARenameAreSettledByWhoeverMeetsThem(t *testing.T) {
 		return func(c *Catalog) error { _, err := c.DropTable(ctx, split(path)); return err }
 	}
 	dropNamespace := func(name string) func(*Catalog) error {
-		return func(c *Catalog) error { _, err := c.DropNamespace(ctx, []string{name}, false); return err }
+		return func(c *Catalog) error { _, err := c.Namespaces.Drop(ctx, []string{name}, false); return err }
 	}
 	rename := func(from, to string) func(*Catalog) error {
 		return func(c *Catalog) error { _, err := c.RenameTable(ctx, split(from), split(to)); return err }

@@ -63,19 +63,19 @@ func TestSecretsAreCreatedAlteredAndDropped(t *testing.T) {
 			t.Errorf("after alter %d: got %+v, %v; want it updated at %v", n, altered, err, want)
 		}
 	}
-	if _, err := c.DropNamespace(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
+	if _, err := c.Namespaces.Drop(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
 		t.Errorf("drop of a namespace with a table and a secret: got %v, want NamespaceNotEmpty", err)
 	}
 	if _, err := c.DropTable(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.DropNamespace(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
+	if _, err := c.Namespaces.Drop(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
 		t.Errorf("drop of a namespace with a secret: got %v, want NamespaceNotEmpty", err)
 	}
 	if err := c.Secrets.Drop(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.DropNamespace(ctx, split("n"), false); err != nil {
+	if _, err := c.Namespaces.Drop(ctx, split("n"), false); err != nil {
 		t.Error(err)
 	}
 }
@@ -124,7 +124,7 @@ func TestDroppedNamespacesTakeTheirSecretsAlong(t *testing.T) {
 	store := memstore.New()
 	c := open(t, store)
 	plant(t, c)
-	if _, err := c.DropNamespace(t.Context(), []string{"p"}, true); err != nil {
+	if _, err := c.Namespaces.Drop(t.Context(), []string{"p"}, true); err != nil {
 		t.Fatal(err)
 	}
 	if left := wantNoOrphans(t, store, "the end"); left != 0 {
@@ -245,7 +245,7 @@ func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
-	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 1 {
+	if deleted, err := c.Sweeper.Sweep(t.Context(), 0); err != nil || deleted != 1 {
 		t.Errorf("a sweep took %d records (%v), want 1", deleted, err)
 	}
 	if _, err := c.Secrets.Get(t.Context(), split("kept/s")); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/objects"
@@ -32,7 +33,7 @@ func TestASweepTakesResultsAfterTheirTime(t *testing.T) {
 func sweepAt(t *testing.T, roots *objectstore.Roots, later time.Duration, want int) {
 	t.Helper()
 	c := Open(roots, func() time.Time { return time.Now().Add(later) })
-	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != want {
+	if deleted, err := c.Sweeper.Sweep(t.Context(), 0); err != nil || deleted != want {
 		t.Errorf("after %s a sweep takes %d objects, %v; want %d", later, deleted, err, want)
 	}
 }
@@ -64,7 +65,7 @@ func TestASweepGoesOnPastUnreadableRecords(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			artifact, copied, call, results := "_functions/artifacts/"+"unnamed", ledger.CopiesPrefix+"old", CallsFolder+"old", result.Folder+"caller/a.arrow"
+			artifact, copied, call, results := "_functions/artifacts/"+"unnamed", ledger.CopiesPrefix+"old", functions.CallsFolder+"old", result.Folder+"caller/a.arrow"
 			for _, key := range []string{artifact, copied, call, results} {
 				put(key, "x")
 			}
@@ -74,7 +75,7 @@ func TestASweepGoesOnPastUnreadableRecords(t *testing.T) {
 			}[unreadable]
 			put(broken, "{")
 			c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
-			_, err := c.Sweep(t.Context(), 0)
+			_, err := c.Sweeper.Sweep(t.Context(), 0)
 			var left *objects.Unswept
 			if unreadable != parent && (!errors.As(err, &left) || len(left.Errors) != 1 || !strings.Contains(err.Error(), "decode")) {
 				t.Errorf("got %v, want one error of the record", err)

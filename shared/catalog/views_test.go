@@ -108,9 +108,9 @@ func TestPlainViewsAreNoTables(t *testing.T) {
 		wantCode(t, what, err, "InvalidInput")
 	}
 	wantCode(t, "drop as another kind", dropView(c, t, id), "InvalidInput")
-	_, restricted := c.DropNamespace(t.Context(), split("p"), false)
+	_, restricted := c.Namespaces.Drop(t.Context(), split("p"), false)
 	wantCode(t, "drop the namespace", restricted, "NamespaceNotEmpty")
-	if _, err := c.DropNamespace(t.Context(), split("p"), true); err != nil {
+	if _, err := c.Namespaces.Drop(t.Context(), split("p"), true); err != nil {
 		t.Error(err)
 	}
 	if left := listedOf(t, c, "a"); left != nil {

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/sweep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/listing"
@@ -34,7 +34,7 @@ type Finding struct {
 }
 
 // These are the kinds of findings about tables. Those about records and folders are the kinds of
-// catalog.Fault.
+// sweep.Fault.
 const (
 	NoVersion       = "no-version"         // the table has had versions, and has none now
 	UnreadableTable = "unreadable-table"   // its record leads nowhere, or its newest version cannot be read
@@ -92,19 +92,19 @@ type doctor struct {
 }
 
 // mends are the ways out of the faults of the catalog.
-var mends = map[catalog.FaultKind]string{
-	catalog.DamagedRecord: "put the record back from a backup, or delete it: its table then has no name, and tiltyard table register gives it one",
-	catalog.NewerRecord:   "examine the root with the release that wrote the record",
-	catalog.OrphanRecord:  "--fix removes it when it is an hour old; create the namespace again to keep it",
-	catalog.OrphanFolder:  "--fix deletes its files, which belong to no table",
-	catalog.UnknownFolder: "tiltyard import gives it a name",
-	catalog.ExpiredDrop:   "--fix deletes its files; the time in which it could be restored is over",
+var mends = map[sweep.FaultKind]string{
+	sweep.DamagedRecord: "put the record back from a backup, or delete it: its table then has no name, and tiltyard table register gives it one",
+	sweep.NewerRecord:   "examine the root with the release that wrote the record",
+	sweep.OrphanRecord:  "--fix removes it when it is an hour old; create the namespace again to keep it",
+	sweep.OrphanFolder:  "--fix deletes its files, which belong to no table",
+	sweep.UnknownFolder: "tiltyard import gives it a name",
+	sweep.ExpiredDrop:   "--fix deletes its files; the time in which it could be restored is over",
 }
 
 // catalog looks at records and folders, and returns the ids of the tables.
 func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	names := d.Tables.Names
-	faults, ids, err := names.Examine(ctx)
+	faults, ids, err := names.Sweeper.Examine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 			swept = true
 			continue
 		case d.Fix && found.Fixable:
-			if err := names.DeleteFolder(ctx, fault.Object); err != nil {
+			if err := names.Sweeper.DeleteFolder(ctx, fault.Object); err != nil {
 				return nil, fmt.Errorf("delete %s: %w", fault.Object, err)
 			}
 			found.Fixed = true
@@ -127,10 +127,10 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 		return ids, nil
 	}
 	var unswept *objects.Unswept // is found again, as a fault or as what is left
-	if _, err := names.Sweep(ctx, objects.MinSweepAge); err != nil && !errors.As(err, &unswept) {
+	if _, err := names.Sweeper.Sweep(ctx, objects.MinSweepAge); err != nil && !errors.As(err, &unswept) {
 		return nil, err
 	}
-	left, ids, err := names.Examine(ctx) // what is too young for a sweep is left
+	left, ids, err := names.Sweeper.Examine(ctx) // what is too young for a sweep is left
 	if err != nil {
 		return nil, err
 	}
@@ -145,14 +145,14 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 }
 
 // sweeps reports whether a sweep of the catalog mends a fault.
-func sweeps(fault catalog.Fault) bool {
-	return fault.Kind == catalog.OrphanRecord || fault.Kind == catalog.ExpiredDrop
+func sweeps(fault sweep.Fault) bool {
+	return fault.Kind == sweep.OrphanRecord || fault.Kind == sweep.ExpiredDrop
 }
 
-func findingOf(fault catalog.Fault) Finding {
+func findingOf(fault sweep.Fault) Finding {
 	return Finding{
 		Kind: string(fault.Kind), Object: fault.Object, Reason: fault.Reason, Mend: mends[fault.Kind],
-		Fixable: sweeps(fault) || fault.Kind == catalog.OrphanFolder,
+		Fixable: sweeps(fault) || fault.Kind == sweep.OrphanFolder,
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/sweep"
 	"tiltyard/shared/doctor"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/lance/indexmeta"
@@ -241,7 +241,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				if got, _ := findings(t, h, false); strings.HasPrefix(test.name, "files of no") && len(got) > 0 {
 					t.Errorf("young files are %v", got)
 				}
-				time.Sleep(catalog.MinFolderAge + time.Minute)
+				time.Sleep(sweep.MinFolderAge + time.Minute)
 				before := content(t, h)
 				if got, fixed := findings(t, h, false); !cmp.Equal(got, test.want) || fixed > 0 {
 					t.Errorf("found %v, want %v", got, test.want)

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
@@ -150,7 +151,7 @@ func (a *importer) name(ctx context.Context, it item) (Result, error) {
 }
 
 func (a *importer) adoptNamespace(ctx context.Context, it item) (Outcome, error) {
-	_, err := a.names.Namespace(ctx, it.id)
+	_, err := a.names.Namespaces.Get(ctx, it.id)
 	switch {
 	case err == nil:
 		return There, nil
@@ -161,7 +162,7 @@ func (a *importer) adoptNamespace(ctx context.Context, it item) (Outcome, error)
 		a.made[strings.Join(it.id, "$")] = true
 		return Imported, a.checkParent(ctx, it.id)
 	}
-	_, err = a.names.CreateNamespace(ctx, it.id, it.properties, catalog.FailIfExists)
+	_, err = a.names.Namespaces.Create(ctx, it.id, it.properties, namespaces.FailIfExists)
 	return Imported, err
 }
 
@@ -172,7 +173,7 @@ func (a *importer) checkParent(ctx context.Context, id []string) error {
 	if a.made[strings.Join(parent, "$")] {
 		return nil
 	}
-	_, err := a.names.Namespace(ctx, parent)
+	_, err := a.names.Namespaces.Get(ctx, parent)
 	return err
 }
 

@@ -158,7 +158,7 @@ func TestImportedTablesAreWhereTheyWere(t *testing.T) {
 	if err != nil || table.Location.Store != w.lake || !strings.HasPrefix(table.Location.Prefix, "db/") || table.Hint != 1 {
 		t.Errorf("table = %+v, %v; want it in the lake, at version 1", table, err)
 	}
-	namespace, err := w.names.Namespace(t.Context(), []string{"a"})
+	namespace, err := w.names.Namespaces.Get(t.Context(), []string{"a"})
 	if err != nil || namespace.Properties["owner"] != "me" {
 		t.Errorf("namespace = %+v, %v; want its properties", namespace, err)
 	}

@@ -22,6 +22,9 @@ import (
 // object that no record names belongs to a request whose job failed, to a version that was there
 // before, or to a dropped function. A sweep removes it once no job can name it any more.
 
+// CallsFolder is where workers put what is too large for the calls of functions, until the calls end.
+const CallsFolder = "_functions/calls/"
+
 const artifacts = "_functions/artifacts/"
 
 // artifactTime is how long after an artifact came a version may name it. It is shorter than the age at

@@ -332,7 +332,7 @@ func TestFoldersAreNoOrphansBesideUnreadableRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		faults, _, err := catalog.Open(roots, func() time.Time { return time.Now().Add(48 * time.Hour) }).Examine(t.Context())
+		faults, _, err := catalog.Open(roots, func() time.Time { return time.Now().Add(48 * time.Hour) }).Sweeper.Examine(t.Context())
 		if err != nil || len(faults) != 1 || string(faults[0].Kind) != how+"-record" {
 			t.Errorf("a record that is %s: %+v, %v", how, faults, err)
 		}

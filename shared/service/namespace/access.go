@@ -47,7 +47,7 @@ func (s *Service) ExplainAccess(ctx context.Context, req *protocol.ExplainAccess
 // seen returns an error unless the object exists for the caller.
 func (s *Service) seen(ctx context.Context, req *protocol.ExplainAccessRequest) error {
 	if req.OfNamespace() {
-		_, err := s.names.Namespace(ctx, req.ObjectID)
+		_, err := s.names.Namespaces.Get(ctx, req.ObjectID)
 		return err
 	}
 	_, err := s.names.Table(ctx, req.ObjectID)

@@ -3,15 +3,15 @@ package namespace
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
-var existsModes = map[protocol.CreateMode]catalog.ExistsMode{
-	protocol.CreateModeCreate:    catalog.FailIfExists,
-	protocol.CreateModeExistOk:   catalog.KeepIfExists,
-	protocol.CreateModeOverwrite: catalog.ReplaceIfExists,
+var existsModes = map[protocol.CreateMode]namespaces.ExistsMode{
+	protocol.CreateModeCreate:    namespaces.FailIfExists,
+	protocol.CreateModeExistOk:   namespaces.KeepIfExists,
+	protocol.CreateModeOverwrite: namespaces.ReplaceIfExists,
 }
 
 // Create makes a namespace. The mode of the request decides what happens when the namespace exists.
@@ -19,7 +19,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateNamespaceReque
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
 	}
-	made, err := s.names.CreateNamespace(ctx, req.ID, req.Properties, existsModes[req.Mode])
+	made, err := s.names.Namespaces.Create(ctx, req.ID, req.Properties, existsModes[req.Mode])
 	if err != nil {
 		return nil, err
 	}

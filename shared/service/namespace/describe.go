@@ -8,7 +8,7 @@ import (
 
 // Describe returns the properties of a namespace.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeNamespaceRequest) (*protocol.DescribeNamespaceResponse, error) {
-	found, err := s.names.Namespace(ctx, req.ID)
+	found, err := s.names.Namespaces.Get(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}

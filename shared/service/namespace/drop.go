@@ -29,12 +29,12 @@ const maxInline = 16
 
 func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protocol.DropNamespaceResponse, error) {
 	if cascade {
-		if err := s.names.CheckCascade(ctx, id); err != nil {
+		if err := s.names.Namespaces.CheckCascade(ctx, id); err != nil {
 			return nil, err
 		}
 	}
 	if cascade && s.jobs != nil && len(id) > 0 {
-		large, err := s.names.IsLarge(ctx, id, maxInline)
+		large, err := s.names.Namespaces.IsLarge(ctx, id, maxInline)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 			return s.dropLater(ctx, id)
 		}
 	}
-	dropped, err := s.names.DropNamespace(ctx, id, cascade)
+	dropped, err := s.names.Namespaces.Drop(ctx, id, cascade)
 	if err != nil {
 		return nil, err
 	}
@@ -56,19 +56,19 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 // dropLater begins a job that drops a namespace. It marks the namespace before it answers, so that
 // a client with the answer can rely on the namespace being closed to new tables.
 func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNamespaceResponse, error) {
-	uid, properties, err := s.names.UID(ctx, id)
+	found, err := s.names.Namespaces.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	begun, err := s.jobs.Begin(ctx, dropping.Kind, id, dropping.Order{UID: uid})
+	begun, err := s.jobs.Begin(ctx, dropping.Kind, id, dropping.Order{UID: found.UID})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.names.BeginCascade(ctx, id, uid, begun.ID); err != nil && protocol.CodeOf(err) != protocol.NamespaceNotFound {
+	if _, err := s.names.Namespaces.BeginCascade(ctx, id, found.UID, begun.ID); err != nil && protocol.CodeOf(err) != protocol.NamespaceNotFound {
 		_, undo := s.jobs.Transactions.Advance(ctx, transaction.Unit{Job: begun.ID}, func(t *transaction.Transaction) {
 			t.Status, t.Failure = protocol.TransactionFailed, "the namespace could not be marked as dropping"
 		})
 		return nil, errors.Join(err, undo)
 	}
-	return &protocol.DropNamespaceResponse{Properties: properties, TransactionID: []string{begun.ID}}, nil
+	return &protocol.DropNamespaceResponse{Properties: found.Properties, TransactionID: []string{begun.ID}}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore"
@@ -43,7 +44,7 @@ func open(t *testing.T, tables int) *house {
 		Name:  func() string { h.runs++; return fmt.Sprint("run ", h.runs) },
 		Kinds: map[string]job.Kind{dropping.Kind: dropping.Drop(h.names)},
 	}
-	if _, err := h.names.CreateNamespace(t.Context(), []string{"n"}, map[string]string{"k": "v"}, catalog.FailIfExists); err != nil {
+	if _, err := h.names.Namespaces.Create(t.Context(), []string{"n"}, map[string]string{"k": "v"}, namespaces.FailIfExists); err != nil {
 		t.Fatal(err)
 	}
 	for i := range tables {
@@ -88,7 +89,7 @@ func (h *house) status(t *testing.T, id string) protocol.TransactionStatus {
 
 func (h *house) exists(t *testing.T) bool {
 	t.Helper()
-	_, err := h.names.Namespace(t.Context(), []string{"n"})
+	_, err := h.names.Namespaces.Get(t.Context(), []string{"n"})
 	if err != nil && protocol.CodeOf(err) != protocol.NamespaceNotFound {
 		t.Fatal(err)
 	}

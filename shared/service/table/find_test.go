@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -29,7 +29,7 @@ func library(t *testing.T, objects objectstore.Store) (*servicetest.House, *tabl
 	house := servicetest.Over(t, objects)
 	service := table.New(house.Tables)
 	for _, id := range [][]string{{"sales"}, {"sales", "eu"}, {"films"}} {
-		if _, err := house.Names.CreateNamespace(t.Context(), id, nil, catalog.FailIfExists); err != nil {
+		if _, err := house.Names.Namespaces.Create(t.Context(), id, nil, namespaces.FailIfExists); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +220,7 @@ func TestPagesOfFoundTablesHaveEachMatchOnce(t *testing.T) {
 			parent := rapid.SampledFrom(inside).Draw(r, "parent")
 			name := rapid.SampledFrom([]string{"a", "b", "Ä", strings.Repeat("long", 30)}).Draw(r, "namespace")
 			id := append(slices.Clone(parent), name)
-			if _, err := house.Names.CreateNamespace(t.Context(), id, nil, catalog.KeepIfExists); err != nil {
+			if _, err := house.Names.Namespaces.Create(t.Context(), id, nil, namespaces.KeepIfExists); err != nil {
 				r.Fatal(err)
 			}
 			if !slices.ContainsFunc(inside, func(other []string) bool { return slices.Equal(other, id) }) {
@@ -265,7 +265,7 @@ func TestAPageOfASearchDoesABoundedAmountOfWork(t *testing.T) {
 	const records, reads = 21_000, 1_200
 	house := servicetest.Open(t)
 	service := table.New(house.Tables)
-	if _, err := house.Names.CreateNamespace(t.Context(), []string{"some"}, nil, catalog.FailIfExists); err != nil {
+	if _, err := house.Names.Namespaces.Create(t.Context(), []string{"some"}, nil, namespaces.FailIfExists); err != nil {
 		t.Fatal(err)
 	}
 	for i := range records {

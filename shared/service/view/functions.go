@@ -34,7 +34,7 @@ func (s *Service) CreateFunction(ctx context.Context, req *protocol.CreateFuncti
 		}
 	}
 	parent := keys.Parent(req.ID)
-	if _, err := s.tables.Names.Namespace(ctx, parent); err != nil {
+	if _, err := s.tables.Names.Namespaces.Get(ctx, parent); err != nil {
 		return nil, err
 	}
 	for _, bound := range req.SecretBindings {

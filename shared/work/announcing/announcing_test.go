@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/announce"
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/event"
 	"tiltyard/shared/job"
@@ -107,14 +107,14 @@ func split(id string) []string { return strings.Split(id, "/") }
 
 func createNamespace(id string) step {
 	return func(ctx context.Context, s service) error {
-		_, err := s.Names.CreateNamespace(ctx, split(id), nil, catalog.FailIfExists)
+		_, err := s.Names.Namespaces.Create(ctx, split(id), nil, namespaces.FailIfExists)
 		return err
 	}
 }
 
 func dropNamespace(id string) step {
 	return func(ctx context.Context, s service) error {
-		_, err := s.Names.DropNamespace(ctx, split(id), true)
+		_, err := s.Names.Namespaces.Drop(ctx, split(id), true)
 		return err
 	}
 }
@@ -412,7 +412,7 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 		t.Fatal(err)
 	}
 	for _, id := range namespaces {
-		found, err := s.Names.Namespace(t.Context(), id)
+		found, err := s.Names.Namespaces.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

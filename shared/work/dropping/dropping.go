@@ -36,7 +36,7 @@ func Drop(names *catalog.Catalog) job.Kind {
 		if err := errors.Join(r.Input(&order), r.State(&before)); err != nil {
 			return nil, err
 		}
-		cascade, err := names.BeginCascade(ctx, r.Object(), order.UID, r.ID())
+		cascade, err := names.Namespaces.BeginCascade(ctx, r.Object(), order.UID, r.ID())
 		if protocol.CodeOf(err) == protocol.NamespaceNotFound {
 			return before, nil // an earlier run or another request has dropped it
 		}

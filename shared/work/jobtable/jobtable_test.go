@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -43,7 +43,7 @@ func open(t *testing.T) tables.Tables {
 // create makes the table of jobs.
 func create(t *testing.T, on tables.Tables, columns *arrow.Schema) *engine.Table {
 	t.Helper()
-	if _, err := on.Names.CreateNamespace(t.Context(), []string{"__system"}, nil, catalog.FailIfExists); err != nil {
+	if _, err := on.Names.Namespaces.Create(t.Context(), []string{"__system"}, nil, namespaces.FailIfExists); err != nil {
 		t.Fatal(err)
 	}
 	at := on.Names.Places.New(id())

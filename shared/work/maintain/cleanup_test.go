@@ -140,7 +140,7 @@ func TestIdleTablesAreLeftAlone(t *testing.T) {
 			t.Errorf("after a write: cleanups on the days %v, want %v", got, want)
 		}
 		cleanups(100)
-		if _, err := h.tables.Names.CreateNamespace(t.Context(), []string{"other"}, map[string]string{"maintenance.retention": "1d"}, 0); err != nil {
+		if _, err := h.tables.Names.Namespaces.Create(t.Context(), []string{"other"}, map[string]string{"maintenance.retention": "1d"}, 0); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := h.tables.Names.RenameTable(t.Context(), table, []string{"other", "t"}); err != nil {

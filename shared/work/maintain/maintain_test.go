@@ -79,7 +79,7 @@ func rows(id int64) dataset.Rows {
 func (h *house) create(t *testing.T, ofNamespace, ofTable map[string]string) {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := h.tables.Names.CreateNamespace(ctx, table[:1], ofNamespace, 0); err != nil {
+	if _, err := h.tables.Names.Namespaces.Create(ctx, table[:1], ofNamespace, 0); err != nil {
 		t.Fatal(err)
 	}
 	location := h.tables.Names.Places.New(table)

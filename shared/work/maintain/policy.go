@@ -25,7 +25,7 @@ func PolicyOf(ctx context.Context, names *catalog.Catalog, id []string) (upkeep.
 	take(table.Properties)
 	ctx = auth.Unlimited(ctx) // a principal that may maintain a table need not see the namespaces around it
 	for around := id[:len(id)-1]; len(around) > 0; around = around[:len(around)-1] {
-		namespace, err := names.Namespace(ctx, around)
+		namespace, err := names.Namespaces.Get(ctx, around)
 		if err != nil {
 			return upkeep.Policy{}, err
 		}

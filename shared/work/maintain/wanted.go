@@ -182,7 +182,7 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 // Sweep deletes dropped tables whose time is over, and what crashed writers have left in the catalog. Records
 // that cannot be read are no error: the log names them, and what they may refer to stays.
 func (k *Keeper) Sweep(ctx context.Context) error {
-	_, err := k.Tables.Names.Sweep(objectstore.Freeing(ctx), k.fileAge())
+	_, err := k.Tables.Names.Sweeper.Sweep(objectstore.Freeing(ctx), k.fileAge())
 	var left *objects.Unswept
 	if !errors.As(err, &left) || ctx.Err() != nil {
 		return err

@@ -256,14 +256,14 @@ func sweep(t *testing.T, store objectstore.Store, artifacts []string) {
 	t.Helper()
 	p := open(t, store)
 	time.Sleep(2 * objects.MinSweepAge)
-	if _, err := p.Names.Sweep(t.Context(), 0); err != nil {
+	if _, err := p.Names.Sweeper.Sweep(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(artifacts)
 	if got := stored(t, store); !slices.Equal(got, artifacts) {
 		t.Errorf("after a sweep there are %q, want %q", got, artifacts)
 	}
-	if deleted, err := p.Names.Sweep(t.Context(), 0); err != nil || deleted != 0 {
+	if deleted, err := p.Names.Sweeper.Sweep(t.Context(), 0); err != nil || deleted != 0 {
 		t.Errorf("another sweep takes %d objects, %v", deleted, err)
 	}
 }
@@ -294,7 +294,7 @@ func TestASweepOfArtifactsSurvivesACrashAnywhere(t *testing.T) {
 					more = true
 					return fault
 				}))
-				_, _ = dying.Names.Sweep(t.Context(), 0)
+				_, _ = dying.Names.Sweeper.Sweep(t.Context(), 0)
 				if got, _ := open(t, inner).codes(t); !slices.Equal(got, codes) {
 					t.Errorf("request %d of %+v: the versions are %q, want %q", n, fault, got, codes)
 				}

@@ -1,4 +1,4 @@
-package catalog
+package sweep
 
 import (
 	"context"
@@ -46,13 +46,13 @@ const MinFolderAge = 24 * time.Hour
 
 // Examine compares the records of the catalog with the folders of the home root, and returns the ids of the
 // tables that have a readable record. It reads all records and writes nothing.
-func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]string, err error) {
+func (s *Sweeper) Examine(ctx context.Context) (faults []Fault, tables [][]string, err error) {
 	ctx = auth.Unlimited(ctx)
-	folders, err := c.tableFolders(ctx) // before the records: a table that is made meanwhile is in neither or in both
+	folders, err := s.tableFolders(ctx) // before the records: a table that is made meanwhile is in neither or in both
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := c.examineRecords(ctx)
+	found, err := s.examineRecords(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +61,7 @@ func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 		if found.places[folder] {
 			continue
 		}
-		kind, err := c.examineFolder(ctx, folder)
+		kind, err := s.examineFolder(ctx, folder)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -70,7 +70,7 @@ func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 		}
 	}
 	unread := new(objects.Unswept)
-	orphans, err := c.missingParents(ctx, unread)
+	orphans, err := s.missingParents(ctx, unread)
 	if err == nil {
 		err = unread.OrNil()
 	}
@@ -78,7 +78,7 @@ func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 		return nil, nil, err // else a damaged record is the reason
 	}
 	for _, dir := range slices.Sorted(maps.Keys(orphans)) {
-		if _, _, err := c.names.Namespace(ctx, orphans[dir]); protocol.HasCode(err, protocol.NamespaceNotFound) {
+		if _, _, err := s.names.Namespace(ctx, orphans[dir]); protocol.HasCode(err, protocol.NamespaceNotFound) {
 			faults = append(faults, Fault{Kind: OrphanRecord, Object: keys.Display(orphans[dir])})
 		}
 	}
@@ -86,9 +86,9 @@ func (c *Catalog) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 }
 
 // tableFolders returns the names of the folders of the home root that are those of tables by their names.
-func (c *Catalog) tableFolders(ctx context.Context) (folders []string, err error) {
+func (s *Sweeper) tableFolders(ctx context.Context) (folders []string, err error) {
 	opts := objectstore.ListOptions{Delimiter: "/", Limit: objects.PageSize}
-	for page, err := range objectstore.Pages(ctx, c.store, opts) {
+	for page, err := range objectstore.Pages(ctx, s.names.Store, opts) {
 		if err != nil {
 			return nil, fmt.Errorf("list the folders of the root: %w", err)
 		}
@@ -110,15 +110,15 @@ type examined struct {
 }
 
 // examineRecords reads all records.
-func (c *Catalog) examineRecords(ctx context.Context) (*examined, error) {
+func (s *Sweeper) examineRecords(ctx context.Context) (*examined, error) {
 	found := &examined{places: map[string]bool{}}
-	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {
+	for object, err := range objectstore.Objects(ctx, s.names.Store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {
 		if err != nil {
 			return nil, fmt.Errorf("list records: %w", err)
 		}
 		if keys.Tables.Has(object.Key) {
 			record := new(stored.Table)
-			if _, err := c.store.Read(ctx, object.Key, record); errors.Is(err, objectstore.ErrNotExist) {
+			if _, err := s.names.Store.Read(ctx, object.Key, record); errors.Is(err, objectstore.ErrNotExist) {
 				continue
 			} else if err != nil {
 				found.faults, found.unread = append(found.faults, unreadable(object.Key, err)), true
@@ -133,13 +133,13 @@ func (c *Catalog) examineRecords(ctx context.Context) (*examined, error) {
 					found.places[folder] = true
 				}
 			}
-			if record.Dropped != nil && c.names.Now().After(record.Dropped.Until) {
+			if record.Dropped != nil && s.names.Now().After(record.Dropped.Until) {
 				found.faults = append(found.faults, Fault{Kind: ExpiredDrop, Object: keys.Display(record.Dropped.ID)})
 			}
 			continue
 		}
 		if keys.Namespaces.Has(object.Key) {
-			if _, err := c.store.Read(ctx, object.Key, new(stored.Namespace)); objects.IgnoreMissing(err) != nil {
+			if _, err := s.names.Store.Read(ctx, object.Key, new(stored.Namespace)); objects.IgnoreMissing(err) != nil {
 				found.faults = append(found.faults, unreadable(object.Key, err))
 			}
 		}
@@ -166,23 +166,23 @@ func then(record *stored.Table) *stored.Table {
 
 // examineFolder returns the fault of a folder that no record names, "" for none: files that a
 // deregistration has left stay on purpose, and those that are young may get a record soon.
-func (c *Catalog) examineFolder(ctx context.Context, folder string) (FaultKind, error) {
-	claims, err := c.Places.About(ctx, folder)
+func (s *Sweeper) examineFolder(ctx context.Context, folder string) (FaultKind, error) {
+	claims, err := s.names.Places.About(ctx, folder)
 	if err != nil || len(claims) > 0 { // a registration is under way, or lies within the folder
 		return "", err
 	}
 	if !claim.IsOwn(folder) {
 		return UnknownFolder, nil
 	}
-	note, _, err := c.store.Get(ctx, claim.OwnerlessKey(folder))
+	note, _, err := s.names.Store.Get(ctx, claim.OwnerlessKey(folder))
 	if err == nil && len(note) == 0 {
 		return "", nil
 	}
 	if objects.IgnoreMissing(err) != nil {
 		return "", err
 	}
-	oldest := c.names.Now().Add(-MinFolderAge)
-	for object, err := range objectstore.Objects(ctx, c.store, objectstore.ListOptions{Prefix: folder + "/", Limit: objects.PageSize}) {
+	oldest := s.names.Now().Add(-MinFolderAge)
+	for object, err := range objectstore.Objects(ctx, s.names.Store, objectstore.ListOptions{Prefix: folder + "/", Limit: objects.PageSize}) {
 		if err != nil {
 			return "", fmt.Errorf("list %s: %w", folder, err)
 		}
@@ -195,11 +195,11 @@ func (c *Catalog) examineFolder(ctx context.Context, folder string) (FaultKind, 
 
 // DeleteFolder deletes the files of a folder that Examine has called an orphan, in the way in which the files
 // of a dropped table are deleted: those that a registration has claimed meanwhile stay.
-func (c *Catalog) DeleteFolder(ctx context.Context, folder string) error {
+func (s *Sweeper) DeleteFolder(ctx context.Context, folder string) error {
 	nameless := &stored.Table{ID: keys.DroppedID(folder), UID: objects.NewUID(), Location: folder, Claim: stored.OwnPlace}
-	at, err := c.names.Locate(nameless)
+	at, err := s.names.Locate(nameless)
 	if err != nil {
 		return err
 	}
-	return c.Places.DeleteData(ctx, nameless, at)
+	return s.names.Places.DeleteData(ctx, nameless, at)
 }

@@ -1,4 +1,4 @@
-package catalog
+package namespaces
 
 import (
 	"context"
@@ -19,61 +19,68 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// DropNamespace removes a namespace and returns it. A namespace that holds something is
+// Drop removes a namespace and returns it. A namespace that holds something is
 // NamespaceNotEmpty, unless cascade drops those first.
-func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) (*Namespace, error) {
+func (n *Namespaces) Drop(ctx context.Context, id []string, cascade bool) (*Namespace, error) {
 	if keys.IsRoot(id) {
 		return nil, errRootDrop
 	}
-	record, etag, err := c.names.Namespace(ctx, id)
+	record, etag, err := n.names.Namespace(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if cascade {
-		return c.dropNamespace(ctx, record, etag, record.UID, droppedWith(record.UID))
+		return n.drop(ctx, record, etag, record.UID, droppedWith(record.UID))
 	}
-	return c.dropNamespace(ctx, record, etag, record.UID, nil)
+	return n.drop(ctx, record, etag, record.UID, nil)
 }
 
-// dropNamespace drops the namespace of a record, if the record has not changed, after what it holds; a
+// DropEmpty drops the namespace of a record, if the record has not changed and the namespace is empty. It cannot be
+// restored.
+func (n *Namespaces) DropEmpty(ctx context.Context, record *stored.Namespace, etag string) error {
+	_, err := n.drop(ctx, record, etag, "", nil)
+	return err
+}
+
+// drop drops the namespace of a record, if the record has not changed, after what it holds; a
 // nil removal lets a namespace that holds something stand. with is that of [stored.Drop], and empty for
 // a namespace that cannot be restored.
-func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, etag, with string, how removalOf) (*Namespace, error) {
+func (n *Namespaces) drop(ctx context.Context, record *stored.Namespace, etag, with string, how removalOf) (*Namespace, error) {
 	id := record.ID
-	if record.Dropping != nil && c.names.Now().Before(record.Dropping.Until) {
+	if record.Dropping != nil && n.names.Now().Before(record.Dropping.Until) {
 		return nil, naming.Dropping(id)
 	}
-	etag, err := c.markDropping(ctx, record, etag)
+	etag, err := n.markDropping(ctx, record, etag)
 	if err != nil {
 		return nil, err
 	}
 	if how != nil {
-		err = c.dropChildren(ctx, id, with, how)
+		err = n.dropChildren(ctx, id, with, how)
 	}
 	if err == nil {
-		err = c.checkEmpty(ctx, id)
+		err = n.checkEmpty(ctx, id)
 	}
 	if err == nil {
-		err = c.names.Watch.Leaves(ctx, leavingNamespace(record))
+		err = n.names.Watch.Leaves(ctx, leavingNamespace(record))
 	}
 	var kept *drops.Drop
 	if err == nil && with != "" {
-		kept, err = c.Drops.Keep(ctx, record, with)
+		kept, err = n.drops.Keep(ctx, record, with)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.unmark(ctx, record, etag))
+		return nil, errors.Join(err, n.unmark(ctx, record, etag))
 	}
-	err = c.store.Remove(ctx, keys.Namespace(id), record.UID, etag)
+	err = n.names.Store.Remove(ctx, keys.Namespace(id), record.UID, etag)
 	if objects.Changed(err) {
 		return nil, objects.LostRace("namespace", id, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("drop namespace %s: %w", keys.Display(id), err)
 	}
-	c.names.Watch.Left(ctx, leavingNamespace(record))
+	n.names.Watch.Left(ctx, leavingNamespace(record))
 	gone := namespaceOf(record)
 	gone.Dropped = kept
-	return gone, c.forgetLate(ctx, id)
+	return gone, n.forgetLate(ctx, id)
 }
 
 func leavingNamespace(record *stored.Namespace) naming.Leaving {
@@ -85,25 +92,20 @@ func leavingNamespace(record *stored.Namespace) naming.Leaving {
 // data stays, because it may belong to a client that wanted to make it a table. A sweep removes
 // records that arrive even later. A creator that lives takes its record back at the same time; that is
 // no reason to answer that the namespace was not dropped.
-func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
-	for attempt := 0; ; attempt++ {
-		late, err := c.anyChild(ctx, id)
+func (n *Namespaces) forgetLate(ctx context.Context, id []string) error {
+	return objects.Race{What: "namespace", ID: id, Tries: 6, Wait: true}.Run(ctx, func(int) (done bool, err error) {
+		late, err := n.anyChild(ctx, id)
 		if err == nil && late != "" {
-			err = c.dropChildren(ctx, id, "", leaf.forgotten)
+			err = n.dropChildren(ctx, id, "", leaf.forgotten)
 		}
-		if !protocol.HasCode(err, protocol.ConcurrentModification) || attempt == objects.Tries {
-			return err
-		}
-		if err := objects.Pause(ctx, attempt); err != nil {
-			return err
-		}
-	}
+		return !protocol.HasCode(err, protocol.ConcurrentModification), protocol.Ignore(err, protocol.ConcurrentModification)
+	})
 }
 
-func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, etag string) (string, error) {
-	record.Dropping = &stored.DropMark{By: objects.NewUID(), Until: c.names.Now().Add(dropLease).UTC()}
-	etag, err := c.store.Write(ctx, keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
-	c.names.RememberParent(record.ID, nil)
+func (n *Namespaces) markDropping(ctx context.Context, record *stored.Namespace, etag string) (string, error) {
+	record.Dropping = &stored.DropMark{By: objects.NewUID(), Until: n.names.Now().Add(DropLease).UTC()}
+	etag, err := n.names.Store.Write(ctx, keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
+	n.names.RememberParent(record.ID, nil)
 	if objects.Changed(err) {
 		return "", objects.LostRace("namespace", record.ID, err)
 	}
@@ -112,15 +114,15 @@ func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, et
 
 // unmark removes a drop mark. It belongs to the answer of a refused drop, so it continues when the
 // request is cancelled.
-func (c *Catalog) unmark(ctx context.Context, record *stored.Namespace, etag string) error {
+func (n *Namespaces) unmark(ctx context.Context, record *stored.Namespace, etag string) error {
 	record.Dropping = nil
-	_, err := c.store.Write(context.WithoutCancel(ctx), keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
+	_, err := n.names.Store.Write(context.WithoutCancel(ctx), keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
 	return objects.IgnoreChanged(err)
 }
 
 // checkEmpty returns NamespaceNotEmpty when the namespace has a child.
-func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
-	found, err := c.anyChild(ctx, id)
+func (n *Namespaces) checkEmpty(ctx context.Context, id []string) error {
+	found, err := n.anyChild(ctx, id)
 	if err != nil || found == "" {
 		return err
 	}
@@ -142,9 +144,9 @@ func namespaceNotEmpty(id []string) *protocol.Error {
 // anyChild returns the name of an object inside a namespace, "" when it is empty.
 // Records that renames have left behind do not count. When a rename into the namespace is under way
 // the answer is unknown, and the error is ConcurrentModification.
-func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
+func (n *Namespaces) anyChild(ctx context.Context, id []string) (string, error) {
 	opts := objectstore.ListOptions{Prefix: keys.Records + keys.Folder(id) + "/", Limit: 1}
-	for object, err := range objectstore.Objects(ctx, c.store, opts) {
+	for object, err := range objectstore.Objects(ctx, n.names.Store, opts) {
 		if err != nil {
 			return "", fmt.Errorf("list children of %s: %w", keys.Display(id), err)
 		}
@@ -155,7 +157,7 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 		if !stored.InDoubt(object) {
 			return name, nil
 		}
-		switch found, err := c.names.Settled(ctx, keys.Child(id, name)); {
+		switch found, err := n.names.Settled(ctx, keys.Child(id, name)); {
 		case err != nil:
 			return "", err
 		case found.Record != nil:
@@ -169,18 +171,18 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 
 // dropChildren drops all that a namespace holds, leaves first. It includes objects that the caller
 // cannot see: see CheckCascade.
-func (c *Catalog) dropChildren(ctx context.Context, id []string, with string, how removalOf) error {
+func (n *Namespaces) dropChildren(ctx context.Context, id []string, with string, how removalOf) error {
 	ctx = auth.Unlimited(ctx)
-	for _, leaf := range leaves {
-		found, _, err := c.Lists.Children(ctx, leaf.Kind, id, "", lists.NoLimit)
+	for _, leaf := range n.leaves {
+		found, _, err := n.lists.Children(ctx, leaf.Kind, id, "", lists.NoLimit)
 		if err != nil {
 			return err
 		}
-		if err := c.removeLeaves(ctx, id, found, how(leaf)); err != nil {
+		if err := n.removeLeaves(ctx, id, found, how(leaf)); err != nil {
 			return err
 		}
 	}
-	namespaces, _, err := c.Lists.Children(ctx, lists.Namespaces, id, "", lists.NoLimit)
+	namespaces, _, err := n.lists.Children(ctx, lists.Namespaces, id, "", lists.NoLimit)
 	if err != nil {
 		return err
 	}
@@ -188,9 +190,9 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string, with string, ho
 	group.SetLimit(dropFanOut)
 	for _, name := range namespaces {
 		group.Go(func() error {
-			record, etag, err := c.names.Namespace(ctx, keys.Child(id, name))
+			record, etag, err := n.names.Namespace(ctx, keys.Child(id, name))
 			if err == nil {
-				_, err = c.dropNamespace(ctx, record, etag, with, how)
+				_, err = n.drop(ctx, record, etag, with, how)
 			}
 			return protocol.Ignore(err, protocol.NamespaceNotFound)
 		})

@@ -1,4 +1,4 @@
-package catalog
+package namespaces
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 // A Cascade drops a namespace with all that it holds, step by step, leaves first. A process that
 // dies between two steps does no harm: the next Cascade starts again with what is left. A namespace
 // is only dropped when it is empty, so no table is left without a name
-// that leads to it. While a cascade runs, and for cascadeLease after its last step, no request can
+// that leads to it. While a cascade runs, and for CascadeLease after its last step, no request can
 // create anything in the namespaces that it has reached. A Cascade is used by one goroutine.
 type Cascade struct {
-	catalog *Catalog
+	in      *Namespaces
 	by      string
 	uid     string    // of the namespace; "" accepts any namespace of the name
 	marked  []*marked // the namespaces from the root of the cascade down to the current one
@@ -35,32 +35,19 @@ type marked struct {
 	etag   string
 }
 
-// cascadeLease is how long the mark of a cascade that stopped keeps a namespace closed.
-const cascadeLease = 10 * time.Minute
-
-// UID returns the id that distinguishes a namespace from earlier and later ones of the same name,
-// and its properties.
-func (c *Catalog) UID(ctx context.Context, id []string) (uid string, properties map[string]string, err error) {
-	if keys.IsRoot(id) {
-		return "", nil, errRootDrop
-	}
-	record, _, err := c.names.Namespace(ctx, id)
-	if err != nil {
-		return "", nil, err
-	}
-	return record.UID, namespaceOf(record).Properties, nil
-}
+// CascadeLease is how long the mark of a cascade that stopped keeps a namespace closed.
+const CascadeLease = 10 * time.Minute
 
 var errRootDrop = &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace cannot be dropped"}
 
 // IsLarge reports whether a namespace holds more than limit objects, at any depth. It sends one list
 // request per namespace and kind, and stops as soon as the count exceeds limit.
-func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, error) {
+func (n *Namespaces) IsLarge(ctx context.Context, id []string, limit int) (bool, error) {
 	count := 0
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
 		inside := todo[0]
-		for _, leaf := range leaves {
-			found, _, err := c.Lists.Children(ctx, leaf.Kind, inside, "", limit-count+1)
+		for _, leaf := range n.leaves {
+			found, _, err := n.lists.Children(ctx, leaf.Kind, inside, "", limit-count+1)
 			if err != nil {
 				return false, err
 			}
@@ -68,7 +55,7 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 				return true, nil
 			}
 		}
-		found, _, err := c.Lists.Children(ctx, lists.Namespaces, inside, "", limit-count+1)
+		found, _, err := n.lists.Children(ctx, lists.Namespaces, inside, "", limit-count+1)
 		if err != nil {
 			return false, err
 		}
@@ -86,8 +73,8 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 // begun before. From then on no request can create anything in it. The error is NamespaceNotFound
 // when the namespace with that uid is gone, and ConcurrentModification while another caller drops
 // it.
-func (c *Catalog) BeginCascade(ctx context.Context, id []string, uid, by string) (*Cascade, error) {
-	d := &Cascade{catalog: c, by: by, uid: uid}
+func (n *Namespaces) BeginCascade(ctx context.Context, id []string, uid, by string) (*Cascade, error) {
+	d := &Cascade{in: n, by: by, uid: uid}
 	return d, d.enter(ctx, id)
 }
 
@@ -102,33 +89,33 @@ func (d *Cascade) enter(ctx context.Context, id []string) error {
 
 // mark marks a namespace as dropping, or extends a mark of this cascade.
 func (d *Cascade) mark(ctx context.Context, id []string) (*marked, error) {
-	c := d.catalog
-	for range objects.Tries {
-		record, etag, err := c.names.Namespace(ctx, id)
+	n := d.in
+	var m *marked
+	err := objects.Race{What: "namespace", ID: id}.Run(ctx, func(int) (done bool, err error) {
+		record, etag, err := n.names.Namespace(ctx, id)
 		if err != nil {
-			return nil, err
+			return true, err
 		}
 		if len(d.marked) == 0 && d.uid != "" && record.UID != d.uid {
-			return nil, naming.NamespaceNotFound(id)
+			return true, naming.NamespaceNotFound(id)
 		}
-		if drop := record.Dropping; drop != nil && drop.By != d.by && c.names.Now().Before(drop.Until) {
-			return nil, naming.Dropping(id)
+		if drop := record.Dropping; drop != nil && drop.By != d.by && n.names.Now().Before(drop.Until) {
+			return true, naming.Dropping(id)
 		}
-		record.Dropping = &stored.DropMark{By: d.by, Until: c.names.Now().Add(cascadeLease).UTC()}
-		etag, err = c.store.Write(ctx, keys.Namespace(id), record, objectstore.Condition{IfMatch: etag})
-		c.names.RememberParent(id, nil)
-		if !objects.Changed(err) {
-			return &marked{record, etag}, err
-		}
-	}
-	return nil, objects.LostRace("namespace", id, objectstore.ErrPrecondition)
+		record.Dropping = &stored.DropMark{By: d.by, Until: n.names.Now().Add(CascadeLease).UTC()}
+		etag, err = n.names.Store.Write(ctx, keys.Namespace(id), record, objectstore.Condition{IfMatch: etag})
+		n.names.RememberParent(id, nil)
+		m = &marked{record, etag}
+		return objects.Written(err)
+	})
+	return m, err
 }
 
 // Release removes the marks of a cascade that will not continue.
 func (d *Cascade) Release(ctx context.Context) error {
 	var all []error
 	for _, m := range d.marked {
-		all = append(all, d.catalog.unmark(ctx, m.record, m.etag))
+		all = append(all, d.in.unmark(ctx, m.record, m.etag))
 	}
 	d.marked = nil
 	return errors.Join(all...)
@@ -154,10 +141,10 @@ func (d *Cascade) Run(ctx context.Context, step func(dropped int) error) error {
 // renew extends the marks that have used up half of their lease.
 func (d *Cascade) renew(ctx context.Context) error {
 	for i, m := range d.marked {
-		if d.catalog.names.Now().Add(cascadeLease / 2).Before(m.record.Dropping.Until) {
+		if d.in.names.Now().Add(CascadeLease / 2).Before(m.record.Dropping.Until) {
 			continue
 		}
-		again, err := (&Cascade{catalog: d.catalog, by: d.by, uid: m.record.UID}).mark(ctx, m.record.ID)
+		again, err := (&Cascade{in: d.in, by: d.by, uid: m.record.UID}).mark(ctx, m.record.ID)
 		if err != nil {
 			return err
 		}
@@ -171,17 +158,17 @@ func (d *Cascade) renew(ctx context.Context) error {
 func (d *Cascade) next(ctx context.Context) error {
 	here := d.marked[len(d.marked)-1]
 	id := here.record.ID
-	for _, leaf := range leaves {
-		found, _, err := d.catalog.Lists.Children(ctx, leaf.Kind, id, "", cascadeStep)
+	for _, leaf := range d.in.leaves {
+		found, _, err := d.in.lists.Children(ctx, leaf.Kind, id, "", cascadeStep)
 		if err != nil {
 			return err
 		}
 		if len(found) > 0 {
 			d.dropped += len(found)
-			return d.catalog.removeLeaves(ctx, id, found, droppedWith(d.marked[0].record.UID)(leaf))
+			return d.in.removeLeaves(ctx, id, found, droppedWith(d.marked[0].record.UID)(leaf))
 		}
 	}
-	namespaces, _, err := d.catalog.Lists.Children(ctx, lists.Namespaces, id, "", 1)
+	namespaces, _, err := d.in.lists.Children(ctx, lists.Namespaces, id, "", 1)
 	if err != nil {
 		return err
 	}
@@ -198,16 +185,16 @@ const cascadeStep = 32
 // leave drops a namespace that looks empty. A table or namespace that was created before the mark
 // may appear after the listing; the next step finds it.
 func (d *Cascade) leave(ctx context.Context, here *marked) error {
-	c, id := d.catalog, here.record.ID
-	if err := c.checkEmpty(ctx, id); err != nil {
+	n, id := d.in, here.record.ID
+	if err := n.checkEmpty(ctx, id); err != nil {
 		return protocol.Ignore(err, protocol.NamespaceNotEmpty)
 	}
-	err := c.names.Watch.Leaves(ctx, leavingNamespace(here.record))
+	err := n.names.Watch.Leaves(ctx, leavingNamespace(here.record))
 	if err == nil {
-		_, err = c.Drops.Keep(ctx, here.record, d.marked[0].record.UID)
+		_, err = n.drops.Keep(ctx, here.record, d.marked[0].record.UID)
 	}
 	if err == nil {
-		err = c.store.Remove(ctx, keys.Namespace(id), here.record.UID, here.etag)
+		err = n.names.Store.Remove(ctx, keys.Namespace(id), here.record.UID, here.etag)
 	}
 	if objects.Changed(err) {
 		// The mark has expired and another process has removed it: enter the namespace again.
@@ -219,17 +206,17 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	}
 	d.marked = d.marked[:len(d.marked)-1]
 	d.dropped++
-	c.names.Watch.Left(ctx, leavingNamespace(here.record))
-	return c.forgetLate(ctx, id)
+	n.names.Watch.Left(ctx, leavingNamespace(here.record))
+	return n.forgetLate(ctx, id)
 }
 
 // CheckCascade checks that policies let the caller drop a namespace with all that it holds. The
 // error is NamespaceNotEmpty if the namespace holds something that the caller may not drop.
-func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
+func (n *Namespaces) CheckCascade(ctx context.Context, id []string) error {
 	if !auth.Limited(ctx) || keys.IsRoot(id) {
 		return nil
 	}
-	if _, _, err := c.names.Namespace(ctx, id); err != nil {
+	if _, _, err := n.names.Namespace(ctx, id); err != nil {
 		return err
 	}
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
@@ -237,8 +224,8 @@ func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
 		if !auth.Permits(ctx, "DropNamespace", auth.Namespace(inside)) {
 			return namespaceNotEmpty(id)
 		}
-		for _, leaf := range leaves {
-			found, _, err := c.Lists.Children(ctx, leaf.Kind, inside, "", lists.NoLimit)
+		for _, leaf := range n.leaves {
+			found, _, err := n.lists.Children(ctx, leaf.Kind, inside, "", lists.NoLimit)
 			if err != nil {
 				return err
 			}
@@ -248,7 +235,7 @@ func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
 				}
 			}
 		}
-		namespaces, _, err := c.Lists.Children(ctx, lists.Namespaces, inside, "", lists.NoLimit)
+		namespaces, _, err := n.lists.Children(ctx, lists.Namespaces, inside, "", lists.NoLimit)
 		if err != nil {
 			return err
 		}

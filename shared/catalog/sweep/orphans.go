@@ -1,4 +1,4 @@
-package catalog
+package sweep
 
 import (
 	"context"
@@ -24,16 +24,16 @@ import (
 // sweepOrphans deletes orphans in folders without a change since the time oldest. The data of
 // tables stays, and so do namespaces that hold something. It returns how many records it has
 // deleted.
-func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted int, err error) {
+func (s *Sweeper) sweepOrphans(ctx context.Context, oldest time.Time) (deleted int, err error) {
 	ctx = auth.Unlimited(ctx)
 	left := new(objects.Unswept)
-	parents, err := c.missingParents(ctx, left)
+	parents, err := s.missingParents(ctx, left)
 	if err != nil {
 		return 0, fmt.Errorf("sweep orphans: %w", err)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(parents)) {
 		// The listing consists of several pages, so it may have missed the parent.
-		if _, _, err := c.names.Namespace(ctx, parents[dir]); err == nil {
+		if _, _, err := s.names.Namespace(ctx, parents[dir]); err == nil {
 			continue
 		} else if !protocol.HasCode(err, protocol.NamespaceNotFound) {
 			// It may be there, so what is in it is no orphan.
@@ -42,7 +42,7 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 			}
 			continue
 		}
-		swept, err := c.store.Sweep(ctx, keys.Records+dir+"/", oldest, c.sweepOrphan)
+		swept, err := s.names.Store.Sweep(ctx, keys.Records+dir+"/", oldest, s.sweepOrphan)
 		deleted += swept
 		if err := left.Add(ctx, err); err != nil {
 			return deleted, err
@@ -53,14 +53,14 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 
 // missingParents returns the ids of namespaces that have no record but children, by folder. Records that
 // cannot be read are left out, and added to left.
-func (c *Catalog) missingParents(ctx context.Context, left *objects.Unswept) (map[string][]string, error) {
+func (s *Sweeper) missingParents(ctx context.Context, left *objects.Unswept) (map[string][]string, error) {
 	there, paths := map[string]bool{keys.Folder(nil): true, keys.Folder([]string{keys.Dropped}): true}, lists.Paths{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
-	for object, err := range objectstore.Objects(ctx, c.store, opts) {
+	for object, err := range objectstore.Objects(ctx, s.names.Store, opts) {
 		if err != nil {
 			return nil, err
 		}
-		id, err := c.Lists.IDOf(ctx, object.Key, paths)
+		id, err := s.lists.IDOf(ctx, object.Key, paths)
 		if err != nil {
 			if err := left.Add(ctx, fmt.Errorf("sweep orphans: %s: %w", object.Key, err)); err != nil {
 				return nil, err
@@ -78,27 +78,27 @@ func (c *Catalog) missingParents(ctx context.Context, left *objects.Unswept) (ma
 }
 
 // sweepOrphan deletes one orphan, if the record is unchanged since it was listed.
-func (c *Catalog) sweepOrphan(ctx context.Context, orphan objectstore.Info) (done bool, err error) {
+func (s *Sweeper) sweepOrphan(ctx context.Context, orphan objectstore.Info) (done bool, err error) {
 	if keys.Namespaces.Has(orphan.Key) {
 		record := new(stored.Namespace)
-		etag, err := c.store.Read(ctx, orphan.Key, record)
+		etag, err := s.names.Store.Read(ctx, orphan.Key, record)
 		if err != nil || etag != orphan.ETag {
 			return false, objects.IgnoreMissing(err)
 		}
-		_, err = c.dropNamespace(ctx, record, etag, "", nil)
+		err = s.namespaces.DropEmpty(ctx, record, etag)
 		return err == nil, protocol.Ignore(err, protocol.NamespaceNotEmpty, protocol.ConcurrentModification)
 	}
 	if stored.InDoubt(orphan) { // a rename or a batch must be settled first; the next sweep finds the record
 		record := new(stored.Table)
-		if _, err := c.store.Read(ctx, orphan.Key, record); err != nil {
+		if _, err := s.names.Store.Read(ctx, orphan.Key, record); err != nil {
 			return false, objects.IgnoreMissing(err)
 		}
-		_, err := c.names.Settled(ctx, record.ID)
+		_, err := s.names.Settled(ctx, record.ID)
 		return false, protocol.Ignore(err, protocol.ConcurrentModification)
 	}
-	if _, err := c.store.Peek(ctx, orphan.Key, new(struct{})); err != nil { // one of a newer release may be no orphan there
+	if _, err := s.names.Store.Peek(ctx, orphan.Key, new(struct{})); err != nil { // one of a newer release may be no orphan there
 		return false, objects.IgnoreMissing(err)
 	}
-	err = c.store.Delete(ctx, orphan.Key, objectstore.Condition{IfMatch: orphan.ETag})
+	err = s.names.Store.Delete(ctx, orphan.Key, objectstore.Condition{IfMatch: orphan.ETag})
 	return err == nil, objects.IgnoreChanged(err)
 }

@@ -1,0 +1,102 @@
+// Package sweep removes from a catalog what is no longer used (sweep.go, orphans.go), and finds what is not as it should be
+// (examine.go).
+package sweep
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"tiltyard/shared/catalog/drops"
+	"tiltyard/shared/catalog/functions"
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/namespaces"
+	"tiltyard/shared/catalog/naming"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/result"
+)
+
+// Sweeper sweeps and examines a catalog. It is safe for concurrent use.
+type Sweeper struct {
+	names      *naming.Registry
+	lists      *lists.Lists
+	functions  *functions.Functions
+	drops      *drops.Drops
+	namespaces *namespaces.Namespaces
+}
+
+// New returns the sweeper of a catalog with these parts.
+func New(names *naming.Registry, lists *lists.Lists, functions *functions.Functions, drops *drops.Drops, namespaces *namespaces.Namespaces) *Sweeper {
+	return &Sweeper{names, lists, functions, drops, namespaces}
+}
+
+// Sweep deletes dropped tables whose time is over, and what crashed writers have left behind: objects of
+// batches, copies of manifests, records in namespaces that do not exist, artifacts of no function, and what
+// calls of functions have referred to. Of the latter it deletes objects older than age, and never younger than
+// [objects.MinSweepAge], and returns how many. It also deletes stored results whose time is over. Committed batches are
+// carried out first, so that no record needs their decision any more. The copies of manifests are then unused.
+//
+// A record that cannot be read keeps Sweep from deleting what it may refer to, and from nothing else: the error
+// is then an [*objects.Unswept].
+func (s *Sweeper) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
+	oldest := s.names.Now().Add(-max(age, objects.MinSweepAge))
+	left := new(objects.Unswept)
+	for _, step := range []func() (int, error){
+		func() (int, error) { return s.sweepBatches(ctx, oldest) },
+		func() (int, error) { return s.sweepOrphans(ctx, oldest) },
+		func() (int, error) {
+			return s.names.Store.Sweep(ctx, functions.CallsFolder, oldest, s.names.Store.DeleteSwept)
+		},
+		func() (int, error) {
+			return s.names.Store.Sweep(ctx, result.Folder, s.names.Now().Add(-result.Lifetime), s.names.Store.DeleteSwept)
+		},
+		func() (int, error) { return s.functions.Sweep(ctx, oldest) },
+		func() (int, error) { return s.drops.Sweep(ctx) },
+	} {
+		n, err := step()
+		if deleted += n; left.Add(ctx, err) != nil {
+			return deleted, err
+		}
+	}
+	return deleted, left.OrNil()
+}
+
+// sweepBatches ends batches, and deletes their decisions and the copies of manifests. A batch that cannot be
+// ended may need its copies.
+func (s *Sweeper) sweepBatches(ctx context.Context, oldest time.Time) (deleted int, err error) {
+	decisions, err := s.names.Store.Sweep(ctx, stored.BatchesPrefix, oldest, func(ctx context.Context, object objectstore.Info) (bool, error) {
+		if err := s.endBatch(ctx, strings.TrimPrefix(object.Key, stored.BatchesPrefix)); err != nil {
+			return false, err
+		}
+		return s.names.Store.DeleteSwept(ctx, object)
+	})
+	if err != nil {
+		return decisions, err
+	}
+	copies, err := s.names.Store.Sweep(ctx, ledger.CopiesPrefix, oldest, s.names.Store.DeleteSwept)
+	return decisions + copies, err
+}
+
+// endBatch carries out a committed batch on all of its tables.
+func (s *Sweeper) endBatch(ctx context.Context, batch string) error {
+	d, err := s.names.DecisionOf(ctx, batch)
+	if err != nil {
+		return err
+	}
+	for _, id := range d.Tables {
+		record, _, err := s.names.Table(ctx, id)
+		switch {
+		case err == nil && record.Pending != nil && record.Pending.Batch == batch:
+			return objects.LostRace("table", id, objectstore.ErrPrecondition)
+		case protocol.HasCode(err, protocol.TableNotFound), protocol.HasCode(err, protocol.NamespaceNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
