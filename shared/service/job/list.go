@@ -21,7 +21,7 @@ var jobStates = map[protocol.TransactionStatus]protocol.JobState{
 func (s *Service) List(ctx context.Context, req *protocol.ListJobsRequest) (*protocol.ListJobsResponse, error) {
 	const pageSize = 100
 	if req.PageToken != "" && !transaction.IsJobID(req.PageToken) {
-		return nil, protocol.Errorf(protocol.InvalidInput, "page_token %.80q is not from this list; send back the page_token of the previous page", req.PageToken)
+		return nil, protocol.Errorf(protocol.InvalidInput, "page_token is not from this list; send back the page_token of the previous page")
 	}
 	limit, bounded := req.Bound()
 	answer := &protocol.ListJobsResponse{PageToken: req.PageToken}
