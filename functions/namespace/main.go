@@ -1,13 +1,16 @@
-// Command namespace is the Lambda function behind /v1/namespace. It reads and writes
+// Command namespace is the Lambda function behind /v1/namespace and /v1/access. It reads and writes
 // the records of the catalog, announces changes of them, and begins jobs.
 package main
 
 import (
+	"slices"
+
 	"tiltyard/shared/announce"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/httpapi/apigateway"
 	"tiltyard/shared/job"
+	"tiltyard/shared/service/access"
 	"tiltyard/shared/service/namespace"
 	"tiltyard/shared/transaction"
 )
@@ -20,5 +23,5 @@ func main() {
 	announce.Open(names, jobs, announce.Options{
 		Source: env.Events, Keep: env.EventRetention, Objects: env.Objects.Home().Store, Records: env.Records, Now: env.Now, Logger: env.Logger,
 	})
-	apigateway.Serve(env.Handler(namespace.New(names, jobs).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(slices.Concat(namespace.New(names, jobs).Routes(), access.New(names).Routes())...), env.Stream)
 }

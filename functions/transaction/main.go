@@ -1,11 +1,16 @@
-// Command transaction is the Lambda function behind /v1/transaction and /v1/jobs. It reads
-// and writes the records of transactions, reads those of the catalog and the manifests of
-// tables, which record commits, and begins jobs.
+// Command transaction is the Lambda function behind /v1/transaction, /v1/jobs and /v1/event, and begins the
+// maintenance of tables. It reads and writes the records of transactions, reads those of the catalog and the
+// manifests of tables, which record commits, and begins jobs.
 package main
 
 import (
+	"slices"
+
 	"tiltyard/shared/boot"
 	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/service/event"
+	"tiltyard/shared/service/job"
+	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/maintain"
@@ -14,6 +19,10 @@ import (
 func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(env.Stores())
-	keeper := maintain.Open(tables, env.RequestTimeout)
-	apigateway.Serve(env.Handler(transaction.New(tables, keeper).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(slices.Concat(
+		transaction.New(tables).Routes(),
+		job.New(tables).Routes(),
+		event.New(tables).Routes(),
+		table.NewMaintenance(tables, maintain.Open(tables, env.RequestTimeout)).Routes(),
+	)...), env.Stream)
 }

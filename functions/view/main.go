@@ -1,11 +1,16 @@
-// Command view is the Lambda function behind the operations on views, on functions and on secrets. It reads
-// and writes the records of the catalog, keeps the code of functions, makes the tables of views, and begins
+// Command view is the Lambda function behind the operations on views, functions, secrets and errors of rows. It
+// reads and writes the records of the catalog, keeps the code of functions, makes the tables of views, and begins
 // the jobs that fill views and prove functions.
 package main
 
 import (
+	"slices"
+
 	"tiltyard/shared/boot"
 	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/service/function"
+	"tiltyard/shared/service/secret"
+	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
 )
@@ -15,5 +20,10 @@ func main() {
 	keys, err := boot.OpenKeys(env)
 	boot.ExitOn(err)
 	tables := tables.Open(env.Stores())
-	apigateway.Serve(env.Handler(view.New(tables, keys).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(slices.Concat(
+		view.New(tables).Routes(),
+		function.New(tables).Routes(),
+		secret.New(tables.Names, keys).Routes(),
+		table.NewErrors(tables).Routes(),
+	)...), env.Stream)
 }

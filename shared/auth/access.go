@@ -181,6 +181,18 @@ func Permits(ctx context.Context, operation string, object Object) bool {
 	return a == nil || a.permits(operation, object)
 }
 
+// Check checks that policies, if there are any, permit the sender of the request an operation on an object. The
+// error is missing for an object that does not exist for the sender, else PermissionDenied.
+func Check(ctx context.Context, operation string, object Object, missing error) error {
+	switch {
+	case !Sees(ctx, object):
+		return missing
+	case !Permits(ctx, operation, object):
+		return Denied(operation, object)
+	}
+	return nil
+}
+
 // CheckLocation checks that the sender of the request may name a place for the data of a
 // table; the error is PermissionDenied.
 func CheckLocation(ctx context.Context, uri string) error {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -24,6 +25,28 @@ func ask[Resp any](ctx context.Context, c *Client, operation string, req protoco
 		return nil, err
 	}
 	return askCall[Resp](ctx, call)
+}
+
+// Call calls any operation from a JSON object to another. The answer is a pointer to the type of its row; it is nil
+// for an empty answer.
+func (c *Client) Call(ctx context.Context, op protocol.Operation, req protocol.Request) (any, error) {
+	if !op.IsJSON() {
+		return nil, protocol.Errorf(protocol.InvalidInput, "%s takes or answers with rows or bytes; its own method sends it", op.Name)
+	}
+	call, err := c.newCall(op.Name, req)
+	if err != nil {
+		return nil, err
+	}
+	var resp any
+	err = call.send(ctx, func(answer *http.Response) error {
+		defer answer.Body.Close()
+		if _, none := op.Response.(*protocol.Empty); none || answer.StatusCode == http.StatusNoContent {
+			return nil
+		}
+		resp = reflect.New(op.ResponseType()).Interface()
+		return readJSON(answer.Body, resp)
+	})
+	return resp, err
 }
 
 // upload calls an operation that takes rows and answers with a JSON value.

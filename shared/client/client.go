@@ -20,7 +20,7 @@
 // begun it: no connection was made, or the answer is that nothing has changed. A write whose answer
 // was lost may have happened. The client sends each write with an Idempotency-Key, and repeats
 // such a write under the same key if the server declares that it honours the key. Otherwise the
-// error is returned.
+// error is returned. No server keeps the answer to CreateSecret, so the client does not repeat that.
 package client
 
 import (
@@ -34,6 +34,8 @@ import (
 
 	"tiltyard/shared/protocol"
 )
+
+//go:generate go run tiltyard/local/clientgen
 
 // A Client calls the operations of one server. It is safe for concurrent use.
 type Client struct {

@@ -57,7 +57,7 @@ func JSON[Req, Resp any, PReq interface {
 func Untyped(op protocol.Operation, serve func(context.Context, protocol.Request) (any, error)) Route {
 	route := Route{operation: op.Name, request: op.RequestType(), response: op.ResponseType()}
 	route.serve = func(c *call) error {
-		req := reflect.New(op.RequestType()).Interface().(protocol.Request)
+		req := op.NewRequest()
 		return c.serveJSON(req, func() (any, error) { return serve(c.ctx(), req) })
 	}
 	return route

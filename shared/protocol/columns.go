@@ -36,6 +36,7 @@ var schemaOperations = []Operation{
 	{
 		Name: "UpdateTableSchemaMetadata", Methods: post, Path: "/v1/table/{id}/schema_metadata/update", Group: GroupSchema, Access: Write, Origin: Spec,
 		Request: new(UpdateTableSchemaMetadataRequest), Response: new(Properties), Summary: "Set keys of the metadata of the schema",
+		Note: "The answer has all of it.",
 	},
 }
 

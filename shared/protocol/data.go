@@ -36,6 +36,7 @@ var dataOperations = []Operation{
 		Name: "CreateMultipartWrite", Methods: post, Path: "/v1/table/{id}/multipart_write/create", Group: GroupData, Access: Write, Origin: LanceDB,
 		Request: new(CreateMultipartWriteRequest), Response: new(CreateMultipartWriteResponse), Summary: "Begin a write of several parts",
 		Permission: "InsertIntoTable",
+		Note:       "The rows come as inserts with its upload_id and different upload_part_ids, and become one version.",
 	},
 	{
 		Name: "CompleteMultipartWrite", Methods: post, Path: "/v1/table/{id}/multipart_write/complete", Group: GroupData, Access: Write, Origin: LanceDB,

@@ -9,6 +9,7 @@ var eventOperations = []Operation{
 	{
 		Name: "ListEvents", Methods: post, Path: "/v1/event/list", Group: GroupEvent, Access: Read, Origin: Own,
 		Request: new(ListEventsRequest), Response: new(ListEventsResponse), Summary: "Read the events of changes, the oldest first",
+		Note: "The cursor of an answer is to be sent back, also when there are no more events yet.",
 	},
 }
 

@@ -10,11 +10,13 @@ var indexOperations = []Operation{
 		Name: "CreateTableIndex", Methods: post, Path: "/v1/table/{id}/create_index", Group: GroupIndex, Access: Write, Origin: Spec,
 		Request: new(CreateTableIndexRequest), Response: new(CreateTableIndexResponse), Summary: "Create an index on a column",
 		LeastBody: `{"column":"a","index_type":"BTREE"}`,
+		Note:      "A job builds it.",
 	},
 	{
 		Name: "CreateTableScalarIndex", Methods: post, Path: "/v1/table/{id}/create_scalar_index", Group: GroupIndex, Access: Write, Origin: Spec,
 		Request: new(CreateTableIndexRequest), Response: new(CreateTableIndexResponse), Summary: "Create an index on a column of scalars",
 		LeastBody: `{"column":"a","index_type":"BTREE"}`,
+		Note:      "A job builds it.",
 	},
 	{
 		Name: "ListTableIndices", Methods: listByPost, Path: "/v1/table/{id}/index/list", Group: GroupIndex, Access: Read, Origin: Spec,

@@ -21,6 +21,7 @@ var jobOperations = []Operation{
 		Name: "CancelJob", Methods: post, Path: "/v1/jobs/cancel", Group: GroupJob, Access: Write, Origin: LanceDB,
 		Request: new(JobRequest), Response: new(Empty), Summary: "Cancel a job",
 		Frees: true, LeastBody: `{"job_id":"a"}`,
+		Note: "What it has committed stays.",
 	},
 	{
 		Name: "PauseJob", Methods: post, Path: "/v1/jobs/pause", Group: GroupJob, Access: Write, Origin: LanceDB,

@@ -5,6 +5,7 @@ var maintainOperations = []Operation{
 		Name: "MaintainTable", Methods: post, Path: "/v1/table/{id}/maintain", Group: GroupTable, Access: Write, Origin: Own,
 		Request: new(MaintainTableRequest), Response: new(MaintainTableResponse), Summary: "Compact a table, bring its indices up to date, delete old versions",
 		Frees: true, LeastBody: `{"compact":true}`,
+		Note: "A job does it; a dry run returns what the job would do.",
 	},
 }
 

@@ -19,12 +19,14 @@ var namespaceOperations = []Operation{
 		Name: "DropNamespace", Methods: post, Path: "/v1/namespace/{id}/drop", Group: GroupNamespace, Access: Write, Origin: Spec,
 		Request: new(DropNamespaceRequest), Response: new(DropNamespaceResponse), Summary: "Drop a namespace",
 		Frees:     true,
+		Note:      "An answer with a transaction_id means that a job goes on to drop what is in the namespace.",
 		Statuses:  []int{http.StatusOK, http.StatusNoContent},
 		NoContent: "There was no such namespace, and the mode is Skip.",
 	},
 	{
 		Name: "NamespaceExists", Methods: post, Path: "/v1/namespace/{id}/exists", Group: GroupNamespace, Access: Read, Origin: Spec,
 		Request: new(NamespaceExistsRequest), Response: new(Empty), Summary: "Ask whether a namespace exists",
+		Note: "The answer is NamespaceNotFound if there is none.",
 	},
 	{
 		Name: "ListDropped", Methods: list, Path: "/v1/namespace/{id}/dropped/list", Group: GroupNamespace, Access: Read, Origin: Own,

@@ -78,6 +78,22 @@ func (o Operation) RequestType() reflect.Type { return reflect.TypeOf(o.Request)
 // ResponseType returns the type of the answers.
 func (o Operation) ResponseType() reflect.Type { return reflect.TypeOf(o.Response).Elem() }
 
+// NewRequest returns an empty request.
+func (o Operation) NewRequest() Request { return reflect.New(o.RequestType()).Interface().(Request) }
+
+// IsJSON reports whether the operation is one from a JSON object to another, or to an empty answer.
+func (o Operation) IsJSON() bool {
+	switch o.Request.(type) {
+	case *CreateTableRequest, *InsertIntoTableRequest, *MergeInsertIntoTableRequest:
+		return false
+	}
+	switch o.Response.(type) {
+	case *Rows, *Bytes:
+		return false
+	}
+	return true
+}
+
 // Origin says where an operation is defined.
 type Origin string
 

@@ -17,6 +17,7 @@ var queryOperations = []Operation{
 	{
 		Name: "CountTableRows", Methods: post, Path: "/v1/table/{id}/count_rows", Group: GroupQuery, Access: Read, Origin: Spec,
 		Request: new(CountTableRowsRequest), Response: new(CountTableRowsResponse), Summary: "Count the rows that match",
+		Note: "The answer is a bare number.",
 	},
 	{
 		Name: "ExplainTableQueryPlan", Methods: post, Path: "/v1/table/{id}/explain_plan", Group: GroupQuery, Access: Read, Origin: Spec,

@@ -23,15 +23,18 @@ var tableOperations = []Operation{
 	{
 		Name: "DescribeTable", Methods: post, Path: "/v1/table/{id}/describe", Group: GroupTable, Access: Read, Origin: Spec,
 		Request: new(DescribeTableRequest), Response: new(DescribeTableResponse), Summary: "Describe a table at a version",
+		Note: "The version and the schema come only if load_detailed_metadata is set.",
 	},
 	{
 		Name: "TableExists", Methods: post, Path: "/v1/table/{id}/exists", Group: GroupTable, Access: Read, Origin: Spec,
 		Request: new(TableExistsRequest), Response: new(Empty), Summary: "Ask whether a table exists",
+		Note: "The answer is TableNotFound if there is none.",
 	},
 	{
 		Name: "DropTable", Methods: post, Path: "/v1/table/{id}/drop", Group: GroupTable, Access: Write, Origin: Spec,
 		Request: new(DropTableRequest), Response: new(DropTableResponse), Summary: "Drop a table, and its data if it cannot be restored",
 		Frees: true,
+		Note:  "If the answer has a drop_id, UndropTable can restore the table.",
 	},
 	{
 		Name: "DeregisterTable", Methods: post, Path: "/v1/table/{id}/deregister", Group: GroupTable, Access: Write, Origin: Spec,

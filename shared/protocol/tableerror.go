@@ -4,6 +4,7 @@ var tableErrorOperations = []Operation{
 	{
 		Name: "ListTableErrors", Methods: post, Path: "/v1/table/{id}/errors", Group: GroupTable, Access: Read, Origin: LanceDB,
 		Request: new(ListTableErrorsRequest), Response: new(ListTableErrorsResponse), Summary: "List the rows that functions failed for",
+		Note: "Those of the newest job come first.",
 	},
 }
 

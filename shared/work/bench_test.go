@@ -52,7 +52,7 @@ func BenchmarkViews(b *testing.B) {
 		source := s.source(b, rows)
 		b.StartTimer()
 		ctx := auth.NewContext(b.Context(), &auth.Principal{Subject: "test", Scopes: []string{auth.ScopeRead}})
-		views := viewservice.New(s.Tables, nil)
+		views := viewservice.New(s.Tables)
 		created, err := views.CreateMaterialized(ctx, &protocol.CreateMaterializedViewRequest{
 			Common: protocol.Common{ID: []string{"v"}}, Query: "SELECT id, n * 2 AS m, upper(text) AS t FROM s WHERE n % 10 < 9",
 		})

@@ -19,12 +19,17 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/sealing"
+	"tiltyard/shared/service/access"
 	"tiltyard/shared/service/data"
+	"tiltyard/shared/service/event"
+	functionservice "tiltyard/shared/service/function"
 	"tiltyard/shared/service/index"
+	jobservice "tiltyard/shared/service/job"
 	"tiltyard/shared/service/namespace"
 	"tiltyard/shared/service/query"
 	"tiltyard/shared/service/ref"
 	"tiltyard/shared/service/schema"
+	"tiltyard/shared/service/secret"
 	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/service/version"
@@ -77,15 +82,22 @@ func Open(stores tables.Stores, opts Options) Services {
 	keeper := maintain.Open(tables, opts.RequestTimeout)
 	all := Services{Keeper: keeper, Follow: func(ctx context.Context) error { return refresh.SuggestAll(ctx, tables) }, Routes: slices.Concat(
 		namespace.New(tables.Names, tables.Jobs).Routes(),
+		access.New(tables.Names).Routes(),
 		table.New(tables).Routes(),
+		table.NewMaintenance(tables, keeper).Routes(),
+		table.NewErrors(tables).Routes(),
 		data.New(tables, opts.Uploads).Routes(),
 		query.New(tables).Routes(),
 		index.New(tables).Routes(),
 		schema.New(tables, opts.Uploads).Routes(),
 		version.New(tables).Routes(),
 		ref.New(tables).Routes(),
-		transaction.New(tables, keeper).Routes(),
-		view.New(tables, opts.Keys).Routes(),
+		transaction.New(tables).Routes(),
+		jobservice.New(tables).Routes(),
+		event.New(tables).Routes(),
+		view.New(tables).Routes(),
+		functionservice.New(tables).Routes(),
+		secret.New(tables.Names, opts.Keys).Routes(),
 	)}
 	if tables.Jobs != nil && tables.Announcer != nil {
 		all.Announce = func(ctx context.Context) error { return tables.Jobs.Suggest(ctx, announce.AllKind, nil, 0) }

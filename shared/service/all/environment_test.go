@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
 )
 
 // Configuration is read in one place. Tests may read the environment, and so may the
@@ -85,5 +89,31 @@ func TestMainsTakeStoresFromTheEnvironment(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// The main of a function joins the services of the groups of its operations, and no others.
+func TestMainsServeTheGroupsOfTheirOperations(t *testing.T) {
+	want := map[string]map[string]bool{}
+	for _, op := range protocol.Operations {
+		if want[op.Function] == nil {
+			want[op.Function] = map[string]bool{}
+		}
+		want[op.Function][string(op.Group)] = true
+	}
+	for function, groups := range want {
+		file, err := parser.ParseFile(token.NewFileSet(), "../../../functions/"+function+"/main.go", nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		for _, imported := range file.Imports {
+			if group, ok := strings.CutPrefix(strings.Trim(imported.Path.Value, `"`), "tiltyard/shared/service/"); ok {
+				got[group] = true
+			}
+		}
+		if diff := cmp.Diff(groups, got); diff != "" {
+			t.Errorf("functions/%s (-groups of its operations +services):\n%s", function, diff)
+		}
 	}
 }

@@ -19,6 +19,7 @@ var mayImport = map[string]string{
 	"local/lambda":                        "gateway objectstore/s3store protocol record/dynamorecord runtimeapi",
 	"local/functionbench":                 "objectstore/s3store runtimeapi",
 	"local/figures":                       "",
+	"local/clientgen":                     "protocol",
 	"local/openapi":                       "arrowipc httpapi objectstore protocol service tables",
 	"local/guest":                         "guest/go",
 	"local/notices":                       "",
@@ -169,7 +170,7 @@ var mayImport = map[string]string{
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/auth",
 	"golang.org/x/term":       "local/command",
-	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/console shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor shared/event/forward shared/tracing local/server local/gateway local/openapi local/runtimeapi local/lambda shared/cloud",
+	"net/http":                "shared/httpapi shared/auth shared/boot shared/client shared/console shared/protocol shared/service/all/alltest shared/objectstore/s3store shared/function/executor shared/event/forward shared/tracing local/server local/gateway local/openapi local/runtimeapi local/lambda shared/cloud local/clientgen",
 	"github.com/aws":          "shared/boot shared/sealing/kmskeys shared/function/executor/lambdaexec shared/httpapi/apigateway shared/job/sqsqueue shared/event/forward/awstarget shared/objectstore/s3store shared/record/dynamorecord shared/vending local/gateway local/lambda local/functionbench shared/cloud",
 	"github.com/awslabs":      "shared/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/command local/server",

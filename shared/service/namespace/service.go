@@ -28,7 +28,6 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DropNamespace", s.Drop),
 		httpapi.JSON("NamespaceExists", s.Exists),
 		httpapi.JSON("ListDropped", s.ListDropped),
-		httpapi.JSON("ExplainAccess", s.ExplainAccess),
 		httpapi.JSON("UndropNamespace", s.Undrop),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/service/job"
 	"tiltyard/shared/transaction"
 )
 
@@ -30,7 +31,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 		if err != nil {
 			return nil, err
 		}
-		s.revive(ctx, found)
+		job.Revive(ctx, s.tables, found)
 		if found, err = s.tables.Transactions.Follow(ctx, found); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,5 @@
 // Package transaction answers the operations on transactions. A transaction is a commit of a table,
-// or a record of another change. A job is a transaction too; LanceDB clients call it a job.
+// or a record of another change, such as a job.
 package transaction
 
 import (
@@ -14,33 +14,19 @@ import (
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
-	"tiltyard/shared/work/maintain"
 )
 
 // A Service answers the operations on transactions.
-type Service struct {
-	tables tables.Tables
-	keeper *maintain.Keeper
-}
+type Service struct{ tables tables.Tables }
 
-// New returns the service over tables. The keeper runs dry runs of maintenance.
-func New(tables tables.Tables, keeper *maintain.Keeper) *Service {
-	return &Service{tables: tables, keeper: keeper}
-}
+// New returns the service over tables.
+func New(tables tables.Tables) *Service { return &Service{tables} }
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("DescribeTransaction", s.Describe),
 		httpapi.JSON("AlterTransaction", s.Alter),
-		httpapi.JSON("ListJobs", s.ListJobs),
-		httpapi.JSON("DescribeJob", s.DescribeJob),
-		httpapi.ArrowStream("QueryJobEvents", s.QueryJobEvents),
-		httpapi.JSON("CancelJob", s.CancelJob),
-		httpapi.JSON("PauseJob", s.PauseJob),
-		httpapi.JSON("ResumeJob", s.ResumeJob),
-		httpapi.JSON("ListEvents", s.ListEvents),
-		httpapi.JSON("MaintainTable", s.MaintainTable),
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
-	"tiltyard/shared/work/maintain"
 )
 
 // fixture is a service over a catalog that holds tables of two versions.
@@ -39,8 +38,7 @@ func open(t *testing.T) *fixture {
 	tables := tables.Open(tables.Stores{
 		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
 	})
-	keeper := &maintain.Keeper{Tables: tables, Records: records, Now: time.Now}
-	return &fixture{Service: New(tables, keeper), jobs: tables.Transactions}
+	return &fixture{Service: New(tables), jobs: tables.Transactions}
 }
 
 // table makes a table and appends to it, and returns what the append made.
@@ -129,83 +127,6 @@ func TestUnknownTransactions(t *testing.T) {
 		}
 		if got, err := f.Alter(t.Context(), alter(protocol.TransactionFailed, id...)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 			t.Errorf("alter %q: got %+v, %v; want TransactionNotFound", id, got, err)
-		}
-	}
-}
-
-func TestJobsAreListedInPagesWithTheirStates(t *testing.T) {
-	f := open(t)
-	states := map[string]protocol.JobState{}
-	for status := protocol.TransactionQueued; status <= protocol.TransactionCanceled; status++ {
-		job, err := f.jobs.Begin(t.Context(), "refresh", []string{"ns", "v"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.jobs.Advance(t.Context(), transaction.Unit{Job: job.ID}, func(j *transaction.Transaction) { j.Status, j.Failure = status, "why" }); err != nil {
-			t.Fatal(err)
-		}
-		states[job.ID] = jobStates[status]
-	}
-	for _, limit := range []int64{1, 2, 5, 100} {
-		listed := map[string]protocol.JobState{}
-		req := &protocol.ListJobsRequest{Page: protocol.Page{Limit: &limit}}
-		for {
-			page, err := f.ListJobs(t.Context(), req)
-			if err != nil || int64(len(page.Jobs)) > limit {
-				t.Fatalf("got %+v, %v; want at most %d jobs", page, err, limit)
-			}
-			for _, job := range page.Jobs {
-				listed[job.JobID] = job.State
-				if job.Table != "ns$v" || job.JobType != "refresh" || job.CreatedAtMillis <= 0 {
-					t.Errorf("got %+v, want the job of ns$v", job)
-				}
-			}
-			if req.PageToken = page.PageToken; req.PageToken == "" {
-				break
-			}
-		}
-		if diff := cmp.Diff(states, listed); diff != "" {
-			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
-		}
-	}
-	all, err := f.ListJobs(t.Context(), &protocol.ListJobsRequest{})
-	if err != nil || len(all.Jobs) != len(states) {
-		t.Errorf("without a limit: got %+v, %v; want all", all, err)
-	}
-	for id, state := range states {
-		got, err := f.DescribeJob(t.Context(), &protocol.JobRequest{JobID: id})
-		if err != nil || got.JobState != state || (got.Failure != nil) != (state == protocol.JobFailed) {
-			t.Errorf("describe %s: got %+v, %v; want %s", id, got, err, state)
-		}
-	}
-}
-
-func TestJobsAreCancelledOnce(t *testing.T) {
-	f := open(t)
-	running, err := f.jobs.Begin(t.Context(), "refresh", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := f.jobs.Begin(t.Context(), "refresh", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Alter(t.Context(), alter(protocol.TransactionSucceeded, done.ID)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		for id, want := range map[string]protocol.JobState{running.ID: protocol.JobCancelled, done.ID: protocol.JobDone} {
-			if _, err := f.CancelJob(t.Context(), &protocol.JobRequest{JobID: id}); err != nil {
-				t.Fatal(err)
-			}
-			if got, err := f.DescribeJob(t.Context(), &protocol.JobRequest{JobID: id}); err != nil || got.JobState != want {
-				t.Errorf("job %s: got %+v, %v; want %s", id, got, err, want)
-			}
-		}
-	}
-	for _, id := range []string{"nothing", strings.Repeat("0", 32)} {
-		if _, err := f.CancelJob(t.Context(), &protocol.JobRequest{JobID: id}); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
-			t.Errorf("cancel %s: got %v, want TransactionNotFound", id, err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 	if req.PageToken != "" {
 		after, err := strconv.ParseUint(req.PageToken, 10, 63)
 		if err != nil {
-			return nil, protocol.Errorf(protocol.InvalidInput, "page_token %q is not from this list; send back the page_token of the previous page", req.PageToken)
+			return nil, protocol.Errorf(protocol.InvalidInput, "page_token is not from this list; send back the page_token of the previous page")
 		}
 		opts.After = &after
 	}

@@ -15,7 +15,7 @@ import (
 func TestPlainViews(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1,"name":"a"},{"id":2,"name":"b"}]`)
-	service, queries := view.New(house.Tables, nil), query.New(house.Tables)
+	service, queries := view.New(house.Tables), query.New(house.Tables)
 	named := servicetest.Named("v")
 	named.Database = "db"
 	made, err := service.CreatePlain(t.Context(), &protocol.CreateViewRequest{Common: named, Query: "select id as key, upper(name) as loud from t where id > 1"})
@@ -70,7 +70,7 @@ func TestTablesAreDescribedThroughViews(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1,"name":"a"}]`)
 	named := servicetest.Named("v")
-	if _, err := view.New(house.Tables, nil).CreatePlain(t.Context(), &protocol.CreateViewRequest{Common: named, Query: "SELECT id AS key FROM t"}); err != nil {
+	if _, err := view.New(house.Tables).CreatePlain(t.Context(), &protocol.CreateViewRequest{Common: named, Query: "SELECT id AS key FROM t"}); err != nil {
 		t.Fatal(err)
 	}
 	tables := table.New(house.Tables)
@@ -86,7 +86,7 @@ func TestTablesAreDescribedThroughViews(t *testing.T) {
 func TestPlainViewsThatAreRefused(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1,"name":"a"}]`)
-	service := view.New(house.Tables, nil)
+	service := view.New(house.Tables)
 	for query, code := range map[string]protocol.Code{
 		"SELEC":                        protocol.InvalidInput,
 		"SELECT id FROM t GROUP BY id": protocol.InvalidInput,

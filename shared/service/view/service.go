@@ -1,4 +1,4 @@
-// Package view answers the operations on views, on functions and on secrets.
+// Package view answers the operations on views.
 package view
 
 import (
@@ -10,23 +10,17 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sealing"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
 	"tiltyard/shared/work/jobtable"
 	"tiltyard/shared/work/refresh"
 )
 
-// A Service answers the operations on views, on functions and on secrets.
-type Service struct {
-	tables tables.Tables
-	keys   sealing.Sealer // nil when there are none
-}
+// A Service answers the operations on views.
+type Service struct{ tables tables.Tables }
 
-// New returns the service over tables. It seals secrets with keys; without keys, it refuses their values.
-func New(tables tables.Tables, keys sealing.Sealer) *Service {
-	return &Service{tables: tables, keys: keys}
-}
+// New returns the service over tables.
+func New(tables tables.Tables) *Service { return &Service{tables} }
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
@@ -41,16 +35,6 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DescribeView", s.DescribePlain),
 		httpapi.JSON("DropView", s.DropPlain),
 		httpapi.JSON("ListViews", s.ListPlain),
-		httpapi.JSON("CreateFunction", s.CreateFunction).Within(protocol.MaxFunctionBody),
-		httpapi.JSON("DescribeFunction", s.DescribeFunction),
-		httpapi.JSON("DropFunction", s.DropFunction),
-		httpapi.JSON("ListFunctions", s.ListFunctions),
-		httpapi.Concealed("CreateSecret", s.CreateSecret),
-		httpapi.Concealed("AlterSecret", s.AlterSecret),
-		httpapi.JSON("DescribeSecret", s.DescribeSecret),
-		httpapi.JSON("DropSecret", s.DropSecret),
-		httpapi.JSON("ListSecrets", s.ListSecrets),
-		httpapi.JSON("ListTableErrors", s.ListErrors),
 	}
 }
 

@@ -34,7 +34,7 @@ func follow(t *testing.T, policy tables.AutoRefresh, auto bool, test func(t *tes
 		synctest.Test(t, func(t *testing.T) {
 			p := openSized(t, memstore.New(), policy, sizes)
 			p.source(t, true)
-			must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables, nil).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
+			must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
 				Common: protocol.Common{ID: []string{"v"}}, Query: query, AutoRefresh: auto,
 			}))
 			p.work(t, time.Hour)
@@ -180,7 +180,7 @@ func TestAnEmptyViewIsFilled(t *testing.T) {
 		p := openWith(t, memstore.New(), policy)
 		p.source(t, true)
 		empty := true
-		must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables, nil).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
+		must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
 			Common: protocol.Common{ID: []string{"v"}}, Query: query, AutoRefresh: true, WithNoData: &empty,
 		}))
 		p.work(t, time.Minute)

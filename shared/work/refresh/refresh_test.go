@@ -148,7 +148,7 @@ func (p *process) create(ctx context.Context, query string) (string, error) {
 	if query == ofEach || query == ofAll {
 		req = byFunction(query)
 	}
-	made, err := viewservice.New(p.Tables, nil).CreateMaterialized(as(ctx), req)
+	made, err := viewservice.New(p.Tables).CreateMaterialized(as(ctx), req)
 	if err != nil {
 		return "", err
 	}
@@ -159,7 +159,7 @@ func (p *process) create(ctx context.Context, query string) (string, error) {
 func (p *process) refresh(t *testing.T, req protocol.RefreshMaterializedViewRequest) string {
 	t.Helper()
 	req.ID = []string{"v"}
-	return must[*protocol.RefreshMaterializedViewResponse](t)(viewservice.New(p.Tables, nil).RefreshMaterialized(as(t.Context()), &req)).JobID
+	return must[*protocol.RefreshMaterializedViewResponse](t)(viewservice.New(p.Tables).RefreshMaterialized(as(t.Context()), &req)).JobID
 }
 
 // serve does what messages ask for until there are none for a while, or the process dies.
@@ -467,14 +467,14 @@ func together(t *testing.T, sizes materialize.Sizes) {
 func TestTheSenderMustBePermittedToReadTheSource(t *testing.T) {
 	p := open(t, memstore.New())
 	p.source(t, true)
-	_, err := viewservice.New(p.Tables, nil).CreateMaterialized(t.Context(), &protocol.CreateMaterializedViewRequest{
+	_, err := viewservice.New(p.Tables).CreateMaterialized(t.Context(), &protocol.CreateMaterializedViewRequest{
 		Common: protocol.Common{ID: []string{"v"}}, Query: query,
 	})
 	if !protocol.HasCode(err, protocol.PermissionDenied) {
 		t.Errorf("create by nobody: %v", err)
 	}
 	must[string](t)(p.create(t.Context(), query))
-	_, err = viewservice.New(p.Tables, nil).RefreshMaterialized(t.Context(), &protocol.RefreshMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}})
+	_, err = viewservice.New(p.Tables).RefreshMaterialized(t.Context(), &protocol.RefreshMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}})
 	if !protocol.HasCode(err, protocol.PermissionDenied) {
 		t.Errorf("refresh by nobody: %v", err)
 	}

@@ -26,7 +26,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service/view"
+	functionservice "tiltyard/shared/service/function"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/calling"
@@ -36,7 +36,7 @@ import (
 // A process is a server and a worker over one storage. Its function is f.
 type process struct {
 	tables.Tables
-	service *view.Service
+	service *functionservice.Service
 	worker  *job.Worker
 	names   int
 }
@@ -50,7 +50,7 @@ func open(t *testing.T, objects objectstore.Store) *process {
 	p := &process{Tables: tables.Open(tables.Stores{
 		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, Queue: new(memqueue.Queue),
 	})}
-	p.service = view.New(p.Tables, nil)
+	p.service = functionservice.New(p.Tables)
 	p.worker = &job.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprintf("%p-%d", p, p.names) },
@@ -72,7 +72,7 @@ func (p *process) begin(ctx context.Context, code string) (string, error) {
 	if err := errors.Join(json.Unmarshal([]byte(text), req), req.Validate()); err != nil {
 		return "", err
 	}
-	begun, err := p.service.CreateFunction(ctx, req)
+	begun, err := p.service.Create(ctx, req)
 	if err != nil {
 		return "", err
 	}
@@ -81,7 +81,7 @@ func (p *process) begin(ctx context.Context, code string) (string, error) {
 
 // drop drops the function with all versions.
 func (p *process) drop(ctx context.Context) error {
-	_, err := p.service.DropFunction(ctx, &protocol.FunctionRequest{Common: named, Version: "1"})
+	_, err := p.service.Drop(ctx, &protocol.FunctionRequest{Common: named, Version: "1"})
 	return err
 }
 
@@ -110,7 +110,7 @@ func (p *process) codes(t *testing.T) (codes, artifacts []string) {
 		t.Fatal(err)
 	}
 	for i, v := range record.Versions {
-		described, err := p.service.DescribeFunction(t.Context(), &protocol.FunctionRequest{Common: named, Version: fmt.Sprint(i + 1)})
+		described, err := p.service.Describe(t.Context(), &protocol.FunctionRequest{Common: named, Version: fmt.Sprint(i + 1)})
 		if err != nil || described.Disabled || described.ObjectID != record.UID {
 			t.Fatalf("version %d is described as %+v, %v", i+1, described, err)
 		}

@@ -1,4 +1,4 @@
-package transaction
+package event
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/event"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // errNoEvents is the answer when no events are written.
@@ -16,9 +17,9 @@ var errNoEvents = &protocol.Error{
 	Code: protocol.Unsupported, Message: "this deployment announces no events", Detail: "configure a source of events (TILTYARD_EVENTS)",
 }
 
-// ListEvents returns events, the oldest first. It leaves out those of objects that policies do not permit the
+// List returns events, the oldest first. It leaves out those of objects that policies do not permit the
 // caller to list events of.
-func (s *Service) ListEvents(ctx context.Context, req *protocol.ListEventsRequest) (*protocol.ListEventsResponse, error) {
+func (s *Service) List(ctx context.Context, req *protocol.ListEventsRequest) (*protocol.ListEventsResponse, error) {
 	if s.tables.Announcer == nil {
 		return nil, errNoEvents
 	}
@@ -67,7 +68,7 @@ func mayRead(ctx context.Context, e *protocol.Event) bool {
 		ids = append(ids, e.Data.FromID)
 	}
 	return !slices.ContainsFunc(ids, func(id []string) bool {
-		object := objectOfKind(kind, id)
+		object := transaction.ObjectOf(kind, id)
 		return !auth.Sees(ctx, object) || !auth.Permits(ctx, "ListEvents", object)
 	})
 }

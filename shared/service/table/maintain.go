@@ -1,17 +1,35 @@
-package transaction
+package table
 
 import (
 	"context"
 
 	"tiltyard/shared/catalog/upkeep"
+	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/maintain"
 )
 
-// MaintainTable begins a job that compacts a table, brings its indices up to date and cleans it up, or some of
+// Maintenance answers the operation that maintains a table. Another function serves it than the other operations
+// on tables.
+type Maintenance struct {
+	tables tables.Tables
+	keeper *maintain.Keeper
+}
+
+// NewMaintenance returns the service over tables. The keeper runs dry runs.
+func NewMaintenance(tables tables.Tables, keeper *maintain.Keeper) *Maintenance {
+	return &Maintenance{tables, keeper}
+}
+
+// Routes returns the operation that the service answers.
+func (s *Maintenance) Routes() []httpapi.Route {
+	return []httpapi.Route{httpapi.JSON("MaintainTable", s.Maintain)}
+}
+
+// Maintain begins a job that compacts a table, brings its indices up to date and cleans it up, or some of
 // these. In a dry run it returns what the job would do.
-func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
+func (s *Maintenance) Maintain(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
 	order, err := s.order(ctx, req)
 	if err != nil {
 		return nil, err
@@ -24,7 +42,9 @@ func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTable
 		return &protocol.MaintainTableResponse{Report: report}, nil
 	}
 	if s.tables.Jobs == nil {
-		return nil, errNoJobs
+		return nil, &protocol.Error{
+			Code: protocol.Unsupported, Message: "this deployment has no workers", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
+		}
 	}
 	begun, err := s.tables.Jobs.Begin(ctx, tables.MaintainKind, req.ID, order)
 	if err != nil {
@@ -35,7 +55,7 @@ func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTable
 
 // order returns the order of a job: the settings of the request, and for those it leaves out the
 // properties of the table.
-func (s *Service) order(ctx context.Context, req *protocol.MaintainTableRequest) (maintain.Order, error) {
+func (s *Maintenance) order(ctx context.Context, req *protocol.MaintainTableRequest) (maintain.Order, error) {
 	policy, err := maintain.PolicyOf(ctx, s.tables.Names, req.ID)
 	if err != nil {
 		return maintain.Order{}, err

@@ -1,4 +1,4 @@
-package view
+package table
 
 import (
 	"context"
@@ -7,14 +7,27 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/rowerror"
+	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
-// ListErrors returns the rows of a table that functions failed for. Their messages may quote values, so the
+// Errors answers what rows of tables functions failed for. Another function serves it than the other operations
+// on tables.
+type Errors struct{ tables tables.Tables }
+
+// NewErrors returns the service over tables.
+func NewErrors(tables tables.Tables) *Errors { return &Errors{tables} }
+
+// Routes returns the operation that the service answers.
+func (s *Errors) Routes() []httpapi.Route {
+	return []httpapi.Route{httpapi.JSON("ListTableErrors", s.List)}
+}
+
+// List returns the rows of a table that functions failed for. Their messages may quote values, so the
 // sender of the request must be permitted to read the table.
-func (s *Service) ListErrors(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
+func (s *Errors) List(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
 	answer := &protocol.ListTableErrorsResponse{}
 	query := rowerror.Query{Job: req.JobID, Column: req.Column, Since: time.Now().Add(-rowerror.Retention), Limit: req.Most()}
 	found, err := tables.Rows(ctx, s.tables.Open(req.ID, protocol.BranchName(req.Branch)), func(ctx context.Context, t *engine.Table) (rowerror.Listing, error) {

@@ -1,4 +1,4 @@
-package view_test
+package secret_test
 
 import (
 	"errors"
@@ -7,18 +7,18 @@ import (
 
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sealing"
+	"tiltyard/shared/service/secret"
 	"tiltyard/shared/service/servicetest"
-	"tiltyard/shared/service/view"
 )
 
 // A deployment without keys says which setting it lacks, and still lists and drops what is there.
 func TestSecretsNeedKeys(t *testing.T) {
 	house := servicetest.Open(t)
-	service := view.New(house.Tables, nil)
+	service := secret.New(house.Names, nil)
 	write := &protocol.WriteSecretRequest{SecretRequest: protocol.SecretRequest{Common: servicetest.Named("s")}, Value: "v"}
 	for name, call := range map[string]func() error{
-		"create": func() error { _, err := service.CreateSecret(t.Context(), write); return err },
-		"alter":  func() error { _, err := service.AlterSecret(t.Context(), write); return err },
+		"create": func() error { _, err := service.Create(t.Context(), write); return err },
+		"alter":  func() error { _, err := service.Alter(t.Context(), write); return err },
 	} {
 		var known *protocol.Error
 		if err := call(); !errors.As(err, &known) || known.Code != protocol.Unsupported || !strings.Contains(known.Detail, "TILTYARD_SECRETS") {
@@ -28,11 +28,11 @@ func TestSecretsNeedKeys(t *testing.T) {
 	if err := house.Names.Secrets.Create(t.Context(), []string{"s"}, sealing.Sealed{}); err != nil {
 		t.Fatal(err)
 	}
-	listed, err := service.ListSecrets(t.Context(), &protocol.ListSecretsRequest{})
+	listed, err := service.List(t.Context(), &protocol.ListSecretsRequest{})
 	if err != nil || len(listed.Secrets) != 1 || listed.Secrets[0].Name != "s" {
 		t.Errorf("got %+v, %v", listed, err)
 	}
-	if _, err := service.DropSecret(t.Context(), &write.SecretRequest); err != nil {
+	if _, err := service.Drop(t.Context(), &write.SecretRequest); err != nil {
 		t.Error(err)
 	}
 }

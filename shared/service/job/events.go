@@ -1,4 +1,4 @@
-package transaction
+package job
 
 import (
 	"context"
@@ -33,9 +33,9 @@ var eventSchema = arrow.NewSchema([]arrow.Field{
 // firstFiltered and lastFiltered are the columns that a filter is over.
 const firstFiltered, lastFiltered = 2, 6
 
-// QueryJobEvents returns the events of a job and of its parts, the oldest first.
-func (s *Service) QueryJobEvents(ctx context.Context, req *protocol.QueryJobEventsRequest) (*protocol.Rows, error) {
-	named, err := s.admitJob(ctx, "QueryJobEvents", req.JobID)
+// QueryEvents returns the events of a job and of its parts, the oldest first.
+func (s *Service) QueryEvents(ctx context.Context, req *protocol.QueryJobEventsRequest) (*protocol.Rows, error) {
+	named, err := s.admit(ctx, "QueryJobEvents", req.JobID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package view_test
+package table_test
 
 import (
 	"testing"
@@ -10,13 +10,13 @@ import (
 	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/service/servicetest"
-	"tiltyard/shared/service/view"
+	"tiltyard/shared/service/table"
 )
 
 func TestListErrors(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1}]`)
-	service := view.New(house.Tables, nil)
+	service := table.NewErrors(house.Tables)
 	found, err := house.Tables.Names.Table(t.Context(), []string{"t"})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestListErrors(t *testing.T) {
 		t.Helper()
 		req := &protocol.ListTableErrorsRequest{Common: servicetest.Named("t")}
 		change(req)
-		answer, err := service.ListErrors(ctx, req)
+		answer, err := service.List(ctx, req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,10 +72,10 @@ func TestListErrors(t *testing.T) {
 			t.Errorf("got %+v, want nothing", none)
 		}
 	}
-	_, err = service.ListErrors(t.Context(), &protocol.ListTableErrorsRequest{Common: servicetest.Named("t")})
+	_, err = service.List(t.Context(), &protocol.ListTableErrorsRequest{Common: servicetest.Named("t")})
 	servicetest.WantCode(t, "nobody who may read", err, protocol.PermissionDenied)
-	_, err = service.ListErrors(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("nope")})
+	_, err = service.List(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("nope")})
 	servicetest.WantCode(t, "no table", err, protocol.TableNotFound)
-	_, err = service.ListErrors(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("t"), Branch: "nope"})
+	_, err = service.List(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("t"), Branch: "nope"})
 	servicetest.WantCode(t, "no branch", err, protocol.TableBranchNotFound)
 }

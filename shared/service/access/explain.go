@@ -1,4 +1,4 @@
-package namespace
+package access
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// ExplainAccess returns what a subject may do with an object. Whoever is no administrator asks about himself, and
+// Explain returns what a subject may do with an object. Whoever is no administrator asks about himself, and
 // about objects that exist for him: else the answer would show that a policy names the object.
-func (s *Service) ExplainAccess(ctx context.Context, req *protocol.ExplainAccessRequest) (*protocol.ExplainAccessResponse, error) {
+func (s *Service) Explain(ctx context.Context, req *protocol.ExplainAccessRequest) (*protocol.ExplainAccessResponse, error) {
 	principal, administrator := auth.FromContext(ctx), auth.MayExplainOthers(ctx)
 	if principal == nil {
 		principal = &auth.Principal{}

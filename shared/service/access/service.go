@@ -1,0 +1,18 @@
+// Package access answers what a subject may do with an object.
+package access
+
+import (
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/httpapi"
+)
+
+// A Service answers the operations on access.
+type Service struct{ names *catalog.Catalog }
+
+// New returns the service over a catalog.
+func New(names *catalog.Catalog) *Service { return &Service{names} }
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{httpapi.JSON("ExplainAccess", s.Explain)}
+}

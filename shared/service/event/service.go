@@ -1,0 +1,18 @@
+// Package event answers the operations on the events of changes.
+package event
+
+import (
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/tables"
+)
+
+// A Service answers the operations on events.
+type Service struct{ tables tables.Tables }
+
+// New returns the service over tables.
+func New(tables tables.Tables) *Service { return &Service{tables} }
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{httpapi.JSON("ListEvents", s.List)}
+}

@@ -1,0 +1,58 @@
+package function
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/builtin"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/function"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/registering"
+)
+
+// Create begins a job that proves a function and makes a version of it. The name need not be free:
+// another definition is the next version. A function that this
+// deployment does not run is refused, and kept as disabled where it runs none of the kind.
+func (s *Service) Create(ctx context.Context, req *protocol.CreateFunctionRequest) (*protocol.CreateFunctionResponse, error) {
+	if s.tables.Jobs == nil {
+		return nil, &protocol.Error{
+			Code: protocol.Unsupported, Message: "this deployment has no workers, which prove functions", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
+		}
+	}
+	if builtin.IsReserved(req.ID) {
+		return nil, builtin.Reserved()
+	}
+	if s.tables.Runs != nil {
+		if err := s.tables.Runs(req.Runtime); err != nil && !errors.Is(err, function.ErrNone) {
+			return nil, err
+		}
+	}
+	parent := keys.Parent(req.ID)
+	if _, err := s.tables.Names.Namespaces.Get(ctx, parent); err != nil {
+		return nil, err
+	}
+	for _, bound := range req.SecretBindings {
+		if err := auth.CheckSecret(ctx, bound.Secret.ID()); err != nil {
+			return nil, err
+		}
+	}
+	definition, err := json.Marshal(req.Definition())
+	if err != nil {
+		return nil, err
+	}
+	order := registering.Order{Definition: definition}
+	if order.Digest, err = req.Definition().Digest(); err != nil {
+		return nil, err
+	}
+	if order.Artifact, err = s.tables.Names.Functions.PutArtifact(ctx, req.Artifact.Digest, req.Content()); err != nil {
+		return nil, err
+	}
+	begun, err := s.tables.Jobs.Begin(ctx, registering.Kind, req.ID, order)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.CreateFunctionResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
+}

@@ -1,0 +1,43 @@
+package function
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog/functions"
+	"tiltyard/shared/catalog/lists"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/protocol"
+)
+
+// List returns all versions of the functions in a namespace. The limit counts functions.
+func (s *Service) List(ctx context.Context, req *protocol.ListFunctionsRequest) (*protocol.ListFunctionsResponse, error) {
+	limit := lists.NoLimit
+	if most, bounded := req.Bound(); bounded {
+		limit = int(min(most, 1<<31-1))
+	}
+	found, next, err := s.tables.Names.Functions.List(ctx, req.ID, req.PageToken, limit)
+	if err != nil {
+		return nil, err
+	}
+	answer := &protocol.ListFunctionsResponse{PageToken: next}
+	for _, record := range found {
+		listed, err := s.listVersions(record)
+		if err != nil {
+			return nil, err
+		}
+		answer.Functions = append(answer.Functions, listed...)
+	}
+	return answer, nil
+}
+
+func (s *Service) listVersions(record *stored.Function) ([]protocol.ListedFunction, error) {
+	listed := make([]protocol.ListedFunction, len(record.Versions))
+	for i := range record.Versions {
+		version, err := functions.Describe(record, i+1, s.tables.Runs)
+		if err != nil {
+			return nil, err
+		}
+		listed[i].Definition = *version
+	}
+	return listed, nil
+}

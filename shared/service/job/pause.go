@@ -1,0 +1,25 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// Pause stops the work on a job at its next checkpoint.
+func (s *Service) Pause(ctx context.Context, req *protocol.JobRequest) (*protocol.PauseJobResponse, error) {
+	job, err := s.admit(ctx, "PauseJob", req.JobID)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.tables.Transactions.Pause(ctx, job)
+	if errors.Is(err, transaction.ErrEnded) {
+		return &protocol.PauseJobResponse{Committing: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.PauseJobResponse{Paused: !before}, nil
+}

@@ -1,0 +1,58 @@
+// Package job answers the operations on jobs, which are transactions that workers carry out.
+package job
+
+import (
+	"context"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
+)
+
+// A Service answers the operations on jobs.
+type Service struct{ tables tables.Tables }
+
+// New returns the service over tables.
+func New(tables tables.Tables) *Service { return &Service{tables} }
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		httpapi.JSON("ListJobs", s.List),
+		httpapi.JSON("DescribeJob", s.Describe),
+		httpapi.ArrowStream("QueryJobEvents", s.QueryEvents),
+		httpapi.JSON("CancelJob", s.Cancel),
+		httpapi.JSON("PauseJob", s.Pause),
+		httpapi.JSON("ResumeJob", s.Resume),
+	}
+}
+
+// admit returns the job that a request names. It checks the policies for an operation on the object that the job is about.
+func (s *Service) admit(ctx context.Context, operation, id string) (transaction.Unit, error) {
+	if !transaction.IsJobID(id) {
+		return transaction.Unit{}, errNoJob
+	}
+	job := transaction.Unit{Job: id}
+	if !auth.Limited(ctx) {
+		return job, nil
+	}
+	ref := transaction.Ref{Unit: job}
+	found, err := s.tables.Transactions.Get(ctx, ref)
+	if err != nil {
+		return job, err
+	}
+	return job, auth.Check(ctx, operation, transaction.ObjectOf(found.Kind, found.Object), transaction.NotFound(ref))
+}
+
+// errNoJob is the answer for what is not the id of a job. It does not quote the id, which may hold anything.
+var errNoJob = protocol.Errorf(protocol.TransactionNotFound, "job_id names no job: the id of a job is %d lower-case hexadecimal digits", 32)
+
+// Revive queues a job again whose message seems lost. A failure is ignored, because the client only
+// asked for the state of the job.
+func Revive(ctx context.Context, tables tables.Tables, job *transaction.Transaction) {
+	if tables.Jobs != nil {
+		_ = tables.Jobs.Revive(ctx, job, tables.Now())
+	}
+}

@@ -1,0 +1,26 @@
+package secret
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sealing"
+)
+
+// Create gives a name to a value, which no request returns.
+func (s *Service) Create(ctx context.Context, req *protocol.WriteSecretRequest) (*protocol.Empty, error) {
+	sealed, err := s.seal(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.Empty{}, s.names.Secrets.Create(ctx, req.ID, sealed)
+}
+
+func (s *Service) seal(ctx context.Context, req *protocol.WriteSecretRequest) (sealing.Sealed, error) {
+	if s.keys == nil {
+		return sealing.Sealed{}, &protocol.Error{
+			Code: protocol.Unsupported, Message: "this deployment keeps no secrets", Detail: "configure a file of keys, or a key of KMS (TILTYARD_SECRETS)",
+		}
+	}
+	return s.keys.Seal(ctx, req.ID, []byte(req.Value))
+}
