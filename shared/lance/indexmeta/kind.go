@@ -33,7 +33,7 @@ var kinds = [...]struct {
 	name, alias string                           // that clients use
 	details     string                           // the message in a manifest that has its details, without "IndexDetails"
 	version     int32                            // the newest of the format that native Lance reads
-	addresses   int32                            // the first that names rows by addresses even where they have stable ids
+	addresses   int64                            // the first that names rows by addresses even where they have stable ids
 	file        string                           // that no other kind has
 	describe    func(*Description, []byte) error // decodes the details; nil: they have nothing to show
 }{
@@ -50,7 +50,7 @@ var kinds = [...]struct {
 	Vector:      {name: "Unknown", details: "lance.index.pb.Vector", version: 2, addresses: never, describe: (*Description).ofVectors}, // its details have the name
 }
 
-const never = math.MaxInt32
+const never = math.MaxInt64
 
 // String returns the name that clients use: BTREE, LABEL_LIST …
 func (k Kind) String() string { return kinds[k].name }
@@ -62,7 +62,7 @@ func (k Kind) Newest() int32 { return kinds[k].version }
 // table with stable row ids. Such a segment loses rows that move.
 //
 // Source: IndexMetadata::results_are_row_addrs of crate lance-table.
-func (k Kind) NamesAddresses(version int32) bool { return version >= kinds[k].addresses }
+func (k Kind) NamesAddresses(version int32) bool { return int64(version) >= kinds[k].addresses }
 
 // KindOf returns the kind of an index from the type URL of its details in a manifest: BTree
 // for "/lance.table.BTreeIndexDetails". The package in the URL does not matter.
