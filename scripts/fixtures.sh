@@ -12,9 +12,9 @@ scalarindex.py shared/index/bitmap/testdata/native.zip
 scalarindex.py shared/index/bloomfilter/testdata/native.zip
 scalarindex.py shared/index/btree/testdata/native.zip
 scalarindex.py shared/index/fm/testdata/native.zip
+scalarindex.py shared/index/fts/testdata/native.zip
 scalarindex.py shared/index/labellist/testdata/native.zip
 scalarindex.py shared/index/ngram/testdata/native.zip
-scalarindex.py shared/index/words/testdata/native.zip
 scalarindex.py shared/index/zonemap/testdata/native.zip
 datafile.py shared/lance/datafile/testdata/native
 datafile_golden.py shared/lance/datafile/testdata/golden

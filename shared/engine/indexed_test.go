@@ -132,7 +132,7 @@ var kindsRead = map[string]struct{ eighth, all float64 }{
 	"bloomfilter": {0.9, 1},
 	"ngram":       {0.2, 0.9}, // a few texts have no trigram
 	"fm":          {0.4, 0.8}, // NOT contains and empty texts are left to the scan
-	"words":       {0.2, 0.9}, // some words are left out
+	"fts":         {0.2, 0.9}, // some words are left out
 }
 
 func TestFiltersFindByIndexWhatNativeLanceFinds(t *testing.T) {
@@ -219,7 +219,7 @@ var ownFilters = map[string][]string{
 		"contains(s, 'alpha')", "contains(s, 'a')", "contains(s, 'y o')", "contains(s, '')", "contains(t, 'délta')", "contains(s, 'nul l')",
 		"contains(t, 'l') AND contains(s, 'ray')", "NOT contains(s, 'ab')", "contains(s, 'none')",
 	},
-	"words": {
+	"fts": {
 		"contains_tokens(low, 'alpha')", "contains_tokens(low, 'ray beta')", "contains_tokens(raw, 'Beta')", "contains_tokens(raw, 'délta')",
 		"contains_tokens(few, 'gamma')", "contains_tokens(few, 'gamma alpha')", "contains_tokens(low, '')", "contains_tokens(low, 'straße')",
 	},
@@ -382,7 +382,7 @@ func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
 			{"labellist", "bitmap_page_lookup.lance", "array_has(numbers, 7)"},
 			{"ngram", "ngram_postings.lance", "contains(s, 'alpha')"},
 			{"fm", "part_0_fm.lance", "contains(s, 'alpha')"},
-			{"words", "metadata.lance", "contains_tokens(low, 'alpha')"},
+			{"fts", "metadata.lance", "contains_tokens(low, 'alpha')"},
 		} {
 			t.Run(name+" "+of.kind+" "+of.file, func(t *testing.T) {
 				x := openIndexed(t, of.kind)

@@ -1,7 +1,6 @@
-// Package index is the common part of secondary indices: their kinds, the questions that
-// filters ask of an index on values, and the answers. The kinds are in the packages below;
-// no kind imports another. To add a kind, write a [Reader] in a package of its own and add
-// its kind to package indexmeta.
+// Package index is the common part of secondary indices: what a [Kind] is, the questions that
+// filters ask of an index on values, and the answers. The kinds are in the packages below; none imports another, and
+// package kinds lists them. Begin with kind.go.
 //
 // An index is read segment by segment. A segment receives a [Question] about the values of
 // its column, and answers with the rows that matched when it was built. It does not know

@@ -12,8 +12,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/build"
-	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
@@ -45,18 +45,29 @@ func newTable(t *testing.T) *dataset.Dataset {
 	return made.Dataset
 }
 
-// fitting has a column for each kind of index of values.
-var fitting = map[indexmeta.Kind]string{
-	indexmeta.BTree: "number", indexmeta.Bitmap: "text", indexmeta.LabelList: "labels", indexmeta.Ngram: "text",
-	indexmeta.ZoneMap: "number", indexmeta.BloomFilter: "number", indexmeta.FM: "text", indexmeta.Text: "text",
+// fitting returns a column for each kind whose indices can be built without parameters.
+func fitting(t *testing.T) map[indexmeta.Kind]string {
+	t.Helper()
+	columns, d := map[indexmeta.Kind]string{}, newTable(t)
+	for _, kind := range kinds.All {
+		if kind.Types != nil {
+			continue
+		}
+		for _, column := range []string{"number", "text", "labels"} {
+			if _, err := (build.Index{Name: "x", Column: column, Kind: kind.Kind}).Resolve(d); err == nil {
+				columns[kind.Kind] = column
+			}
+		}
+		if columns[kind.Kind] == "" {
+			t.Errorf("%v fits no column", kind)
+		}
+	}
+	return columns
 }
 
 func TestIndicesAreBuiltOfColumnsThatFit(t *testing.T) {
-	for kind, column := range fitting {
+	for kind, column := range fitting(t) {
 		n := build.Index{Name: "x", Column: column, Kind: kind}
-		if kind == indexmeta.Text {
-			n.Params = fulltext.DefaultParams()
-		}
 		d := newTable(t)
 		resolved, err := n.Resolve(d)
 		if err != nil {
@@ -80,7 +91,7 @@ func TestIndicesAreBuiltOfColumnsThatFit(t *testing.T) {
 
 func TestIndicesThatDoNotFitAreRefused(t *testing.T) {
 	d := newTable(t)
-	for kind := range fitting {
+	for kind := range fitting(t) {
 		_, err := build.Index{Name: "x", Column: "struct", Kind: kind}.Resolve(d)
 		wantCode(t, kind.String(), err, protocol.InvalidInput)
 	}

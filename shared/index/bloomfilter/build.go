@@ -17,7 +17,6 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/zoned"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/datafile"
 )
 
 // A Recipe says which filters a segment has.
@@ -111,12 +110,6 @@ func Build(ctx context.Context, t arrow.DataType, r Recipe, rows iter.Seq2[arrow
 		return err
 	}
 	return b.Finish(ctx, s.file)
-}
-
-// Join writes the file of a segment with the zones of other files that Build has written, of rows that
-// follow each other.
-func Join(ctx context.Context, files []*datafile.File, out index.Output) error {
-	return zoned.Join(ctx, files, lookupFile, out)
 }
 
 // A summary is the filters of zones.

@@ -24,7 +24,10 @@ func isDocument(b index.Build) bool {
 
 // plan prepares a build. Its parameters are [fulltext.Params].
 func plan(b index.Build) (index.Plan, error) {
-	params, _ := b.Params.(fulltext.Params)
+	params, ok := b.Params.(fulltext.Params)
+	if !ok {
+		params = fulltext.DefaultParams()
+	}
 	fits := "text"
 	if b.Texts.IsJSON() {
 		fits = "json"

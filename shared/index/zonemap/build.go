@@ -15,7 +15,6 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/zoned"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/sortkey"
 )
 
@@ -59,12 +58,6 @@ func Build(ctx context.Context, t arrow.DataType, size int, rows iter.Seq2[arrow
 		}
 	}
 	return b.Finish(ctx, file)
-}
-
-// Join writes the file of a segment with the zones of other files that Build has written, of rows that
-// follow each other.
-func Join(ctx context.Context, files []*datafile.File, out index.Output) error {
-	return zoned.Join(ctx, files, lookupFile, out)
 }
 
 // A summary is the least and the greatest values of zones, and how many values are NULL or NaN.

@@ -55,22 +55,27 @@ func IsKnown(x *pb.IndexMetadata) bool {
 func Describe(details *pb.Any) (Description, error) {
 	of := KindOf(details.TypeURL)
 	kind := Description{Of: of, Type: of.String(), TypeURL: details.TypeURL, Details: "{}"}
-	switch {
-	case of == Vector && len(details.Value) > 0:
-		var d pb.VectorIndexDetails
-		if err := d.Unmarshal(details.Value); err != nil {
-			return kind, err
-		}
-		kind.Type, kind.Metric = vectorType(&d), metricName(d.Metric)
-		return kind, kind.detail(vectorDetails(&d))
-	case of == Text && len(details.Value) > 0:
-		var d pb.InvertedIndexDetails
-		if err := d.Unmarshal(details.Value); err != nil {
-			return kind, err
-		}
-		return kind, kind.detail(textDetails(&d))
+	if describe := kinds[of].describe; describe != nil && len(details.Value) > 0 {
+		return kind, describe(&kind, details.Value)
 	}
 	return kind, nil
+}
+
+func (k *Description) ofVectors(value []byte) error {
+	var d pb.VectorIndexDetails
+	if err := d.Unmarshal(value); err != nil {
+		return err
+	}
+	k.Type, k.Metric = vectorType(&d), metricName(d.Metric)
+	return k.detail(vectorDetails(&d))
+}
+
+func (k *Description) ofTexts(value []byte) error {
+	var d pb.InvertedIndexDetails
+	if err := d.Unmarshal(value); err != nil {
+		return err
+	}
+	return k.detail(textDetails(&d))
 }
 
 func (k *Description) detail(of any) error {

@@ -30,27 +30,27 @@ const (
 //
 // Source: scalar/*.rs and lib.rs of crate lance-index.
 var kinds = [...]struct {
-	details   string // the message with its details in a manifest, without "IndexDetails"
-	name      string // that clients use
-	alias     string // another one
-	version   int32  // the newest of the format that native Lance reads
-	addresses int32  // the first version that names rows by addresses even where they have stable ids
-	file      string // that only the kind has
+	name, alias string                           // that clients use
+	details     string                           // the message in a manifest that has its details, without "IndexDetails"
+	version     int32                            // the newest of the format that native Lance reads
+	addresses   int64                            // the first that names rows by addresses even where they have stable ids
+	file        string                           // that no other kind has
+	describe    func(*Description, []byte) error // decodes the details; nil: they have nothing to show
 }{
-	Unknown:     {"", "Unknown", "", -1, never, ""},
-	BTree:       {"lance.table.BTree", "BTREE", "", 1, 1, "page_lookup.lance"},
-	Bitmap:      {"lance.table.Bitmap", "BITMAP", "", 0, never, ""},
-	LabelList:   {"lance.table.LabelList", "LABEL_LIST", "", 1, never, ""},
-	Ngram:       {"lance.table.NGram", "NGRAM", "", 0, never, ""},
-	ZoneMap:     {"lance.table.ZoneMap", "ZONEMAP", "", 0, 0, ""},
-	BloomFilter: {"lance.index.pb.BloomFilter", "BLOOMFILTER", "", 0, 0, ""},
-	Text:        {"lance.table.Inverted", "FTS", "INVERTED", 3, never, "metadata.lance"},
-	FM:          {"lance.index.pb.FM", "FM", "", 10, 0, ""},
-	RTree:       {"lance.index.pb.RTree", "RTREE", "", 0, never, ""},
-	Vector:      {"lance.index.pb.Vector", "Unknown", "", 2, never, ""}, // its details have the name
+	Unknown:     {name: "Unknown", version: -1, addresses: never},
+	BTree:       {name: "BTREE", details: "lance.table.BTree", version: 1, addresses: 1, file: "page_lookup.lance"},
+	Bitmap:      {name: "BITMAP", details: "lance.table.Bitmap", addresses: never},
+	LabelList:   {name: "LABEL_LIST", details: "lance.table.LabelList", version: 1, addresses: never},
+	Ngram:       {name: "NGRAM", details: "lance.table.NGram", addresses: never},
+	ZoneMap:     {name: "ZONEMAP", details: "lance.table.ZoneMap", addresses: 0},
+	BloomFilter: {name: "BLOOMFILTER", details: "lance.index.pb.BloomFilter", addresses: 0},
+	Text:        {name: "FTS", details: "lance.table.Inverted", alias: "INVERTED", version: 3, addresses: never, file: "metadata.lance", describe: (*Description).ofTexts},
+	FM:          {name: "FM", details: "lance.index.pb.FM", version: 10, addresses: 0},
+	RTree:       {name: "RTREE", details: "lance.index.pb.RTree", addresses: never},
+	Vector:      {name: "Unknown", details: "lance.index.pb.Vector", version: 2, addresses: never, describe: (*Description).ofVectors}, // its details have the name
 }
 
-const never = math.MaxInt32
+const never = math.MaxInt64
 
 // String returns the name that clients use: BTREE, LABEL_LIST …
 func (k Kind) String() string { return kinds[k].name }
@@ -62,7 +62,7 @@ func (k Kind) Newest() int32 { return kinds[k].version }
 // table with stable row ids. Such a segment loses rows that move.
 //
 // Source: IndexMetadata::results_are_row_addrs of crate lance-table.
-func (k Kind) NamesAddresses(version int32) bool { return version >= kinds[k].addresses }
+func (k Kind) NamesAddresses(version int32) bool { return int64(version) >= kinds[k].addresses }
 
 // KindOf returns the kind of an index from the type URL of its details in a manifest: BTree
 // for "/lance.table.BTreeIndexDetails". The package in the URL does not matter.

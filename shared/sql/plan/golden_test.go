@@ -80,7 +80,9 @@ func callsOfAllPackages(t testing.TB) []string {
 			t.Fatalf("%s: got %v, error %v", pattern, files, err)
 		}
 		for _, file := range files {
-			calls = append(calls, sqltest.ReadLines(t, file)...)
+			for _, c := range sqltest.ReadCalls(t, file) {
+				calls = append(calls, c.Expr)
+			}
 		}
 	}
 	return calls

@@ -14,15 +14,11 @@ import (
 
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/bitmap"
-	"tiltyard/shared/index/bloomfilter"
-	"tiltyard/shared/index/btree"
-	"tiltyard/shared/index/fm"
 	"tiltyard/shared/index/indextest"
-	"tiltyard/shared/index/zonemap"
+	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/sql/pruning"
 )
 
 // questions are of the values of the column n: some, all, and none.
@@ -43,23 +39,18 @@ func questions() []index.Question {
 func (h *house) check(t *testing.T, n build.Index) string {
 	t.Helper()
 	return engineRead(t, h.at(t), func(ctx context.Context, d *dataset.Dataset) string {
-		switch n.Kind {
-		case indexmeta.BTree:
-			return checkValues(ctx, d, n, btree.Open)
-		case indexmeta.Bitmap:
-			return checkValues(ctx, d, n, bitmap.Open)
-		case indexmeta.ZoneMap:
-			return checkValues(ctx, d, n, zonemap.Open)
-		case indexmeta.BloomFilter:
-			return checkValues(ctx, d, n, bloomfilter.Open)
-		case indexmeta.FM:
-			return checkPieces(ctx, d, n)
-		case indexmeta.Vector:
+		filters := kinds.Of(n.Kind).Filters
+		switch {
+		case filters == nil:
 			if got, want := h.nearest(t, false), h.nearest(t, true); !slices.Equal(got, want) || len(h.warnings) > 0 {
 				return fmt.Sprintf("nearest are %v, want %v; %v", got, want, h.warnings)
 			}
-		case indexmeta.Text:
+		case filters.Answers(pruning.Probe{Test: pruning.Equal}) == pruning.Answers:
+			return checkValues(ctx, d, n, filters)
+		case filters.Answers(pruning.Probe{Test: pruning.Tokens}) == pruning.Answers:
 			return h.checkWords(ctx, t, d)
+		case filters.Answers(pruning.Probe{Test: pruning.Contains}) == pruning.Answers:
+			return checkPieces(ctx, d, n, filters)
 		}
 		return ""
 	})
@@ -80,13 +71,13 @@ func each(ctx context.Context, d *dataset.Dataset, column, row string, f func(va
 	return ""
 }
 
-func checkValues[R index.Reader](ctx context.Context, d *dataset.Dataset, n build.Index, open func(context.Context, index.Files, arrow.DataType) (R, error)) string {
+func checkValues(ctx context.Context, d *dataset.Dataset, n build.Index, filters *index.Filters) string {
 	order, err := index.OrderOf(arrow.PrimitiveTypes.Int32)
 	if err != nil {
 		return err.Error()
 	}
 	for _, q := range questions() {
-		wrong := checkQuestion(ctx, d, n, open, q, func(values arrow.Array, at int) bool { return indextest.Matches(values, at, q, order) })
+		wrong := checkQuestion(ctx, d, n, filters, q, func(values arrow.Array, at int) bool { return indextest.Matches(values, at, q, order) })
 		if wrong != "" {
 			return wrong
 		}
@@ -94,14 +85,14 @@ func checkValues[R index.Reader](ctx context.Context, d *dataset.Dataset, n buil
 	return ""
 }
 
-// checkPieces asks an index FM for patterns.
-func checkPieces(ctx context.Context, d *dataset.Dataset, n build.Index) string {
+// checkPieces asks an index for patterns.
+func checkPieces(ctx context.Context, d *dataset.Dataset, n build.Index, filters *index.Filters) string {
 	for _, pattern := range []string{"ember", "r c", "e", "not there"} {
 		b := array.NewStringBuilder(arrowmemory.DefaultAllocator)
 		b.Append(pattern)
 		bound := index.Bound{Value: b.NewArray()}
 		q := index.Question{All: []index.Question{{Ranges: []index.Range{{From: bound, To: bound}}}}}
-		wrong := checkQuestion(ctx, d, n, fm.Open, q, func(values arrow.Array, at int) bool {
+		wrong := checkQuestion(ctx, d, n, filters, q, func(values arrow.Array, at int) bool {
 			return values.IsValid(at) && strings.Contains(values.(*array.String).Value(at), pattern)
 		})
 		if wrong != "" {
@@ -112,8 +103,8 @@ func checkPieces(ctx context.Context, d *dataset.Dataset, n build.Index) string 
 }
 
 // checkQuestion asks the segments of an index a question, and looks whether its rows are those whose values match.
-func checkQuestion[R index.Reader](
-	ctx context.Context, d *dataset.Dataset, n build.Index, open func(context.Context, index.Files, arrow.DataType) (R, error),
+func checkQuestion(
+	ctx context.Context, d *dataset.Dataset, n build.Index, filters *index.Filters,
 	q index.Question, matches func(values arrow.Array, at int) bool,
 ) string {
 	segments, err := d.Segments(n.Name)
@@ -126,7 +117,7 @@ func checkQuestion[R index.Reader](
 	}
 	found, exact := map[uint64]int{}, true
 	for _, s := range segments {
-		r, err := open(ctx, s, column.Type)
+		r, err := filters.Open(ctx, s, column.Type)
 		if err != nil {
 			return err.Error()
 		}

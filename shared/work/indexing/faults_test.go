@@ -158,13 +158,13 @@ func (h *house) garbage(t *testing.T) string {
 	return ""
 }
 
-// kinds are indices whose parts differ in what they do.
-var kinds = []build.Index{orders[0], others[0], others[2], others[3], vectors("IVF_FLAT")}
+// several are indices whose parts differ in what they do.
+var several = []build.Index{orders[0], others[0], others[2], others[3], vectors("IVF_FLAT")}
 
-// trials are builds of these kinds, and folds of some.
+// trials are builds of these, and folds of some.
 func trials() map[string]trial {
 	all := map[string]trial{}
-	for _, n := range kinds {
+	for _, n := range several {
 		all[n.Name] = trial{index: n}
 	}
 	for _, n := range []build.Index{others[2], others[3], vectors("IVF_FLAT")} {

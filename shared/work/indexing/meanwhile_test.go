@@ -47,7 +47,7 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 			compact(t, h)
 		}}, 3},
 	} {
-		for _, n := range kinds {
+		for _, n := range several {
 			t.Run(name+", "+n.Name, func(t *testing.T) {
 				h := open(t, memstore.New(), sized(few, n))
 				h.create(t, 60, 37, 80)
@@ -101,7 +101,7 @@ func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
 		"before shards of two rounds":  {part: "shards 1,shards-2 1", stage: "commit-3"},
 		"between shards of last round": {part: "shards 1,shards-2 2,shards-3 2", stage: "commit-3", fails: "versions of the table were deleted"},
 	} {
-		for _, n := range kinds {
+		for _, n := range several {
 			t.Run(name+", "+n.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					h := open(t, memstore.New(), few)
@@ -138,7 +138,7 @@ func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
 // The cleanup of orphans may take what parts have written, when a build was paused for long. Then the build begins again.
 func TestFilesOfPartsMayBeCleanedUpMeanwhile(t *testing.T) {
 	for _, stage := range []string{"join", ""} { // the latter is that of the commit, after the joins
-		for _, n := range kinds {
+		for _, n := range several {
 			if n.Kind == indexmeta.Vector {
 				continue // a build of vectors whose model is gone fails
 			}

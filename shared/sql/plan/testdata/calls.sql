@@ -11,34 +11,34 @@ arrow_typeof(tp)
 arrow_typeof(lw)
 arrow_typeof(ls)
 arrow_typeof(bin)
-now
-`current_date`
+now -- refused
+`current_date` -- refused
 st['a']
 st['b']
-st['zz']
-li['a']
+st['zz'] -- refused
+li['a'] -- refused
 named_struct('a', id)['a']
 json_extract_with_type(j, '$.a')['type_tag']
-list_sum(li)
+list_sum(li) -- refused
 get_field(st, 'a')
-get_field(st, 'zz')
+get_field(st, 'zz') -- refused
 get_field(named_struct('a', id, 'b', s), 'b')
 get_field(struct(id), 'c0')
-get_field(struct(id), 'c1')
-get_field(id, 'c1')
+get_field(struct(id), 'c1') -- refused
+get_field(id, 'c1') -- refused
 coalesce(CASE WHEN n > 0 THEN li ELSE [9] END)
 coalesce(CASE WHEN n > 0 THEN lw END)
-coalesce(CAST(s2 AS timestamp))
+coalesce(CAST(s2 AS timestamp)) -- refused
 coalesce(date '2024-01-01')
 coalesce(timestamp '2024-01-01 10:00:00')
 coalesce(time '10:00:00')
 id in (cardinality(range(3)), 5)
 li IS NULL
-ts BETWEEN '2000-01-01' AND '2024-12-31'
+ts BETWEEN '2000-01-01' AND '2024-12-31' -- refused
 lw[-1] LIKE '%x%'
 coalesce([n, i])
 coalesce([1, 2, n])
-li[1:2]
+li[1:2] -- refused
 b IS TRUE
 b IS NOT TRUE
 b IS FALSE
@@ -55,8 +55,8 @@ s LIKE '%a%'
 s ILIKE 'hello%'
 coalesce(CASE WHEN b THEN n WHEN n > 1 THEN 0 END)
 coalesce(CASE n WHEN 1 THEN 'one' ELSE 'other' END)
-CAST(f AS bigint)
-CAST(s2 AS int)
+CAST(f AS bigint) -- refused
+CAST(s2 AS int) -- refused
 CAST(n AS string)
 TRY_CAST(s AS double)
 n

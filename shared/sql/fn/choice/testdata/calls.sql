@@ -5,7 +5,7 @@ greatest(s, s2)
 greatest(n, NULL)
 greatest(NULL, NULL)
 greatest(d, date '2000-01-01')
-greatest(s, n)
+greatest(s, n) -- refused
 greatest(n)
 greatest(dec, n)
 greatest(b, true)
@@ -27,7 +27,7 @@ nullif(f, 0)
 nullif(f, g)
 nullif(NULL, 1)
 nullif(n, NULL)
-nullif(s, n)
+nullif(s, n) -- refused
 nullif(b, true)
 nullif(d, date '1970-01-01')
 ifnull(n, 0)
@@ -49,7 +49,7 @@ greatest(n, u64)
 greatest(s, ls)
 least(d, ts)
 least(g, n)
-greatest(b, n)
+greatest(b, n) -- refused
 coalesce(CASE WHEN n > 0 THEN li WHEN n < 0 THEN make_array(n, i) END, li)
 coalesce(li, [1])
 coalesce(lw, string_to_array(s, ','))
@@ -69,8 +69,8 @@ coalesce(st, NULL)
 coalesce(NULL, st)
 coalesce(NULL, lw)
 coalesce(li, NULL, li)
-coalesce(bin, s)
-coalesce(s, bin)
-coalesce(bin, 'x')
-coalesce(NULL, n, s)
-coalesce(lw, s)
+coalesce(bin, s) -- refused
+coalesce(s, bin) -- refused
+coalesce(bin, 'x') -- refused
+coalesce(NULL, n, s) -- refused
+coalesce(lw, s) -- refused
