@@ -54,6 +54,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"tiltyard/shared/catalog/access"
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/drops"
@@ -72,21 +73,21 @@ import (
 // A Catalog holds the names of one deployment. It is safe for concurrent use. It only remembers
 // records as it last saw them, and checks them at each use (see Lookup).
 type Catalog struct {
-	Lists      *lists.Lists
+	Namespaces *namespaces.Namespaces
+	Views      *views.Views
 	Secrets    *secrets.Secrets
 	Functions  *functions.Functions
+	Lists      *lists.Lists
 	Drops      *drops.Drops
-	Views      *views.Views
 	Places     *claim.Places
+	Access     *access.Checker
 	Sweeper    *sweep.Sweeper
-	Namespaces *namespaces.Namespaces
 
 	roots   *objectstore.Roots
 	store   objects.Store // store of the home root, which holds the records
 	names   *naming.Registry
 	batches *batch.Committer
 	lookups *otter.Cache[string, lookedUp] // by key
-	folders *otter.Cache[string, []string] // by folder, the ids of tables recently found there; see tableIn
 }
 
 // Open returns the catalog whose records lie under the home root.
@@ -94,7 +95,6 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c := &Catalog{
 		roots: roots, store: objects.Store{Store: roots.Home().Store},
 		lookups: otter.Must(&otter.Options[string, lookedUp]{MaximumWeight: maxLookupBytes, Weigher: func(key string, l lookedUp) uint32 { return l.bytes(key) }}),
-		folders: otter.Must(&otter.Options[string, []string]{MaximumSize: maxLookups}),
 	}
 	c.names = naming.New(roots, now, func(id []string) { c.lookups.Invalidate(keys.Table(id)) })
 	c.Places, c.batches = c.names.Places, batch.New(c.names)
@@ -103,6 +103,7 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c.Drops = drops.New(c.names, roots)
 	c.Views = views.New(c.names, c.Drops)
 	c.Namespaces = namespaces.New(c.names, c.Lists, c.Drops, c.Secrets, c.Functions)
+	c.Access = access.New(c.names)
 	c.Sweeper = sweep.New(c.names, c.Lists, c.Functions, c.Drops, c.Namespaces)
 	return c
 }
