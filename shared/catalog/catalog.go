@@ -5,15 +5,24 @@
 // put-if-absent, a change one put-if-match, a describe one GET, and a list one LIST in the order of
 // names. There is no lock, no shared index, and no object that all writers must change.
 //
+// A [Catalog] has the tables themselves, and the parts, which callers use directly. Begin with [Open], which makes them.
 // The folders below hold the parts, each of which imports only parts below it in this list:
 //
+//   - sweep removes what is no longer used, and examines the rest.
+//   - namespaces makes namespaces, and drops them with what they hold.
+//   - views makes views.
+//   - drops removes tables and views, and restores and purges what was dropped.
+//   - dependents lists the views that read a table.
+//   - functions and secrets keep objects with names of their own.
+//   - lists lists names.
+//   - access checks who may read files outside of a table.
 //   - batch commits operations on several tables together.
 //   - naming finds out what a name stands for, and gives and takes names. It settles renames and
 //     batches that other processes have left unfinished.
-//   - claim keeps apart the locations that clients choose.
+//   - claim makes locations, keeps apart those that clients choose, and deletes the files there.
 //   - stored defines the records and their states.
 //   - ledger makes the versions of managed tables.
-//   - objects reads and writes JSON objects on conditions.
+//   - objects reads and writes JSON objects on conditions, and runs the races over them.
 //   - keys maps ids to keys.
 //
 // A new kind of object next to tables begins with its record: see package stored.
@@ -36,7 +45,7 @@
 //     when the parent is marked or gone. So either the drop sees the child or the creator sees
 //     the drop.
 //   - A creator may die before it takes its put back. A sweep removes records whose namespace
-//     does not exist (orphans.go).
+//     does not exist (sweep).
 //   - A mark has a lease. The next caller that finds an expired mark removes it.
 //   - A rename changes two records, one after the other. A caller that finds one of them in
 //     between completes the rename or undoes it (naming).
