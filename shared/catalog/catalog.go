@@ -5,15 +5,24 @@
 // put-if-absent, a change one put-if-match, a describe one GET, and a list one LIST in the order of
 // names. There is no lock, no shared index, and no object that all writers must change.
 //
+// A [Catalog] has the tables themselves, and the parts, which callers use directly. Begin with [Open], which makes them.
 // The folders below hold the parts, each of which imports only parts below it in this list:
 //
+//   - sweep removes what is no longer used, and examines the rest.
+//   - namespaces makes namespaces, and drops them with what they hold.
+//   - views makes views.
+//   - drops removes tables and views, and restores and purges what was dropped.
+//   - dependents lists the views that read a table.
+//   - functions and secrets keep objects with names of their own.
+//   - lists lists names.
+//   - access checks who may read files outside of a table.
 //   - batch commits operations on several tables together.
 //   - naming finds out what a name stands for, and gives and takes names. It settles renames and
 //     batches that other processes have left unfinished.
-//   - claim keeps apart the locations that clients choose.
+//   - claim makes locations, keeps apart those that clients choose, and deletes the files there.
 //   - stored defines the records and their states.
 //   - ledger makes the versions of managed tables.
-//   - objects reads and writes JSON objects on conditions.
+//   - objects reads and writes JSON objects on conditions, and runs the races over them.
 //   - keys maps ids to keys.
 //
 // A new kind of object next to tables begins with its record: see package stored.
@@ -36,7 +45,7 @@
 //     when the parent is marked or gone. So either the drop sees the child or the creator sees
 //     the drop.
 //   - A creator may die before it takes its put back. A sweep removes records whose namespace
-//     does not exist (orphans.go).
+//     does not exist (sweep).
 //   - A mark has a lease. The next caller that finds an expired mark removes it.
 //   - A rename changes two records, one after the other. A caller that finds one of them in
 //     between completes the rename or undoes it (naming).
@@ -54,6 +63,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"tiltyard/shared/catalog/access"
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/drops"
@@ -72,21 +82,21 @@ import (
 // A Catalog holds the names of one deployment. It is safe for concurrent use. It only remembers
 // records as it last saw them, and checks them at each use (see Lookup).
 type Catalog struct {
-	Lists      *lists.Lists
+	Namespaces *namespaces.Namespaces
+	Views      *views.Views
 	Secrets    *secrets.Secrets
 	Functions  *functions.Functions
+	Lists      *lists.Lists
 	Drops      *drops.Drops
-	Views      *views.Views
 	Places     *claim.Places
+	Access     *access.Checker
 	Sweeper    *sweep.Sweeper
-	Namespaces *namespaces.Namespaces
 
 	roots   *objectstore.Roots
 	store   objects.Store // store of the home root, which holds the records
 	names   *naming.Registry
 	batches *batch.Committer
 	lookups *otter.Cache[string, lookedUp] // by key
-	folders *otter.Cache[string, []string] // by folder, the ids of tables recently found there; see tableIn
 }
 
 // Open returns the catalog whose records lie under the home root.
@@ -94,7 +104,6 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c := &Catalog{
 		roots: roots, store: objects.Store{Store: roots.Home().Store},
 		lookups: otter.Must(&otter.Options[string, lookedUp]{MaximumWeight: maxLookupBytes, Weigher: func(key string, l lookedUp) uint32 { return l.bytes(key) }}),
-		folders: otter.Must(&otter.Options[string, []string]{MaximumSize: maxLookups}),
 	}
 	c.names = naming.New(roots, now, func(id []string) { c.lookups.Invalidate(keys.Table(id)) })
 	c.Places, c.batches = c.names.Places, batch.New(c.names)
@@ -103,6 +112,7 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c.Drops = drops.New(c.names, roots)
 	c.Views = views.New(c.names, c.Drops)
 	c.Namespaces = namespaces.New(c.names, c.Lists, c.Drops, c.Secrets, c.Functions)
+	c.Access = access.New(c.names)
 	c.Sweeper = sweep.New(c.names, c.Lists, c.Functions, c.Drops, c.Namespaces)
 	return c
 }

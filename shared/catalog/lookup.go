@@ -57,8 +57,6 @@ const (
 	// maxLookupBytes is how much memory the records take that a catalog remembers. Most take little, but users may
 	// set a megabyte of properties.
 	maxLookupBytes = 32 << 20
-	// maxLookups is how many folders a catalog remembers.
-	maxLookups = 10_000
 )
 
 // bytes estimates how much memory a record takes that is remembered under a key.

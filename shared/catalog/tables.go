@@ -40,7 +40,7 @@ type Table struct {
 	Uses []stored.Use
 
 	// Reads are locations outside of the table's own that every reader of the table may read
-	// through it: see [Catalog.MayRead].
+	// through it: see [access.Checker.MayRead].
 	Reads []string
 
 	// UID distinguishes the table from earlier and later ones of the name.
@@ -93,6 +93,16 @@ func (c *Catalog) Table(ctx context.Context, id []string) (*Table, error) {
 	return c.table(record)
 }
 
+// TableAt returns the table at a location whose files the sender of a request may read: see [access.Checker.Readable].
+// It has no name if it is not known.
+func (c *Catalog) TableAt(ctx context.Context, at objectstore.Location) (*Table, error) {
+	record, err := c.Access.Readable(ctx, at)
+	if err != nil || record == nil {
+		return &Table{Location: at}, err
+	}
+	return c.table(record)
+}
+
 // TableOrFree is [Catalog.Table] for a caller that is about to create a table: the table is nil when the
 // name is free.
 func (c *Catalog) TableOrFree(ctx context.Context, id []string) (*Table, error) {
@@ -116,7 +126,7 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 }
 
 // CreateClone is CreateTable for a table that refers to files elsewhere, which the sender of the request may read:
-// see [Catalog.Lent].
+// see [access.Checker.Lent].
 func (c *Catalog) CreateClone(ctx context.Context, id []string, location objectstore.Location, hint uint64, elsewhere []objectstore.Location) (*Table, error) {
 	var reads []string
 	for _, at := range elsewhere {
@@ -176,7 +186,7 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 	if r.Look != nil {
 		var elsewhere []objectstore.Location
 		if r.Hint, elsewhere, err = r.Look(ctx); err == nil {
-			reads, err = c.Lent(ctx, elsewhere)
+			reads, err = c.Access.Lent(ctx, elsewhere)
 		}
 		if err != nil {
 			c.Places.Release(ctx, claimed)

@@ -10,7 +10,6 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -46,28 +45,30 @@ type Version struct {
 // Look does work that changes nothing on a table. The context of the work stays valid after Look
 // returns, because a result may continue to read; it ends with a result that is discarded.
 func Look[T any](ctx context.Context, h Handle, work func(context.Context, Table) (T, error)) (T, error) {
-	var none T
-	for range objects.Tries {
+	var result T
+	err := objects.Race{What: "table", ID: h.id}.Run(ctx, func(int) (done bool, err error) {
 		found, err := h.in.Names.Lookup(ctx, h.id)
 		if err != nil {
-			return none, err
+			return true, err
 		}
 		if found.Confirmed() {
-			return look(ctx, h, found, work)
+			result, err = look(ctx, h, found, work)
+			return true, err
 		}
 		attempt, discard := context.WithCancel(ctx)
-		result, err := look(attempt, h, found, work)
+		result, err = look(attempt, h, found, work)
 		confirmed := found.Confirm()
 		if confirmed == nil {
 			context.AfterFunc(ctx, discard)
-			return result, err
+			return true, err
 		}
 		discard()
-		if !errors.Is(confirmed, stored.ErrMoved) {
-			return none, confirmed
+		if errors.Is(confirmed, stored.ErrMoved) {
+			return false, nil
 		}
-	}
-	return none, objects.LostRace("table", h.id, objectstore.ErrPrecondition)
+		return true, confirmed
+	})
+	return result, err
 }
 
 func look[T any](ctx context.Context, h Handle, found *catalog.Lookup, work func(context.Context, Table) (T, error)) (T, error) {

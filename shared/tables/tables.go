@@ -124,10 +124,10 @@ func (t Tables) At(found *catalog.Table) *engine.Table {
 }
 
 // reaching returns a table that may read files at other locations as far as
-// [catalog.Catalog.MayRead] allows it.
+// [tiltyard/shared/catalog/access.Checker.MayRead] allows it.
 func (t Tables) reaching(found *catalog.Table) *engine.Table {
 	return t.Rows.Table(found.ID, found.Location, found.Hint).ReachWith(func(ctx context.Context, at objectstore.Location) error {
-		return t.Names.MayRead(ctx, found, at)
+		return t.Names.Access.MayRead(ctx, found.Location, found.Reads, at)
 	})
 }
 

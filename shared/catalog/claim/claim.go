@@ -123,7 +123,7 @@ func claimKey(place, uid string) string {
 	return folder + "=" + uid
 }
 
-// ownName matches the folder names that NewLocation makes. Others with such an end may not even be locations.
+// ownName matches the folder names that [Places.New] makes. Others with such an end may not even be locations.
 var ownName = regexp.MustCompile(`^[0-9A-Za-z_.-]{0,80}-[0-9a-f]{24}\.lance$`)
 
 // InsideOwn reports whether a place is inside a folder that the catalog made for a table.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -24,24 +25,20 @@ type child struct {
 // for no table when the page was made. A record that changed since then no longer shows what it
 // was, so the page is listed again.
 func (l *Lists) records(ctx context.Context, opts *objectstore.ListOptions) (records []child, more bool, err error) {
-	for attempt := 1; ; attempt++ {
+	err = objects.Race{Tries: maxListings, Lost: errStale}.Run(ctx, func(int) (done bool, err error) {
 		page, err := l.names.Store.List(ctx, *opts)
 		if err != nil {
-			return nil, false, err
+			return true, err
 		}
-		records, err := l.standing(ctx, page.Objects)
-		if errors.Is(err, errStale) && attempt < maxListings {
-			continue
+		if records, err = l.standing(ctx, page.Objects); errors.Is(err, errStale) {
+			return false, nil
 		}
-		if err != nil {
-			return nil, false, err
+		if err == nil && len(page.Objects) > 0 {
+			opts.StartAfter, more = page.Objects[len(page.Objects)-1].Key, page.More
 		}
-		if len(page.Objects) == 0 {
-			return nil, false, nil
-		}
-		opts.StartAfter = page.Objects[len(page.Objects)-1].Key
-		return records, page.More, nil
-	}
+		return true, err
+	})
+	return records, more, err
 }
 
 // maxListings is how often a page is listed while tables are renamed all the time.

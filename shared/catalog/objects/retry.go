@@ -78,6 +78,3 @@ func LostRace(what string, id []string, err error) error {
 func Pause(ctx context.Context, attempt int) error {
 	return pause.For(ctx, FirstPause<<min(attempt, 5))
 }
-
-// Tries and ManyTries: to be removed.
-const Tries, ManyTries = tries, Many

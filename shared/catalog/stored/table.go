@@ -49,7 +49,7 @@ type Table struct {
 	Fills      []string    `json:"fills,omitempty"`      // as in catalog.Table
 	Uses       []Use       `json:"uses,omitempty"`       // of functions, by columns
 
-	// Dropped is nil in the record of a table that has a name. See package catalog, setaside.go.
+	// Dropped is nil in the record of a table that has a name. See package drops.
 	Dropped *Drop `json:"dropped,omitempty"`
 
 	Ledger  *ledger.Ledger `json:"ledger,omitempty"`  // of versions that the catalog makes: see package ledger

@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -118,7 +117,7 @@ func (s *Sweeper) examineRecords(ctx context.Context) (*examined, error) {
 		}
 		if keys.Tables.Has(object.Key) {
 			record := new(stored.Table)
-			if _, err := s.names.Store.Read(ctx, object.Key, record); errors.Is(err, objectstore.ErrNotExist) {
+			if _, err := s.names.Store.Read(ctx, object.Key, record); objects.Missing(err) {
 				continue
 			} else if err != nil {
 				found.faults, found.unread = append(found.faults, unreadable(object.Key, err)), true

@@ -147,6 +147,7 @@ var mayImport = map[string]string{
 	"shared/lance/encoding/bitpack":   "",
 	"shared/lance/encoding/pagetest":  "lance/pb lance/schema =lance/encoding lance/encoding/repdef",
 	"shared/lance/bytedump":           "",
+	"shared/catalog/access":           "auth catalog/claim catalog/naming catalog/stored objectstore protocol",
 	"shared/catalog/sweep":            "auth catalog/claim catalog/drops catalog/functions catalog/keys catalog/ledger catalog/lists catalog/namespaces catalog/naming catalog/objects catalog/stored catalog/views format objectstore protocol result",
 	"shared/catalog/namespaces":       "auth catalog/builtin catalog/drops catalog/functions catalog/keys catalog/lists catalog/naming catalog/objects catalog/secrets catalog/stored catalog/upkeep objectstore protocol",
 	"shared/catalog/views":            "auth catalog/dependents catalog/drops catalog/keys catalog/naming catalog/objects catalog/stored objectstore protocol",

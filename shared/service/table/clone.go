@@ -71,7 +71,7 @@ func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := s.tables.Names.ReadablePlace(ctx, at)
+	found, err := s.tables.Names.TableAt(ctx, at)
 	if err != nil {
 		return nil, nil, err
 	}
