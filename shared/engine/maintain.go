@@ -99,7 +99,7 @@ func (t *Table) Family(ctx context.Context) (Family, error) {
 	return all, t.Translate(err)
 }
 
-// ExpireVersions is [dataset.Table.ExpireVersions] of the table and of its branches. The spared versions
+// ExpireVersions is [cleanup.Expire] of the table and of its branches. The spared versions
 // are those of the table.
 func (t *Table) ExpireVersions(ctx context.Context, e cleanup.Expiry) (cleanup.Report, error) {
 	var report cleanup.Report
@@ -117,7 +117,7 @@ func (t *Table) ExpireVersions(ctx context.Context, e cleanup.Expiry) (cleanup.R
 	return report, t.Translate(err)
 }
 
-// DeleteOrphans is [dataset.Table.DeleteOrphans]. It also deletes row errors, which the table and its
+// DeleteOrphans is [cleanup.DeleteOrphans]. It also deletes row errors, which the table and its
 // branches keep for [rowerror.Retention] before that time.
 func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool, progress func(looked int) error) (cleanup.Report, error) {
 	report, err := cleanup.DeleteOrphans(ctx, t.data, before, dryRun, progress)

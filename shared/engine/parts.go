@@ -30,7 +30,7 @@ func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool
 	return made, t.Translate(err)
 }
 
-// CommitParts is [dataset.Table.CommitParts] for the commit with the given id.
+// CommitParts is [multipart.Commit] for the commit with the given id.
 func (t *Table) CommitParts(ctx context.Context, id string, since uint64, parts []*part.Part) (Written, error) {
 	made, err := multipart.Commit(ctx, t.data, id, parts, since)
 	if errors.Is(err, multipart.ErrUnlikeParts) {

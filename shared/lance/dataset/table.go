@@ -74,7 +74,7 @@ func (t *Table) Confirm() error {
 }
 
 // CommitAs returns the table, whose commits are transactions of the id that is asked for when
-// they begin. It is for changes that are tried more than once: see [Table.FindCommit]. Commits
+// they begin. It is for changes that are tried more than once: see package commitlog. Commits
 // of one id are one change, so that those that were made since it was begun count as its own.
 func (t *Table) CommitAs(id func() string) *Table {
 	named := *t

@@ -19,7 +19,7 @@ import (
 // has no data files: nothing of what is asked here may need them.
 func openIndexed(t *testing.T, now func() time.Time) *dataset.Dataset {
 	t.Helper()
-	file, err := os.ReadFile("snapshot/testdata/indices.manifest")
+	file, err := os.ReadFile("../snapshot/testdata/indices.manifest")
 	if err != nil {
 		t.Fatal(err)
 	}

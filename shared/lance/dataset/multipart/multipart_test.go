@@ -1,4 +1,4 @@
-package cleanup_test
+package multipart_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/lance/dataset/part"
@@ -113,5 +114,13 @@ func TestCleanupSparesUploadsThatMayBeCommitted(t *testing.T) {
 		if got := datasettest.IDsOf(t, d, snapshot.ScanOptions{}); !slices.Equal(got, []int64{1, 2, 3}) {
 			t.Errorf("got rows %v", got)
 		}
+	}
+}
+
+func cleanUp(t *testing.T, table *dataset.Table) {
+	t.Helper()
+	nothing := func(int) error { return nil }
+	if _, err := cleanup.DeleteOrphans(t.Context(), table, time.Now().Add(-7*datasettest.Day), false, nothing); err != nil {
+		t.Fatal(err)
 	}
 }
