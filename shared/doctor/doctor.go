@@ -243,7 +243,7 @@ func notLent(name string, err error) Finding {
 // branches looks at the newest version of each branch of a table.
 func (d *doctor) branches(ctx context.Context, name string, rows *engine.Table) error {
 	for after := ""; ; {
-		found, next, err := rows.Data().Branches(ctx, after, maxVersions)
+		found, next, err := rows.Data().Refs().Branches(ctx, after, maxVersions)
 		if err != nil {
 			return rows.Translate(err)
 		}

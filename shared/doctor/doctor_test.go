@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/catalog/sweep"
 	"tiltyard/shared/doctor"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/multipart"
 	"tiltyard/shared/objectstore"
@@ -374,7 +375,7 @@ func TestFilesThatAMovedRootHasLeftAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Tables.At(found).Data().CreateBranch(t.Context(), "dev", "", 0); err != nil {
+	if _, err := branches.Create(t.Context(), h.Tables.At(found).Data(), "dev", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := findings(t, h, false); len(got) > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/commitlog"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -46,7 +47,7 @@ func (t *Table) unmade(ctx context.Context) error {
 	if since.IsZero() {
 		return nil
 	}
-	d, txn, err := t.data.FindCommit(ctx, id, since)
+	d, txn, err := commitlog.Find(ctx, t.data, id, since)
 	if errors.Is(err, dataset.ErrNoTransaction) {
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/branches"
+	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -323,7 +325,7 @@ func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
 		}
 	}
 	clean(time.Now().Add(time.Hour), 2) // versions name both
-	if _, err := table.ExpireVersions(t.Context(), dataset.Expiry{Before: time.Now().Add(time.Hour), Keep: 1}); err != nil {
+	if _, err := table.ExpireVersions(t.Context(), cleanup.Expiry{Before: time.Now().Add(time.Hour), Keep: 1}); err != nil {
 		t.Fatal(err)
 	}
 	clean(time.Now().Add(-time.Hour), 2) // they may belong to a commit that is being made
@@ -339,7 +341,7 @@ func TestABranchKnowsWhichValuesAreFresh(t *testing.T) {
 	if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Data().CreateBranch(t.Context(), "b", "", 0); err != nil {
+	if _, err := branches.Create(t.Context(), table.Data(), "b", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	branch, err := table.On(t.Context(), "b")

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/pb"
 )
@@ -47,7 +48,7 @@ func (p *BackfillPiece) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*p = BackfillPiece{Fragment: s.Fragment, Filled: computed.Filled{
-		ColumnPiece: dataset.ColumnPiece{From: s.From, To: s.To}, Assigned: s.Assigned, Failed: s.Failed, Whole: s.Whole,
+		ColumnPiece: alter.ColumnPiece{From: s.From, To: s.To}, Assigned: s.Assigned, Failed: s.Failed, Whole: s.Whole,
 	}}
 	if len(s.File) == 0 {
 		return nil
@@ -197,7 +198,7 @@ func (w *partWork) merge(ctx context.Context, c *computed.Column, at *fragment.F
 // joinPieces makes one of the neighbouring pieces of a fragment.
 func joinPieces(ctx context.Context, c *computed.Column, at *fragment.Fragment, pieces []BackfillPiece) (BackfillPiece, error) {
 	joined := pieces[0]
-	parts := make([]dataset.ColumnPiece, len(pieces))
+	parts := make([]alter.ColumnPiece, len(pieces))
 	hasFile := false
 	for i, p := range pieces {
 		parts[i] = p.ColumnPiece

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -146,9 +147,9 @@ func TestFilesOfFunctions(t *testing.T) {
 	var err error
 	for _, other := range []string{"forged", ""} {
 		if other == "" {
-			err = objects.Delete(t.Context(), table.data.Uploads().Prefix+"/"+key, objectstore.Condition{})
+			err = objects.Delete(t.Context(), multipart.Parts(table.data).Prefix+"/"+key, objectstore.Condition{})
 		} else {
-			_, err = objects.Put(t.Context(), table.data.Uploads().Prefix+"/"+key, []byte(other), objectstore.Condition{})
+			_, err = objects.Put(t.Context(), multipart.Parts(table.data).Prefix+"/"+key, []byte(other), objectstore.Condition{})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/refs"
 )
 
@@ -14,7 +15,7 @@ func (t *Table) On(ctx context.Context, branch string) (*Table, error) {
 	if refs.IsMain(branch) {
 		return t, nil
 	}
-	data, err := t.data.OpenBranch(ctx, branch)
+	data, err := branches.Open(ctx, t.data, branch)
 	if err != nil {
 		return nil, t.Translate(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/clone"
 )
 
 // CloneTo makes a table that begins as a version of this one, the newest when number is nil. There
@@ -22,9 +23,9 @@ func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64, deep bool
 	}
 	var made *dataset.Dataset
 	if deep {
-		made, err = source.DeepClone(ctx, to.data)
+		made, err = clone.Deep(ctx, source, to.data)
 	} else {
-		made, err = source.Clone(ctx, to.data, "")
+		made, err = clone.Shallow(ctx, source, to.data, "")
 	}
 	if err != nil {
 		return Written{}, t.Translate(err)

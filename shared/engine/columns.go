@@ -34,7 +34,7 @@ func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema) (Writ
 		if err := checkNames(columns); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns})
+		return alter.AddColumns(ctx, d, alter.NewColumns{Schema: columns})
 	})
 }
 
@@ -48,7 +48,7 @@ func (t *Table) AddColumns(ctx context.Context, columns []Assignment) (Written, 
 		if err := newNames(d, added.Schema); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, added)
+		return alter.AddColumns(ctx, d, added)
 	})
 }
 
@@ -70,7 +70,7 @@ func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, sc
 		if err := newNames(d, added); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, dataset.NewColumns{Schema: added})
+		return alter.AddColumns(ctx, d, alter.NewColumns{Schema: added})
 	})
 }
 
@@ -93,7 +93,7 @@ func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, in
 				return nil, err
 			}
 		}
-		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns})
+		return alter.AddColumns(ctx, d, alter.NewColumns{Schema: columns})
 	})
 }
 
@@ -108,7 +108,7 @@ func (t *Table) AddFunctionColumns(ctx context.Context, use computed.Use) (Writt
 		if err := newNames(d, columns); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns, Metadata: metadata})
+		return alter.AddColumns(ctx, d, alter.NewColumns{Schema: columns, Metadata: metadata})
 	})
 }
 
@@ -125,10 +125,10 @@ func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 }
 
 // newColumns binds the expressions of new columns.
-func newColumns(ctx context.Context, d *dataset.Dataset, columns []Assignment) (dataset.NewColumns, error) {
+func newColumns(ctx context.Context, d *dataset.Dataset, columns []Assignment) (alter.NewColumns, error) {
 	fields := make([]arrow.Field, len(columns))
 	values := make([]*plan.Bound, len(columns))
-	added := dataset.NewColumns{Read: []string{}}
+	added := alter.NewColumns{Read: []string{}}
 	for i, c := range columns {
 		value, err := condition.Bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
 			return plan.Bind(ctx, e, d.ArrowSchema(), now)
@@ -184,7 +184,7 @@ func (t *Table) AlterColumns(ctx context.Context, alterations []alter.Alteration
 		if err := computed.CheckBound(d.Schema(), all); err != nil {
 			return nil, err
 		}
-		return d.AlterColumns(ctx, alterations, convert)
+		return alter.Apply(ctx, d, alterations, convert)
 	})
 }
 
@@ -267,7 +267,7 @@ func (t *Table) DropColumns(ctx context.Context, paths []string) (Written, error
 		if err := checkDropped(d, paths); err != nil {
 			return nil, err
 		}
-		return d.DropColumns(ctx, paths)
+		return alter.DropColumns(ctx, d, paths)
 	})
 }
 

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 )
 
 // A NewIndex is an index to build. Package build has one.
 type NewIndex interface {
 	// Resolve returns how the index is built on a version, or an error if the version cannot have
 	// it.
-	Resolve(d *dataset.Dataset) (dataset.NewIndex, error)
+	Resolve(d *dataset.Dataset) (segments.NewIndex, error)
 }
 
 // CheckIndex returns an error if the newest version cannot have a new index: its column does not
@@ -19,7 +20,7 @@ func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 	_, err := Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (struct{}, error) {
 		wanted, err := n.Resolve(d)
 		if err == nil {
-			err = d.CheckIndex(wanted)
+			err = segments.Check(d, wanted)
 		}
 		return struct{}{}, err
 	})
@@ -33,6 +34,6 @@ func (t *Table) CreateIndex(ctx context.Context, n NewIndex) (Written, error) {
 		if err != nil {
 			return nil, err
 		}
-		return d.CreateIndex(ctx, wanted)
+		return segments.Create(ctx, d, wanted)
 	})
 }

@@ -27,6 +27,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/refs"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/jsonb"
 	"tiltyard/shared/lance/operation"
@@ -287,7 +288,7 @@ func (t *Table) Translate(err error) error {
 		return failure.NoColumn(column)
 	case errors.Is(err, snapshot.ErrNoIndex):
 		return &protocol.Error{Code: protocol.TableIndexNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
-	case errors.Is(err, dataset.ErrIndexExists):
+	case errors.Is(err, segments.ErrExists):
 		return &protocol.Error{
 			Code: protocol.TableIndexAlreadyExists, Message: fmt.Sprintf("table %s: %v", t.name, err),
 			Detail: `choose another name; "replace": true replaces an index of the same column`, Err: err,

@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 )
@@ -22,10 +23,10 @@ type Folded struct {
 // segment of the fragments that the index does not cover, which also takes the place of small segments.
 // An index that cannot be extended is left as it is, and the log has the reason. When others keep
 // changing these fragments or the index, the error is ConcurrentModification.
-func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.Context, *dataset.Dataset, dataset.Fold) (bool, error), extend dataset.Extender) (Folded, error) {
+func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.Context, *dataset.Dataset, segments.Fold) (bool, error), extend segments.Extender) (Folded, error) {
 	for range maxCompactions {
 		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {
-			folds, err := d.Folds(extend.CanExtend)
+			folds, err := segments.Folds(d, extend.CanExtend)
 			if err != nil {
 				return Folded{}, err
 			}
@@ -36,7 +37,7 @@ func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.C
 				var made *dataset.Dataset
 				taken, err := take(ctx, d, f)
 				if err == nil && taken {
-					made, err = d.Fold(ctx, f, extend)
+					made, err = segments.Apply(ctx, d, f, extend)
 				}
 				if isUnfoldable(err) {
 					t.engine.warn(ctx, "an index cannot be brought up to date", slog.String("table", t.name), slog.Any("error", err))
@@ -64,10 +65,10 @@ func isUnfoldable(err error) bool {
 
 // ToFold returns how many indices of the table and of its branches FoldIndex would bring up to date, if
 // all of them can be extended.
-func (f Family) ToFold(ctx context.Context, worth func(dataset.Fold) bool) (indices int, err error) {
+func (f Family) ToFold(ctx context.Context, worth func(segments.Fold) bool) (indices int, err error) {
 	for _, one := range f {
-		folds, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]dataset.Fold, error) {
-			return d.Folds(func(snapshot.Index) bool { return true })
+		folds, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]segments.Fold, error) {
+			return segments.Folds(d, func(snapshot.Index) bool { return true })
 		})
 		if err != nil {
 			return 0, err

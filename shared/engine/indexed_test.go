@@ -18,6 +18,8 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/compaction"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -275,7 +277,7 @@ func newestVersion(t *testing.T, table *Table) int64 {
 // fold brings all indices of a table up to date.
 func (x *indexed) fold(t *testing.T, table *Table) {
 	t.Helper()
-	all := func(context.Context, *dataset.Dataset, dataset.Fold) (bool, error) { return true, nil }
+	all := func(context.Context, *dataset.Dataset, segments.Fold) (bool, error) { return true, nil }
 	for after := ""; ; {
 		done, err := table.FoldIndex(t.Context(), after, all, build.Extender{})
 		if err != nil {
@@ -341,7 +343,7 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 	case 4:
 		what, filter = "compaction", ""
 		before := unindexed(t, table)
-		_, err = table.Compact(t.Context(), dataset.CompactionOptions{Extend: build.Extender{}})
+		_, err = table.Compact(t.Context(), compaction.Options{Extend: build.Extender{}})
 		if after := unindexed(t, table); after > before {
 			t.Errorf("indices do not cover %d rows after a compaction, and %d before", after, before)
 		}

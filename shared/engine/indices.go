@@ -7,6 +7,7 @@ import (
 	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
@@ -41,6 +42,6 @@ func (t *Table) Index(ctx context.Context, version *int64, name string) (snapsho
 // DropIndex removes an index.
 func (t *Table) DropIndex(ctx context.Context, name string) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		return d.DropIndex(ctx, name)
+		return segments.Drop(ctx, d, name)
 	})
 }

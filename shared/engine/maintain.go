@@ -9,6 +9,9 @@ import (
 
 	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/cleanup"
+	"tiltyard/shared/lance/dataset/compaction"
+	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/protocol"
 )
 
@@ -26,10 +29,10 @@ const maxCompactions = 3
 
 // Compact rewrites fragments that are worth it, up to a bounded amount, in one commit. When writers
 // keep changing these fragments, the error is ConcurrentModification.
-func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions) (Compacted, error) {
+func (t *Table) Compact(ctx context.Context, opts compaction.Options) (Compacted, error) {
 	for range maxCompactions {
-		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (dataset.Compacted, error) {
-			return d.Compact(ctx, opts)
+		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (compaction.Result, error) {
+			return compaction.Run(ctx, d, opts)
 		})
 		if !dataset.IsRowsChanged(err) {
 			return Compacted{written(dataset.Commit{Dataset: done.Dataset}), done.Removed, done.Added, done.Remaining}, err
@@ -43,11 +46,11 @@ type Family []*Table
 
 // ToCompact returns how many fragments a compaction of the table, and of the fragments that its
 // branches do not share with it, would rewrite.
-func (f Family) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (fragments int, err error) {
+func (f Family) ToCompact(ctx context.Context, opts compaction.Options) (fragments int, err error) {
 	for _, one := range f {
 		opts.Own = opts.Own || one.onBranch
 		groups, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([][]uint64, error) {
-			return d.PlanCompaction(opts)
+			return compaction.Plan(d, opts)
 		})
 		if err != nil {
 			return 0, err
@@ -81,7 +84,7 @@ func (f Family) LastCommit(ctx context.Context) (versions string, made time.Time
 
 // Family returns the table and all of its branches.
 func (t *Table) Family(ctx context.Context) (Family, error) {
-	branches, _, err := t.data.Branches(ctx, "", 0)
+	branches, _, err := t.data.Refs().Branches(ctx, "", 0)
 	all := Family{t}
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		branch, err := t.On(ctx, name)
@@ -96,17 +99,17 @@ func (t *Table) Family(ctx context.Context) (Family, error) {
 	return all, t.Translate(err)
 }
 
-// ExpireVersions is [dataset.Table.ExpireVersions] of the table and of its branches. The spared versions
+// ExpireVersions is [cleanup.Expire] of the table and of its branches. The spared versions
 // are those of the table.
-func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.CleanupReport, error) {
-	var report dataset.CleanupReport
+func (t *Table) ExpireVersions(ctx context.Context, e cleanup.Expiry) (cleanup.Report, error) {
+	var report cleanup.Report
 	tables, err := t.Family(ctx)
 	for _, one := range tables {
 		if err != nil {
 			break
 		}
-		var more dataset.CleanupReport
-		more, err = one.data.ExpireVersions(ctx, e)
+		var more cleanup.Report
+		more, err = cleanup.Expire(ctx, one.data, e)
 		report.Versions += more.Versions
 		report.Bytes += more.Bytes
 		e.Spared = nil
@@ -114,10 +117,10 @@ func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.C
 	return report, t.Translate(err)
 }
 
-// DeleteOrphans is [dataset.Table.DeleteOrphans]. It also deletes row errors, which the table and its
+// DeleteOrphans is [cleanup.DeleteOrphans]. It also deletes row errors, which the table and its
 // branches keep for [rowerror.Retention] before that time.
-func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool, progress func(looked int) error) (dataset.CleanupReport, error) {
-	report, err := t.data.DeleteOrphans(ctx, before, dryRun, progress)
+func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool, progress func(looked int) error) (cleanup.Report, error) {
+	report, err := cleanup.DeleteOrphans(ctx, t.data, before, dryRun, progress)
 	if err != nil {
 		return report, t.Translate(err)
 	}
@@ -142,6 +145,6 @@ func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool
 
 // RowErrors returns where the row errors of the table, or of the branch, are kept.
 func (t *Table) RowErrors() rowerror.Area {
-	place := t.data.Uploads()
+	place := multipart.Parts(t.data)
 	return rowerror.Area{Store: place.Store, Prefix: place.Prefix}
 }

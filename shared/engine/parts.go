@@ -6,12 +6,13 @@ import (
 
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/protocol"
 )
 
 // Parts returns where the parts of multipart writes of the table are kept.
-func (t *Table) Parts() part.Place { return t.data.Uploads() }
+func (t *Table) Parts() part.Place { return multipart.Parts(t.data) }
 
 // WritePart writes rows as the files of a part, which [Table.CommitParts] commits. They are
 // appended or, if overwrite is true, replace all rows and columns of the table.
@@ -25,14 +26,14 @@ func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool
 		}
 	}
 	rows.Check = notComputed(rows.Schema)
-	made, err := t.data.WritePart(ctx, rows, overwrite)
+	made, err := multipart.Write(ctx, t.data, rows, overwrite)
 	return made, t.Translate(err)
 }
 
-// CommitParts is [dataset.Table.CommitParts] for the commit with the given id.
+// CommitParts is [multipart.Commit] for the commit with the given id.
 func (t *Table) CommitParts(ctx context.Context, id string, since uint64, parts []*part.Part) (Written, error) {
-	made, err := t.data.CommitAs(func() string { return id }).CommitParts(ctx, parts, since)
-	if errors.Is(err, dataset.ErrUnlikeParts) {
+	made, err := multipart.Commit(ctx, t.data, id, parts, since)
+	if errors.Is(err, multipart.ErrUnlikeParts) {
 		return Written{}, &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
 	}
 	return written(made), t.Translate(err)

@@ -72,7 +72,7 @@ func (t *table) find(ctx context.Context, session *dataset.Table, version uint64
 }
 
 func tags(ctx context.Context, session *dataset.Table) ([]Tag, error) {
-	found, _, err := session.Tags(ctx, "", 0)
+	found, _, err := session.Refs().Tags(ctx, "", 0)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.
 	}
 	if err == nil && b != nil && read {
 		var now refs.Branch
-		if now, err = h.At(found).Data().BranchInfo(ctx, branch); err == nil && now.Incarnation() != b.Incarnation {
+		if now, _, err = h.At(found).Data().Refs().Branch(ctx, branch); err == nil && now.Incarnation() != b.Incarnation {
 			err = announce.ErrNoBranch
 		}
 	}
@@ -74,9 +74,9 @@ func noBranch(err error) error {
 func (h history) Branches(ctx context.Context, found *catalog.Table, name string) ([]announce.Branch, error) {
 	stored, err := map[string]refs.Branch{}, error(nil)
 	if name == "" {
-		stored, _, err = h.At(found).Data().Branches(ctx, "", 0)
+		stored, _, err = h.At(found).Data().Refs().Branches(ctx, "", 0)
 	} else {
-		stored[name], err = h.At(found).Data().BranchInfo(ctx, name)
+		stored[name], _, err = h.At(found).Data().Refs().Branch(ctx, name)
 		if errors.Is(err, refs.ErrNoBranch) {
 			return nil, nil
 		}

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -113,7 +114,7 @@ func TestAChangeOfABranchLeavesTheTableAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.At(found).Data().CreateBranch(t.Context(), "b", "", 0); err != nil {
+	if _, err := branches.Create(t.Context(), in.At(found).Data(), "b", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	done, err := insert(t.Context(), in, "t", "b", 1)

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
@@ -34,7 +35,7 @@ type Index struct {
 
 // Resolve returns how the index is built on a version. The error says what the version does not have,
 // or what does not fit.
-func (n Index) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
+func (n Index) Resolve(d *dataset.Dataset) (segments.NewIndex, error) {
 	return n.resolve(d, func(kind *index.Kind, b index.Build) (index.Plan, error) { return kind.Plan(b) })
 }
 
@@ -48,15 +49,15 @@ func (n Index) Divide(d *dataset.Dataset) (index.Parts, error) {
 	return p.Parts, refused(err)
 }
 
-func (n Index) resolve(d *dataset.Dataset, plan func(*index.Kind, index.Build) (index.Plan, error)) (dataset.NewIndex, error) {
+func (n Index) resolve(d *dataset.Dataset, plan func(*index.Kind, index.Build) (index.Plan, error)) (segments.NewIndex, error) {
 	kind, b, err := n.on(d)
 	var p index.Plan
 	if err == nil {
 		p, err = plan(kind, b)
 	}
-	return dataset.NewIndex{
+	return segments.NewIndex{
 		Name: n.Name, Default: n.Default, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.Version, Details: p.Details,
-		Build: func(ctx context.Context, out *dataset.SegmentFiles) error { return p.Write(ctx, segment{out}) },
+		Build: func(ctx context.Context, out *segments.Files) error { return p.Write(ctx, segment{out}) },
 	}, refused(err)
 }
 
@@ -139,7 +140,7 @@ func refused(err error) error {
 }
 
 // A segment takes the files of the index that is built.
-type segment struct{ files *dataset.SegmentFiles }
+type segment struct{ files *segments.Files }
 
 // Create implements index.Output.
 func (s segment) Create(ctx context.Context, name string, columns *arrow.Schema) (index.FileWriter, error) {
@@ -153,12 +154,14 @@ func (s segment) Create(ctx context.Context, name string, columns *arrow.Schema)
 // NewStaged returns the files in two folders, each named by the id of a segment that is not committed.
 func NewStaged(d *dataset.Dataset, trained, shards string) index.Staged {
 	in := func(folder string) func(ctx context.Context, name string) (*datafile.File, error) {
-		return func(ctx context.Context, name string) (*datafile.File, error) { return d.OpenStaged(ctx, folder, name) }
+		return func(ctx context.Context, name string) (*datafile.File, error) {
+			return segments.OpenStaged(ctx, d, folder, name)
+		}
 	}
 	return index.Staged{Trained: in(trained), Shards: in(shards)}
 }
 
 // Stage writes files of a staged segment, and returns when they are durable.
-func Stage(ctx context.Context, d *dataset.Dataset, id string, write func(ctx context.Context, out index.Output) error) ([]dataset.StagedFile, error) {
-	return d.StageSegment(ctx, id, func(ctx context.Context, out *dataset.SegmentFiles) error { return write(ctx, segment{out}) })
+func Stage(ctx context.Context, d *dataset.Dataset, id string, write func(ctx context.Context, out index.Output) error) ([]segments.StagedFile, error) {
+	return segments.Stage(ctx, d, id, func(ctx context.Context, out *segments.Files) error { return write(ctx, segment{out}) })
 }

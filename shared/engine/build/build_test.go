@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore"
@@ -74,7 +75,7 @@ func TestIndicesAreBuiltOfColumnsThatFit(t *testing.T) {
 			t.Errorf("%v: %v", kind, err)
 			continue
 		}
-		made, err := d.CreateIndex(t.Context(), resolved)
+		made, err := segments.Create(t.Context(), d, resolved)
 		if err != nil {
 			t.Errorf("%v: %v", kind, err)
 			continue

@@ -6,6 +6,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
@@ -20,10 +21,10 @@ func (Extender) CanExtend(x snapshot.Index) bool {
 
 // Extend implements dataset.Extender. A segment has the parameters of the other one: one of texts makes the same terms of
 // them, one of zones has zones of the same size, and one of vectors has the same centroids and codes.
-func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.Index, like *snapshot.Segment) (dataset.NewIndex, error) {
+func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.Index, like *snapshot.Segment) (segments.NewIndex, error) {
 	n, err := Like(ctx, x, like)
 	if err != nil {
-		return dataset.NewIndex{}, err
+		return segments.NewIndex{}, err
 	}
 	return n.resolve(part, func(kind *index.Kind, b index.Build) (index.Plan, error) {
 		if kind.Extend == nil {

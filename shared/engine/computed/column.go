@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/engine/freshness"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
@@ -211,7 +212,7 @@ func (c *Column) count(ctx context.Context, rows fragment.Span, stale bool) (n i
 
 // Filled is what Fill has made of neighbouring rows of a fragment.
 type Filled struct {
-	dataset.ColumnPiece
+	alter.ColumnPiece
 	Assigned int64 // rows that have got a value
 	Failed   int64 // rows whose function failed
 	Whole    bool  // all rows that are not deleted were computed, though some may have failed
@@ -229,7 +230,7 @@ type Filling struct {
 
 // Fill writes a file with new values of rows.
 func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
-	filled := Filled{ColumnPiece: dataset.ColumnPiece{From: o.From, To: o.To}}
+	filled := Filled{ColumnPiece: alter.ColumnPiece{From: o.From, To: o.To}}
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
 		return filled, err
@@ -245,7 +246,7 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 		if c.Binding != nil {
 			reads = append(reads, snapshot.RowAddr)
 		}
-		values := dataset.ColumnValues{Columns: c.names, Read: reads, Enough: o.Enough, Once: c.Binding != nil}
+		values := alter.ColumnValues{Columns: c.names, Read: reads, Enough: o.Enough, Once: c.Binding != nil}
 		if o.Enough != nil && c.Binding != nil {
 			values.AtOnce = callRows
 		}
@@ -268,7 +269,7 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 			}
 			return made.columns, made.gained, nil
 		}
-		if filled.ColumnPiece, err = c.dataset.StageColumns(ctx, o.At, values, o.From, o.To); err != nil {
+		if filled.ColumnPiece, err = alter.StageColumns(ctx, c.dataset, o.At, values, o.From, o.To); err != nil {
 			return filled, err
 		}
 	}
@@ -278,8 +279,8 @@ func (c *Column) Fill(ctx context.Context, o Filling) (Filled, error) {
 }
 
 // Join makes one of neighbouring pieces of a fragment.
-func (c *Column) Join(ctx context.Context, at *fragment.Fragment, pieces []dataset.ColumnPiece) (dataset.ColumnPiece, error) {
-	return c.dataset.JoinColumns(ctx, at, c.names, pieces)
+func (c *Column) Join(ctx context.Context, at *fragment.Fragment, pieces []alter.ColumnPiece) (alter.ColumnPiece, error) {
+	return alter.JoinColumns(ctx, c.dataset, at, c.names, pieces)
 }
 
 // gains returns how many rows without a value would get one.

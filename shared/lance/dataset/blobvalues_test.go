@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"bytes"
@@ -15,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/operation"
@@ -31,7 +34,7 @@ var markedBlobs = arrow.NewSchema([]arrow.Field{
 }, nil)
 
 // blobRows makes rows of values, nil being null, with ids from first on.
-func blobRows(first int64, values ...[]byte) Rows {
+func blobRows(first int64, values ...[]byte) dataset.Rows {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, markedBlobs)
 	for i, v := range values {
 		b.Field(0).(*array.Int64Builder).Append(first + int64(i))
@@ -44,8 +47,8 @@ func blobRows(first int64, values ...[]byte) Rows {
 	return only(b.NewRecordBatch())
 }
 
-func only(batch arrow.RecordBatch) Rows {
-	return Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+func only(batch arrow.RecordBatch) dataset.Rows {
+	return dataset.Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 }
 
 // inPlaces are values for all places that a blob of version 2.2 can be in.
@@ -54,7 +57,7 @@ var inPlaces = [][]byte{
 }
 
 // blobsByID reads all blobs of a version in two ways, which must agree.
-func blobsByID(t *testing.T, d *Dataset) map[int64][]byte {
+func blobsByID(t *testing.T, d *dataset.Dataset) map[int64][]byte {
 	t.Helper()
 	found := map[int64][]byte{}
 	_, batches, err := d.ScanValues(t.Context(), snapshot.ScanOptions{Columns: []string{"blob", "id", snapshot.RowAddr}})
@@ -97,7 +100,7 @@ func idIn(ids ...int64) *snapshot.Where {
 	return datasettest.WhereID(func(id int64) bool { return slices.Contains(ids, id) })
 }
 
-func sameBlobs(t *testing.T, what string, d *Dataset, want map[int64][]byte) {
+func sameBlobs(t *testing.T, what string, d *dataset.Dataset, want map[int64][]byte) {
 	t.Helper()
 	if diff := cmp.Diff(digests(want), digests(blobsByID(t, d))); diff != "" {
 		t.Errorf("%s: blobs (-want +got):\n%s", what, diff)
@@ -119,8 +122,8 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 	for _, version := range []lance.Version{lance.V2_0, lance.V2_1, lance.V2_2} {
 		t.Run(version.String(), func(t *testing.T) {
 			ctx := t.Context()
-			table := tableIn(memstore.New())
-			made, err := table.CreateAs(ctx, blobRows(0, inPlaces...), CreateOptions{Version: version})
+			table := datasettest.TableIn(memstore.New())
+			made, err := table.CreateAs(ctx, blobRows(0, inPlaces...), dataset.CreateOptions{Version: version})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +139,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 			want[10], want[11], want[12] = nil, []byte("more"), inPlaces[3]
 			sameBlobs(t, "append", made.Dataset, want)
 
-			change := Replacement{Delete: rowset.At(datasettest.AddressesOf(t, made.Dataset, idIn(0, 4))...), Insert: blobRows(20, inPlaces[4])}
+			change := dataset.Replacement{Delete: rowset.At(datasettest.AddressesOf(t, made.Dataset, idIn(0, 4))...), Insert: blobRows(20, inPlaces[4])}
 			if made, err = made.Dataset.Replace(ctx, change); err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +148,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 			want[20] = inPlaces[4]
 			sameBlobs(t, "replace", made.Dataset, want)
 
-			again, err := made.Dataset.Rewrite(ctx, [][]uint64{{0, 1, 2}})
+			again, err := compaction.Rewrite(ctx, made.Dataset, [][]uint64{{0, 1, 2}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +163,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 
 func TestBlobsOfNewTablesAreOfTheFilesVersion(t *testing.T) {
 	for _, version := range []lance.Version{lance.V2_0, lance.V2_1, lance.V2_2} {
-		made, err := tableIn(memstore.New()).CreateAs(t.Context(), blobRows(0, nil), CreateOptions{Version: version})
+		made, err := datasettest.TableIn(memstore.New()).CreateAs(t.Context(), blobRows(0, nil), dataset.CreateOptions{Version: version})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +180,7 @@ func TestValuesComeInBatchesOfBoundedSize(t *testing.T) {
 	for i := range values {
 		values[i] = bytes.Repeat([]byte{byte(i)}, 6<<20)
 	}
-	table := tableIn(memstore.New())
+	table := datasettest.TableIn(memstore.New())
 	made, err := table.Create(t.Context(), blobRows(0, values...))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +215,7 @@ func TestValuesComeInBatchesOfBoundedSize(t *testing.T) {
 }
 
 // externalRow is a row with a blob that is elsewhere.
-func externalRow(uri string) Rows {
+func externalRow(uri string) dataset.Rows {
 	s := arrow.StructOf(
 		arrow.Field{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
 		arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true},
@@ -235,7 +238,7 @@ func TestBlobsElsewhereStayWhereTheyAre(t *testing.T) {
 	if _, err := store.Put(ctx, "outside.bin", []byte("outside"), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
-	table := tableIn(store)
+	table := datasettest.TableIn(store)
 	rows := externalRow("memory://test/outside.bin")
 	if _, err := table.Create(ctx, rows); !errors.Is(err, operation.ErrInvalid) {
 		t.Fatalf("a stranger's blob elsewhere: got %v, want ErrInvalid", err)
@@ -245,7 +248,7 @@ func TestBlobsElsewhereStayWhereTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := made.Dataset.Rewrite(ctx, [][]uint64{{0}})
+	again, err := compaction.Rewrite(ctx, made.Dataset, [][]uint64{{0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +272,7 @@ func TestBlobsElsewhereStayWhereTheyAre(t *testing.T) {
 // A write that fails leaves files that no version names, and no stream open.
 func TestFailedBlobWritesAreGivenUp(t *testing.T) {
 	ctx, store := t.Context(), memstore.New()
-	table := tableIn(store)
+	table := datasettest.TableIn(store)
 	made, err := table.Create(ctx, blobRows(0, []byte("there")))
 	if err != nil {
 		t.Fatal(err)
@@ -300,13 +303,13 @@ func TestFailedBlobWritesAreGivenUp(t *testing.T) {
 
 func TestAddedColumnsCanBeBlobs(t *testing.T) {
 	ctx := t.Context()
-	table := tableIn(memstore.New())
-	d := mustCreate(t, table, datasettest.UpTo(5)...)
+	table := datasettest.TableIn(memstore.New())
+	d := datasettest.Create(t, table, datasettest.UpTo(5)...)
 	deleted, err := d.Delete(ctx, rowset.At(datasettest.AddressesOf(t, d, idIn(2))...), "id = 2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := NewColumns{
+	columns := alter.NewColumns{
 		Schema: arrow.NewSchema(markedBlobs.Fields()[1:], nil),
 		Read:   []string{"id"},
 		Values: func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
@@ -317,7 +320,7 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 			return b.NewRecordBatch(), nil
 		},
 	}
-	if d, err = deleted.Dataset.AddColumns(ctx, columns); err != nil {
+	if d, err = alter.AddColumns(ctx, deleted.Dataset, columns); err != nil {
 		t.Fatal(err)
 	}
 	want := map[int64][]byte{}
@@ -343,7 +346,7 @@ func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
 		for _, field := range b.Fields() {
 			field.AppendEmptyValues(3)
 		}
-		made, err := tableIn(memstore.New()).Create(t.Context(), only(b.NewRecordBatch()))
+		made, err := datasettest.TableIn(memstore.New()).Create(t.Context(), only(b.NewRecordBatch()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,29 +26,29 @@ type Commit struct {
 }
 
 // A change is an operation to be committed. The files that it needs are on their way.
-type change struct {
-	read      *Dataset     // the version that it was worked out on; nil for a new table
-	operation pb.Operation // what it is to that version
-	fresh     bool         // read was the newest version just now
+type Change struct {
+	Read      *Dataset     // the version that it was worked out on; nil for a new table
+	Operation pb.Operation // what it is to that version
+	Fresh     bool         // read was the newest version just now
 	guess     *guess       // that read is the newest version; nil: no guess
 	// fits says whether the operation, worked out on a wrong guess, is the same on the
 	// newest version; if not the commit is errGuess. Nil: it always is.
 	fits func(newest *Dataset) bool
-	wait func() error // until the files are durable; nil: there are none
+	Wait func() error // until the files are durable; nil: there are none
 	// rowsKnown says that rebase knows which rows a Delete or Update deletes.
-	rowsKnown bool
+	RowsKnown bool
 	// rebase says what the operation is to a later version, which it can be applied to as
 	// far as the operations committed since then tell. It returns when its files are
 	// durable; errRedo is an answer. Nil: the operation stays what it is.
-	rebase     func(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error)
-	properties map[string]string // of the transaction
+	Rebase     func(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error)
+	Properties map[string]string // of the transaction
 	// apply makes the manifest of the next version; nil is operation.Apply.
-	apply func(base *Dataset, op pb.Operation) (*manifest.Manifest, error)
+	Apply func(base *Dataset, op pb.Operation) (*manifest.Manifest, error)
 }
 
 // onto returns the manifest of the version after base, which may be nil.
-func (c *change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
-	apply := c.apply
+func (c *Change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+	apply := c.Apply
 	if apply == nil {
 		apply = func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
 			return operation.Apply(base.Manifest(), op)
@@ -76,12 +76,12 @@ func checkMetadata(base *Dataset, next *manifest.Manifest) error {
 }
 
 // transaction returns what the change is stored as.
-func (t *Table) transaction(ctx context.Context, c *change) *pb.Transaction {
-	txn := &pb.Transaction{UUID: t.newCommitID(), Operation: c.operation, Properties: signed(c.properties, t.session.author(ctx))}
-	if clone, ok := c.operation.(*pb.Clone); ok {
+func (t *Table) transaction(ctx context.Context, c *Change) *pb.Transaction {
+	txn := &pb.Transaction{UUID: t.newCommitID(), Operation: c.Operation, Properties: signed(c.Properties, t.session.author(ctx))}
+	if clone, ok := c.Operation.(*pb.Clone); ok {
 		txn.ReadVersion = clone.RefVersion
-	} else if c.read != nil {
-		txn.ReadVersion = c.read.Version()
+	} else if c.Read != nil {
+		txn.ReadVersion = c.Read.Version()
 	}
 	return txn
 }
@@ -102,7 +102,7 @@ const (
 	putTime = 30 * time.Second
 )
 
-// commit makes the next version of the table by one conditional put. Beforehand, all side
+// Commit makes the next version of the table by one conditional put. Beforehand, all side
 // by side: the files become durable, the transaction file is written, the newest version is
 // looked for, and the table is confirmed. Then it waits for its turn, in which it may be
 // committed together with others (group.go). When other processes commit first, the change
@@ -110,26 +110,26 @@ const (
 //
 // The error is ErrConflict, errRedo, what the table's confirm said, or that of the storage.
 // objectstore.ErrUnknownOutcome means that the version may or may not be there.
-func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
+func (t *Table) Commit(ctx context.Context, c *Change) (*Dataset, error) {
 	txn := t.transaction(ctx, c)
-	next, err := c.onto(c.read, txn.Operation)
+	next, err := c.onto(c.Read, txn.Operation)
 	if err != nil {
 		return nil, err
 	}
-	newest := c.read
+	newest := c.Read
 	joins := c.joins(t)
 	// Among others that wait it will most likely be a part of their transaction.
 	stored := !joins || !t.session.crowded(t.at.URI)
 	if err := t.prepare(ctx, c, txn, stored, &newest); err != nil {
 		return nil, err
 	}
-	if c.guess != nil && newest != c.read {
+	if c.guess != nil && newest != c.Read {
 		if next, err = t.reguess(ctx, c, txn, newest); err != nil {
 			return nil, err
 		}
 	}
 	return t.session.inTurn(ctx, &ready{
-		table: t, change: c, txn: txn, stored: stored, next: next, base: c.read, newest: newest,
+		table: t, change: c, txn: txn, stored: stored, next: next, base: c.Read, newest: newest,
 		joins: joins, settled: make(chan struct{}),
 	})
 }
@@ -137,7 +137,7 @@ func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
 // A ready commit waits for its turn: its files are durable, its table is confirmed.
 type ready struct {
 	table  *Table
-	change *change
+	change *Change
 	txn    *pb.Transaction
 	stored bool               // the transaction file is there
 	next   *manifest.Manifest // the version after base
@@ -195,16 +195,16 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 
 // prepare does what a commit needs before its put. The files of the change, the look for newer
 // versions and the one at the table's name are on their way already, and are waited for.
-func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, store bool, newest **Dataset) error {
+func (t *Table) prepare(ctx context.Context, c *Change, txn *pb.Transaction, store bool, newest **Dataset) error {
 	group, beside := errgroup.WithContext(ctx)
-	if t.branch != nil {
+	if t.branch != nil && c.Read != nil {
 		group.Go(func() error { return t.branch.confirm(beside) })
 	}
-	if c.guess == nil && c.read != nil && !c.fresh {
+	if c.guess == nil && c.Read != nil && !c.Fresh {
 		group.Go(func() (err error) {
 			k, ok := t.known()
 			if !ok {
-				k = known{dataset: c.read, seen: t.session.now()}
+				k = known{dataset: c.Read, seen: t.session.now()}
 			}
 			*newest, err = t.newest(beside, k)
 			return err
@@ -215,10 +215,10 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, sto
 	if store {
 		ended(t.putTransaction(ctx, txn))
 	}
-	if c.wait != nil {
-		ended(c.wait())
+	if c.Wait != nil {
+		ended(c.Wait())
 	}
-	ended(t.confirmed())
+	ended(t.Confirm())
 	if c.guess != nil {
 		found, err := c.guess.newest()
 		*newest = found
@@ -233,14 +233,14 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, sto
 var errGuess = fmt.Errorf("%w: it was begun on an old version", errRedo)
 
 // reguess makes the change one of the newest version: it was begun after that was there.
-func (t *Table) reguess(ctx context.Context, c *change, txn *pb.Transaction, newest *Dataset) (*manifest.Manifest, error) {
+func (t *Table) reguess(ctx context.Context, c *Change, txn *pb.Transaction, newest *Dataset) (*manifest.Manifest, error) {
 	if err := newest.Manifest().CheckWritable(); err != nil {
 		return nil, err
 	}
 	if c.fits != nil && !c.fits(newest) {
 		return nil, errGuess
 	}
-	c.read, txn.ReadVersion = newest, newest.Version()
+	c.Read, txn.ReadVersion = newest, newest.Version()
 	if err := t.putTransaction(ctx, txn); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 type Dataset struct {
 	*snapshot.Snapshot
 	table  *Table
-	recent []committed // what made the versions up to this one, when that was here
+	recent []Committed // what made the versions up to this one, when that was here
 }
 
 func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
@@ -33,6 +33,14 @@ func (d *Dataset) MemBytes() int64 {
 		total += c.memBytes()
 	}
 	return total
+}
+
+// Table returns the table that the version was opened from and that changes of it are committed to.
+func (d *Dataset) Table() *Table { return d.table }
+
+// With returns a view of the version that shows a part of it; see [snapshot.Snapshot.Part].
+func (d *Dataset) With(part *snapshot.Snapshot) *Dataset {
+	return &Dataset{Snapshot: part, table: d.table}
 }
 
 // Now returns what the clock of the session says.

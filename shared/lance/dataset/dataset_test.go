@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -16,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
@@ -26,38 +27,19 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// rowsOf makes rows with the given ids, in batches of at most 100. Every seventh name is null.
-func rowsOf(ids ...int64) Rows {
-	return Rows{Schema: datasettest.People, Batches: datasettest.BatchesOf(ids...)}
-}
-
-func tableIn(store objectstore.Store) *Table {
-	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
-	return NewSession(64<<20, time.Now).Table(at, 0)
-}
-
-func mustCreate(t *testing.T, table *Table, ids ...int64) *Dataset {
-	t.Helper()
-	made, err := table.Create(t.Context(), rowsOf(ids...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made.Dataset
-}
-
 func TestCreatedTableHoldsItsRows(t *testing.T) {
-	table := tableIn(memstore.New())
-	if _, err := table.Latest(t.Context()); !errors.Is(err, ErrNoTable) {
+	table := datasettest.TableIn(memstore.New())
+	if _, err := table.Latest(t.Context()); !errors.Is(err, dataset.ErrNoTable) {
 		t.Errorf("latest of no table: %v, want ErrNoTable", err)
 	}
-	d := mustCreate(t, table, datasettest.UpTo(1000)...)
+	d := datasettest.Create(t, table, datasettest.UpTo(1000)...)
 	if got, want := d.Version(), uint64(1); got != want {
 		t.Errorf("version %d, want %d", got, want)
 	}
 	if diff := cmp.Diff(datasettest.UpTo(1000), datasettest.IDsOf(t, d, snapshot.ScanOptions{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := table.Create(t.Context(), rowsOf(1)); !errors.Is(err, ErrTableExists) {
+	if _, err := table.Create(t.Context(), datasettest.RowsOf(1)); !errors.Is(err, dataset.ErrTableExists) {
 		t.Errorf("second create: %v, want ErrTableExists", err)
 	}
 }
@@ -65,15 +47,15 @@ func TestCreatedTableHoldsItsRows(t *testing.T) {
 func TestAppendAndOverwriteMakeVersions(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
-	table := tableIn(store)
-	mustCreate(t, table, 1, 2)
-	if _, err := table.Append(ctx, rowsOf(3)); err != nil {
+	table := datasettest.TableIn(store)
+	datasettest.Create(t, table, 1, 2)
+	if _, err := table.Append(ctx, datasettest.RowsOf(3)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Overwrite(ctx, rowsOf(9), nil); err != nil {
+	if _, err := table.Overwrite(ctx, datasettest.RowsOf(9), nil); err != nil {
 		t.Fatal(err)
 	}
-	other := tableIn(store) // a process that has seen nothing
+	other := datasettest.TableIn(store) // a process that has seen nothing
 	for version, want := range map[uint64][]int64{1: {1, 2}, 2: {1, 2, 3}, 3: {9}} {
 		d, err := other.Version(ctx, version)
 		if err != nil {
@@ -83,24 +65,24 @@ func TestAppendAndOverwriteMakeVersions(t *testing.T) {
 			t.Errorf("version %d holds %v, want %v", version, got, want)
 		}
 	}
-	if _, err := other.Version(ctx, 4); !errors.Is(err, ErrNoVersion) {
+	if _, err := other.Version(ctx, 4); !errors.Is(err, dataset.ErrNoVersion) {
 		t.Errorf("version 4: %v, want ErrNoVersion", err)
 	}
 	infos, err := other.Versions(ctx, nil, -1)
-	if err != nil || len(infos) != 3 || VersionOf(infos[0]) != 3 {
+	if err != nil || len(infos) != 3 || dataset.VersionOf(infos[0]) != 3 {
 		t.Errorf("versions %v, %v; want 3, 2, 1", infos, err)
 	}
 }
 
 func TestAppendMatchesColumnsByName(t *testing.T) {
 	ctx := t.Context()
-	table := tableIn(memstore.New())
-	mustCreate(t, table, 1)
+	table := datasettest.TableIn(memstore.New())
+	datasettest.Create(t, table, 1)
 	only := arrow.NewSchema([]arrow.Field{datasettest.People.Field(0)}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, only)
 	b.Field(0).(*array.Int64Builder).Append(7) // its name is null, as checkRows expects
 	batch := b.NewRecordBatch()
-	rows := Rows{Schema: only, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	rows := dataset.Rows{Schema: only, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	made, err := table.Append(ctx, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -109,18 +91,18 @@ func TestAppendMatchesColumnsByName(t *testing.T) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
 	wrong := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
-	_, err = table.Append(ctx, Rows{Schema: wrong, Batches: func(func(arrow.RecordBatch, error) bool) {}})
+	_, err = table.Append(ctx, dataset.Rows{Schema: wrong, Batches: func(func(arrow.RecordBatch, error) bool) {}})
 	if !errors.Is(err, schema.ErrMismatch) {
 		t.Errorf("append of another type: %v, want ErrMismatch", err)
 	}
 }
 
 func TestRefusedConfirmationKeepsRowsOut(t *testing.T) {
-	table := tableIn(memstore.New())
-	mustCreate(t, table, 1)
+	table := datasettest.TableIn(memstore.New())
+	datasettest.Create(t, table, 1)
 	moved := errors.New("moved")
 	refusing := table.ConfirmWith(func() error { return moved })
-	if _, err := refusing.Append(t.Context(), rowsOf(2)); !errors.Is(err, moved) {
+	if _, err := refusing.Append(t.Context(), datasettest.RowsOf(2)); !errors.Is(err, moved) {
 		t.Errorf("append: %v, want what confirm said", err)
 	}
 	d, err := table.Latest(t.Context())
@@ -130,8 +112,8 @@ func TestRefusedConfirmationKeepsRowsOut(t *testing.T) {
 }
 
 func TestConfirmsAreAskedUntilOneRefuses(t *testing.T) {
-	table := tableIn(memstore.New())
-	mustCreate(t, table, 1)
+	table := datasettest.TableIn(memstore.New())
+	datasettest.Create(t, table, 1)
 	var asked []string
 	refused := errors.New("refused")
 	named := func(name string, err error) func() error {
@@ -141,20 +123,20 @@ func TestConfirmsAreAskedUntilOneRefuses(t *testing.T) {
 		}
 	}
 	confirming := table.ConfirmWith(named("first", nil))
-	if _, err := confirming.Append(t.Context(), rowsOf(2)); err != nil {
+	if _, err := confirming.Append(t.Context(), datasettest.RowsOf(2)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := confirming.ConfirmWith(named("second", refused)).ConfirmWith(named("third", nil)).Latest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.DropColumns(t.Context(), []string{"id"}); !errors.Is(err, refused) {
+	if _, err := alter.DropColumns(t.Context(), d, []string{"id"}); !errors.Is(err, refused) {
 		t.Errorf("got %v, want the error of the second confirm", err)
 	}
 	if want := []string{"first", "first", "second"}; !cmp.Equal(asked, want) {
 		t.Errorf("asked %v, want %v", asked, want)
 	}
-	if _, err := table.Append(t.Context(), rowsOf(3)); err != nil || len(asked) != 3 {
+	if _, err := table.Append(t.Context(), datasettest.RowsOf(3)); err != nil || len(asked) != 3 {
 		t.Errorf("append without confirms: %v after %v, want no error and no more questions", err, asked)
 	}
 }
@@ -162,10 +144,10 @@ func TestConfirmsAreAskedUntilOneRefuses(t *testing.T) {
 // A scan of fragments with deletions equals the same done to a list.
 func TestScanEqualsListOfRows(t *testing.T) {
 	ctx := context.Background()
-	table := tableIn(memstore.New())
-	mustCreate(t, table, datasettest.UpTo(3000)...)
+	table := datasettest.TableIn(memstore.New())
+	datasettest.Create(t, table, datasettest.UpTo(3000)...)
 	for from := int64(3000); from < 6000; from += 1000 {
-		if _, err := table.Append(ctx, rowsOf(datasettest.UpTo(from + 1000)[from:]...)); err != nil {
+		if _, err := table.Append(ctx, datasettest.RowsOf(datasettest.UpTo(from + 1000)[from:]...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,7 +156,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := datasettest.AddressesOf(t, d, datasettest.Multiples(3))
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(gone...)})
+	made, err := d.Replace(ctx, dataset.Replacement{Delete: rowset.At(gone...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +198,9 @@ func head(ids []int64) []int64 { return ids[:min(3, len(ids))] }
 
 func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 	ctx := t.Context()
-	table := tableIn(memstore.New())
-	mustCreate(t, table, datasettest.UpTo(500)...)
-	if _, err := table.Append(ctx, rowsOf(datasettest.UpTo(1000)[500:]...)); err != nil {
+	table := datasettest.TableIn(memstore.New())
+	datasettest.Create(t, table, datasettest.UpTo(500)...)
+	if _, err := table.Append(ctx, datasettest.RowsOf(datasettest.UpTo(1000)[500:]...)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := table.Latest(ctx)
@@ -237,7 +219,7 @@ func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 	if got, want := batch.Column(2).(*array.Uint64).Uint64Values(), []uint64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
 		t.Errorf("their offsets are %v, want %v", got, want)
 	}
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(all[3:4]...)})
+	made, err := d.Replace(ctx, dataset.Replacement{Delete: rowset.At(all[3:4]...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,8 +240,8 @@ func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
-	a, b := tableIn(store), tableIn(store) // two processes
-	mustCreate(t, a, datasettest.UpTo(10)...)
+	a, b := datasettest.TableIn(store), datasettest.TableIn(store) // two processes
+	datasettest.Create(t, a, datasettest.UpTo(10)...)
 	da, err := a.Latest(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -269,10 +251,10 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := datasettest.AddressesOf(t, da, nil)
-	if _, err := da.Replace(ctx, Replacement{Delete: rowset.At(rows[:2]...), Insert: rowsOf(100)}); err != nil {
+	if _, err := da.Replace(ctx, dataset.Replacement{Delete: rowset.At(rows[:2]...), Insert: datasettest.RowsOf(100)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Replace(ctx, Replacement{Delete: rowset.At(rows[2:4]...), Insert: rowsOf(200)}); err != nil {
+	if _, err := db.Replace(ctx, dataset.Replacement{Delete: rowset.At(rows[2:4]...), Insert: datasettest.RowsOf(200)}); err != nil {
 		t.Fatal(err)
 	}
 	latest, err := a.Latest(ctx)
@@ -282,18 +264,18 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	if got, want := datasettest.IDsOf(t, latest, snapshot.ScanOptions{}), []int64{4, 5, 6, 7, 8, 9, 100, 200}; !cmp.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
-	_, err = db.Replace(ctx, Replacement{Delete: rowset.At(rows[1:2]...)})
-	if !IsRowsChanged(err) {
+	_, err = db.Replace(ctx, dataset.Replacement{Delete: rowset.At(rows[1:2]...)})
+	if !dataset.IsRowsChanged(err) {
 		t.Errorf("replacing a row that is gone: %v, want rows changed", err)
 	}
-	_, err = db.Replace(ctx, Replacement{Insert: rowsOf(300), Exclusive: true})
-	if !IsRowsChanged(err) {
+	_, err = db.Replace(ctx, dataset.Replacement{Insert: datasettest.RowsOf(300), Exclusive: true})
+	if !dataset.IsRowsChanged(err) {
 		t.Errorf("exclusive replacement after new rows: %v, want rows changed", err)
 	}
-	if _, err := b.Overwrite(ctx, rowsOf(1), nil); err != nil {
+	if _, err := b.Overwrite(ctx, datasettest.RowsOf(1), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := da.Replace(ctx, Replacement{Insert: rowsOf(300)}); !errors.Is(err, ErrConflict) {
+	if _, err := da.Replace(ctx, dataset.Replacement{Insert: datasettest.RowsOf(300)}); !errors.Is(err, dataset.ErrConflict) {
 		t.Errorf("replacement after an overwrite: %v, want ErrConflict", err)
 	}
 }
@@ -302,30 +284,30 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 func TestAWholeReplacementSeesEveryChangeOfRows(t *testing.T) {
 	ctx := t.Context()
 	for name, c := range map[string]struct {
-		change func(d *Dataset) error
+		change func(d *dataset.Dataset) error
 		again  bool
 	}{
-		"a row is deleted": {func(d *Dataset) error {
-			_, err := d.Replace(ctx, Replacement{Delete: rowset.At(datasettest.AddressesOf(t, d, nil)[5])})
+		"a row is deleted": {func(d *dataset.Dataset) error {
+			_, err := d.Replace(ctx, dataset.Replacement{Delete: rowset.At(datasettest.AddressesOf(t, d, nil)[5])})
 			return err
 		}, true},
-		"a row is added": {func(d *Dataset) error {
-			_, err := d.Replace(ctx, Replacement{Insert: rowsOf(300)})
+		"a row is added": {func(d *dataset.Dataset) error {
+			_, err := d.Replace(ctx, dataset.Replacement{Insert: datasettest.RowsOf(300)})
 			return err
 		}, true},
-		"metadata is set": {func(d *Dataset) error {
+		"metadata is set": {func(d *dataset.Dataset) error {
 			value := "v"
 			_, err := d.Commit(ctx, &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: "k", Value: &value}}}})
 			return err
 		}, false},
 	} {
-		table := tableIn(memstore.New())
-		d := mustCreate(t, table, datasettest.UpTo(10)...)
+		table := datasettest.TableIn(memstore.New())
+		d := datasettest.Create(t, table, datasettest.UpTo(10)...)
 		if err := c.change(d); err != nil {
 			t.Fatal(name, err)
 		}
 		some := rowset.At(datasettest.AddressesOf(t, d, nil)[:2]...)
-		if _, err := d.Replace(ctx, Replacement{Delete: some, Insert: rowsOf(100), Whole: true}); IsRowsChanged(err) != c.again || err != nil && !c.again {
+		if _, err := d.Replace(ctx, dataset.Replacement{Delete: some, Insert: datasettest.RowsOf(100), Whole: true}); dataset.IsRowsChanged(err) != c.again || err != nil && !c.again {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -333,9 +315,9 @@ func TestAWholeReplacementSeesEveryChangeOfRows(t *testing.T) {
 
 func TestFragmentThatLosesItsLastRowIsRemoved(t *testing.T) {
 	ctx := t.Context()
-	table := tableIn(memstore.New())
-	d := mustCreate(t, table, datasettest.UpTo(10)...)
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(datasettest.AddressesOf(t, d, nil)...), Insert: rowsOf(5)})
+	table := datasettest.TableIn(memstore.New())
+	d := datasettest.Create(t, table, datasettest.UpTo(10)...)
+	made, err := d.Replace(ctx, dataset.Replacement{Delete: rowset.At(datasettest.AddressesOf(t, d, nil)...), Insert: datasettest.RowsOf(5)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,16 +329,16 @@ func TestFragmentThatLosesItsLastRowIsRemoved(t *testing.T) {
 func TestConcurrentAppendsLoseNothing(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
-	mustCreate(t, tableIn(store))
+	datasettest.Create(t, datasettest.TableIn(store))
 	const processes, writers, each = 4, 4, 10
 	var group sync.WaitGroup
 	for p := range processes {
-		table := tableIn(store)
+		table := datasettest.TableIn(store)
 		for w := range writers {
 			group.Go(func() {
 				for i := range each {
 					id := int64((p*writers+w)*each + i)
-					if _, err := table.Append(ctx, rowsOf(id)); err != nil {
+					if _, err := table.Append(ctx, datasettest.RowsOf(id)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -364,7 +346,7 @@ func TestConcurrentAppendsLoseNothing(t *testing.T) {
 		}
 	}
 	group.Wait()
-	latest, err := tableIn(store).Latest(ctx)
+	latest, err := datasettest.TableIn(store).Latest(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +368,7 @@ func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 		var reached atomic.Bool
 		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
 			inner := memstore.New()
-			mustCreate(t, tableIn(inner), 1)
+			datasettest.Create(t, datasettest.TableIn(inner), 1)
 			faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 				if call.N != n {
 					return faultstore.Fault{}
@@ -394,8 +376,8 @@ func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 				reached.Store(true)
 				return fault
 			})
-			_, err := tableIn(faulty).Append(ctx, rowsOf(2))
-			latest, openErr := tableIn(inner).Latest(ctx)
+			_, err := datasettest.TableIn(faulty).Append(ctx, datasettest.RowsOf(2))
+			latest, openErr := datasettest.TableIn(inner).Latest(ctx)
 			if openErr != nil {
 				t.Fatal(openErr)
 			}
@@ -420,24 +402,24 @@ func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 func TestReadSeesWhatAnotherProcessCommitted(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
-	reader, writer := tableIn(store), tableIn(store)
-	mustCreate(t, writer, 1)
+	reader, writer := datasettest.TableIn(store), datasettest.TableIn(store)
+	datasettest.Create(t, writer, 1)
 	for i := range int64(12) { // more than are probed one by one
-		count, err := begun(ctx, reader, nil, func(_ context.Context, d *Dataset) (int64, error) { return d.CountRows(), nil })
+		count, err := begun(ctx, reader, nil, func(_ context.Context, d *dataset.Dataset) (int64, error) { return d.CountRows(), nil })
 		if err != nil || count != i+1 {
 			t.Fatalf("the reader counts %d rows, %v; want %d", count, err, i+1)
 		}
-		if _, err := writer.Append(ctx, rowsOf(i)); err != nil {
+		if _, err := writer.Append(ctx, datasettest.RowsOf(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range int64(maxProbes + 10) {
-		if _, err := writer.Append(ctx, rowsOf(100+i)); err != nil {
+	for i := range int64(dataset.MaxProbes + 10) {
+		if _, err := writer.Append(ctx, datasettest.RowsOf(100+i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	latest, err := reader.Latest(ctx)
-	if err != nil || latest.CountRows() != 13+maxProbes+10 {
+	if err != nil || latest.CountRows() != 13+dataset.MaxProbes+10 {
 		t.Errorf("after many commits the reader counts %d rows, %v", latest.CountRows(), err)
 	}
 }

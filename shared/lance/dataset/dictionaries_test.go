@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"errors"
@@ -12,6 +12,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/rowset"
@@ -23,16 +26,16 @@ import (
 const wordTable = "legacy/dictionaries.lance"
 
 // again opens a version as a process does that has never seen the table.
-func again(t testing.TB, at objectstore.Location, d *Dataset) *Dataset {
+func again(t testing.TB, at objectstore.Location, d *dataset.Dataset) *dataset.Dataset {
 	t.Helper()
-	cold, err := NewSession(64<<20, time.Now).Table(at, 0).Version(t.Context(), d.Version())
+	cold, err := dataset.NewSession(64<<20, time.Now).Table(at, 0).Version(t.Context(), d.Version())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cold
 }
 
-func sameWords(a, b *Dataset) bool {
+func sameWords(a, b *dataset.Dataset) bool {
 	return maps.EqualFunc(a.Manifest().Dictionaries, b.Manifest().Dictionaries, dictionary.Equal)
 }
 
@@ -44,7 +47,7 @@ func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := NewSession(64<<20, time.Now).Table(at, 0)
+	table := dataset.NewSession(64<<20, time.Now).Table(at, 0)
 	first, err := table.Version(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +59,7 @@ func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 	if len(first.Manifest().Dictionaries) != 3 || len(newest.Manifest().Dictionaries) != 2 {
 		t.Fatalf("%d and %d dictionaries, want 3 and 2", len(first.Manifest().Dictionaries), len(newest.Manifest().Dictionaries))
 	}
-	check := func(what string, got, like *Dataset, err error) {
+	check := func(what string, got, like *dataset.Dataset, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -65,22 +68,22 @@ func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 			t.Errorf("%s: got %v, and %v when it is read again, want %v", what, got.Manifest().Dictionaries, cold.Manifest().Dictionaries, like.Manifest().Dictionaries)
 		}
 	}
-	dropped, err := newest.DropColumns(t.Context(), []string{"x"})
+	dropped, err := alter.DropColumns(t.Context(), newest, []string{"x"})
 	check("a column dropped", dropped, newest, err)
 	shrunk, err := dropped.Delete(t.Context(), rowset.At(dropped.Manifest().Fragments[0].ID<<32|3), "")
 	check("a row deleted", shrunk.Dataset, newest, err)
 	restored, err := table.Restore(t.Context(), 1)
 	check("restored", restored, first, err)
 	sameBatch(t, "restored", scanAll(t, again(t, at, restored), snapshot.ScanOptions{}), scanAll(t, first, snapshot.ScanOptions{}))
-	same := Rows{Schema: first.ArrowSchema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
+	same := dataset.Rows{Schema: first.ArrowSchema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		yield(scanAll(t, first, snapshot.ScanOptions{}), nil)
 	}}
 	grown, err := table.Append(t.Context(), same)
 	check("the same rows again", grown.Dataset, first, err)
-	if _, err := table.CreateBranch(t.Context(), "c", "", grown.Dataset.Version()); err != nil {
+	if _, err := branches.Create(t.Context(), table, "c", "", grown.Dataset.Version()); err != nil {
 		t.Fatal(err)
 	}
-	branch, err := NewSession(64<<20, time.Now).Table(at, 0).OpenBranch(t.Context(), "c")
+	branch, err := branches.Open(t.Context(), dataset.NewSession(64<<20, time.Now).Table(at, 0), "c")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +95,7 @@ func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 	}
 }
 
-func wordRows(words ...string) Rows {
+func wordRows(words ...string) dataset.Rows {
 	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
 	b := array.NewDictionaryBuilder(memory.DefaultAllocator, typ).(*array.BinaryDictionaryBuilder)
 	for _, w := range words {
@@ -102,7 +105,7 @@ func wordRows(words ...string) Rows {
 	}
 	column := b.NewArray()
 	s := arrow.NewSchema([]arrow.Field{{Name: "word", Type: typ, Nullable: true}}, nil)
-	return Rows{Schema: s, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+	return dataset.Rows{Schema: s, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		for _, part := range []int64{0, 1} { // the slices share the dictionary
 			rows := array.NewRecordBatch(s, []arrow.Array{column}, int64(len(words)))
 			if !yield(rows.NewSlice(part, part+1), nil) {
@@ -116,8 +119,8 @@ func wordRows(words ...string) Rows {
 // that were prepared for the one do not become rows of the other.
 func TestTablesThatAreWrittenAnewHaveOtherDictionaries(t *testing.T) {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: memstore.New(), Prefix: "t.lance"}
-	table := NewSession(64<<20, time.Now).Table(at, 0)
-	made, err := table.CreateAs(t.Context(), wordRows("a", "b"), CreateOptions{Version: lance.Legacy})
+	table := dataset.NewSession(64<<20, time.Now).Table(at, 0)
+	made, err := table.CreateAs(t.Context(), wordRows("a", "b"), dataset.CreateOptions{Version: lance.Legacy})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +131,7 @@ func TestTablesThatAreWrittenAnewHaveOtherDictionaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sameWords(made.Dataset, anew.Dataset) || sameColumns(made.Dataset, anew.Dataset) {
+	if sameWords(made.Dataset, anew.Dataset) || dataset.SameColumns(made.Dataset, anew.Dataset) {
 		t.Error("a table that was written anew has the same dictionary")
 	}
 	if _, err := table.Append(t.Context(), wordRows("a", "b")); !errors.Is(err, schema.ErrMismatch) {

@@ -6,18 +6,16 @@
 //	latest, err := table.Latest(ctx)
 //	schema, batches, err := latest.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id"}})
 //
-// A [Session] holds what the tables of a process share: a cache and the queue of commits.
-// A [Table] is a place; a [Dataset] is one version of what is there, and never changes. How a version
-// is read is the work of package snapshot, on which the Dataset puts the changes that can be made to
-// it. Tags and branches (package refs) name versions. A branch is itself a table; createbranch.go and
-// deletebranch.go make and delete it.
+// A [Session] holds what the tables of a process share: a cache and the queue of commits. A [Table] is a place; a [Dataset]
+// is one version of the table there, and never changes. Package snapshot reads versions.
 //
-// Writing goes in two steps. Package stage writes new files under names that no other writer uses. A
-// commit (commit.go) then makes the next manifest by one conditional put; when others have committed
-// meanwhile, the change is checked against theirs and put after them. Appends that are ready at the
-// same time become one version (group.go). A writer that could not learn whether its commit was made
-// finds it by its id (findcommit.go). Package operation defines what operations mean, and which go
-// together. Writes that make operations are in write.go (create, append, overwrite), replace.go
-// (delete, rows for rows), addcolumns.go and altercolumns.go (planned by package alter), rewrite.go
-// (compaction) and operation.go (restore, clone, and all that need no files).
+// A write has two steps. Package stage writes new files under unique names. A commit (commit.go) then makes the next manifest
+// by one conditional put; if other writers have committed meanwhile, the change is checked against theirs and put after them.
+// Appends that are ready at the same time become one version (group.go). Package operation defines the operations and their
+// conflicts. This package commits any operation ([Dataset.Commit], [Table.Commit]) and writes rows: write.go creates, appends
+// and overwrites, replace.go deletes and replaces.
+//
+// Everything else lies in packages beside it: tags and branches (over the names in package refs), clone and cherrypick;
+// cleanup of versions and files; multipart writes; commitlog, which finds a commit by its id; listing; alter for columns,
+// segments for indices, and compaction; difference compares versions.
 package dataset

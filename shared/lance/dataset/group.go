@@ -40,8 +40,8 @@ const (
 
 // joins says whether the change may be committed together with others: it is rows that go
 // to the end, by a writer that makes versions by plain puts.
-func (c *change) joins(t *Table) bool {
-	_, ok := c.operation.(*pb.Append)
+func (c *Change) joins(t *Table) bool {
+	_, ok := c.Operation.(*pb.Append)
 	return ok && c.guess != nil && t.publish == nil
 }
 
@@ -63,6 +63,12 @@ func (t *Table) Hold(ctx context.Context) (held *Table, release func(), err erro
 	view := *t
 	view.held = true
 	return &view, release, nil
+}
+
+// Turn waits until no other caller in this process does the work of a name on the table. The turn lasts until release is
+// called.
+func (t *Table) Turn(ctx context.Context, work string) (release func(), err error) {
+	return t.session.turnOf(ctx, t.at.Cached+work)
 }
 
 // turnOf waits until it is the caller's turn in a queue, which lasts until release is called.
@@ -252,7 +258,7 @@ func joined(members []*ready, base *Dataset) (*ready, error) {
 	}
 	one := &ready{
 		table: first.table, base: base, newest: base,
-		change: &change{read: base, operation: all},
+		change: &Change{Read: base, Operation: all},
 		txn:    &pb.Transaction{ReadVersion: base.Version(), UUID: first.txn.UUID, Operation: all},
 	}
 	if len(ids) > 1 {

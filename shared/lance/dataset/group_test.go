@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
@@ -61,7 +62,7 @@ type crowd struct {
 	t     *testing.T
 	store *faultstore.Store
 	gate  gate
-	table *Table
+	table *dataset.Table
 	wait  sync.WaitGroup
 	mu    sync.Mutex
 	made  map[int64]uint64 // by id: the version
@@ -79,15 +80,15 @@ func newCrowd(t *testing.T, fault func(faultstore.Call) faultstore.Fault) *crowd
 		f.Wait = c.gate.hold(call)
 		return f
 	})
-	c.table = tableIn(c.store)
-	mustCreate(t, c.table, 0)
+	c.table = datasettest.TableIn(c.store)
+	datasettest.Create(t, c.table, 0)
 	return c
 }
 
 // append appends one row; it waits until all that can happen now has happened.
 func (c *crowd) append(ctx context.Context, id int64) {
 	c.wait.Go(func() {
-		made, err := c.table.Append(ctx, rowsOf(id))
+		made, err := c.table.Append(ctx, datasettest.RowsOf(id))
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.errs[id] = err; err == nil {
@@ -98,7 +99,7 @@ func (c *crowd) append(ctx context.Context, id int64) {
 }
 
 func (c *crowd) rows() []int64 {
-	latest, err := tableIn(c.store).Latest(context.Background())
+	latest, err := datasettest.TableIn(c.store).Latest(context.Background())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestAppendsThatWaitAreOneVersion(t *testing.T) {
 		c.wait.Wait()
 		c.check(map[int64]uint64{1: 2, 2: 3, 3: 3, 4: 3, 5: 3}, 0, 1, 2, 3, 4, 5)
 
-		third, err := tableIn(c.store).Version(t.Context(), 3)
+		third, err := datasettest.TableIn(c.store).Version(t.Context(), 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,7 @@ func TestAppendsThatWaitAreOneVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		joined := strings.Fields(txn.Properties[joinedProperty])
+		joined := strings.Fields(txn.Properties[dataset.JoinedProperty])
 		if n := len(txn.Operation.(*pb.Append).Fragments); n != 4 || len(joined) != 4 || joined[0] != txn.UUID || txn.ReadVersion != 2 {
 			t.Errorf("transaction has %d fragments, joins %v, is %s and read %d; want 4 of each, it the first, after 2", n, joined, txn.UUID, txn.ReadVersion)
 		}
@@ -149,10 +150,10 @@ func TestAppendsThatWaitAreOneVersion(t *testing.T) {
 // One writer that is alone asks the storage for no more than before there were groups.
 func TestLoneAppendWritesThreeFiles(t *testing.T) {
 	store := faultstore.New(memstore.New(), nil)
-	table := tableIn(store)
-	mustCreate(t, table, 0)
+	table := datasettest.TableIn(store)
+	datasettest.Create(t, table, 0)
 	store.Reset()
-	if _, err := table.Append(t.Context(), rowsOf(1)); err != nil {
+	if _, err := table.Append(t.Context(), datasettest.RowsOf(1)); err != nil {
 		t.Fatal(err)
 	}
 	if n := store.Snapshot().ByKind; n[faultstore.Put] != 2 || n[faultstore.PutIfAbsent] != 1 {
@@ -205,7 +206,7 @@ func TestOneThatCannotComeAfterFailsAlone(t *testing.T) {
 		c := newCrowd(t, nil)
 		c.gate.close()
 		c.wait.Go(func() {
-			if _, err := c.table.Overwrite(t.Context(), rowsOf(7), nil); err != nil {
+			if _, err := c.table.Overwrite(t.Context(), datasettest.RowsOf(7), nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -215,7 +216,7 @@ func TestOneThatCannotComeAfterFailsAlone(t *testing.T) {
 		c.gate.open()
 		c.wait.Wait()
 		for id := range c.errs {
-			if !errors.Is(c.errs[id], ErrConflict) {
+			if !errors.Is(c.errs[id], dataset.ErrConflict) {
 				t.Errorf("append of %d after an overwrite: got %v, want a conflict", id, c.errs[id])
 			}
 		}
@@ -277,7 +278,7 @@ func TestAllLearnWhatBecameOfThePut(t *testing.T) {
 func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
-		other := tableIn(c.store)
+		other := datasettest.TableIn(c.store)
 		c.gate.close()
 		c.append(t.Context(), 1)
 		c.append(t.Context(), 2)
@@ -287,7 +288,7 @@ func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
 		c.gate.closed = nil // for the other process
 		c.gate.mu.Unlock()
 		for id := range int64(2) {
-			if _, err := other.Append(t.Context(), rowsOf(100+id)); err != nil {
+			if _, err := other.Append(t.Context(), datasettest.RowsOf(100+id)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -311,7 +312,7 @@ func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, err := latest.Replace(t.Context(), Replacement{Insert: rowsOf(10 * int64(want))})
+			made, err := latest.Replace(t.Context(), dataset.Replacement{Insert: datasettest.RowsOf(10 * int64(want))})
 			if err != nil || made.Dataset.Version() != want {
 				t.Fatalf("got %+v, %v; want version %d", made, err, want)
 			}
@@ -330,8 +331,8 @@ func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
 		release() // once more is nothing
 		c.wait.Wait()
 		c.check(map[int64]uint64{1: 4, 2: 4}, 0, 1, 2, 20, 30)
-		if len(c.table.session.commits) > 0 {
-			t.Errorf("%d tables are still being committed to", len(c.table.session.commits))
+		if c.table.Committers() > 0 {
+			t.Errorf("%d tables are still being committed to", c.table.Committers())
 		}
 	})
 }
@@ -341,20 +342,20 @@ func TestTransactionsNameWhoAskedForThem(t *testing.T) {
 	type asker struct{}
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
-		c.table.session.Author = func(ctx context.Context) string {
+		c.table.Session().Author = func(ctx context.Context) string {
 			name, _ := ctx.Value(asker{}).(string)
 			return name
 		}
 		as := func(name string) context.Context { return context.WithValue(t.Context(), asker{}, name) }
 		c.gate.close()
 		c.append(as("ada"), 1)
-		for id, name := range []string{"ada", "eve", "", "two\nlines", strings.Repeat("x", maxAuthorBytes+1), "eve"} {
+		for id, name := range []string{"ada", "eve", "", "two\nlines", strings.Repeat("x", dataset.MaxAuthorBytes+1), "eve"} {
 			c.append(as(name), int64(id)+2)
 		}
 		c.gate.open()
 		c.wait.Wait()
 		for version, want := range map[uint64][]string{1: nil, 2: {"ada"}, 3: {"ada", "eve"}} {
-			d, err := tableIn(c.store).Version(t.Context(), version)
+			d, err := datasettest.TableIn(c.store).Version(t.Context(), version)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -362,7 +363,7 @@ func TestTransactionsNameWhoAskedForThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := Authors(txn); !slices.Equal(got, want) {
+			if got := dataset.Authors(txn); !slices.Equal(got, want) {
 				t.Errorf("version %d is of %q, want %q", version, got, want)
 			}
 		}
@@ -371,12 +372,12 @@ func TestTransactionsNameWhoAskedForThem(t *testing.T) {
 
 // What others wrote there is a name only if it is one.
 func TestAuthorsAreBounded(t *testing.T) {
-	many := strings.Repeat("a\n", 100) + "\x1b[2J\n" + strings.Repeat("b", maxAuthorBytes+1)
-	txn := &pb.Transaction{Properties: map[string]string{authorsProperty: "\x07\n" + many}}
-	if got := Authors(txn); len(got) != maxAuthors || got[0] != "a" {
+	many := strings.Repeat("a\n", 100) + "\x1b[2J\n" + strings.Repeat("b", dataset.MaxAuthorBytes+1)
+	txn := &pb.Transaction{Properties: map[string]string{dataset.AuthorsProperty: "\x07\n" + many}}
+	if got := dataset.Authors(txn); len(got) != dataset.MaxAuthors || got[0] != "a" {
 		t.Errorf("got %q", got)
 	}
-	if got := signed(nil); got != nil {
+	if got := dataset.Signed(nil); got != nil {
 		t.Errorf("got %v for nobody", got)
 	}
 }

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
@@ -92,7 +94,7 @@ func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 			first.Files = slices.Clone(first.Files)
 			changed.Fragments = slices.Concat([]*pb.Fragment{&first}, changed.Fragments[1:])
 			c.change(&changed, &first)
-			d, err := newDataset(table, &changed)
+			d, err := dataset.OpenManifest(table, &changed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +105,7 @@ func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 	}
 }
 
-func scanError(t *testing.T, d *Dataset, columns []string) error {
+func scanError(t *testing.T, d *dataset.Dataset, columns []string) error {
 	t.Helper()
 	_, batches, err := d.Scan(t.Context(), snapshot.ScanOptions{Columns: columns})
 	if err != nil {
@@ -128,11 +130,11 @@ func FuzzRefs(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		table := tableIn(store)
-		if _, err := table.Tag(t.Context(), "x"); err != nil && !errors.Is(err, lance.ErrCorrupt) {
+		table := datasettest.TableIn(store)
+		if _, _, err := table.Refs().Tag(t.Context(), "x"); err != nil && !errors.Is(err, lance.ErrCorrupt) {
 			t.Errorf("tag: got %v, want ErrCorrupt", err)
 		}
-		if _, err := table.BranchInfo(t.Context(), "x"); err != nil && !errors.Is(err, lance.ErrCorrupt) {
+		if _, _, err := table.Refs().Branch(t.Context(), "x"); err != nil && !errors.Is(err, lance.ErrCorrupt) {
 			t.Errorf("branch: got %v, want ErrCorrupt", err)
 		}
 	})

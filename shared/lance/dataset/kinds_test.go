@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -34,7 +36,7 @@ func TestStorageOfManyKindsOfFiles(t *testing.T) {
 			{Path: "gone.lance", Fields: []int32{int32(i)}, ColumnIndices: []int32{0}, MajorVersion: 2, MinorVersion: 1},
 		}})
 	}
-	d, err := newDataset(tableIn(memstore.New()), m)
+	d, err := dataset.OpenManifest(datasettest.TableIn(memstore.New()), m)
 	if err != nil {
 		t.Fatal(err)
 	}

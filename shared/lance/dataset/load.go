@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/manifest"
@@ -29,6 +30,22 @@ func (t *Table) loadListed(ctx context.Context, at manifest.Location) (*Dataset,
 		return d, nil
 	}
 	return t.read(ctx, at)
+}
+
+// Listed opens a version as a listing of manifests returned it.
+func (t *Table) Listed(ctx context.Context, info objectstore.Info) (*Dataset, error) {
+	version, scheme, _ := manifest.ParseName(path.Base(info.Key))
+	return t.loadListed(ctx, manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: version, Scheme: scheme})
+}
+
+// Forget drops versions that were deleted from the cache.
+func (t *Table) Forget(deleted ...objectstore.Info) {
+	for _, info := range deleted {
+		if k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart); ok && k.dataset.Manifest().Location.Key == info.Key {
+			t.session.Cache.Drop(t.at.Cached, latestPart)
+		}
+		t.session.Cache.Drop(t.at.Cached, datasetPart(info.Key))
+	}
 }
 
 // read reads a manifest of which the location tells what is known: the size may be 0.

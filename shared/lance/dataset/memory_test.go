@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -16,6 +16,9 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/schema"
@@ -45,17 +48,17 @@ func inShare(t *testing.T, bytes int64) context.Context {
 }
 
 // cold returns the version as a process opens it that has read nothing.
-func cold(t testing.TB, d *Dataset) *Dataset {
+func cold(t testing.TB, d *dataset.Dataset) *dataset.Dataset {
 	t.Helper()
-	return coldIn(t, d, d.table.at.Home.Location.Store)
+	return coldIn(t, d, d.Table().Place().Home.Location.Store)
 }
 
 // coldIn is cold by way of another store.
-func coldIn(t testing.TB, d *Dataset, store objectstore.Store) *Dataset {
+func coldIn(t testing.TB, d *dataset.Dataset, store objectstore.Store) *dataset.Dataset {
 	t.Helper()
-	at := d.table.at.Home.Location
+	at := d.Table().Place().Home.Location
 	at.Store = store
-	opened, err := NewSession(1<<20, d.table.session.now).Table(at, 0).Version(context.Background(), d.Version())
+	opened, err := dataset.NewSession(1<<20, d.Now).Table(at, 0).Version(context.Background(), d.Version())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +66,10 @@ func coldIn(t testing.TB, d *Dataset, store objectstore.Store) *Dataset {
 }
 
 // tableOf makes a table of one batch.
-func tableOf(t testing.TB, store objectstore.Store, batch arrow.RecordBatch) *Dataset {
+func tableOf(t testing.TB, store objectstore.Store, batch arrow.RecordBatch) *dataset.Dataset {
 	t.Helper()
-	rows := Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-	made, err := tableIn(store).Create(context.Background(), rows)
+	rows := dataset.Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	made, err := datasettest.TableIn(store).Create(context.Background(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +78,7 @@ func tableOf(t testing.TB, store objectstore.Store, batch arrow.RecordBatch) *Da
 
 // texts is a table of rows with one text each of so many bytes, which is the same in all of
 // them or another in each.
-func texts(t testing.TB, store objectstore.Store, rows, bytes int, same bool) *Dataset {
+func texts(t testing.TB, store objectstore.Store, rows, bytes int, same bool) *dataset.Dataset {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, uint64(rows)))
 	names := array.NewStringBuilder(arrowmemory.DefaultAllocator)
@@ -228,12 +231,12 @@ func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
 	}
 	for _, of := range []func(int32) arrow.DataType{list, binary, member} {
 		huge := of(2_000_000_000)
-		added := NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "huge", Type: of(4), Nullable: true}}, nil)}
-		narrow, err := tableOf(t, memstore.New(), batch).AddColumns(t.Context(), added)
+		added := alter.NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "huge", Type: of(4), Nullable: true}}, nil)}
+		narrow, err := alter.AddColumns(t.Context(), tableOf(t, memstore.New(), batch), added)
 		if err != nil {
 			t.Fatal(err)
 		}
-		wider, err := newDataset(narrow.table, widened(narrow.Manifest()))
+		wider, err := dataset.OpenManifest(narrow.Table(), widened(narrow.Manifest()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore/memstore"
@@ -13,7 +14,7 @@ import (
 
 // Small updates add up to no more than a table may have, and can be taken back.
 func TestTheMetadataOfATableIsBounded(t *testing.T) {
-	first, err := tableIn(memstore.New()).Create(t.Context(), rowsOf(3))
+	first, err := datasettest.TableIn(memstore.New()).Create(t.Context(), datasettest.RowsOf(3))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"archive/zip"
@@ -15,7 +15,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
@@ -93,16 +96,16 @@ func (n *nativeTables) get(t testing.TB, key string) []byte {
 	return data
 }
 
-func (n *nativeTables) table(t testing.TB, name string) *Table {
+func (n *nativeTables) table(t testing.TB, name string) *dataset.Table {
 	t.Helper()
 	at, err := n.roots.Resolve(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewSession(64<<20, time.Now).Table(at, 0)
+	return dataset.NewSession(64<<20, time.Now).Table(at, 0)
 }
 
-func (n *nativeTables) open(t testing.TB, c nativeCase) *Dataset {
+func (n *nativeTables) open(t testing.TB, c nativeCase) *dataset.Dataset {
 	t.Helper()
 	d, err := n.table(t, c.Table).Version(t.Context(), c.Version)
 	if err != nil {
@@ -129,7 +132,7 @@ func (n *nativeTables) answer(t testing.TB, name string) arrow.RecordBatch {
 	return batch
 }
 
-func scanAll(t testing.TB, d *Dataset, opts snapshot.ScanOptions) arrow.RecordBatch {
+func scanAll(t testing.TB, d *dataset.Dataset, opts snapshot.ScanOptions) arrow.RecordBatch {
 	t.Helper()
 	schema, batches, err := d.Scan(t.Context(), opts)
 	if err != nil {
@@ -305,7 +308,7 @@ func TestFilesOutsideOfTheRootsAreNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		session := NewSession(0, time.Now)
+		session := dataset.NewSession(0, time.Now)
 		session.Roots = roots
 		d, err := session.Table(at, 0).Latest(t.Context())
 		if err != nil {
@@ -319,5 +322,55 @@ func TestFilesOutsideOfTheRootsAreNotRead(t *testing.T) {
 		if !errors.Is(err, objectstore.ErrLocation) {
 			t.Errorf("%s: got %v, want ErrLocation", name, err)
 		}
+	}
+}
+
+func TestTagsAndBranchesOfNativeLanceAreRead(t *testing.T) {
+	n := openNative(t)
+	table := n.table(t, "main.lance")
+	named, next, err := table.Refs().Tags(t.Context(), "", 0)
+	if err != nil || next != "" {
+		t.Fatalf("next %q, error %v", next, err)
+	}
+	versions := map[string]uint64{}
+	for name, tag := range named {
+		versions[name+" "+tag.BranchName()] = tag.Version
+		if tag.Created == nil || tag.ManifestBytes == 0 {
+			t.Errorf("tag %s: got %+v, want a time and a size", name, tag)
+		}
+	}
+	if diff := cmp.Diff(map[string]uint64{"first ": 1, "on-branch dev/one": 4}, versions); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]int64{"first": 10, "on-branch": 11} {
+		d, err := datasettest.Tagged(t.Context(), table, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.CountRows(); got != want {
+			t.Errorf("version of tag %s: got %d rows, want %d", name, got, want)
+		}
+	}
+	forked, _, err := table.Refs().Branches(t.Context(), "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	branch, ok := forked["dev/one"]
+	if !ok || len(forked) != 1 {
+		t.Fatalf("branches: got %v, want dev/one", forked)
+	}
+	if branch.Parent != nil || branch.ParentVersion != 2 || len(branch.Identifier.Forks) != 1 || branch.Identifier.Forks[0].Version != 2 {
+		t.Errorf("branch: got %+v", branch)
+	}
+	on, err := branches.Open(t.Context(), table, "dev/one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	latest, err := on.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := latest.Version(), uint64(4); got != want {
+		t.Errorf("latest of the branch: got version %d, want %d", got, want)
 	}
 }

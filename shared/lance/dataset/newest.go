@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/pause"
 )
+
+// MaxClockSkew bounds the difference of the clocks of writers.
+const MaxClockSkew = 5 * time.Minute
 
 // See package manifest for how writers keep out of the places of versions that were deleted.
 
@@ -62,19 +63,10 @@ func (t *Table) checkPlace(ctx context.Context, made *Dataset, listed time.Time)
 	t.session.Cache.Drop(t.at.Cached, latestPart)
 	if err == nil {
 		t.session.Cache.Drop(t.at.Cached, datasetPart(at.Key))
-		err = t.remove(ctx, objectstore.Info{Key: at.Key, ETag: at.ETag})
+		err = t.Remove(ctx, objectstore.Info{Key: at.Key, ETag: at.ETag})
 	}
 	if err != nil {
 		return fmt.Errorf("commit version %d of %s: %w", at.Version, t.at.URI, errors.Join(objectstore.ErrUnknownOutcome, err))
 	}
 	return objectstore.ErrPrecondition
-}
-
-// outlast waits until versions that have been listed just now may be deleted.
-func (t *Table) outlast(ctx context.Context, versions []objectstore.Info) error {
-	young := t.session.now().Add(-maxClockSkew - manifest.FreshFor)
-	if !slices.ContainsFunc(versions, func(info objectstore.Info) bool { return info.Modified.After(young) }) {
-		return nil
-	}
-	return pause.For(ctx, manifest.FreshFor)
 }

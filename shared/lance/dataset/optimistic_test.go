@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/schema"
@@ -17,43 +18,43 @@ import (
 // has seen last.
 func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
 	rename := []alter.Alteration{{Path: "name", Rename: "label"}}
-	renamed := Rows{Schema: arrow.NewSchema([]arrow.Field{datasettest.People.Field(0), {Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, datasettest.People.Field(2)}, nil)}
-	renamed.Batches = rowsOf(datasettest.UpTo(700)...).Batches
-	many := rowsOf(datasettest.UpTo(200_000)...) // more than is kept
+	renamed := dataset.Rows{Schema: arrow.NewSchema([]arrow.Field{datasettest.People.Field(0), {Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, datasettest.People.Field(2)}, nil)}
+	renamed.Batches = datasettest.RowsOf(datasettest.UpTo(700)...).Batches
+	many := datasettest.RowsOf(datasettest.UpTo(200_000)...) // more than is kept
 	for _, c := range []struct {
 		name  string
-		other func(ctx context.Context, d *Dataset, table *Table) error
-		rows  Rows
+		other func(ctx context.Context, d *dataset.Dataset, table *dataset.Table) error
+		rows  dataset.Rows
 		want  error
 		count int64
 	}{
-		{"after an append", appended, rowsOf(1, 2), nil, 7},
-		{"after a restore", func(ctx context.Context, _ *Dataset, table *Table) error {
+		{"after an append", appended, datasettest.RowsOf(1, 2), nil, 7},
+		{"after a restore", func(ctx context.Context, _ *dataset.Dataset, table *dataset.Table) error {
 			_, err := table.Restore(ctx, 1)
 			return err
-		}, rowsOf(1, 2), nil, 5},
-		{"after an overwrite", func(ctx context.Context, _ *Dataset, table *Table) error {
-			_, err := table.Overwrite(ctx, rowsOf(9), nil)
+		}, datasettest.RowsOf(1, 2), nil, 5},
+		{"after an overwrite", func(ctx context.Context, _ *dataset.Dataset, table *dataset.Table) error {
+			_, err := table.Overwrite(ctx, datasettest.RowsOf(9), nil)
 			return err
-		}, rowsOf(1, 2), nil, 3},
-		{"after a new column", func(ctx context.Context, d *Dataset, _ *Table) error {
-			_, err := d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "more", Type: arrow.Null, Nullable: true}}, nil)})
+		}, datasettest.RowsOf(1, 2), nil, 3},
+		{"after a new column", func(ctx context.Context, d *dataset.Dataset, _ *dataset.Table) error {
+			_, err := alter.AddColumns(ctx, d, alter.NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "more", Type: arrow.Null, Nullable: true}}, nil)})
 			return err
-		}, rowsOf(1, 2), nil, 5},
-		{"after a rename that the rows know", func(ctx context.Context, d *Dataset, _ *Table) error {
-			_, err := d.AlterColumns(ctx, rename, nil)
+		}, datasettest.RowsOf(1, 2), nil, 5},
+		{"after a rename that the rows know", func(ctx context.Context, d *dataset.Dataset, _ *dataset.Table) error {
+			_, err := alter.Apply(ctx, d, rename, nil)
 			return err
 		}, renamed, nil, 703},
-		{"after a rename that the rows do not know", func(ctx context.Context, d *Dataset, _ *Table) error {
-			_, err := d.AlterColumns(ctx, rename, nil)
+		{"after a rename that the rows do not know", func(ctx context.Context, d *dataset.Dataset, _ *dataset.Table) error {
+			_, err := alter.Apply(ctx, d, rename, nil)
 			return err
-		}, rowsOf(1, 2), schema.ErrMismatch, 3},
+		}, datasettest.RowsOf(1, 2), schema.ErrMismatch, 3},
 		{"of many rows, after an append", appended, many, nil, 200_005},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := memstore.New()
-			ours, theirs := tableIn(store), tableIn(store)
-			mustCreate(t, ours, 1, 2, 3)
+			ours, theirs := datasettest.TableIn(store), datasettest.TableIn(store)
+			datasettest.Create(t, ours, 1, 2, 3)
 			d, err := theirs.Latest(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -75,19 +76,19 @@ func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
 	}
 }
 
-func appended(ctx context.Context, _ *Dataset, table *Table) error {
-	_, err := table.Append(ctx, rowsOf(5, 6))
+func appended(ctx context.Context, _ *dataset.Dataset, table *dataset.Table) error {
+	_, err := table.Append(ctx, datasettest.RowsOf(5, 6))
 	return err
 }
 
 func TestOverwriteBeginsOnTheNewestVersion(t *testing.T) {
 	store := memstore.New()
-	ours, theirs := tableIn(store), tableIn(store)
-	mustCreate(t, ours, 1, 2, 3)
-	if _, err := theirs.Overwrite(t.Context(), rowsOf(9), nil); err != nil {
+	ours, theirs := datasettest.TableIn(store), datasettest.TableIn(store)
+	datasettest.Create(t, ours, 1, 2, 3)
+	if _, err := theirs.Overwrite(t.Context(), datasettest.RowsOf(9), nil); err != nil {
 		t.Fatal(err)
 	}
-	made, err := ours.Overwrite(t.Context(), rowsOf(4), nil)
+	made, err := ours.Overwrite(t.Context(), datasettest.RowsOf(4), nil)
 	if err != nil || made.Dataset.Version() != 3 {
 		t.Fatalf("overwrite made %+v, %v, want version 3", made, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -43,7 +44,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 		}
 		switch {
 		case err == nil:
-			return t.made(next, info, scheme, recentAfter(base, committed{txn, next.Version}), sent)
+			return t.made(next, info, scheme, recentAfter(base, Committed{txn, next.Version}), sent)
 		case !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome):
 			return nil, fmt.Errorf("commit version %d of %s: %w", next.Version, t.at.URI, err)
 		}
@@ -56,6 +57,32 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 			return made, err
 		}
 	}
+}
+
+// Recommit makes a version of a change again, in place of the manifest there, which an equal change made. The error is
+// objectstore.ErrPrecondition if that manifest was replaced or deleted.
+func (t *Table) Recommit(ctx context.Context, c *Change, there objectstore.Info) (*Dataset, error) {
+	next, err := c.onto(c.Read, c.Operation)
+	if err != nil {
+		return nil, err
+	}
+	txn := t.transaction(ctx, c)
+	if err := t.putTransaction(ctx, txn); err != nil {
+		return nil, err
+	}
+	next.SetTime(t.session.now())
+	next.TransactionFile = manifest.TransactionName(txn.ReadVersion, txn.UUID)
+	file, err := next.Encode(txn)
+	if err != nil {
+		return nil, err
+	}
+	sent := t.session.now()
+	info, err := t.at.Store.Put(ctx, there.Key, file, objectstore.Condition{IfMatch: there.ETag})
+	if err != nil {
+		return nil, fmt.Errorf("replace %s of %s: %w", there.Key, t.at.URI, err)
+	}
+	_, scheme, _ := manifest.ParseName(path.Base(there.Key))
+	return t.made(next, info, scheme, nil, sent)
 }
 
 // maxSettles is how often the storage is asked again what became of a put.
@@ -83,7 +110,7 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 
 // made makes a dataset of the manifest just written. recent is what led to it, as far as
 // that is remembered, and sent when the first put was.
-func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme, recent []committed, sent time.Time) (*Dataset, error) {
+func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme, recent []Committed, sent time.Time) (*Dataset, error) {
 	m.Location = manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: m.Version, Scheme: scheme}
 	d, err := newDataset(t, m)
 	if err != nil {
@@ -100,13 +127,13 @@ const maxRecent = 32
 // recentAfter returns the transactions that led to a version, of which the last made it,
 // as far as they are remembered: commits that became ready on a version a little older are
 // checked against them without reading anything. Those that name all files of a table are not kept.
-func recentAfter(base *Dataset, last committed) []committed {
+func recentAfter(base *Dataset, last Committed) []Committed {
 	switch last.Operation.(type) {
 	case *pb.Append, *pb.Delete, *pb.Update:
 	default:
 		return nil
 	}
-	var before []committed
+	var before []Committed
 	if base != nil {
 		before = base.recent[max(0, len(base.recent)-maxRecent+1):]
 	}

@@ -17,13 +17,13 @@ import (
 
 // rebase checks the change against the versions after base, up to newest, and makes the
 // version after newest.
-func (t *Table) rebase(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (*manifest.Manifest, error) {
+func (t *Table) rebase(ctx context.Context, c *Change, txn *pb.Transaction, base, newest *Dataset) (*manifest.Manifest, error) {
 	op, err := t.checked(ctx, c, txn, base, newest)
 	if err != nil {
 		return nil, err
 	}
-	if c.rebase != nil {
-		if op, err = c.rebase(ctx, newest, op); err != nil {
+	if c.Rebase != nil {
+		if op, err = c.Rebase(ctx, newest, op); err != nil {
 			return nil, err
 		}
 	}
@@ -39,15 +39,15 @@ func (t *Table) rebase(ctx context.Context, c *change, txn *pb.Transaction, base
 // checked returns what the operation is after those that made the versions after base, up
 // to newest, as far as these tell, or says that it cannot come after them, or that it is
 // one of them.
-func (t *Table) checked(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (pb.Operation, error) {
+func (t *Table) checked(ctx context.Context, c *Change, txn *pb.Transaction, base, newest *Dataset) (pb.Operation, error) {
 	since, err := t.since(ctx, base, newest)
 	if err != nil {
 		return nil, err
 	}
 	op := txn.Operation
 	for _, theirs := range since {
-		if holds(theirs.Transaction, txn.UUID) {
-			return nil, &madeBefore{theirs.version}
+		if slices.Contains(CommitIDs(theirs.Transaction), txn.UUID) {
+			return nil, &madeBefore{theirs.Version}
 		}
 		if op, err = c.after(op, theirs); err != nil {
 			return nil, err
@@ -57,13 +57,13 @@ func (t *Table) checked(ctx context.Context, c *change, txn *pb.Transaction, bas
 }
 
 // A committed transaction made a version.
-type committed struct {
+type Committed struct {
 	*pb.Transaction
-	version uint64
+	Version uint64
 }
 
 // memBytes estimates what the transaction occupies. Its fragments are mostly those of the version.
-func (c committed) memBytes() int64 {
+func (c Committed) memBytes() int64 {
 	const bytes, perFragment = 500, 16
 	total, fragments := bytes, 0
 	for key, value := range c.Properties {
@@ -83,7 +83,7 @@ func (c committed) memBytes() int64 {
 
 // since returns what made the versions after base up to newest. It is ErrConflict where these
 // are of another table, which was created at the place after base's was dropped.
-func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []committed, err error) {
+func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []Committed, err error) {
 	replaced := fmt.Errorf("%w: the table of version %d was dropped, and another one created at its place", ErrConflict, base.Version())
 	if newest.Version() <= base.Version() {
 		return nil, replaced
@@ -100,16 +100,16 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []commi
 		return err
 	})
 	group.Go(func() (err error) {
-		since, err = t.transactions(beside, base.Version(), newest)
+		since, err = t.Transactions(beside, base.Version(), newest)
 		return err
 	})
 	return since, group.Wait()
 }
 
-// transactions reads, several at a time, what made the versions after one up to newest.
+// Transactions reads, several at a time, what made the versions after one up to newest.
 // Those that have been cleaned up are left out, as native writers do.
-func (t *Table) transactions(ctx context.Context, after uint64, newest *Dataset) ([]committed, error) {
-	found := make([]committed, newest.Version()-after)
+func (t *Table) Transactions(ctx context.Context, after uint64, newest *Dataset) ([]Committed, error) {
+	found := make([]Committed, newest.Version()-after)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
 	for i := range found {
@@ -129,23 +129,23 @@ func (t *Table) transactions(ctx context.Context, after uint64, newest *Dataset)
 				}
 			}
 			txn, err := d.Manifest().ReadTransaction(ctx, t.at.Store, t.at.Prefix)
-			found[i] = committed{txn, version}
+			found[i] = Committed{txn, version}
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(c committed) bool { return c.Transaction == nil }), nil
+	return slices.DeleteFunc(found, func(c Committed) bool { return c.Transaction == nil }), nil
 }
 
 // after returns what the operation is after one that was committed, or says that it
 // cannot come after it.
-func (c *change) after(op pb.Operation, theirs committed) (pb.Operation, error) {
+func (c *Change) after(op pb.Operation, theirs Committed) (pb.Operation, error) {
 	ours := operation.Ours{Operation: op}
-	if c.rowsKnown {
+	if c.RowsKnown {
 		ours.ReadFragment = func(id uint64) *pb.Fragment {
-			if f := c.read.Fragment(id); f != nil {
+			if f := c.Read.Fragment(id); f != nil {
 				return f.Meta
 			}
 			return nil
@@ -153,10 +153,10 @@ func (c *change) after(op pb.Operation, theirs committed) (pb.Operation, error) 
 	}
 	switch ours.Check(theirs.Operation) {
 	case operation.Redo:
-		return nil, fmt.Errorf("%w: %s after the %s of version %d", errRedo, op.OperationName(), theirs.OperationName(), theirs.version)
+		return nil, fmt.Errorf("%w: %s after the %s of version %d", errRedo, op.OperationName(), theirs.OperationName(), theirs.Version)
 	case operation.Incompatible:
 		return nil, fmt.Errorf("%w: %s cannot be committed after the %s of version %d", ErrConflict,
-			op.OperationName(), theirs.OperationName(), theirs.version)
+			op.OperationName(), theirs.OperationName(), theirs.Version)
 	}
 	return operation.Rebased(op, theirs.Operation)
 }

@@ -57,7 +57,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	files := &stage.Files{Puts: new(errgroup.Group)}
 	if r.Insert.Schema != nil {
 		var err error
-		if files, err = d.stageRows(ctx, r.Insert); err != nil {
+		if files, err = d.Stage(ctx, r.Insert); err != nil {
 			return Commit{}, err
 		}
 	}
@@ -80,9 +80,9 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	if err := d.keepRowIDs(ctx, files.Fragments, r.Moved); err != nil {
 		return Commit{}, err
 	}
-	made, err := d.table.commit(ctx, &change{
-		read: d, operation: op, fresh: true, wait: files.Wait, rowsKnown: true, rebase: rows.rebase,
-		properties: r.Properties,
+	made, err := d.table.Commit(ctx, &Change{
+		Read: d, Operation: op, Fresh: true, Wait: files.Wait, RowsKnown: true, Rebase: rows.rebase,
+		Properties: r.Properties,
 	})
 	return Commit{Dataset: made, Rows: files.Rows}, err
 }
@@ -100,8 +100,8 @@ func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string
 		return Commit{}, err
 	}
 	op := &pb.Delete{UpdatedFragments: shrunk.updated, DeletedFragmentIDs: shrunk.removed, Predicate: predicate}
-	made, err := d.table.commit(ctx, &change{
-		read: d, operation: op, fresh: true, wait: puts.Wait, rowsKnown: true, rebase: rows.rebase,
+	made, err := d.table.Commit(ctx, &Change{
+		Read: d, Operation: op, Fresh: true, Wait: puts.Wait, RowsKnown: true, Rebase: rows.rebase,
 	})
 	return Commit{Dataset: made}, err
 }
@@ -112,21 +112,21 @@ func (d *Dataset) StageRows(ctx context.Context, rows Rows) (*part.Part, error) 
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
 	}
-	files, err := d.stageRows(ctx, rows)
+	files, err := d.Stage(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
-	return &part.Part{Operation: &pb.Append{Fragments: files.Fragments}, Columns: columnsOf(d, false)}, files.Wait()
+	return &part.Part{Operation: &pb.Append{Fragments: files.Fragments}, Columns: part.ColumnsOf(d.Manifest(), false)}, files.Wait()
 }
 
 // Takes reports whether rows that were written for a version may be put into this one.
 func (d *Dataset) Takes(p *part.Part) bool {
-	return !p.Overwrites() && p.Columns == columnsOf(d, false)
+	return !p.Overwrites() && p.Columns == part.ColumnsOf(d.Manifest(), false)
 }
 
-// stageRows writes rows of the table's columns as new files.
-func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*stage.Files, error) {
-	format, err := d.fileFormat(rows)
+// Stage writes rows of the table's columns as new files.
+func (d *Dataset) Stage(ctx context.Context, rows Rows) (*stage.Files, error) {
+	format, err := d.Format(rows.Trusted)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*stage.Files, error
 	if err != nil {
 		return nil, err
 	}
-	return d.table.place().WriteRows(ctx, match, format, rows.Batches)
+	return d.table.Stage().WriteRows(ctx, match, format, rows.Batches)
 }
 
 // keepRowIDs lists in new fragments the ids that their first rows had before.

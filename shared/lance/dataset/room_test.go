@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"math/rand/v2"
@@ -9,6 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
@@ -45,8 +47,8 @@ func TestWritersAtOnceHoldNoMoreThanTheyCount(t *testing.T) {
 	const writers, batches, limit = 30, 7, 112 << 20 // enough for a batch of each
 	batch := randomTexts(100, 10<<10)
 	store := diskStore(t)
-	table := tableIn(store)
-	if _, err := table.Create(t.Context(), Rows{Schema: batch.Schema(), Batches: func(func(arrow.RecordBatch, error) bool) {}}); err != nil {
+	table := datasettest.TableIn(store)
+	if _, err := table.Create(t.Context(), dataset.Rows{Schema: batch.Schema(), Batches: func(func(arrow.RecordBatch, error) bool) {}}); err != nil {
 		t.Fatal(err)
 	}
 	budget := memory.NewBudget(limit, limit/4*3)
@@ -61,7 +63,7 @@ func TestWritersAtOnceHoldNoMoreThanTheyCount(t *testing.T) {
 		all.Go(func() {
 			share := budget.Open()
 			defer share.Close()
-			rows := Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
+			rows := dataset.Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
 				for i := range batches {
 					rounds[i].Done()
 					rounds[i].Wait()
@@ -116,8 +118,8 @@ func TestWritersAtOnceHoldNoMoreThanTheyCount(t *testing.T) {
 // A row that takes more than a share has is refused, and nothing is held or stored.
 func TestARowThatNoWriterCanHoldIsRefused(t *testing.T) {
 	batch := randomTexts(1, 4<<20)
-	table := tableIn(diskStore(t))
-	rows := Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	table := datasettest.TableIn(diskStore(t))
+	rows := dataset.Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	if _, err := table.Create(inShare(t, 4<<20), rows); err == nil {
 		t.Error("4 MiB were written in as many, without room for the page")
 	}

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"math/rand/v2"
@@ -13,7 +13,7 @@ import (
 // A sample has as many rows as it should, none twice, and no deleted ones.
 func TestSampleOfRows(t *testing.T) {
 	const all, gone, wanted = 5000, 1000, 2000
-	d := mustCreate(t, tableIn(memstore.New()), datasettest.UpTo(all)...)
+	d := datasettest.Create(t, datasettest.TableIn(memstore.New()), datasettest.UpTo(all)...)
 	deleted := make([]uint64, gone)
 	for i := range deleted {
 		deleted[i] = uint64(i)

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -17,7 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/difference"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -31,7 +33,7 @@ import (
 // A history is a table that random operations change. No value is written twice.
 type history struct {
 	t     *rapid.T
-	table *Table
+	table *dataset.Table
 	value int64
 }
 
@@ -52,18 +54,18 @@ func (h *history) batch(s *arrow.Schema, n int) arrow.RecordBatch {
 	return b.NewRecordBatch()
 }
 
-func (h *history) rows(s *arrow.Schema, n int) Rows {
+func (h *history) rows(s *arrow.Schema, n int) dataset.Rows {
 	return rowsFrom(h.batch(s, n))
 }
 
 // some returns the addresses of some rows.
-func (h *history) some(d *Dataset) []uint64 {
+func (h *history) some(d *dataset.Dataset) []uint64 {
 	all := datasettest.AddressesOf(h.t, d, nil)
 	return slices.DeleteFunc(all, func(uint64) bool { return !rapid.Bool().Draw(h.t, "row") })
 }
 
 // step does one operation.
-func (h *history) step(d *Dataset) error {
+func (h *history) step(d *dataset.Dataset) error {
 	ctx := context.Background()
 	switch rapid.SampledFrom([]string{"append", "delete", "update", "update", "compact", "restore", "add", "drop", "rename", "overwrite", "replace", "config"}).Draw(h.t, "operation") {
 	case "append":
@@ -77,7 +79,7 @@ func (h *history) step(d *Dataset) error {
 	case "update":
 		moved := h.some(d)
 		if fresh := rapid.IntRange(0, 2).Draw(h.t, "inserted"); len(moved)+fresh > 0 {
-			_, err := d.Replace(ctx, Replacement{Delete: rowset.At(moved...), Moved: moved, Insert: h.rows(d.ArrowSchema(), len(moved)+fresh)})
+			_, err := d.Replace(ctx, dataset.Replacement{Delete: rowset.At(moved...), Moved: moved, Insert: h.rows(d.ArrowSchema(), len(moved)+fresh)})
 			return err
 		}
 	case "compact":
@@ -91,11 +93,11 @@ func (h *history) step(d *Dataset) error {
 		return h.add(d)
 	case "drop":
 		if len(d.Schema().Fields) > 1 {
-			_, err := d.DropColumns(ctx, []string{d.Schema().Fields[len(d.Schema().Fields)-1].Name})
+			_, err := alter.DropColumns(ctx, d, []string{d.Schema().Fields[len(d.Schema().Fields)-1].Name})
 			return err
 		}
 	case "rename":
-		_, err := d.AlterColumns(ctx, []alter.Alteration{{Path: d.Schema().Fields[0].Name, Rename: fmt.Sprintf("b%d", d.Version())}}, nil)
+		_, err := alter.Apply(ctx, d, []alter.Alteration{{Path: d.Schema().Fields[0].Name, Rename: fmt.Sprintf("b%d", d.Version())}}, nil)
 		return err
 	case "overwrite":
 		_, err := h.table.Overwrite(ctx, h.rows(historyColumns, 3), nil)
@@ -110,7 +112,7 @@ func (h *history) step(d *Dataset) error {
 }
 
 // compact rewrites the fragments in two groups.
-func (h *history) compact(d *Dataset) error {
+func (h *history) compact(d *dataset.Dataset) error {
 	groups := [][]uint64{{d.Fragments()[0].Meta.ID}}
 	if rest := d.Fragments()[1:]; len(rest) > 0 {
 		groups = append(groups, nil)
@@ -118,7 +120,7 @@ func (h *history) compact(d *Dataset) error {
 			groups[1] = append(groups[1], f.Meta.ID)
 		}
 	}
-	rewriting, err := d.Rewrite(context.Background(), groups)
+	rewriting, err := compaction.Rewrite(context.Background(), d, groups)
 	if err == nil {
 		_, err = rewriting.Commit(context.Background(), nil)
 	}
@@ -126,48 +128,22 @@ func (h *history) compact(d *Dataset) error {
 }
 
 // add adds a column, with values or without.
-func (h *history) add(d *Dataset) error {
+func (h *history) add(d *dataset.Dataset) error {
 	s := arrow.NewSchema([]arrow.Field{{Name: fmt.Sprintf("d%d", d.Version()), Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-	add := NewColumns{Schema: s}
+	add := alter.NewColumns{Schema: s}
 	if rapid.Bool().Draw(h.t, "values") {
 		add.Values = func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 			return h.batch(s, int(batch.NumRows())), nil
 		}
 	}
-	_, err := d.AddColumns(context.Background(), add)
+	_, err := alter.AddColumns(context.Background(), d, add)
 	return err
 }
 
 // replace writes all values of a column anew beside the files that have the others.
-func (h *history) replace(d *Dataset) error {
-	ctx := context.Background()
+func (h *history) replace(d *dataset.Dataset) error {
 	field := rapid.SampledFrom(d.Schema().Fields).Draw(h.t, "column")
-	s, err := d.Schema().Project([]string{field.Name})
-	if err != nil {
-		return err
-	}
-	p, err := d.Project([]string{snapshot.RowAddr})
-	if err != nil {
-		return err
-	}
-	match, err := s.Match(s.Arrow())
-	if err != nil {
-		return err
-	}
-	files, err := d.writeColumns(ctx, s, p, func(_ context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
-		return match.Columns(h.batch(s.Arrow(), int(batch.NumRows())))
-	})
-	if err != nil {
-		return err
-	}
-	if err := files.puts.Wait(); err != nil {
-		return err
-	}
-	_, err = d.Commit(ctx, &pb.Merge{
-		Fragments: alter.ReplaceFields(d.Manifest().Fragments, files.files, d.Schema()),
-		Schema:    d.Schema().PB(), SchemaMetadata: d.Schema().Metadata, PreservesNullability: true,
-	})
-	return err
+	return datasettest.ReplaceColumn(context.Background(), d, field.Name, h.batch)
 }
 
 // A row is what a version has under an id.
@@ -177,7 +153,7 @@ type historyRow struct {
 }
 
 // rowsByID reads all rows of a version.
-func rowsByID(t datasettest.Fataler, d *Dataset, fields []int32) map[uint64]historyRow {
+func rowsByID(t datasettest.Fataler, d *dataset.Dataset, fields []int32) map[uint64]historyRow {
 	t.Helper()
 	columns := []string{snapshot.RowID, snapshot.RowUpdatedAt}
 	for _, id := range fields {
@@ -210,8 +186,8 @@ func sorted[T any](rows map[uint64]T) []uint64 { return slices.Sorted(maps.Keys(
 func TestDifferencesAreThoseOfIDsAndValues(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
-		h := &history{t: t, table: tableIn(memstore.New())}
-		if _, err := h.table.CreateAs(ctx, h.rows(historyColumns, 6), CreateOptions{StableRowIDs: rapid.Bool().Draw(t, "stable row ids")}); err != nil {
+		h := &history{t: t, table: datasettest.TableIn(memstore.New())}
+		if _, err := h.table.CreateAs(ctx, h.rows(historyColumns, 6), dataset.CreateOptions{StableRowIDs: rapid.Bool().Draw(t, "stable row ids")}); err != nil {
 			t.Fatal(err)
 		}
 		for range rapid.IntRange(1, 12).Draw(t, "operations") {
@@ -246,8 +222,8 @@ func TestDifferencesAreThoseOfIDsAndValues(t *testing.T) {
 }
 
 // checkDifference compares a difference with that of all rows.
-func checkDifference(t *rapid.T, was, now *Dataset, fields []int32) {
-	got, err := now.Since(context.Background(), was, fields)
+func checkDifference(t *rapid.T, was, now *dataset.Dataset, fields []int32) {
+	got, err := difference.Since(context.Background(), now, was, fields)
 	if !now.Manifest().StableRowIDs() {
 		if !errors.Is(err, difference.ErrNotComparable) {
 			t.Fatalf("without stable row ids: %v, want ErrNotComparable", err)
@@ -309,8 +285,8 @@ func TestDifferencesOfNativeVersions(t *testing.T) {
 	if err := json.Unmarshal(native.get(t, "rows.json"), &answers); err != nil {
 		t.Fatal(err)
 	}
-	table := NewSession(64<<20, time.Now).Table(objectstore.Location{URI: "memory://rows.lance", Store: native.store, Prefix: "rows.lance"}, 0)
-	versions := map[uint64]*Dataset{}
+	table := dataset.NewSession(64<<20, time.Now).Table(objectstore.Location{URI: "memory://rows.lance", Store: native.store, Prefix: "rows.lance"}, 0)
+	versions := map[uint64]*dataset.Dataset{}
 	rows := map[uint64]map[uint64]historyRow{}
 	for version, answer := range answers {
 		d, err := table.Version(ctx, version)
@@ -334,7 +310,7 @@ func TestDifferencesOfNativeVersions(t *testing.T) {
 			if f := was.Schema().ByID(column.ID); f != nil && f.Name != "x" {
 				continue // rows.json does not list its values
 			}
-			got, err := now.Since(ctx, was, []int32{column.ID})
+			got, err := difference.Since(ctx, now, was, []int32{column.ID})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -350,7 +326,7 @@ func TestDifferencesOfNativeVersions(t *testing.T) {
 // A view's rows are found by the ids of their source rows, and rows by their own.
 func TestRowsAreFoundByIDs(t *testing.T) {
 	ctx := t.Context()
-	d := createStable(t, tableIn(memstore.New()), 3)
+	d := datasettest.CreateStable(t, datasettest.TableIn(memstore.New()), 3)
 	made, err := d.Delete(ctx, rowset.At(datasettest.AddressesOf(t, d, datasettest.Multiples(4))...), "")
 	if err != nil {
 		t.Fatal(err)

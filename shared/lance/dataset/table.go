@@ -57,7 +57,7 @@ func (t *Table) PublishWith(publish Publisher) *Table {
 func (t *Table) ConfirmWith(confirm func() error) *Table {
 	confirming := *t
 	confirming.confirm = func() error {
-		if err := t.confirmed(); err != nil {
+		if err := t.Confirm(); err != nil {
 			return err
 		}
 		return confirm()
@@ -65,8 +65,8 @@ func (t *Table) ConfirmWith(confirm func() error) *Table {
 	return &confirming
 }
 
-// confirmed asks what ConfirmWith was given.
-func (t *Table) confirmed() error {
+// Confirm asks what ConfirmWith was given.
+func (t *Table) Confirm() error {
 	if t.confirm == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (t *Table) confirmed() error {
 }
 
 // CommitAs returns the table, whose commits are transactions of the id that is asked for when
-// they begin. It is for changes that are tried more than once: see [Table.FindCommit]. Commits
+// they begin. It is for changes that are tried more than once: see package commitlog. Commits
 // of one id are one change, so that those that were made since it was begun count as its own.
 func (t *Table) CommitAs(id func() string) *Table {
 	named := *t
@@ -108,6 +108,12 @@ func (t *Table) own(d *Dataset) *Dataset {
 	own.table, own.Snapshot = t, d.ReachWith(t.at.Reach)
 	return &own
 }
+
+// Place returns where the table is on storage and in the cache of the session.
+func (t *Table) Place() snapshot.Place { return t.at }
+
+// Now returns the time by the clock of the session.
+func (t *Table) Now() time.Time { return t.session.now() }
 
 // ErrNoTable says that there is no version of a table at its place.
 var ErrNoTable = errors.New("no table at this location")
@@ -279,8 +285,8 @@ func (t *Table) Has(ctx context.Context, d *Dataset) (bool, error) {
 	return false, nil
 }
 
-// find asks the storage for the manifest of a version, or returns ErrNoVersion.
-func (t *Table) find(ctx context.Context, version uint64) (objectstore.Info, error) {
+// Info asks the storage for the manifest of a version, or returns ErrNoVersion.
+func (t *Table) Info(ctx context.Context, version uint64) (objectstore.Info, error) {
 	for _, scheme := range schemesOf(version) {
 		key := manifest.Key(t.at.Prefix, version, scheme)
 		_, info, err := t.at.Store.GetRanges(ctx, key)

@@ -3,9 +3,11 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -67,11 +69,6 @@ func (t *Table) listVersions(ctx context.Context, before *uint64, skip bool, lim
 	return found, old, nil
 }
 
-// Info asks for the manifest of a version without reading it; ErrNoVersion when there is none.
-func (t *Table) Info(ctx context.Context, version uint64) (objectstore.Info, error) {
-	return t.find(ctx, version)
-}
-
 // VersionOf returns the version of a manifest by its name.
 func VersionOf(info objectstore.Info) uint64 {
 	version, _, _ := manifest.ParseName(path.Base(info.Key))
@@ -82,4 +79,16 @@ func VersionOf(info objectstore.Info) uint64 {
 func InOrder(info objectstore.Info) bool {
 	_, scheme, _ := manifest.ParseName(path.Base(info.Key))
 	return scheme == manifest.V2
+}
+
+// Remove deletes an object, unless there is another one of its name now.
+func (t *Table) Remove(ctx context.Context, file objectstore.Info) error {
+	err := t.at.Store.Delete(ctx, file.Key, objectstore.Condition{IfMatch: file.ETag})
+	if errors.Is(err, objectstore.ErrUnknownOutcome) {
+		err = t.at.Store.Delete(ctx, file.Key, objectstore.Condition{IfMatch: file.ETag})
+	}
+	if err != nil && !errors.Is(err, objectstore.ErrPrecondition) {
+		return fmt.Errorf("delete %s of %s: %w", strings.TrimPrefix(file.Key, t.at.Prefix+"/"), t.at.URI, err)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"cmp"
@@ -15,6 +15,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
@@ -44,7 +46,7 @@ func TestWarmProcessReadsWhatColdOneReads(t *testing.T) {
 type warmWorld struct {
 	t      *rapid.T
 	store  objectstore.Store
-	warm   *Session
+	warm   *dataset.Session
 	counts map[string]int // of rows and values made so far, so that no two are the same
 }
 
@@ -61,11 +63,11 @@ func newWarmWorld(t *rapid.T) *warmWorld {
 	if rapid.Bool().Draw(t, "near") {
 		w.store = datasettest.NearStore{Store: w.store}
 	}
-	w.warm = NewSession(64<<20, warmNow)
+	w.warm = dataset.NewSession(64<<20, warmNow)
 	return w
 }
 
-func (w *warmWorld) at(s *Session, place string) *Table {
+func (w *warmWorld) at(s *dataset.Session, place string) *dataset.Table {
 	key := place + ".lance"
 	table := s.Table(objectstore.Location{URI: "memory://test/" + key, Store: w.store, Prefix: key}, 0)
 	if place == sole {
@@ -75,7 +77,9 @@ func (w *warmWorld) at(s *Session, place string) *Table {
 }
 
 // other is a table as a process sees it that has just begun.
-func (w *warmWorld) other(place string) *Table { return w.at(NewSession(64<<20, warmNow), place) }
+func (w *warmWorld) other(place string) *dataset.Table {
+	return w.at(dataset.NewSession(64<<20, warmNow), place)
+}
 
 // next returns a number that was not there before. All have as many digits and bits, so that
 // files of as many rows are often of one size.
@@ -120,8 +124,8 @@ func (w *warmWorld) appendValue(b array.Builder) {
 	}
 }
 
-func rowsFrom(batch arrow.RecordBatch) Rows {
-	return Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+func rowsFrom(batch arrow.RecordBatch) dataset.Rows {
+	return dataset.Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 }
 
 var warmReads = []string{"newest", "version", "branch", "tag", "refs", "versions"}
@@ -144,7 +148,7 @@ func (w *warmWorld) compareAll() {
 			w.t.Fatal(err)
 		}
 		for _, info := range versions {
-			version := VersionOf(info)
+			version := dataset.VersionOf(info)
 			w.compareAt(place, "version", &version)
 		}
 	}
@@ -164,7 +168,7 @@ func (w *warmWorld) compareAt(place, what string, version *uint64) {
 }
 
 // told returns all that a table has at some version, or the error of reading it.
-func (w *warmWorld) told(table *Table, what string, version *uint64) string {
+func (w *warmWorld) told(table *dataset.Table, what string, version *uint64) string {
 	ctx := context.Background()
 	var text string
 	var err error
@@ -174,13 +178,13 @@ func (w *warmWorld) told(table *Table, what string, version *uint64) string {
 	case "version":
 		text, err = begun(ctx, table, version, tellRows)
 	case "branch":
-		var branch *Table
-		if branch, err = table.OpenBranch(ctx, "b"); err == nil {
+		var branch *dataset.Table
+		if branch, err = branches.Open(ctx, table, "b"); err == nil {
 			text, err = begun(ctx, branch, nil, tellRows)
 		}
 	case "tag":
-		var d *Dataset
-		if d, err = table.Tagged(ctx, "x"); err == nil {
+		var d *dataset.Dataset
+		if d, err = datasettest.Tagged(ctx, table, "x"); err == nil {
 			text, err = tellRows(ctx, d)
 		}
 	case "refs":
@@ -197,7 +201,7 @@ func (w *warmWorld) told(table *Table, what string, version *uint64) string {
 }
 
 // begun does work as a reader does that begins on what is known.
-func begun[T any](ctx context.Context, table *Table, number *uint64, work func(context.Context, *Dataset) (T, error)) (T, error) {
+func begun[T any](ctx context.Context, table *dataset.Table, number *uint64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	d, confirm, err := table.Begin(ctx, number)
 	if err != nil {
 		var none T
@@ -215,12 +219,12 @@ func begun[T any](ctx context.Context, table *Table, number *uint64, work func(c
 }
 
 // tellRefs writes out the tags and branches as they are listed.
-func tellRefs(ctx context.Context, table *Table) (string, error) {
-	tags, _, err := table.Tags(ctx, "", 0)
+func tellRefs(ctx context.Context, table *dataset.Table) (string, error) {
+	tags, _, err := table.Refs().Tags(ctx, "", 0)
 	if err != nil {
 		return "", err
 	}
-	branches, _, err := table.Branches(ctx, "", 0)
+	branches, _, err := table.Refs().Branches(ctx, "", 0)
 	if err != nil {
 		return "", err
 	}
@@ -230,7 +234,7 @@ func tellRefs(ctx context.Context, table *Table) (string, error) {
 
 // tellRows writes out a version: each column by itself, so that one that cannot be read does
 // not hide the others, the rows by their addresses, where the ids of rows are, and the index.
-func tellRows(ctx context.Context, d *Dataset) (string, error) {
+func tellRows(ctx context.Context, d *dataset.Dataset) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version %d of %d rows: %s\n", d.Version(), d.CountRows(), d.ScanSchema())
 	for _, f := range d.Schema().Fields {

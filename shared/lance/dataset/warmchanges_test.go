@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"bytes"
@@ -12,9 +12,13 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/branches"
+	"tiltyard/shared/lance/dataset/clone"
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/fragment"
-	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/dataset/tags"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
@@ -63,23 +67,23 @@ func (w *warmWorld) change() string {
 			_, err := w.draw(table).Append(ctx, rowsFrom(w.rows(warmColumns, w.rowCount())))
 			return err
 		}},
-		{"drop branch", func() error { return table.DeleteBranch(ctx, "b") }},
+		{"drop branch", func() error { return branches.Delete(ctx, table, "b") }},
 		{"tag", func() error {
-			_ = table.DeleteTag(ctx, "x")
-			return table.CreateTag(ctx, "x", "", w.version(d))
+			_ = tags.Delete(ctx, table, "x")
+			return tags.Create(ctx, table, "x", "", w.version(d))
 		}},
 		{"swap members", func() error { return w.swapMembers(d) }},
 		{"delete rows", func() error { return w.deleteRows(d) }},
-		{"drop a member", func() error { _, err := d.DropColumns(ctx, []string{"p.a"}); return err }},
+		{"drop a member", func() error { _, err := alter.DropColumns(ctx, d, []string{"p.a"}); return err }},
 		{"append by the warm process", func() error { return w.appendWarm(place, d) }},
 		{"mark as blobs", func() error { return w.mark(d, "lance-encoding:blob", "true") }},
 		{"mark as packed", func() error { return w.mark(d, "lance-encoding:packed", "true") }},
 		{"remove the mark", func() error { return w.mark(d, "", "") }},
 		{"restore", func() error { _, err := table.Restore(ctx, w.version(d)); return err }},
-		{"drop a column", func() error { _, err := d.DropColumns(ctx, []string{"n"}); return err }},
+		{"drop a column", func() error { _, err := alter.DropColumns(ctx, d, []string{"n"}); return err }},
 		{"add a column", func() error { return w.addColumn(d) }},
 		{"rename", func() error {
-			_, err := d.AlterColumns(ctx, []alter.Alteration{{Path: "s", Rename: "t"}}, nil)
+			_, err := alter.Apply(ctx, d, []alter.Alteration{{Path: "s", Rename: "t"}}, nil)
 			return err
 		}},
 	}
@@ -96,14 +100,14 @@ func (w *warmWorld) note(what, place string, err error) {
 
 func (w *warmWorld) rowCount() int { return rapid.IntRange(1, 3).Draw(w.t, "rows") }
 
-func (w *warmWorld) version(d *Dataset) uint64 {
+func (w *warmWorld) version(d *dataset.Dataset) uint64 {
 	return rapid.Uint64Range(1, d.Version()).Draw(w.t, "version")
 }
 
 // draw returns the table or its branch.
-func (w *warmWorld) draw(table *Table) *Table {
+func (w *warmWorld) draw(table *dataset.Table) *dataset.Table {
 	if rapid.Bool().Draw(w.t, "on the branch") {
-		if branch, err := table.OpenBranch(context.Background(), "b"); err == nil {
+		if branch, err := branches.Open(context.Background(), table, "b"); err == nil {
 			return branch
 		}
 	}
@@ -125,7 +129,7 @@ func (w *warmWorld) drop(place string) {
 
 // create creates a table, with stable row ids or without.
 func (w *warmWorld) create(place string) error {
-	opts := CreateOptions{StableRowIDs: rapid.Bool().Draw(w.t, "stable row ids")}
+	opts := dataset.CreateOptions{StableRowIDs: rapid.Bool().Draw(w.t, "stable row ids")}
 	_, err := w.other(place).CreateAs(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), opts)
 	return err
 }
@@ -190,13 +194,13 @@ func (w *warmWorld) copy(dir, from, to string) error {
 }
 
 // branch makes the branch, in the place of the one that was there, with some versions of its own.
-func (w *warmWorld) branch(table *Table, d *Dataset) error {
+func (w *warmWorld) branch(table *dataset.Table, d *dataset.Dataset) error {
 	ctx := context.Background()
-	_ = table.DeleteBranch(ctx, "b")
-	if _, err := table.CreateBranch(ctx, "b", "", w.version(d)); err != nil {
+	_ = branches.Delete(ctx, table, "b")
+	if _, err := branches.Create(ctx, table, "b", "", w.version(d)); err != nil {
 		return err
 	}
-	made, err := table.OpenBranch(ctx, "b")
+	made, err := branches.Open(ctx, table, "b")
 	if err != nil {
 		return err
 	}
@@ -209,18 +213,18 @@ func (w *warmWorld) branch(table *Table, d *Dataset) error {
 }
 
 // addColumn adds the column that was dropped.
-func (w *warmWorld) addColumn(d *Dataset) error {
+func (w *warmWorld) addColumn(d *dataset.Dataset) error {
 	s := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
 	values := func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 		return w.rows(s, int(batch.NumRows())), nil
 	}
-	_, err := d.AddColumns(context.Background(), NewColumns{Schema: s, Values: values})
+	_, err := alter.AddColumns(context.Background(), d, alter.NewColumns{Schema: s, Values: values})
 	return err
 }
 
 // swapMembers commits the same files with their members of one type in each other's place, as
 // writers may that commit files which they did not write.
-func (w *warmWorld) swapMembers(d *Dataset) error {
+func (w *warmWorld) swapMembers(d *dataset.Dataset) error {
 	p := d.Schema().Field("p")
 	if p == nil || len(p.Children) < 2 {
 		return nil
@@ -245,7 +249,7 @@ func (w *warmWorld) swapMembers(d *Dataset) error {
 }
 
 // index gives the table an index of the one name, whose file holds parameters of its own.
-func (w *warmWorld) index(place string, d *Dataset) error {
+func (w *warmWorld) index(place string, d *dataset.Dataset) error {
 	s, err := schema.FromArrow(warmColumns)
 	if err != nil {
 		return err
@@ -274,52 +278,25 @@ func (w *warmWorld) index(place string, d *Dataset) error {
 }
 
 // clone makes a shallow clone at another place, in the place of what was there.
-func (w *warmWorld) clone(from string, d *Dataset) error {
+func (w *warmWorld) clone(from string, d *dataset.Dataset) error {
 	to := rapid.SampledFrom(warmPlaces).Draw(w.t, "clone to")
 	if to == from || to == sole || slices.ContainsFunc(d.Fragments(), func(f *fragment.Fragment) bool { return len(f.Meta.Files[0].Path) < 50+len(".lance") }) {
 		return nil
 	}
 	w.drop(to)
-	_, err := d.Clone(context.Background(), w.other(to), "")
+	_, err := clone.Shallow(context.Background(), d, w.other(to), "")
 	return err
 }
 
 // replaceColumn writes the values of a column anew beside the files that have the others, as
 // native writers do to update single columns.
-func (w *warmWorld) replaceColumn(d *Dataset) error {
-	ctx := context.Background()
+func (w *warmWorld) replaceColumn(d *dataset.Dataset) error {
 	field := d.Schema().Fields[rapid.IntRange(0, len(d.Schema().Fields)-1).Draw(w.t, "column")]
-	s, err := d.Schema().Project([]string{field.Name})
-	if err != nil {
-		return err
-	}
-	p, err := d.Project([]string{snapshot.RowAddr})
-	if err != nil {
-		return err
-	}
-	match, err := s.Match(s.Arrow())
-	if err != nil {
-		return err
-	}
-	files, err := d.writeColumns(ctx, s, p, func(_ context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
-		return match.Columns(w.rows(s.Arrow(), int(batch.NumRows())))
-	})
-	if err != nil {
-		return err
-	}
-	if err := files.puts.Wait(); err != nil {
-		return err
-	}
-	op := &pb.Merge{
-		Fragments: alter.ReplaceFields(d.Manifest().Fragments, files.files, d.Schema()),
-		Schema:    d.Schema().PB(), SchemaMetadata: d.Schema().Metadata, PreservesNullability: true,
-	}
-	_, err = d.Commit(ctx, op)
-	return err
+	return datasettest.ReplaceColumn(context.Background(), d, field.Name, w.rows)
 }
 
 // appendWarm lets the warm process add a row to the newest version, which is d.
-func (w *warmWorld) appendWarm(place string, d *Dataset) error {
+func (w *warmWorld) appendWarm(place string, d *dataset.Dataset) error {
 	ctx := context.Background()
 	if _, err := w.at(w.warm, place).Append(ctx, rowsFrom(w.rows(warmColumns, 1))); err != nil {
 		return err
@@ -334,7 +311,7 @@ func (w *warmWorld) appendWarm(place string, d *Dataset) error {
 	return nil
 }
 
-func (w *warmWorld) deleteRows(d *Dataset) error {
+func (w *warmWorld) deleteRows(d *dataset.Dataset) error {
 	if len(d.Fragments()) == 0 {
 		return nil
 	}
@@ -344,7 +321,7 @@ func (w *warmWorld) deleteRows(d *Dataset) error {
 }
 
 // mark gives a column metadata that says how its values are stored, or takes it away.
-func (w *warmWorld) mark(d *Dataset, key, value string) error {
+func (w *warmWorld) mark(d *dataset.Dataset, key, value string) error {
 	field := rapid.SampledFrom([]string{"s", "p"}).Draw(w.t, "marked")
 	f := d.Schema().Field(field)
 	if f == nil {

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
@@ -16,9 +17,9 @@ import (
 
 // checkKept checks that what a process keeps after some use of the tables in a store is not much more than its cache
 // may have.
-func checkKept(t *testing.T, store objectstore.Store, most int64, use func(*Session)) {
+func checkKept(t *testing.T, store objectstore.Store, most int64, use func(*dataset.Session)) {
 	t.Helper()
-	session := NewSession(uint64(most), time.Now)
+	session := dataset.NewSession(uint64(most), time.Now)
 	use(session)
 	heap := heapBytes()
 	runtime.KeepAlive(session)
@@ -36,7 +37,7 @@ func placeOf(store objectstore.Store, name string) objectstore.Location {
 // A process that has read many versions keeps to its cache, however long their manifests are.
 func TestVersionsWithLongManifestsKeepToTheCache(t *testing.T) {
 	store := memstore.New()
-	d := mustCreate(t, tableIn(store), 1)
+	d := datasettest.Create(t, datasettest.TableIn(store), 1)
 	value := strings.Repeat("x", 1<<20)
 	for i := range 60 {
 		number := fmt.Sprint(i)
@@ -48,7 +49,7 @@ func TestVersionsWithLongManifestsKeepToTheCache(t *testing.T) {
 		}
 		d = made
 	}
-	checkKept(t, store, 16<<20, func(s *Session) {
+	checkKept(t, store, 16<<20, func(s *dataset.Session) {
 		for version := range d.Version() {
 			if _, err := s.Table(placeOf(store, "t.lance"), 0).Version(t.Context(), version+1); err != nil {
 				t.Fatal(err)
@@ -61,7 +62,7 @@ func TestVersionsWithLongManifestsKeepToTheCache(t *testing.T) {
 func TestDeletionsOfManyVersionsKeepToTheCache(t *testing.T) {
 	store := memstore.New()
 	const rows, versions = 1 << 20, 200
-	made, err := tableIn(store).Create(t.Context(), rowsOf(datasettest.UpTo(rows)...))
+	made, err := datasettest.TableIn(store).Create(t.Context(), datasettest.RowsOf(datasettest.UpTo(rows)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestDeletionsOfManyVersionsKeepToTheCache(t *testing.T) {
 		}
 		d = made.Dataset
 	}
-	checkKept(t, store, 4<<20, func(s *Session) {
+	checkKept(t, store, 4<<20, func(s *dataset.Session) {
 		for version := uint64(2); version <= d.Version(); version++ {
 			old, err := s.Table(placeOf(store, "t.lance"), 0).Version(t.Context(), version)
 			if err != nil {
@@ -96,9 +97,9 @@ func TestDeletionsOfManyVersionsKeepToTheCache(t *testing.T) {
 // A process that has deleted rows of many tables keeps to its cache, however long the conditions were.
 func TestTransactionsOfManyTablesKeepToTheCache(t *testing.T) {
 	store := memstore.New()
-	checkKept(t, store, 16<<20, func(s *Session) {
+	checkKept(t, store, 16<<20, func(s *dataset.Session) {
 		for i := range 12 {
-			made, err := s.Table(placeOf(store, fmt.Sprint(i)), 0).Create(t.Context(), rowsOf(0, 1, 2, 3, 4, 5, 6, 7, 8))
+			made, err := s.Table(placeOf(store, fmt.Sprint(i)), 0).Create(t.Context(), datasettest.RowsOf(0, 1, 2, 3, 4, 5, 6, 7, 8))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,25 +30,26 @@ type Rows struct {
 	Check func(columns *schema.Schema) error
 }
 
-// check asks Check.
-func (r Rows) check(columns *schema.Schema) error {
+// CheckColumns calls Check for the columns of a version.
+func (r Rows) CheckColumns(columns *schema.Schema) error {
 	if r.Check == nil {
 		return nil
 	}
 	return r.Check(columns)
 }
 
-// fileFormat returns how rows are written to the table.
-func (d *Dataset) fileFormat(rows Rows) (stage.Format, error) {
+// Format returns the format of new data files of the table. If anyURI is true, blobs in them may name objects
+// anywhere; otherwise only below base paths of the table.
+func (d *Dataset) Format(anyURI bool) (stage.Format, error) {
 	version, err := d.Manifest().FileVersion()
 	return stage.Format{
-		Version: version, Bases: d.Manifest().BasePaths, AnyURI: rows.Trusted,
+		Version: version, Bases: d.Manifest().BasePaths, AnyURI: anyURI,
 		Legacy: legacyfile.Options{Dictionaries: d.Manifest().Dictionaries},
 	}, err
 }
 
-// place returns where the new files of the table go.
-func (t *Table) place() stage.Place {
+// Stage returns where the new files of the table go.
+func (t *Table) Stage() stage.Place {
 	keep := func(key string, file []byte) { fragment.KeepTail(t.session.Cache, t.at.URI, key, file) }
 	return stage.Place{Store: t.at.Store, Prefix: t.at.Prefix, Buffers: &t.session.buffers, Written: keep}
 }
@@ -72,17 +73,17 @@ func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions) (Co
 	if opts.Version == (lance.Version{}) {
 		opts.Version = lance.V2_2
 	}
-	fresh, err := t.stageNew(ctx, stage.Format{Version: opts.Version, AnyURI: rows.Trusted}, rows)
+	fresh, err := t.Stage().WriteNew(ctx, rows.Schema, stage.Format{Version: opts.Version, AnyURI: rows.Trusted}, rows.Batches)
 	if err != nil {
 		return Commit{}, err
 	}
-	op := fresh.overwrite()
+	op := fresh.Overwrite()
 	op.ConfigUpserts = opts.Config
-	d, err := t.commit(ctx, &change{operation: op, wait: fresh.files.Wait,
-		apply: func(_ *Dataset, op pb.Operation) (*manifest.Manifest, error) {
-			return fresh.with(operation.Create(op.(*pb.Overwrite), opts.Version, opts.StableRowIDs))
+	d, err := t.Commit(ctx, &Change{Operation: op, Wait: fresh.Wait,
+		Apply: func(_ *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+			return withDictionaries(fresh)(operation.Create(op.(*pb.Overwrite), opts.Version, opts.StableRowIDs))
 		}})
-	return Commit{Dataset: d, Rows: fresh.files.Rows}, err
+	return Commit{Dataset: d, Rows: fresh.Rows}, err
 }
 
 // Append adds rows as new fragments. Columns are matched by name; the error is
@@ -120,27 +121,27 @@ func (t *Table) Append(ctx context.Context, rows Rows) (Commit, error) {
 // append is Append for one guess.
 func (t *Table) append(ctx context.Context, g *guess, rows Rows) (Commit, error) {
 	read := g.read
-	format, err := read.fileFormat(rows)
+	format, err := read.Format(rows.Trusted)
 	if err != nil {
 		return Commit{}, err
 	}
 	format.Legacy.Exact = true
-	if err := rows.check(read.Schema()); err != nil {
+	if err := rows.CheckColumns(read.Schema()); err != nil {
 		return Commit{}, err
 	}
 	match, err := read.Schema().Match(rows.Schema)
 	if err != nil {
 		return Commit{}, err
 	}
-	files, err := t.place().WriteRows(ctx, match, format, rows.Batches)
+	files, err := t.Stage().WriteRows(ctx, match, format, rows.Batches)
 	if err != nil {
 		return Commit{}, err
 	}
 	if files.Rows == 0 {
-		return Commit{Dataset: read}, t.confirmed()
+		return Commit{Dataset: read}, t.Confirm()
 	}
-	d, err := t.commit(ctx, &change{
-		read: read, operation: &pb.Append{Fragments: files.Fragments}, guess: g, wait: files.Wait,
+	d, err := t.Commit(ctx, &Change{
+		Read: read, Operation: &pb.Append{Fragments: files.Fragments}, guess: g, Wait: files.Wait,
 		fits: func(newest *Dataset) bool { return sameColumns(read, newest) },
 	})
 	return Commit{Dataset: d, Rows: files.Rows}, err
@@ -156,24 +157,24 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]stri
 	if err != nil {
 		return Commit{}, err
 	}
-	format, err := g.read.fileFormat(rows)
+	format, err := g.read.Format(rows.Trusted)
 	if err != nil {
 		return Commit{}, err
 	}
-	fresh, err := t.stageNew(ctx, format, rows)
+	fresh, err := t.Stage().WriteNew(ctx, rows.Schema, format, rows.Batches)
 	if err != nil {
 		return Commit{}, err
 	}
-	op := fresh.overwrite()
+	op := fresh.Overwrite()
 	op.ConfigUpserts = config
-	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: fresh.files.Wait,
-		apply: func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
-			if err := rows.check(base.Schema()); err != nil {
+	d, err := t.Commit(ctx, &Change{Read: g.read, Operation: op, guess: g, Wait: fresh.Wait,
+		Apply: func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+			if err := rows.CheckColumns(base.Schema()); err != nil {
 				return nil, err
 			}
-			return fresh.with(operation.Apply(base.Manifest(), op))
+			return withDictionaries(fresh)(operation.Apply(base.Manifest(), op))
 		}})
-	return Commit{Dataset: d, Rows: fresh.files.Rows}, err
+	return Commit{Dataset: d, Rows: fresh.Rows}, err
 }
 
 // Find returns ErrNoTable where there is no table. It asks the storage when this process
@@ -186,55 +187,12 @@ func (t *Table) Find(ctx context.Context) error {
 	return err
 }
 
-// fresh are the files of rows that make up a schema of their own.
-type fresh struct {
-	files        *stage.Files
-	schema       *schema.Schema
-	dictionaries map[int32]arrow.Array // of a table of legacy data files
-}
-
-func (f *fresh) overwrite() *pb.Overwrite {
-	return &pb.Overwrite{Fragments: f.files.Fragments, Schema: f.schema.PB(), SchemaMetadata: f.schema.Metadata}
-}
-
-// with gives a manifest of the files their dictionaries, of which no operation speaks.
-func (f *fresh) with(m *manifest.Manifest, err error) (*manifest.Manifest, error) {
-	if err == nil {
-		m.Dictionaries = f.dictionaries
-	}
-	return m, err
-}
-
-// stageNew stages rows that make up a schema of their own.
-func (t *Table) stageNew(ctx context.Context, format stage.Format, rows Rows) (*fresh, error) {
-	s, err := newSchema(rows.Schema, format.Version, -1)
-	if err != nil {
-		return nil, err
-	}
-	match, err := s.Match(rows.Schema)
-	if err != nil {
-		return nil, err
-	}
-	made, batches := &fresh{schema: s}, rows.Batches
-	if format.Version == lance.Legacy {
-		var stop func()
-		if format.Legacy, batches, stop, err = stage.FirstDictionaries(match, batches); err != nil {
-			return nil, err
+// withDictionaries gives a manifest the dictionaries of new rows, which no operation has.
+func withDictionaries(rows *stage.New) func(*manifest.Manifest, error) (*manifest.Manifest, error) {
+	return func(m *manifest.Manifest, err error) (*manifest.Manifest, error) {
+		if err == nil {
+			m.Dictionaries = rows.Dictionaries
 		}
-		defer stop()
-		if made.dictionaries, err = stage.StoredDictionaries(format.Legacy.Dictionaries); err != nil {
-			return nil, err
-		}
+		return m, err
 	}
-	made.files, err = t.place().WriteRows(ctx, match, format, batches)
-	return made, err
-}
-
-// newSchema is schema.FromArrowAbove for columns in data files of a version: in those of
-// 2.2 all blobs are of that version.
-func newSchema(columns *arrow.Schema, version lance.Version, highest int32) (*schema.Schema, error) {
-	if version == lance.V2_2 {
-		columns = schema.WithBlobsV2(columns)
-	}
-	return schema.FromArrowAbove(columns, highest)
 }

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/clone"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/service/all"
@@ -78,7 +79,7 @@ func (s *tenants) land(name string, source objectstore.Location) {
 	s.t.Helper()
 	from, err := s.session.Table(source, 0).Latest(s.t.Context())
 	if err == nil {
-		_, err = from.Clone(s.t.Context(), s.session.Table(s.roots.Join("landing/"+name), 0), "")
+		_, err = clone.Shallow(s.t.Context(), from, s.session.Table(s.roots.Join("landing/"+name), 0), "")
 	}
 	if err != nil {
 		s.t.Fatal(err)

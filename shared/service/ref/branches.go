@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -12,7 +13,7 @@ import (
 func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranchesRequest) (*protocol.ListTableBranchesResponse, error) {
 	answer := &protocol.ListTableBranchesResponse{Branches: map[string]protocol.BranchContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
-		branches, next, err := t.Data().Branches(ctx, req.PageToken, limit)
+		branches, next, err := t.Data().Refs().Branches(ctx, req.PageToken, limit)
 		for name, b := range branches {
 			c := protocol.BranchContents{
 				ParentVersion: int64(b.ParentVersion), CreateAt: b.Created, ManifestSize: b.ManifestBytes, Metadata: b.Metadata,
@@ -35,7 +36,7 @@ func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBra
 		if req.FromVersion != nil {
 			from = uint64(*req.FromVersion)
 		}
-		made, err := t.Data().CreateBranch(ctx, req.Name, protocol.BranchName(req.FromBranch), from)
+		made, err := branches.Create(ctx, t.Data(), req.Name, protocol.BranchName(req.FromBranch), from)
 		if err != nil {
 			return err
 		}
@@ -51,7 +52,7 @@ func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBra
 	if err := s.tables.Announcer.BeforeDeleted(ctx, req.ID, req.Name); err != nil {
 		return nil, err
 	}
-	err := s.onTable(ctx, req.ID, func(t *engine.Table) error { return t.Data().DeleteBranch(ctx, req.Name) })
+	err := s.onTable(ctx, req.ID, func(t *engine.Table) error { return branches.Delete(ctx, t.Data(), req.Name) })
 	if err != nil {
 		return nil, err
 	}

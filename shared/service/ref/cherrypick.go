@@ -26,7 +26,7 @@ func (s *Service) DiffBranch(ctx context.Context, req *protocol.DiffTableBranche
 
 func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherrypick.Diff, error) {
 	return tables.Look(ctx, s.tables.Open(id, ""), func(ctx context.Context, t tables.Table) (*cherrypick.Diff, error) {
-		return t.Data().DiffBranch(ctx, branch)
+		return cherrypick.DiffOf(ctx, t.Data(), branch)
 	})
 }
 
@@ -44,13 +44,13 @@ func (s *Service) CherryPick(ctx context.Context, req *protocol.CherryPickTableB
 	done, err := s.tables.Open(req.ID, "").Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		var made *dataset.Dataset
 		var err error
-		if made, diff, err = t.Data().CherryPick(ctx, req.FromBranch); err != nil {
+		if made, diff, err = cherrypick.Apply(ctx, t.Data(), req.FromBranch); err != nil {
 			return engine.Written{}, err
 		}
 		return engine.Made(made), nil
 	})
 	switch {
-	case errors.Is(err, dataset.ErrNotPicked):
+	case errors.Is(err, cherrypick.ErrNotPicked):
 		return outcome(req.FromBranch, diff, protocol.CherryPickFailed), nil
 	case err != nil:
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset/refs"
+	"tiltyard/shared/lance/dataset/tags"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -14,7 +15,7 @@ import (
 func (s *Service) ListTags(ctx context.Context, req *protocol.ListTableTagsRequest) (*protocol.ListTableTagsResponse, error) {
 	answer := &protocol.ListTableTagsResponse{Dialect: req.Dialect, Tags: map[string]protocol.TagContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
-		tags, next, err := t.Data().Tags(ctx, req.PageToken, limit)
+		tags, next, err := t.Data().Refs().Tags(ctx, req.PageToken, limit)
 		for name, tag := range tags {
 			answer.Tags[name] = contents(tag)
 		}
@@ -49,7 +50,7 @@ func contents(tag refs.Tag) protocol.TagContents {
 // TagVersion returns the version that a tag names.
 func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersionRequest) (*protocol.GetTableTagVersionResponse, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*protocol.GetTableTagVersionResponse, error) {
-		tag, err := t.Data().Tag(ctx, req.Tag)
+		tag, _, err := t.Data().Refs().Tag(ctx, req.Tag)
 		if err != nil {
 			return nil, err
 		}
@@ -60,14 +61,14 @@ func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersi
 // CreateTag makes a tag.
 func (s *Service) CreateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
 	return s.putTag(ctx, "create-tag", req, func(t *engine.Table) error {
-		return t.Data().CreateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
+		return tags.Create(ctx, t.Data(), req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
 // UpdateTag moves a tag to another version.
 func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
 	return s.putTag(ctx, "update-tag", req, func(t *engine.Table) error {
-		return t.Data().UpdateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
+		return tags.Update(ctx, t.Data(), req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
@@ -86,7 +87,7 @@ func (s *Service) putTag(ctx context.Context, operation string, req *protocol.Se
 // DeleteTag removes a tag.
 func (s *Service) DeleteTag(ctx context.Context, req *protocol.DeleteTableTagRequest) (*protocol.SetTableTagResponse, error) {
 	return s.onTag(ctx, "delete-tag", req.ID, req.Tag, func(t *engine.Table) error {
-		return t.Data().DeleteTag(ctx, req.Tag)
+		return tags.Delete(ctx, t.Data(), req.Tag)
 	})
 }
 

@@ -79,7 +79,7 @@ func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (
 	if req.SourceTag == "" {
 		return source, req.SourceVersion, nil
 	}
-	tag, err := source.Data().Tag(ctx, req.SourceTag)
+	tag, _, err := source.Data().Refs().Tag(ctx, req.SourceTag)
 	if err != nil {
 		return nil, nil, source.Translate(err)
 	}

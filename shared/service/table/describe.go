@@ -107,7 +107,7 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *proto
 func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (rows *engine.Table, version *int64, err error) {
 	branch, version := req.Branch, req.Version
 	if req.Tag != "" {
-		tag, err := s.tables.At(t).Data().Tag(ctx, req.Tag)
+		tag, _, err := s.tables.At(t).Data().Refs().Tag(ctx, req.Tag)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -184,7 +184,7 @@ func (f *finder) readData(ctx context.Context, t *catalog.Table) (*parts, error)
 	at := f.service.tables.At(t)
 	if c.needTags && auth.Permits(ctx, "ListTableTags", auth.Table(t.ID)) {
 		for after, more := "", true; more; more = after != "" {
-			names, next, err := at.Data().TagNames(ctx, after, 0)
+			names, next, err := at.Data().Refs().TagNames(ctx, after, 0)
 			if err != nil {
 				return nil, at.Translate(err)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/catalog/namespaces"
+	"tiltyard/shared/lance/dataset/tags"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -59,7 +60,7 @@ func library(t *testing.T, objects objectstore.Store) (*servicetest.House, *tabl
 	}
 	found, err := house.Names.Table(t.Context(), []string{"films", "posters"})
 	if err == nil {
-		err = house.At(found).Data().CreateTag(t.Context(), "premiere-2024", "", 1)
+		err = tags.Create(t.Context(), house.At(found).Data(), "premiere-2024", "", 1)
 	}
 	if err != nil {
 		t.Fatal(err)

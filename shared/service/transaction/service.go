@@ -50,7 +50,7 @@ func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transactio
 // id does not name a branch. If several branches have the version, it refuses to choose.
 func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref, missing error) (only engine.Transaction, branch string, err error) {
 	table := s.tables.At(t)
-	branches, _, err := table.Data().Branches(ctx, "", 0)
+	branches, _, err := table.Data().Refs().Branches(ctx, "", 0)
 	if err != nil {
 		return only, "", table.Translate(err)
 	}

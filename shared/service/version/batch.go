@@ -88,7 +88,7 @@ func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableO
 			})
 		}
 		if p.Delete != nil && p.UID != "" {
-			s.tables.At(p.table).Data().ForgetVersions(p.Delete)
+			s.tables.At(p.table).Data().Forget(p.Delete...)
 		}
 	}
 	_ = group.Wait()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -61,7 +62,7 @@ func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *protocol.
 	}
 	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
 	table := s.tables.At(p.table)
-	chosen, err := table.Data().ChooseVersions(ctx, anyOf(req.Ranges), all)
+	chosen, err := cleanup.Choose(ctx, table.Data(), anyOf(req.Ranges), all)
 	if err != nil {
 		return table.Translate(err)
 	}

@@ -30,7 +30,7 @@ func compared(ctx context.Context, was, now *dataset.Dataset, limit int) (*proto
 	var rows *difference.Rows
 	var err error
 	if stable {
-		rows, err = now.Since(ctx, was, fields)
+		rows, err = difference.Since(ctx, now, was, fields)
 	} else {
 		rows, err = difference.ByAddress(ctx, was.Snapshot, now.Snapshot, fields)
 	}

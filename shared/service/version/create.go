@@ -59,7 +59,7 @@ func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.
 	// A client that makes a branch puts its first version before its name, so the branch may not
 	// exist yet.
 	table := s.tables.At(t)
-	branch, err := table.Data().BranchInfo(ctx, req.Branch)
+	branch, _, err := table.Data().Refs().Branch(ctx, req.Branch)
 	if err != nil && !errors.Is(err, refs.ErrNoBranch) {
 		return objectstore.Info{}, table.Translate(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -18,7 +19,7 @@ func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVers
 		if err := t.Found.Confirm(); err != nil {
 			return nil, err
 		}
-		deleted, err := t.Data().DeleteVersions(ctx, doomed, all)
+		deleted, err := cleanup.DeleteVersions(ctx, t.Data(), doomed, all)
 		if err != nil {
 			return nil, err
 		}

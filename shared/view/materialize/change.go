@@ -147,7 +147,7 @@ func (c *change) sinceShown(ctx context.Context, shown *view.Watermark, use func
 			}
 			fields = append(fields, is.ID)
 		}
-		rows, err := c.version.Since(ctx, was, fields)
+		rows, err := difference.Since(ctx, c.version, was, fields)
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ import (
 	"tiltyard/shared/event"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -168,7 +169,7 @@ func branch(id, name string) step {
 		if err != nil {
 			return err
 		}
-		if _, err := s.At(found).Data().CreateBranch(ctx, name, "", 0); err != nil {
+		if _, err := branches.Create(ctx, s.At(found).Data(), name, "", 0); err != nil {
 			return err
 		}
 		s.Names.Committed(ctx, split(id), name)
@@ -185,7 +186,7 @@ func deleteBranch(id, name string) step {
 		if err != nil {
 			return err
 		}
-		return s.At(found).Data().DeleteBranch(ctx, name)
+		return branches.Delete(ctx, s.At(found).Data(), name)
 	}
 }
 
@@ -389,7 +390,7 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 			t.Fatal(err)
 		}
 		stands[found.Lineage] = state{strings.Join(id, "/"), int64(newest)}
-		standing, _, err := s.At(found).Data().Branches(t.Context(), "", 0)
+		standing, _, err := s.At(found).Data().Refs().Branches(t.Context(), "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

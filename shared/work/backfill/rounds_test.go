@@ -21,6 +21,8 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
+	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/memory"
@@ -336,7 +338,7 @@ var changes = map[string]func(t *testing.T, table *engine.Table) error{
 			for _, f := range d.Fragments() {
 				all = append(all, f.Meta.ID)
 			}
-			made, err := d.Rewrite(ctx, [][]uint64{all})
+			made, err := compaction.Rewrite(ctx, d, [][]uint64{all})
 			if err != nil {
 				return nil, err
 			}
@@ -356,7 +358,7 @@ var changes = map[string]func(t *testing.T, table *engine.Table) error{
 		_, err := table.Alter(t.Context(), func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 			var op pb.DataReplacement
 			for _, f := range d.Fragments()[:2] {
-				piece, err := d.StageColumns(ctx, f, dataset.ColumnValues{
+				piece, err := alter.StageColumns(ctx, d, f, alter.ColumnValues{
 					Columns: []string{"id"}, Read: []string{"id"},
 					Values: func(_ context.Context, batch arrow.RecordBatch) ([]arrow.Array, int64, error) {
 						b := array.NewInt64Builder(arrowmemory.DefaultAllocator)

@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/transaction"
 )
 
@@ -52,9 +53,9 @@ type division struct {
 	Join      int64  `json:"join"`              // nanoseconds that a join should take
 	Memory    int64  `json:"memory"`            // bytes that a join should hold as long as it works
 
-	Segments []dataset.StagedSegment `json:"segments,omitempty"` // of earlier rounds
+	Segments []segments.Staged `json:"segments,omitempty"` // of earlier rounds
 
-	Fold *dataset.StagedFold `json:"fold,omitempty"` // of a job that folds
+	Fold *segments.StagedFold `json:"fold,omitempty"` // of a job that folds
 }
 
 // A stretch is fragments of a division, one after the other.

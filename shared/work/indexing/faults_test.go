@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -107,7 +108,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 		return fmt.Sprintf("%d rows are in no segment; %v", x.Unindexed, err), 0
 	}
 	if c.fold { // earlier versions have the segments that are replaced
-		if _, err := last.at(t).Data().DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
+		if _, err := cleanup.DeleteVersions(t.Context(), last.at(t).Data(), func(uint64) bool { return true }, false); err != nil {
 			return err.Error(), 0
 		}
 	}

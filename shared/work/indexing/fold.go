@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/tables"
 )
@@ -46,12 +47,12 @@ func (b builder) divideFold(ctx context.Context, r *job.Run) (any, error) {
 		return nil, err
 	}
 	return tables.Read(ctx, b.on.Open(r.Object(), order.Branch), nil, func(ctx context.Context, at tables.Version) (any, error) {
-		folds, err := at.Folds(func(x snapshot.Index) bool { return x.Name == order.Name && (build.Extender{}).CanExtend(x) })
+		folds, err := segments.Folds(at.Dataset, func(x snapshot.Index) bool { return x.Name == order.Name && (build.Extender{}).CanExtend(x) })
 		if err != nil || len(folds) == 0 {
 			return job.End{Result: result{}}, err
 		}
 		v := &division{Place: at.Found.Table.Location.URI}
-		if v.Fold, err = at.Staged(folds[0]); err != nil {
+		if v.Fold, err = segments.StageFold(at.Dataset, folds[0]); err != nil {
 			return nil, err
 		}
 		if _, like, err := v.index(ctx, order, at.Dataset); err != nil || like.IsEmpty() {
@@ -65,11 +66,11 @@ func (b builder) divideFold(ctx context.Context, r *job.Run) (any, error) {
 const leastFolded = 1 << 10
 
 // IsLarge reports whether a fold is too large for one worker. A fold that many workers cannot share is not.
-func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f dataset.Fold) (bool, error) {
+func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f segments.Fold) (bool, error) {
 	if f.Rows < leastFolded {
 		return false, nil
 	}
-	staged, err := d.Staged(f)
+	staged, err := segments.StageFold(d, f)
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +91,7 @@ func (v *division) index(ctx context.Context, order Order, d *dataset.Dataset) (
 	if v.Fold == nil {
 		return order.index(), nil, nil
 	}
-	x, like, err := d.LikeOf(order.Name, v.Fold.Like)
+	x, like, err := segments.LikeOf(d, order.Name, v.Fold.Like)
 	if err != nil {
 		return build.Index{}, nil, err
 	}
@@ -104,7 +105,7 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	segments, _, err := w.segments(ctx, r, v)
+	staged, _, err := w.segments(ctx, r, v)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 		if t.Found.Table.Location.URI != v.Place {
 			return engine.Written{}, errReplaced
 		}
-		return t.CommitFold(ctx, v.Fold, func(ctx context.Context, newest *dataset.Dataset) (n dataset.NewIndex, fit []dataset.StagedSegment, err error) {
+		return t.CommitFold(ctx, v.Fold, func(ctx context.Context, newest *dataset.Dataset) (n segments.NewIndex, fit []segments.Staged, err error) {
 			built, like, err := v.index(ctx, order, newest)
 			if err != nil {
 				return n, nil, err
@@ -127,13 +128,13 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 			if kinds.Of(built.Kind).Extend != nil {
 				n.Details = like.Details
 			}
-			if fit, _, err = fitting(ctx, t.Table, newest, order.Column, segments, false); err == nil && len(fit) == 0 {
-				err = dataset.ErrStaleFold
+			if fit, _, err = fitting(ctx, t.Table, newest, order.Column, staged, false); err == nil && len(fit) == 0 {
+				err = segments.ErrStaleFold
 			}
 			return n, fit, err
 		})
 	})
-	if errors.Is(err, dataset.ErrStaleFold) {
+	if errors.Is(err, segments.ErrStaleFold) {
 		return job.End{Result: result{}}, nil
 	}
 	return job.End{Result: done}, err

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
@@ -20,7 +20,7 @@ import (
 func (h *house) compact(t *testing.T) {
 	t.Helper()
 	h.change(t, func(at *engine.Table) (engine.Written, error) {
-		done, err := at.Compact(t.Context(), dataset.CompactionOptions{Extend: build.Extender{}})
+		done, err := at.Compact(t.Context(), compaction.Options{Extend: build.Extender{}})
 		return engine.Written{Version: done.Version}, err
 	})
 }

@@ -32,6 +32,7 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/tables"
 )
 
@@ -132,7 +133,7 @@ type small struct {
 }
 
 // Resolve implements engine.NewIndex.
-func (s small) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
+func (s small) Resolve(d *dataset.Dataset) (segments.NewIndex, error) {
 	n, err := s.Index.Resolve(d)
 	if err != nil {
 		return n, err

@@ -10,7 +10,8 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/cleanup"
+	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -23,7 +24,7 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 	type change func(t *testing.T, h *house)
 	compact := func(t *testing.T, h *house) {
 		h.change(t, func(at *engine.Table) (engine.Written, error) {
-			made, err := at.Compact(t.Context(), dataset.CompactionOptions{})
+			made, err := at.Compact(t.Context(), compaction.Options{})
 			return made.Written, err
 		})
 	}
@@ -80,7 +81,7 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 // has read none of them.
 func (h *house) clean(t *testing.T, from int) {
 	h.insert(t, from, 2)
-	if _, err := h.at(t).Data().DeleteVersions(t.Context(), func(uint64) bool { return true }, false); err != nil {
+	if _, err := cleanup.DeleteVersions(t.Context(), h.at(t).Data(), func(uint64) bool { return true }, false); err != nil {
 		t.Fatal(err)
 	}
 	h.worker.Kinds = open(t, h.objects, few).worker.Kinds

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -23,7 +24,7 @@ import (
 // divide divides the newest version of a table.
 func (b builder) divide(ctx context.Context, r *job.Run, order Order) (*division, error) {
 	return tables.Read(ctx, b.on.Open(r.Object(), order.Branch), nil, func(ctx context.Context, at tables.Version) (*division, error) {
-		v := &division{Place: at.Found.Table.Location.URI, Trained: dataset.NewSegmentID()}
+		v := &division{Place: at.Found.Table.Location.URI, Trained: segments.NewID()}
 		return v, b.divideFragments(ctx, v, at.Dataset, order, fragmentsOf(at.Dataset))
 	})
 }
@@ -39,7 +40,7 @@ func fragmentsOf(d *dataset.Dataset) *roaring.Bitmap {
 
 // divideFragments divides some fragments of the newest version.
 func (b builder) divideFragments(ctx context.Context, v *division, d *dataset.Dataset, order Order, fragments *roaring.Bitmap) error {
-	v.Version, v.Stage, v.Join, v.Memory = d.Version(), dataset.NewSegmentID(), int64(b.sizes.Time), b.sizes.Memory
+	v.Version, v.Stage, v.Join, v.Memory = d.Version(), segments.NewID(), int64(b.sizes.Time), b.sizes.Memory
 	var err error
 	if v.Fragments, err = fragments.ToBytes(); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (b builder) divideFragments(ctx context.Context, v *division, d *dataset.Da
 		return err
 	}
 	if _, ok := parts.(index.Whole); ok {
-		v.Segment = dataset.NewSegmentID()
+		v.Segment = segments.NewID()
 	}
 	s, err := v.stretch(d)
 	if err != nil {
@@ -232,7 +233,7 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 		rows.begin(total)
 		var made index.Shard
 		_, err := build.Stage(ctx, k.dataset, k.Stage, func(ctx context.Context, out index.Output) (err error) {
-			made, err = k.parts.Shard(ctx, span, "shard_"+dataset.NewSegmentID()+".lance", k.staged(), out)
+			made, err = k.parts.Shard(ctx, span, "shard_"+segments.NewID()+".lance", k.staged(), out)
 			return err
 		})
 		return &made, err
@@ -270,7 +271,7 @@ func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
 
 // joined is the result of a join: a segment, or a part of one, which does not cover any fragments by itself.
 type joined struct {
-	dataset.StagedSegment
+	segments.Staged
 	index.Joined
 }
 
@@ -293,10 +294,10 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 			total += s.Keys
 		}
 		keys.begin(total)
-		made := &joined{StagedSegment: dataset.StagedSegment{UUID: k.Segment, Version: k.Version}}
+		made := &joined{Staged: segments.Staged{UUID: k.Segment, Version: k.Version}}
 		var err error
 		if k.Segment == "" {
-			made.UUID = dataset.NewSegmentID()
+			made.UUID = segments.NewID()
 			if made.Covers, err = k.stretch.covers(g); err != nil {
 				return nil, err
 			}
@@ -329,20 +330,20 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	if err := r.Input(&order); err != nil {
 		return nil, err
 	}
-	segments := slices.Concat(v.Segments, made)
+	staged := slices.Concat(v.Segments, made)
 	var again *division
 	done, err := w.change(ctx, r, order.Branch, func(t tables.Table) (engine.Written, error) {
 		if again = nil; t.Found.Table.Location.URI != v.Place {
 			return engine.Written{}, errReplaced
 		}
-		return t.CommitIndex(ctx, func(ctx context.Context, newest *dataset.Dataset) (n dataset.NewIndex, fit []dataset.StagedSegment, err error) {
+		return t.CommitIndex(ctx, func(ctx context.Context, newest *dataset.Dataset) (n segments.NewIndex, fit []segments.Staged, err error) {
 			if n, err = order.index().Resolve(newest); err != nil {
 				return n, nil, err
 			}
 			if !enough {
 				return n, nil, nil
 			}
-			fit, missing, err := fitting(ctx, t.Table, newest, order.Column, segments, gone)
+			fit, missing, err := fitting(ctx, t.Table, newest, order.Column, staged, gone)
 			switch last := w.number == rounds-1; {
 			case err != nil || missing.IsEmpty():
 				return n, fit, err
@@ -366,7 +367,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 
 // segments returns the segments that the joins of the round have made. If they are parts of one, it completes that. Some
 // are missing if the version was gone before all were made.
-func (w round) segments(ctx context.Context, r *job.Run, v *division) (segments []dataset.StagedSegment, missing bool, err error) {
+func (w round) segments(ctx context.Context, r *job.Run, v *division) (staged []segments.Staged, missing bool, err error) {
 	all, err := job.ResultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
 	if err != nil {
 		return nil, false, err
@@ -375,26 +376,26 @@ func (w round) segments(ctx context.Context, r *job.Run, v *division) (segments 
 	if v.Segment == "" {
 		for _, j := range all {
 			if j != nil {
-				segments = append(segments, j.StagedSegment)
+				staged = append(staged, j.Staged)
 			}
 		}
-		return segments, missing, nil
+		return staged, missing, nil
 	}
 	if missing {
 		return nil, true, nil
 	}
-	whole, err := unlessGone(open(ctx, w, r, nil, func(ctx context.Context, k *work) (*dataset.StagedSegment, error) {
+	whole, err := unlessGone(open(ctx, w, r, nil, func(ctx context.Context, k *work) (*segments.Staged, error) {
 		return k.complete(ctx, all)
 	}))
 	if whole == nil || err != nil {
 		return nil, true, err
 	}
-	return []dataset.StagedSegment{*whole}, false, nil
+	return []segments.Staged{*whole}, false, nil
 }
 
 // complete completes the only segment, whose parts joins have made.
-func (k *work) complete(ctx context.Context, parts []*joined) (*dataset.StagedSegment, error) {
-	whole := &dataset.StagedSegment{UUID: k.Segment, Version: k.Version, Covers: k.Fragments}
+func (k *work) complete(ctx context.Context, parts []*joined) (*segments.Staged, error) {
+	whole := &segments.Staged{UUID: k.Segment, Version: k.Version, Covers: k.Fragments}
 	var all []index.Joined
 	for _, p := range parts {
 		all, whole.Files = append(all, p.Joined), append(whole.Files, p.Files...)
@@ -406,18 +407,18 @@ func (k *work) complete(ctx context.Context, parts []*joined) (*dataset.StagedSe
 	return whole, err
 }
 
-// fitting returns segments with those of their fragments that still have the values of which the
+// fitting returns staged segments with those of their fragments that still have the values of which the
 // segments were built. It leaves out segments of which a file is gone: a job that was paused for long finds that the
 // cleanup of orphans has taken them. If some fragments have other values, or this is not known because a version is gone,
 // or if segments are gone or incomplete, missing are all fragments that no segment covers.
-func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, segments []dataset.StagedSegment, incomplete bool) (fit []dataset.StagedSegment, missing *roaring.Bitmap, err error) {
+func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, staged []segments.Staged, incomplete bool) (fit []segments.Staged, missing *roaring.Bitmap, err error) {
 	missing, all, lost := fragmentsOf(newest), roaring.New(), incomplete
-	for _, s := range segments {
+	for _, s := range staged {
 		covered := roaring.New()
 		if err := covered.UnmarshalBinary(s.Covers); err != nil {
 			return nil, nil, fmt.Errorf("fragments of a segment: %w", err)
 		}
-		there, err := newest.HasStaged(ctx, s)
+		there, err := segments.HasStaged(ctx, newest, s)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
@@ -23,7 +24,7 @@ const (
 )
 
 // worth reports whether work on an index is done.
-func (o Order) worth(f dataset.Fold) bool {
+func (o Order) worth(f segments.Fold) bool {
 	if !o.Gradual {
 		return true
 	}
@@ -37,7 +38,7 @@ func (k *Keeper) fold(ctx context.Context, r *job.Run, order Order, at *progress
 
 func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
 	var large []snapshot.Index
-	take := func(ctx context.Context, d *dataset.Dataset, f dataset.Fold) (bool, error) {
+	take := func(ctx context.Context, d *dataset.Dataset, f segments.Fold) (bool, error) {
 		if !order.worth(f) {
 			return false, nil
 		}

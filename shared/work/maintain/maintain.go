@@ -31,7 +31,9 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/cleanup"
+	"tiltyard/shared/lance/dataset/compaction"
+	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
@@ -50,7 +52,7 @@ type Keeper struct {
 	// a request that began before the deletion may still read them.
 	Grace time.Duration
 	// Extend builds segments of indices, so that these follow the rows.
-	Extend dataset.Extender
+	Extend segments.Extender
 	// Parts are the sizes from which rows are folded into an index by many workers. Zero means indexing.PartSizes.
 	Parts indexing.Sizes
 	// FileAge is the age from which a file that no version refers to is garbage. Zero means
@@ -92,12 +94,12 @@ type Order struct {
 
 // A Report is the result of a job, or in a dry run the expected result.
 type Report struct {
-	FragmentsRemoved int                   `json:"fragments_removed"`
-	FragmentsAdded   int                   `json:"fragments_added"`
-	IndicesFolded    int                   `json:"indices_folded"` // that cover further rows now
-	SegmentsMerged   int                   `json:"segments_merged"`
-	Version          int64                 `json:"version,omitempty"` // that the last change of the table's rows or indices made
-	Cleaned          dataset.CleanupReport `json:"cleaned"`
+	FragmentsRemoved int            `json:"fragments_removed"`
+	FragmentsAdded   int            `json:"fragments_added"`
+	IndicesFolded    int            `json:"indices_folded"` // that cover further rows now
+	SegmentsMerged   int            `json:"segments_merged"`
+	Version          int64          `json:"version,omitempty"` // that the last change of the table's rows or indices made
+	Cleaned          cleanup.Report `json:"cleaned"`
 }
 
 // progress is the state that a job stores at its checkpoints.
@@ -162,11 +164,11 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // gradual chooses the fragments that a job compacts when no client asked for it.
-var gradual = dataset.CompactionOptions{MinFragments: 8, Tiered: true, Own: true}
+var gradual = compaction.Options{MinFragments: 8, Tiered: true, Own: true}
 
 // compaction returns how the tables of an order are compacted.
-func (k *Keeper) compaction(o Order) dataset.CompactionOptions {
-	opts := dataset.CompactionOptions{}
+func (k *Keeper) compaction(o Order) compaction.Options {
+	opts := compaction.Options{}
 	if o.Gradual {
 		opts = gradual
 	}
@@ -189,7 +191,7 @@ func (k *Keeper) eachBranch(ctx context.Context, id []string, f func(branch stri
 		return err
 	}
 	table := k.Tables.At(found)
-	branches, _, err := table.Data().Branches(ctx, "", 0)
+	branches, _, err := table.Data().Refs().Branches(ctx, "", 0)
 	err = table.Translate(err)
 	for _, branch := range slices.Sorted(maps.Keys(branches)) {
 		if err == nil {
@@ -258,10 +260,10 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 	if err != nil {
 		return err
 	}
-	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (dataset.CleanupReport, error) {
+	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (cleanup.Report, error) {
 		expiry, err := k.expiry(ctx, r.Object(), order, false)
 		if err != nil {
-			return dataset.CleanupReport{}, err
+			return cleanup.Report{}, err
 		}
 		return t.ExpireVersions(ctx, expiry)
 	})
@@ -283,9 +285,9 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 // and without it has to compute all rows.
 const sparedFor = 30 * 24 * time.Hour
 
-func (k *Keeper) expiry(ctx context.Context, id []string, order Order, dry bool) (dataset.Expiry, error) {
+func (k *Keeper) expiry(ctx context.Context, id []string, order Order, dry bool) (cleanup.Expiry, error) {
 	now := k.Now()
-	expiry := dataset.Expiry{
+	expiry := cleanup.Expiry{
 		Before: now.Add(-max(order.Retention, upkeep.MinRetention)), Keep: order.Keep, DryRun: dry, SparedBefore: now.Add(-sparedFor),
 	}
 	found, err := k.Tables.Names.Table(ctx, id)
@@ -328,7 +330,7 @@ func (k *Keeper) shown(ctx context.Context, d stored.Dependent) (uint64, error) 
 }
 
 func (k *Keeper) sweep(ctx context.Context, r *job.Run, at *progress) error {
-	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (dataset.CleanupReport, error) {
+	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (cleanup.Report, error) {
 		return t.DeleteOrphans(ctx, k.Now().Add(-k.fileAge()), false, func(looked int) error {
 			r.Progress(job.Progress{Done: int64(looked)})
 			return r.Checkpoint(ctx, at)
@@ -348,11 +350,11 @@ func (k *Keeper) fileAge() time.Duration {
 
 // onTable does work on the table that a name stands for. It does not follow the name to another
 // table: the work decides which files to delete, and another table has another location.
-func (k *Keeper) onTable(ctx context.Context, id []string, work func(context.Context, *engine.Table) (dataset.CleanupReport, error)) (dataset.CleanupReport, error) {
+func (k *Keeper) onTable(ctx context.Context, id []string, work func(context.Context, *engine.Table) (cleanup.Report, error)) (cleanup.Report, error) {
 	ctx = objectstore.Freeing(ctx)
 	found, err := k.Tables.Names.Table(ctx, id)
 	if err != nil {
-		return dataset.CleanupReport{}, err
+		return cleanup.Report{}, err
 	}
 	return work(ctx, k.Tables.At(found))
 }

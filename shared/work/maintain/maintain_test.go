@@ -23,6 +23,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -209,7 +210,7 @@ func TestBranchesAreCompacted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.tables.At(found).Data().CreateBranch(t.Context(), "dev", "", 0); err != nil {
+		if _, err := branches.Create(t.Context(), h.tables.At(found).Data(), "dev", "", 0); err != nil {
 			t.Fatal(err)
 		}
 		h.insertInto(t, "dev", 10, 32)
@@ -253,7 +254,7 @@ func TestWritesToBranchesAreNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.tables.At(found).Data().CreateBranch(t.Context(), "dev", "", 0); err != nil {
+		if _, err := branches.Create(t.Context(), h.tables.At(found).Data(), "dev", "", 0); err != nil {
 			t.Fatal(err)
 		}
 		h.insertInto(t, "dev", 1, 16)

@@ -16,6 +16,8 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/cleanup"
+	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -49,7 +51,7 @@ var changes = map[string]func(t *testing.T, p *process) error{
 			_, err = p.at(t, "s").Insert(t.Context(), rows(50))
 		}
 		if err == nil {
-			_, err = p.at(t, "s").ExpireVersions(t.Context(), dataset.Expiry{Before: time.Now().Add(time.Hour), Keep: 1})
+			_, err = p.at(t, "s").ExpireVersions(t.Context(), cleanup.Expiry{Before: time.Now().Add(time.Hour), Keep: 1})
 		}
 		return err
 	},
@@ -179,7 +181,7 @@ func (p *process) compact(t *testing.T, name string) error {
 		for _, f := range d.Fragments() {
 			all = append(all, f.Meta.ID)
 		}
-		made, err := d.Rewrite(ctx, [][]uint64{all})
+		made, err := compaction.Rewrite(ctx, d, [][]uint64{all})
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/faultstore"
@@ -28,7 +29,7 @@ func manyFiles(t *testing.T, store *faultstore.Store, n int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.DropColumns(t.Context(), []string{"v"}); err != nil {
+			if _, err := alter.DropColumns(t.Context(), d, []string{"v"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,168 @@
+package alter
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/dataset/stage"
+	"tiltyard/shared/lance/operation"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowid"
+	"tiltyard/shared/lance/schema"
+)
+
+// ColumnValues computes new values of columns.
+type ColumnValues struct {
+	Columns []string
+	// Read are the columns, as in ScanOptions, that Values looks at.
+	Read []string
+	// Values returns the columns for the rows of a batch, in their types, and in how many rows they
+	// may differ from what they were. It is called with the rows of a fragment in their order, each
+	// once, or again with fewer of them after it was refused memory. It takes the memory of new values from
+	// the share of its context.
+	Values func(context.Context, arrow.RecordBatch) (values []arrow.Array, changed int64, err error)
+	// AtOnce is how many rows Values gets at once at most, and Enough is asked after each such call whether
+	// the file ends there. 0 and nil are no bounds.
+	AtOnce int64
+	Enough func() bool
+	// Once means that Values is called once for each row, whether there is memory for its result or not.
+	Once bool
+}
+
+// A ColumnPiece is new values of columns for consecutive rows of a fragment, deleted ones included.
+type ColumnPiece struct {
+	From, To int64
+	// File holds the values. Nil: the rows keep the values that they have.
+	File    *pb.DataFile
+	Changed int64 // rows whose values may be others than before
+}
+
+// StageColumns writes a file with new values of columns for the rows [from, to) of a fragment, or fewer if v ends it. It writes no
+// file if no value changes.
+//
+// A file of all rows of a fragment can be committed in a [pb.DataReplacement], together with those of other fragments.
+// [JoinColumns] joins several pieces to one file.
+func StageColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment, v ColumnValues, from, to int64) (ColumnPiece, error) {
+	piece := ColumnPiece{From: from, To: to}
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
+		return piece, err
+	}
+	columns, err := d.Schema().Project(v.Columns)
+	if err != nil {
+		return piece, err
+	}
+	p, err := d.Project(v.Read)
+	if err != nil {
+		return piece, err
+	}
+	file, err := newColumnFile(ctx, d, f, columns)
+	if err != nil {
+		return piece, err
+	}
+	rows := d.StretchesOf(ctx, f, p, from, to)
+	if v.AtOnce > 0 {
+		rows = cut(rows, v.AtOnce)
+	}
+	w := columnWriter{file: file, schema: columns, once: v.Once, enough: v.Enough}
+	w.values = func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
+		values, n, err := v.Values(ctx, batch)
+		piece.Changed += n
+		return values, err
+	}
+	n, err := w.write(ctx, rows)
+	if piece.To = from + n; err != nil || piece.Changed == 0 {
+		file.Abort()
+		return piece, err
+	}
+	piece.File, err = closeColumns(ctx, file)
+	return piece, err
+}
+
+// cut yields stretches of at most most rows.
+func cut(stretches iter.Seq2[snapshot.Stretch, error], most int64) iter.Seq2[snapshot.Stretch, error] {
+	return func(yield func(snapshot.Stretch, error) bool) {
+		for stretch, err := range stretches {
+			if err != nil {
+				yield(stretch, err)
+				return
+			}
+			for _, piece := range stretch.Cut(most) {
+				if !yield(piece, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// closeColumns completes a file and waits until it is durable.
+func closeColumns(ctx context.Context, file *stage.File) (*pb.DataFile, error) {
+	puts := new(errgroup.Group)
+	made, err := file.Close(ctx, puts)
+	if err != nil {
+		return nil, stage.CauseOf(puts, err)
+	}
+	return &made, puts.Wait()
+}
+
+// JoinColumns writes one file with the values of neighbouring pieces of a fragment, at least one of which has a file. The pieces were
+// made of d or of a version with the same values of the columns.
+func JoinColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment, columns []string, pieces []ColumnPiece) (ColumnPiece, error) {
+	joined := ColumnPiece{From: pieces[0].From, To: pieces[0].From}
+	for _, p := range pieces {
+		if p.From != joined.To || p.To < p.From || p.To > f.Rows {
+			return joined, fmt.Errorf("%w: rows %d to %d of fragment %d follow row %d of %d", operation.ErrInvalid, p.From, p.To, f.Meta.ID, joined.To, f.Rows)
+		}
+		joined.To = p.To
+		joined.Changed += p.Changed
+	}
+	s, err := d.Schema().Project(columns)
+	if err != nil {
+		return joined, err
+	}
+	file, err := newColumnFile(ctx, d, f, s)
+	if err != nil {
+		return joined, err
+	}
+	for _, p := range pieces {
+		if err := copyPiece(ctx, d, file, f, s, columns, p); err != nil {
+			file.Abort()
+			return joined, err
+		}
+	}
+	joined.File, err = closeColumns(ctx, file)
+	return joined, err
+}
+
+// copyPiece writes the values of a piece to a file.
+func copyPiece(ctx context.Context, d *dataset.Dataset, file *stage.File, f *fragment.Fragment, s *schema.Schema, columns []string, piece ColumnPiece) error {
+	from, first, end := d.Snapshot, piece.From, piece.To
+	if piece.File != nil {
+		var err error
+		part := &pb.Fragment{ID: f.Meta.ID, PhysicalRows: uint64(piece.To - piece.From), Files: []pb.DataFile{*piece.File}}
+		if d.Manifest().StableRowIDs() { // each fragment of such a table has ids; nobody asks for these
+			part.RowIDs = rowid.Range(0, part.PhysicalRows).Encode()
+		}
+		if from, err = d.Part([]*pb.Fragment{part}); err != nil {
+			return err
+		}
+		f, first, end = from.Fragments()[0], 0, piece.To-piece.From
+	}
+	p, err := from.Project(columns)
+	if err != nil {
+		return err
+	}
+	w := columnWriter{file: file, schema: s}
+	w.values = func(ctx context.Context, batch arrow.RecordBatch) ([]arrow.Array, error) {
+		return batch.Columns(), ctx.Err()
+	}
+	_, err = w.write(ctx, from.StretchesOf(ctx, f, p, first, end))
+	return err
+}

@@ -1,0 +1,4 @@
+package branches
+
+// YoungClone is the age from which on a clone without a name is removed.
+const YoungClone = youngClone

@@ -1,0 +1,341 @@
+// Package compaction joins small fragments and drops deleted rows by writing fragments anew. [Plan] chooses groups of fragments
+// and [Run] rewrites and commits them, together with the segments of indices that find rows by their addresses.
+package compaction
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/segments"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/dataset/stage"
+	"tiltyard/shared/lance/fragreuse"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/operation"
+)
+
+// Options are the parameters of a compaction. Zero values are the defaults, those of native Lance where it has them.
+type Options struct {
+	// TargetRows is how many rows make a fragment large. Smaller ones are joined with their
+	// neighbours. 1,048,576 by default, and at most.
+	TargetRows int64
+	// TargetBytes is how many bytes of data files do so, by default 4 GiB: fragments of very
+	// wide rows need not have many.
+	TargetBytes int64
+	// DeletedShare is the part of a fragment's rows beyond which those that are deleted are
+	// left out by writing it anew; 0.1 by default, 1 is never.
+	DeletedShare float64
+	// MaxFragments bounds the fragments that are rewritten in one go; no bound by default. At
+	// least one group is, however large.
+	MaxFragments int
+	// MinFragments is how many fragments have to be joined for that to be worth it; 2 by default.
+	MinFragments int
+	// Tiered leaves a fragment that is larger than all its neighbours together out of what is
+	// joined. A table that is compacted time and again, as it grows, is rewritten log n times
+	// then, and not n times.
+	Tiered bool
+	// Extend builds the segments of indices anew that find rows of rewritten fragments by where they
+	// are. Without it, and where it cannot, such fragments are left alone.
+	Extend segments.Extender
+	// Own leaves fragments alone that have files in another table: in the one, or the branch,
+	// that this is a branch or a shallow clone of. To write those anew is to copy them.
+	Own bool
+}
+
+const (
+	defaultTargetBytes  = 4 << 30
+	defaultDeletedShare = 0.1
+	compactionConfig    = "lance.compaction." // in front of keys of a table's config
+)
+
+// resolved fills in the defaults: first from the config of the table, where native writers store theirs.
+func (o Options) resolved(config map[string]string) (Options, error) {
+	for key, value := range config {
+		name, ours := strings.CutPrefix(key, compactionConfig)
+		if !ours {
+			continue
+		}
+		var err error
+		switch name {
+		case "target_rows_per_fragment":
+			err = fill(&o.TargetRows, value, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
+		case "materialize_deletions_threshold":
+			err = fill(&o.DeletedShare, value, func(s string) (float64, error) { return strconv.ParseFloat(s, 32) })
+		case "max_source_fragments":
+			err = fill(&o.MaxFragments, value, strconv.Atoi)
+		case "materialize_deletions":
+			if strings.EqualFold(value, "false") {
+				o.DeletedShare = 1
+			}
+		}
+		if err != nil {
+			return o, fmt.Errorf("%w: config %s is %.80q", operation.ErrInvalid, key, value)
+		}
+	}
+	if o.TargetRows <= 0 || o.TargetRows > stage.MaxFileRows {
+		o.TargetRows = stage.MaxFileRows // what is larger could not be made
+	}
+	if o.TargetBytes <= 0 {
+		o.TargetBytes = defaultTargetBytes
+	}
+	if o.DeletedShare == 0 {
+		o.DeletedShare = defaultDeletedShare
+	}
+	if o.MaxFragments <= 0 {
+		o.MaxFragments = math.MaxInt
+	}
+	o.MinFragments = max(o.MinFragments, 2)
+	return o, nil
+}
+
+// fill parses value and stores it if the target is zero.
+func fill[T comparable](to *T, value string, parse func(string) (T, error)) error {
+	parsed, err := parse(value)
+	var unset T
+	if err == nil && *to == unset {
+		*to = parsed
+	}
+	return err
+}
+
+// A candidate is a fragment that is worth rewriting, by itself or together with a neighbour.
+type candidate struct {
+	fragment *fragment.Fragment
+	itself   bool
+	coverage string // the indices that cover it
+}
+
+// Plan returns groups of fragment ids, each worth rewriting as one: runs of small neighbours covered by the same indices, and
+// fragments with many deleted rows. It reads nothing. The groups are those of native Lance, except that bytes count as well
+// as rows.
+//
+// An index over addresses loses rows that move. A fragment covered by such an index is left out unless the segments of the
+// index can be built anew.
+func Plan(d *dataset.Dataset, opts Options) ([][]uint64, error) {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
+		return nil, err
+	}
+	opts, err := opts.resolved(d.Manifest().Config)
+	if err != nil {
+		return nil, err
+	}
+	covered, err := indexCoverage(d, opts)
+	if err != nil || covered.unknown {
+		return nil, err
+	}
+	var groups [][]uint64
+	var bin []candidate
+	end := func() {
+		for _, tier := range tiers(bin, opts) {
+			groups = append(groups, split(tier, opts)...)
+		}
+		bin = nil
+	}
+	for _, f := range d.Fragments() {
+		c, ok := candidateOf(f, opts)
+		ok = ok && !(opts.Own && f.Borrows())
+		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.Meta.ID)) {
+			end()
+			continue
+		}
+		if len(bin) > 0 && bin[0].coverage != c.coverage {
+			end()
+		}
+		bin = append(bin, c)
+	}
+	end()
+	if opts.Tiered {
+		groups = slices.DeleteFunc(groups, func(g []uint64) bool { return costsIndices(d, g, covered) })
+	}
+	return firstOf(groups, opts.MaxFragments), nil
+}
+
+// indexedRatio is how many rows of segments a tiered compaction may build anew for each row that it
+// writes anew.
+const indexedRatio = 8
+
+// costsIndices reports whether a group is too small for the segments that must be built anew for it.
+func costsIndices(d *dataset.Dataset, group []uint64, covered coverage) bool {
+	written := int64(0)
+	for _, id := range group {
+		written += d.Fragment(id).LiveRows()
+	}
+	return slices.ContainsFunc(covered.movable, func(s snapshot.Covering) bool {
+		return s.Live.Contains(uint32(group[0])) && s.Rows > indexedRatio*written
+	})
+}
+
+func candidateOf(f *fragment.Fragment, opts Options) (candidate, bool) {
+	lost := float64(f.DeletedRows()) > opts.DeletedShare*float64(f.Rows)
+	small := f.Rows < opts.TargetRows && f.Bytes() < opts.TargetBytes
+	return candidate{fragment: f, itself: lost}, lost || small
+}
+
+// tiers cuts a run of candidates at a fragment that is larger than all others together, unless that is worth rewriting by
+// itself.
+func tiers(bin []candidate, opts Options) [][]candidate {
+	if !opts.Tiered || len(bin) < 2 {
+		return [][]candidate{bin}
+	}
+	total, largest := int64(0), 0
+	for i, c := range bin {
+		total += c.fragment.LiveRows()
+		if c.fragment.LiveRows() > bin[largest].fragment.LiveRows() {
+			largest = i
+		}
+	}
+	size := bin[largest].fragment.LiveRows()
+	if bin[largest].itself || size <= total-size {
+		return [][]candidate{bin}
+	}
+	return append(tiers(bin[:largest], opts), tiers(bin[largest+1:], opts)...)
+}
+
+// split cuts a run of candidates into groups that reach the target size, as long as the rest reaches it too. A single fragment
+// is a group only if it is worth rewriting by itself.
+func split(bin []candidate, opts Options) [][]uint64 {
+	if len(bin) < opts.MinFragments && !slices.ContainsFunc(bin, func(c candidate) bool { return c.itself }) {
+		return nil
+	}
+	rows, bytes := int64(0), int64(0)
+	for _, c := range bin {
+		rows += c.fragment.LiveRows()
+		bytes += c.fragment.Bytes()
+	}
+	var groups [][]uint64
+	var group []uint64
+	groupRows, groupBytes := int64(0), int64(0)
+	for _, c := range bin {
+		group = append(group, c.fragment.Meta.ID)
+		groupRows += c.fragment.LiveRows()
+		groupBytes += c.fragment.Bytes()
+		rows -= c.fragment.LiveRows()
+		bytes -= c.fragment.Bytes()
+		enough := groupRows >= opts.TargetRows && rows >= opts.TargetRows
+		if enough || groupBytes >= opts.TargetBytes && bytes >= opts.TargetBytes {
+			groups, group = append(groups, group), nil
+			groupRows, groupBytes = 0, 0
+		}
+	}
+	return append(groups, group)
+}
+
+// firstOf returns the first groups with together at most bound fragments, and at least one group.
+func firstOf(groups [][]uint64, bound int) [][]uint64 {
+	total := 0
+	for i, g := range groups {
+		if total += len(g); total > bound && i > 0 {
+			return groups[:i]
+		}
+	}
+	return groups
+}
+
+// coverage is the set of fragments that each index of a version covers.
+type coverage struct {
+	indices []*roaring.Bitmap
+	bound   *roaring.Bitmap     // fragments whose rows some index finds by where they are, and cannot follow
+	movable []snapshot.Covering // segments that find rows by where they are, and can be built anew
+	unknown bool                // there is one that does not say, or whose rows a compaction has moved before
+}
+
+func indexCoverage(d *dataset.Dataset, opts Options) (coverage, error) {
+	entries, err := d.Manifest().Indices()
+	if err != nil {
+		return coverage{}, err
+	}
+	indices, err := d.Indices()
+	if err != nil {
+		return coverage{}, err
+	}
+	c := coverage{bound: roaring.New()}
+	for _, x := range entries {
+		if x.Name == fragreuse.Name {
+			continue
+		}
+		if moved, err := d.IsMoved(x); moved || err != nil || len(x.FragmentBitmap) == 0 {
+			return coverage{unknown: true}, err
+		}
+		b, err := d.CoveringOf(x)
+		if err != nil {
+			return coverage{}, err
+		}
+		c.indices = append(c.indices, b.Live)
+		switch {
+		case d.Manifest().StableRowIDs() && !indexmeta.NamesAddresses(x):
+		case opts.Extend != nil && indexmeta.IsKnown(x) && slices.ContainsFunc(indices, func(of snapshot.Index) bool { return of.Name == x.Name && opts.Extend.CanExtend(of) }):
+			c.movable = append(c.movable, b)
+		default:
+			c.bound.Or(b.Live)
+		}
+	}
+	return c, nil
+}
+
+// of identifies the indices that cover a fragment.
+func (c coverage) of(f *fragment.Fragment) string {
+	var names []string
+	for i, b := range c.indices {
+		if b.Contains(uint32(f.Meta.ID)) {
+			names = append(names, strconv.Itoa(i))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// Result is the outcome of a compaction. Dataset is nil if there was nothing to do.
+type Result struct {
+	Dataset   *dataset.Dataset // the version that it made
+	Removed   int              // fragments
+	Added     int              // that took their place
+	Remaining int              // fragments of groups that are left for another time
+}
+
+// Run rewrites groups of a plan and commits them as one version. It leaves groups beyond 1 GiB for another time. Concurrent
+// changes of the rows make it stale; see dataset.IsRowsChanged.
+func Run(ctx context.Context, d *dataset.Dataset, opts Options) (Result, error) {
+	groups, err := Plan(d, opts)
+	if err != nil || len(groups) == 0 {
+		return Result{}, err
+	}
+	now, remaining := firstBytes(d, groups)
+	moved, now, err := movedBy(ctx, d, now, opts)
+	if err != nil || len(now) == 0 {
+		return Result{}, err
+	}
+	made, r, err := rewriteAll(ctx, d, now, moved, opts.Extend)
+	if err != nil {
+		return Result{}, err
+	}
+	done := Result{Dataset: made, Remaining: remaining}
+	for _, g := range r.groups {
+		done.Removed += len(g.OldFragments)
+		done.Added += len(g.NewFragments)
+	}
+	return done, nil
+}
+
+// compactionBytes bounds the bytes that a conflicting commit of another writer can waste.
+const compactionBytes = 1 << 30
+
+// firstBytes returns the first groups, up to compactionBytes, and the number of fragments of the others.
+func firstBytes(d *dataset.Dataset, groups [][]uint64) (first [][]uint64, others int) {
+	total := int64(0)
+	for i, g := range groups {
+		for _, id := range g {
+			total += d.Fragment(id).Bytes()
+		}
+		if total > compactionBytes && i > 0 {
+			return groups[:i], len(slices.Concat(groups[i:]...))
+		}
+	}
+	return groups, 0
+}

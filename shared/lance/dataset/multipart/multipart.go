@@ -1,0 +1,156 @@
+// Package multipart writes the rows of one write in parts, by several requests, and commits the parts as one version. Package
+// part stores them meanwhile. Begin with [Write] and [Commit].
+package multipart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/lance/operation"
+	"tiltyard/shared/lance/pb"
+)
+
+// Parts returns where the parts of multipart writes of a table are stored.
+func Parts(t *dataset.Table) part.Place {
+	return part.Place{Store: t.Place().Store, Prefix: t.Place().Prefix}
+}
+
+// Write writes rows as files for Commit and returns when they are durable. The rows are appended to the table or, if overwrite
+// is true, replace all of its rows. The part has no sum yet. The error is dataset.ErrNoTable, schema.ErrMismatch if the
+// columns are not those of the table, or lance.ErrUnsupported for a table of legacy data files.
+func Write(ctx context.Context, t *dataset.Table, rows dataset.Rows, overwrite bool) (*part.Part, error) {
+	read, err := latestWritable(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	format, err := read.Format(rows.Trusted)
+	if err != nil {
+		return nil, err
+	}
+	if format.Version == lance.Legacy {
+		// The dictionaries of these files are in the manifest, and belong to the first rows of a table.
+		return nil, fmt.Errorf("%w: multipart writes to a table of legacy data files", lance.ErrUnsupported)
+	}
+	if err := rows.CheckColumns(read.Schema()); err != nil { // the commit checks that the columns are the same
+		return nil, err
+	}
+	made := &part.Part{Columns: part.ColumnsOf(read.Manifest(), overwrite)}
+	if overwrite {
+		fresh, err := t.Stage().WriteNew(ctx, rows.Schema, format, rows.Batches)
+		if err != nil {
+			return nil, err
+		}
+		made.Operation = fresh.Overwrite()
+		return made, fresh.Wait()
+	}
+	files, err := read.Stage(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	made.Operation = &pb.Append{Fragments: files.Fragments}
+	return made, files.Wait()
+}
+
+// latestWritable opens the newest version, or returns an error if this writer may not change the table.
+func latestWritable(ctx context.Context, t *dataset.Table) (*dataset.Dataset, error) {
+	read, err := t.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return read, operation.CheckWritable(read.Manifest())
+}
+
+// Commit commits parts as one version, as the commit of an id. If an earlier call has made that commit after version since,
+// Commit returns its version; since must be a version that was the newest before the first call. Without rows to append it
+// returns the newest version. The error is ErrUnlikeParts, or dataset.ErrConflict if the columns of the table have changed
+// since a part was written or another writer overwrites the table.
+func Commit(ctx context.Context, t *dataset.Table, id string, parts []*part.Part, since uint64) (dataset.Commit, error) {
+	op, rows, err := together(parts)
+	if err != nil {
+		return dataset.Commit{}, err
+	}
+	read, err := latestWritable(ctx, t)
+	if err != nil {
+		return dataset.Commit{}, err
+	}
+	if made, err := madeSince(ctx, t, id, since, read); made != nil || err != nil {
+		return dataset.Commit{Dataset: made, Rows: rows}, err
+	}
+	if op == nil {
+		return dataset.Commit{Dataset: read}, nil
+	}
+	_, overwrite := op.(*pb.Overwrite)
+	for _, p := range parts {
+		if p.Columns != part.ColumnsOf(read.Manifest(), overwrite) {
+			return dataset.Commit{}, fmt.Errorf("%w: the table's columns have changed since a part was written", dataset.ErrConflict)
+		}
+	}
+	made, err := t.CommitAs(func() string { return id }).Commit(ctx, &dataset.Change{Read: read, Operation: op, Fresh: true})
+	return dataset.Commit{Dataset: made, Rows: rows}, err
+}
+
+// madeSince returns the version after since, up to newest, that holds the commit of an id, or nil.
+func madeSince(ctx context.Context, t *dataset.Table, id string, since uint64, newest *dataset.Dataset) (*dataset.Dataset, error) {
+	if newest.Version() <= since {
+		return nil, nil
+	}
+	between, err := t.Transactions(ctx, since, newest)
+	if err != nil {
+		return nil, err
+	}
+	for _, theirs := range between {
+		if slices.Contains(dataset.CommitIDs(theirs.Transaction), id) {
+			return t.Version(ctx, theirs.Version)
+		}
+	}
+	return nil, nil
+}
+
+// ErrUnlikeParts means that parts have different columns or modes.
+var ErrUnlikeParts = errors.New("the parts of the write differ")
+
+// together returns the operation that commits all parts, nil if there are no rows to append, and the number of their rows.
+func together(parts []*part.Part) (op pb.Operation, rows int64, err error) {
+	var appended pb.Append
+	var overwritten *pb.Overwrite
+	for i, p := range parts {
+		rows += p.Rows()
+		switch op := p.Operation.(type) {
+		case *pb.Append:
+			appended.Fragments = append(appended.Fragments, op.Fragments...)
+		case *pb.Overwrite:
+			if overwritten == nil {
+				overwritten = &pb.Overwrite{Schema: op.Schema, SchemaMetadata: op.SchemaMetadata}
+			}
+			if !sameTable(overwritten, op) {
+				return nil, 0, fmt.Errorf("%w: their columns are not the same", ErrUnlikeParts)
+			}
+			overwritten.Fragments = append(overwritten.Fragments, op.Fragments...)
+		}
+		if p.Overwrites() != parts[0].Overwrites() {
+			return nil, 0, fmt.Errorf("%w: part 1 and part %d do not have the same mode", ErrUnlikeParts, i+1)
+		}
+	}
+	switch {
+	case overwritten != nil:
+		return overwritten, rows, nil
+	case len(appended.Fragments) > 0:
+		return &appended, rows, nil
+	}
+	return nil, 0, nil
+}
+
+// sameTable reports whether two operations make a table of the same columns.
+func sameTable(a, b *pb.Overwrite) bool {
+	encoded := func(op *pb.Overwrite) string {
+		var e pb.Encoder
+		(&pb.Overwrite{Schema: op.Schema, SchemaMetadata: op.SchemaMetadata}).Marshal(&e)
+		return string(e.B)
+	}
+	return encoded(a) == encoded(b)
+}
