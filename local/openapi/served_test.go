@@ -66,16 +66,23 @@ func (s *server) call(operation, where string, status int, body ...string) map[s
 	if len(body) > 0 {
 		text = body[0]
 	}
-	answer, content := s.send(op, where, text)
-	if answer.StatusCode != status {
-		s.Errorf("%s: status %d, want %d: %s", operation, answer.StatusCode, status, content)
+	got := s.send(op, where, text)
+	if got.status != status {
+		s.Errorf("%s: status %d, want %d: %s", operation, got.status, status, got.content)
 		return nil
 	}
-	return s.compare(op, answer, content)
+	return s.compare(op, got)
 }
 
-// send sends a request, and returns the answer and its body.
-func (s *server) send(op protocol.Operation, where, text string) (*http.Response, []byte) {
+// An answer is what came back for a request.
+type answer struct {
+	status  int
+	media   string
+	content []byte
+}
+
+// send sends a request, and returns its answer.
+func (s *server) send(op protocol.Operation, where, text string) answer {
 	s.Helper()
 	id, query, _ := strings.Cut(where, "?")
 	path := strings.NewReplacer("{id}", strings.ReplaceAll(id, "$", "%24"), "{index_name}", "id_idx", "{column}", "id", "{row_id}", "0").Replace(op.Path)
@@ -85,43 +92,43 @@ func (s *server) send(op protocol.Operation, where, text string) (*http.Response
 	}
 	request.Header.Set("Authorization", "Bearer "+alltest.Token)
 	request.Header.Set("User-Agent", "test")
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	content, err := io.ReadAll(answer.Body)
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.called[op.Name] = true
-	return answer, content
+	return answer{response.StatusCode, response.Header.Get("Content-Type"), content}
 }
 
 // compare requires that the document has the answer.
-func (s *server) compare(op protocol.Operation, answer *http.Response, content []byte) map[string]any {
+func (s *server) compare(op protocol.Operation, got answer) map[string]any {
 	s.Helper()
 	item := s.check.document["paths"].(map[string]any)[op.Path].(map[string]any)
 	responses := item[strings.ToLower(op.Methods[0])].(map[string]any)["responses"].(map[string]any)
-	described, ok := responses[strconv.Itoa(answer.StatusCode)].(map[string]any)
+	described, ok := responses[strconv.Itoa(got.status)].(map[string]any)
 	if !ok {
-		described, ok = responses[strconv.Itoa(answer.StatusCode)[:1]+"XX"].(map[string]any)
+		described, ok = responses[strconv.Itoa(got.status)[:1]+"XX"].(map[string]any)
 	}
 	if ok && described["$ref"] != nil {
 		described, _ = s.check.resolve(described["$ref"].(string))
 	}
 	types, _ := described["content"].(map[string]any)
-	media, known := types[answer.Header.Get("Content-Type")].(map[string]any)
+	media, known := types[got.media].(map[string]any)
 	switch {
 	case !ok:
-		s.Errorf("%s: the document has no status %d", op.Name, answer.StatusCode)
-	case len(content) == 0 && len(types) == 0:
+		s.Errorf("%s: the document has no status %d", op.Name, got.status)
+	case len(got.content) == 0 && len(types) == 0:
 	case !known:
-		s.Errorf("%s: the answer is %q, and the document has %v", op.Name, answer.Header.Get("Content-Type"), types)
-	case answer.Header.Get("Content-Type") == "application/json":
-		value := plainValue(s.T, content)
+		s.Errorf("%s: the answer is %q, and the document has %v", op.Name, got.media, types)
+	case got.media == "application/json":
+		value := plainValue(s.T, got.content)
 		if err := s.check.check(op.Name, media["schema"].(map[string]any), value); err != nil {
-			s.Errorf("%v\n%s", err, content)
+			s.Errorf("%v\n%s", err, got.content)
 		}
 		object, _ := value.(map[string]any)
 		return object
@@ -251,11 +258,11 @@ func TestAServerAnswersAsTheDocumentSays(t *testing.T) {
 	s.call("DropFunction", "shop$none", 200)
 	for _, op := range protocol.Operations { // most others refuse the least that they take
 		if !s.called[op.Name] {
-			answer, content := s.send(op, "shop$orders", op.LeastBody)
-			if answer.StatusCode >= 500 && answer.StatusCode != http.StatusNotImplemented {
-				t.Errorf("%s: status %d: %s", op.Name, answer.StatusCode, content)
+			got := s.send(op, "shop$orders", op.LeastBody)
+			if got.status >= 500 && got.status != http.StatusNotImplemented {
+				t.Errorf("%s: status %d: %s", op.Name, got.status, got.content)
 			}
-			s.compare(op, answer, content)
+			s.compare(op, got)
 		}
 	}
 	s.call("DropNamespace", "shop", 200)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -29,34 +29,36 @@ var ofData = map[string]string{
 var platforms = []string{"linux", "darwin", "windows"}
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "collect:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return errors.New("name the file to write")
 	}
-	top, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	places, err := exec.CommandContext(ctx, "go", "env", "GOMOD", "GOROOT").Output()
 	if err != nil {
-		return fmt.Errorf("find the module: %w", err)
+		return fmt.Errorf("find the module and the Go distribution: %w", err)
 	}
+	mod, goroot, _ := strings.Cut(strings.TrimSpace(string(places)), "\n")
+	top := filepath.Dir(mod)
 	works := map[string][]string{} // names by text
 	for name, file := range ofData {
-		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(top)), file))
+		text, err := os.ReadFile(filepath.Join(top, file))
 		if err != nil {
 			return err
 		}
 		works[string(text)] = append(works[string(text)], name)
 	}
-	golang, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "LICENSE"))
+	golang, err := os.ReadFile(filepath.Join(goroot, "LICENSE"))
 	if err != nil {
 		return err
 	}
 	works[string(golang)] = append(works[string(golang)], "Go standard library and runtime")
-	modules, err := linked(strings.TrimSpace(string(top)))
+	modules, err := linked(ctx, top)
 	if err != nil {
 		return err
 	}
@@ -71,10 +73,10 @@ func run(args []string) error {
 }
 
 // linked returns the folders of the modules that are linked for any platform, by path and version.
-func linked(top string) (map[string]string, error) {
+func linked(ctx context.Context, top string) (map[string]string, error) {
 	modules := map[string]string{}
 	for _, platform := range platforms {
-		list := exec.Command("go", "list", "-deps", "-json=Module", "./local/server")
+		list := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Module", "./local/server")
 		list.Dir, list.Env = top, append(list.Environ(), "GOOS="+platform, "CGO_ENABLED=0")
 		out, err := list.Output()
 		if err != nil {

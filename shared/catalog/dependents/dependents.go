@@ -23,8 +23,6 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-import ()
-
 // MaxDepth is how many views may lie upon each other.
 const MaxDepth = 16
 

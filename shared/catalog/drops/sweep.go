@@ -12,8 +12,6 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-import ()
-
 // Sweep deletes the dropped tables and namespaces whose time is over, and returns how many. A
 // table that cannot be deleted does not keep it from deleting the others.
 func (d *Drops) Sweep(ctx context.Context) (deleted int, err error) {

@@ -9,8 +9,6 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-import ()
-
 // MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
 const MinSweepAge = time.Hour
 

@@ -137,12 +137,11 @@ func (s *Secrets) Reseal(ctx context.Context, reseal func(ctx context.Context, i
 			if etag, found, err = s.names.Store.Find(ctx, object.Key, record); err != nil || !found {
 				return true, err
 			}
-			record.Sealed, changed, err = reseal(ctx, record.ID, record.Sealed)
-			if err != nil {
-				wrong = append(wrong, fmt.Errorf("secret %s stays as it is: %w", keys.Display(record.ID), err))
+			var kept error
+			if record.Sealed, changed, kept = reseal(ctx, record.ID, record.Sealed); kept != nil {
+				changed, wrong = false, append(wrong, fmt.Errorf("secret %s stays as it is: %w", keys.Display(record.ID), kept))
 			}
-			if err != nil || !changed {
-				changed = false
+			if !changed {
 				return true, nil
 			}
 			_, err = s.names.Store.Write(ctx, object.Key, record, objectstore.Condition{IfMatch: etag})

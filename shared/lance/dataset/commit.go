@@ -25,7 +25,7 @@ type Commit struct {
 	Rows    int64    // rows written
 }
 
-// A change is an operation to be committed. The files that it needs are on their way.
+// A Change is an operation to be committed. The files that it needs are on their way.
 type Change struct {
 	Read      *Dataset     // the version that it was worked out on; nil for a new table
 	Operation pb.Operation // what it is to that version

@@ -56,7 +56,7 @@ func (t *Table) checked(ctx context.Context, c *Change, txn *pb.Transaction, bas
 	return op, nil
 }
 
-// A committed transaction made a version.
+// A Committed transaction has made a version.
 type Committed struct {
 	*pb.Transaction
 	Version uint64

@@ -27,11 +27,13 @@ func RowsOf(ids ...int64) dataset.Rows {
 	return dataset.Rows{Schema: People, Batches: BatchesOf(ids...)}
 }
 
+// TableIn returns the table in the folder t.lance of a store, in a session of its own.
 func TableIn(store objectstore.Store) *dataset.Table {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
 	return dataset.NewSession(64<<20, time.Now).Table(at, 0)
 }
 
+// Create makes a table of rows with some ids.
 func Create(t testing.TB, table *dataset.Table, ids ...int64) *dataset.Dataset {
 	t.Helper()
 	made, err := table.Create(context.Background(), RowsOf(ids...))
@@ -81,6 +83,7 @@ func OnBranch(t testing.TB, table *dataset.Table, name string) *dataset.Dataset 
 	return d
 }
 
+// Append appends rows with some ids to a branch.
 func Append(t testing.TB, table *dataset.Table, branch string, ids ...int64) *dataset.Dataset {
 	t.Helper()
 	on, err := branches.Open(context.Background(), table, branch)
@@ -94,6 +97,7 @@ func Append(t testing.TB, table *dataset.Table, branch string, ids ...int64) *da
 	return made.Dataset
 }
 
+// Branch makes a branch of a version of another one.
 func Branch(t testing.TB, table *dataset.Table, name, from string, version uint64) *dataset.Dataset {
 	t.Helper()
 	d, err := branches.Create(context.Background(), table, name, from, version)
@@ -117,7 +121,7 @@ func CreateStable(t Fataler, table *dataset.Table, fragments int64) *dataset.Dat
 	return made.Dataset
 }
 
-// A lineage is what a table with stable row ids knows of a row.
+// A Lineage is what a table with stable row ids knows of a row.
 type Lineage struct {
 	ID               int64
 	RowID            uint64
@@ -155,6 +159,8 @@ func Lineages(t Fataler, d *dataset.Dataset) map[int64]Lineage {
 	return found
 }
 
+// CrashAnywhere does work on a table of twenty rows with a fault at each of its requests in turn, and checks that look sees the table as
+// it was before or as it is after, and that the work tells which.
 func CrashAnywhere(t *testing.T, do func(*dataset.Dataset) error, look func(*dataset.Dataset) string) {
 	open := func(store objectstore.Store) *dataset.Dataset {
 		d, err := TableIn(store).Latest(t.Context())
@@ -213,6 +219,7 @@ func Double(name string) alter.NewColumns {
 	}}
 }
 
+// CheckDoubles checks that a column has twice the ids.
 func CheckDoubles(t Fataler, d *dataset.Dataset, column string) {
 	t.Helper()
 	_, batches, err := d.Scan(context.Background(), snapshot.ScanOptions{Columns: []string{"id", column}})
