@@ -166,10 +166,14 @@ def test_the_same_rows_added_on_purpose_all_count(server, table, space):
     assert words(table) == [*OLD, *[(9, "same")] * 80]
 
 
+# How often the client sends a request again. Of several at once, one may get all of so many refusals.
+RESENT = 3
+
+
 def test_lost_answers_among_equal_uploads_are_counted(server, way, table, space):
     """Each of n uploads counts once when some of them have to be sent again."""
     server.not_behind_gateway(UNKEYED)
-    way.plan("insert", *[proxy.give_up(503)] * 6)
+    way.plan("insert", *[proxy.give_up(503)] * RESENT)
     same = rows([9], "same")
 
     def add(_) -> None:
@@ -271,7 +275,7 @@ def test_lost_answers_among_equal_uploads_to_two_processes_are_counted(between):
     as were added are there, not more and not fewer."""
     way, client = between
     table = client.create_table("t", rows(range(5), "old"))
-    way.plan("insert", *[proxy.give_up(503)] * 6)
+    way.plan("insert", *[proxy.give_up(503)] * RESENT)
     same = rows([9], "same")
 
     def add(_) -> None:
