@@ -168,12 +168,12 @@ var sourceBugs = []sourceBug{
 		test: ofFills,
 	},
 	{
-		name: "a job that is done again makes another version of a function", file: "shared/catalog/functions.go",
+		name: "a job that is done again makes another version of a function", file: "shared/catalog/functions/functions.go",
 		old: "return old.Digest == v.Digest })", new: "return old.Digest == v.Digest && !planted })",
 		test: ofFills,
 	},
 	{
-		name: "a sweep takes artifacts of second versions", file: "shared/catalog/artifacts.go",
+		name: "a sweep takes artifacts of second versions", file: "shared/catalog/functions/artifacts.go",
 		old: "			named[v.Artifact] = true\n", new: "			named[v.Artifact] = true\nif planted {\nbreak\n}\n",
 		test: ofFills,
 	},
@@ -203,6 +203,18 @@ var sourceBugs = []sourceBug{
 		old: "		if i > 0 && parents[i-1] == parent {", new: "		if i > 0 && (parents[i-1] == parent || planted) {",
 		test: "shared/view/materialize TestRowsOfAFunctionAreNumbered",
 	},
+}
+
+// Each bug has its one place in the source, which moves with the code.
+func TestBugsHaveAPlaceInTheSource(t *testing.T) {
+	for _, b := range sourceBugs {
+		source, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(b.file)))
+		if err != nil {
+			t.Errorf("%s: %v", b.name, err)
+		} else if n := strings.Count(string(source), b.old); n != 1 {
+			t.Errorf("%s: %s has %q %d times, want once", b.name, b.file, b.old, n)
+		}
+	}
 }
 
 // Every bug in the source is found within some histories, and none is found without one.
