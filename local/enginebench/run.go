@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
@@ -148,7 +149,7 @@ func buildIndex(ctx context.Context, table *engine.Table, column, kind string) e
 	case indexmeta.Vector:
 		x.Params = ivf.Recipe{Kind: kind, Metric: "l2"}
 	}
-	_, err := table.CreateIndex(ctx, x)
+	_, err := indices.Create(ctx, table, x)
 	return err
 }
 

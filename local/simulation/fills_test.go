@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
@@ -182,7 +183,7 @@ func finishFills(c *client) {
 		if listed.ok() {
 			listed.decode(&told)
 		}
-		var counted engine.Backfilled
+		var counted fill.Result
 		if err := json.Unmarshal([]byte(result), &counted); err != nil || len(told.Records) != failed || counted.Failed != int64(failed) {
 			o.saw("in the end, %d rows of %s failed; %d are told, and the result is %s", failed, column, len(told.Records), result)
 		}

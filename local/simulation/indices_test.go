@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/btree"
@@ -133,7 +134,7 @@ func cleanIndexed(c *client) {
 // no version needs.
 func (o *witness) lookAtEnd(place string) {
 	t := o.at(place)
-	x, err := t.Index(background, nil, o.world.indexName())
+	x, err := enginetest.Index(background, t, o.world.indexName())
 	if err != nil || x.Unindexed != 0 {
 		o.saw("in the end, the index covers all rows but %d, %v", x.Unindexed, err)
 	}

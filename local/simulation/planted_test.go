@@ -152,7 +152,7 @@ var sourceBugs = []sourceBug{
 		test: ofFills,
 	},
 	{
-		name: "a round commits what it has computed of fragments that have changed", file: "shared/engine/backfillround.go",
+		name: "a round commits what it has computed of fragments that have changed", file: "shared/engine/fill/round.go",
 		old: "	if !is.SameColumns(was, fields) {", new: "	if !is.SameColumns(was, fields) && !planted {",
 		test: "shared/work/backfill TestValuesOfOthersStay",
 	},

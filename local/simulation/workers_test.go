@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
@@ -59,7 +60,7 @@ func workers(w *world, stores tables.Stores) all.Services {
 }
 
 // smallFills divide the fill of a table of few rows into a few parts.
-var smallFills = engine.BackfillSizes{Whole: 4, Rows: 6, Calls: 6, Parts: 4, CallParts: 4}
+var smallFills = fill.Sizes{Whole: 4, Rows: 6, Calls: 6, Parts: 4, CallParts: 4}
 
 // lines is called with each line of a log.
 type lines func(line string)

@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/catalog/sweep"
 	"tiltyard/shared/doctor"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/multipart"
@@ -348,7 +349,7 @@ func makeIndex(t *testing.T, h *servicetest.House) {
 	t.Helper()
 	found, err := h.Names.Table(t.Context(), []string{"t"})
 	if err == nil {
-		_, err = h.At(found).CreateIndex(t.Context(), build.Index{Name: "id_idx", Column: "id", Kind: indexmeta.BTree})
+		_, err = indices.Create(t.Context(), h.At(found), build.Index{Name: "id_idx", Column: "id", Kind: indexmeta.BTree})
 	}
 	if err != nil {
 		t.Fatal(err)

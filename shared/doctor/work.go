@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/event"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -99,7 +100,7 @@ func (d *doctor) uploads(ctx context.Context) error {
 func (d *doctor) left(ctx context.Context, name string, rows *engine.Table) error {
 	before := d.Tables.Now().Add(-fileAge)
 	looked := func(int) error { return ctx.Err() }
-	report, err := rows.DeleteOrphans(ctx, before, true, looked)
+	report, err := maintenance.DeleteOrphans(ctx, rows, before, true, looked)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -115,7 +116,7 @@ func (d *doctor) left(ctx context.Context, name string, rows *engine.Table) erro
 		Mend: "--fix deletes them, and so does tiltyard maintain with --cleanup", Fixable: true,
 	}
 	if d.Fix {
-		if _, err := rows.DeleteOrphans(ctx, before, false, looked); err != nil {
+		if _, err := maintenance.DeleteOrphans(ctx, rows, before, false, looked); err != nil {
 			return fmt.Errorf("delete the files that uploads have left: %w", err)
 		}
 		found.Fixed = true

@@ -19,23 +19,18 @@ import (
 type Attempt func() (id string, since time.Time)
 
 // As returns the table for a change that belongs to an attempt. If an earlier attempt has made the
-// change, the engine does not make it again, and returns the earlier result.
+// change, the engine does not make it again, and returns the earlier result. A nil attempt is that of
+// a change which goes before that of an attempt.
 func (t *Table) As(attempt Attempt) *Table {
 	named := *t
-	named.attempt = attempt
-	named.data = t.data.CommitAs(func() string {
-		id, _ := attempt()
-		return id
-	})
+	named.attempt, named.data = attempt, t.data.CommitAs(nil)
+	if attempt != nil {
+		named.data = t.data.CommitAs(func() string {
+			id, _ := attempt()
+			return id
+		})
+	}
 	return &named
-}
-
-// unnamed returns the table for a change that goes before that of an attempt.
-func (t *Table) unnamed() *Table {
-	plain := *t
-	plain.attempt = nil
-	plain.data = t.data.CommitAs(nil)
-	return &plain
 }
 
 // unmade returns an [*alreadyMade] when an earlier attempt has made the change.

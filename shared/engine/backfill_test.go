@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,7 +12,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/fill"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/branches"
@@ -25,10 +29,10 @@ import (
 )
 
 // computedTable makes a table of three fragments with the column double, which is id * 2 and not filled.
-func computedTable(t *testing.T) (*memstore.Store, *Table) {
+func computedTable(t *testing.T) (*memstore.Store, *engine.Table) {
 	t.Helper()
 	objects := memstore.New()
-	table := tableIn(objects, Limits{})
+	table := tableIn(objects, engine.Limits{})
 	columns := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
 	if _, err := table.CreateAs(t.Context(), rowsJSON(t, columns, `[{"id":1},{"id":2}]`), dataset.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -38,17 +42,17 @@ func computedTable(t *testing.T) (*memstore.Store, *Table) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "id * 2"}}, computed.Schedule{}); err != nil {
+	if _, err := evolution.AddComputedColumns(t.Context(), table, []engine.Assignment{{Column: "double", SQL: "id * 2"}}, computed.Schedule{}); err != nil {
 		t.Fatal(err)
 	}
 	return objects, table
 }
 
 // doubles returns the rows of a table in the form id:double.
-func doubles(t *testing.T, table *Table) []string {
+func doubles(t *testing.T, table *engine.Table) []string {
 	t.Helper()
 	var got []string
-	err := Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+	err := engine.Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
 		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id", "double"}})
 		if err != nil {
 			return err
@@ -73,10 +77,10 @@ var filledDoubles = []string{"1:2", "2:4", "3:6", "4:8", "5:10", "(null):(null)"
 
 func TestBackfill(t *testing.T) {
 	_, table := computedTable(t)
-	fill := func(b Backfill, assigned, remaining int64, want ...string) {
+	filled := func(b fill.Order, assigned, remaining int64, want ...string) {
 		t.Helper()
 		b.Column = "double"
-		got, err := table.Backfill(t.Context(), b)
+		got, err := fill.Run(t.Context(), table, b)
 		if err != nil || got.Assigned != assigned || got.Remaining != remaining {
 			t.Fatalf("%+v: got %+v, %v; want %d assigned, %d remaining", b, got, err, assigned, remaining)
 		}
@@ -84,21 +88,21 @@ func TestBackfill(t *testing.T) {
 			t.Fatalf("%+v: got rows %q, want %q", b, rows, want)
 		}
 	}
-	fill(Backfill{Where: "id = 4"}, 1, 0, "1:(null)", "2:(null)", "3:(null)", "4:8", "5:(null)", "(null):(null)")
-	fill(Backfill{Fragments: 1}, 2, 4, "1:2", "2:4", "3:(null)", "4:8", "5:(null)", "(null):(null)")
-	fill(Backfill{PerCommit: 1}, 3, 0, filledDoubles...)
+	filled(fill.Order{Where: "id = 4"}, 1, 0, "1:(null)", "2:(null)", "3:(null)", "4:8", "5:(null)", "(null):(null)")
+	filled(fill.Order{Fragments: 1}, 2, 4, "1:2", "2:4", "3:(null)", "4:8", "5:(null)", "(null):(null)")
+	filled(fill.Order{PerCommit: 1}, 3, 0, filledDoubles...)
 	newest, err := table.Newest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill(Backfill{}, 0, 0, filledDoubles...)
+	filled(fill.Order{}, 0, 0, filledDoubles...)
 	if now, err := table.Newest(t.Context()); err != nil || now != newest {
 		t.Errorf("a backfill of nothing made version %d of %d, %v", now, newest, err)
 	}
-	if _, err := table.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 5"}}, "id = 5"); err != nil {
+	if _, err := table.Update(t.Context(), []engine.Assignment{{Column: "id", SQL: "id + 5"}}, "id = 5"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := table.Backfill(t.Context(), Backfill{Column: "double"})
+	got, err := fill.Run(t.Context(), table, fill.Order{Column: "double"})
 	if err != nil || got.Assigned == 0 {
 		t.Fatalf("after an update of an input: %+v, %v", got, err)
 	}
@@ -125,15 +129,15 @@ func TestABackfillThatFailsIsContinued(t *testing.T) {
 					return fault
 				}
 				return faultstore.Fault{}
-			}), Limits{})
-			_, _ = faulty.Backfill(t.Context(), Backfill{Column: "double", PerCommit: 1})
-			after := tableIn(objects, Limits{})
+			}), engine.Limits{})
+			_, _ = fill.Run(t.Context(), faulty, fill.Order{Column: "double", PerCommit: 1})
+			after := tableIn(objects, engine.Limits{})
 			for i, row := range doubles(t, after) {
 				if id, _, _ := strings.Cut(row, ":"); row != filledDoubles[i] && row != id+":(null)" {
 					t.Fatalf("call %d, %+v: got row %s", at, fault, row)
 				}
 			}
-			if _, err := after.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
+			if _, err := fill.Run(t.Context(), after, fill.Order{Column: "double"}); err != nil {
 				t.Fatalf("call %d, %+v: %v", at, fault, err)
 			}
 			if rows := doubles(t, after); !slices.Equal(rows, filledDoubles) {
@@ -151,23 +155,23 @@ func TestABackfillThatFailsIsContinued(t *testing.T) {
 
 func TestBackfillsThatAreRefused(t *testing.T) {
 	_, table := computedTable(t)
-	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "four", SQL: "double * 2"}, {Column: "bad", SQL: "id / 0"}}, computed.Schedule{}); err != nil {
+	if _, err := evolution.AddComputedColumns(t.Context(), table, []engine.Assignment{{Column: "four", SQL: "double * 2"}, {Column: "bad", SQL: "id / 0"}}, computed.Schedule{}); err != nil {
 		t.Fatal(err)
 	}
 	gone := int64(99)
 	for _, c := range []struct {
-		order Backfill
+		order fill.Order
 		code  protocol.Code
 	}{
-		{Backfill{Column: "id"}, protocol.InvalidInput},
-		{Backfill{Column: "nope"}, protocol.TableColumnNotFound},
-		{Backfill{Column: "double", Where: "nope = 1"}, protocol.InvalidInput},
-		{Backfill{Column: "double", Where: "id"}, protocol.InvalidInput},
-		{Backfill{Column: "double", Version: &gone}, protocol.TableVersionNotFound},
-		{Backfill{Column: "four"}, protocol.InvalidInput}, // its input is not filled
-		{Backfill{Column: "bad"}, protocol.InvalidInput},
+		{fill.Order{Column: "id"}, protocol.InvalidInput},
+		{fill.Order{Column: "nope"}, protocol.TableColumnNotFound},
+		{fill.Order{Column: "double", Where: "nope = 1"}, protocol.InvalidInput},
+		{fill.Order{Column: "double", Where: "id"}, protocol.InvalidInput},
+		{fill.Order{Column: "double", Version: &gone}, protocol.TableVersionNotFound},
+		{fill.Order{Column: "four"}, protocol.InvalidInput}, // its input is not filled
+		{fill.Order{Column: "bad"}, protocol.InvalidInput},
 	} {
-		_, err := table.Backfill(t.Context(), c.order)
+		_, err := fill.Run(t.Context(), table, c.order)
 		var known *protocol.Error
 		if !errors.As(err, &known) || known.Code != c.code {
 			t.Errorf("%+v: got %v, want %v", c.order, err, c.code)
@@ -181,15 +185,15 @@ func TestABackfillGoesOnWhereItWas(t *testing.T) {
 	errStop := errors.New("stop")
 	for _, where := range []string{"", "id IS NOT NULL"} {
 		_, table := computedTable(t)
-		var from *BackfillState
+		var from *fill.State
 		runs := 0
 		for ; ; runs++ {
 			started := from
 			var progress int64
-			got, err := table.Backfill(t.Context(), Backfill{
+			got, err := fill.Run(t.Context(), table, fill.Order{
 				Column: "double", Where: where, Rows: 2, From: from,
 				Progress: func(done, _, _ int64) { progress = max(progress, done) },
-				Reached: func(_ context.Context, at BackfillState) error {
+				Reached: func(_ context.Context, at fill.State) error {
 					from = &at
 					return errStop
 				},
@@ -213,7 +217,7 @@ func TestABackfillGoesOnWhereItWas(t *testing.T) {
 		if rows := doubles(t, table); !slices.Equal(rows, filledDoubles) {
 			t.Errorf("where %q: got rows %q", where, rows)
 		}
-		again, err := table.Backfill(t.Context(), Backfill{Column: "double"})
+		again, err := fill.Run(t.Context(), table, fill.Order{Column: "double"})
 		if err != nil || where == "" && again.Published != nil {
 			t.Errorf("where %q: another backfill: got %+v, %v; want nothing to do", where, again, err)
 		}
@@ -223,7 +227,7 @@ func TestABackfillGoesOnWhereItWas(t *testing.T) {
 // A backfill whose version was cleaned up in the meantime goes on with the newest one.
 func TestABackfillGoesOnWithoutItsVersion(t *testing.T) {
 	_, table := computedTable(t)
-	got, err := table.Backfill(t.Context(), Backfill{Column: "double", From: &BackfillState{Backfilled: Backfilled{Assigned: 2, Source: 99}, Scope: 99, Next: 1}})
+	got, err := fill.Run(t.Context(), table, fill.Order{Column: "double", From: &fill.State{Result: fill.Result{Assigned: 2, Source: 99}, Scope: 99, Next: 1}})
 	if err != nil || got.Assigned != 7 {
 		t.Errorf("got %+v, %v; want the 2 rows of before and 5", got, err)
 	}
@@ -233,7 +237,7 @@ func TestABackfillGoesOnWithoutItsVersion(t *testing.T) {
 func TestABackfillSavesBeforeItCommits(t *testing.T) {
 	_, table := computedTable(t)
 	saved := 0
-	_, err := table.Backfill(t.Context(), Backfill{Column: "double", PerCommit: 1, Save: func(context.Context, int64) error {
+	_, err := fill.Run(t.Context(), table, fill.Order{Column: "double", PerCommit: 1, Save: func(context.Context, int64) error {
 		if saved++; saved == 2 {
 			return errors.New("full")
 		}
@@ -256,20 +260,20 @@ func TestValuesOfComputedColumnsAreNotWritten(t *testing.T) {
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true, Metadata: arrow.MetadataFrom(map[string]string{"computed_column.kind": "sql"})},
 	}, nil)
 	rows := func(s *arrow.Schema) dataset.Rows { return rowsJSON(t, s, `[{"id":7}]`) } // null counts as a value
-	writes := map[string]func() (Written, error){
-		"insert":    func() (Written, error) { return table.Insert(t.Context(), rows(both)) },
-		"overwrite": func() (Written, error) { return table.OverwriteRows(t.Context(), rows(both)) },
-		"declare":   func() (Written, error) { return table.OverwriteRows(t.Context(), rows(declared)) },
-		"merge": func() (Written, error) {
+	writes := map[string]func() (engine.Written, error){
+		"insert":    func() (engine.Written, error) { return table.Insert(t.Context(), rows(both)) },
+		"overwrite": func() (engine.Written, error) { return table.OverwriteRows(t.Context(), rows(both)) },
+		"declare":   func() (engine.Written, error) { return table.OverwriteRows(t.Context(), rows(declared)) },
+		"merge": func() (engine.Written, error) {
 			return table.Merge(t.Context(), rows(both), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
 		},
-		"part": func() (Written, error) {
+		"part": func() (engine.Written, error) {
 			_, err := table.WritePart(t.Context(), rows(both), false)
-			return Written{}, err
+			return engine.Written{}, err
 		},
-		"part of an overwrite": func() (Written, error) {
+		"part of an overwrite": func() (engine.Written, error) {
 			_, err := table.WritePart(t.Context(), rows(declared), true)
-			return Written{}, err
+			return engine.Written{}, err
 		},
 	}
 	for name, write := range writes {
@@ -287,10 +291,10 @@ func TestValuesOfComputedColumnsAreNotWritten(t *testing.T) {
 	}
 	// Another process has dropped the column, which this one does not know yet.
 	_, table = computedTable(t)
-	if _, err := table.DropColumns(t.Context(), []string{"double"}); err != nil {
+	if _, err := evolution.DropColumns(t.Context(), table, []string{"double"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.AddNullColumns(t.Context(), arrow.NewSchema(both.Fields()[1:], nil)); err != nil {
+	if _, err := evolution.AddNullColumns(t.Context(), table, arrow.NewSchema(both.Fields()[1:], nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := table.Insert(t.Context(), rows(both)); err != nil {
@@ -308,7 +312,7 @@ func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
 		return len(page.Objects)
 	}
 	for _, more := range []string{`[{"id":7}]`, `[{"id":8}]`} {
-		if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
+		if _, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := table.Insert(t.Context(), rowsJSON(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil), more)); err != nil {
@@ -317,7 +321,7 @@ func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
 	}
 	clean := func(before time.Time, want int) {
 		t.Helper()
-		if _, err := table.DeleteOrphans(t.Context(), before, false, func(int) error { return nil }); err != nil {
+		if _, err := maintenance.DeleteOrphans(t.Context(), table, before, false, func(int) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if got := sidecars(); got != want {
@@ -325,12 +329,12 @@ func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
 		}
 	}
 	clean(time.Now().Add(time.Hour), 2) // versions name both
-	if _, err := table.ExpireVersions(t.Context(), cleanup.Expiry{Before: time.Now().Add(time.Hour), Keep: 1}); err != nil {
+	if _, err := maintenance.ExpireVersions(t.Context(), table, cleanup.Expiry{Before: time.Now().Add(time.Hour), Keep: 1}); err != nil {
 		t.Fatal(err)
 	}
 	clean(time.Now().Add(-time.Hour), 2) // they may belong to a commit that is being made
 	clean(time.Now().Add(time.Hour), 1)
-	if got, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil || got.Assigned != 1 {
+	if got, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil || got.Assigned != 1 {
 		t.Errorf("after the cleanup: got %+v, %v; want the row that was inserted last", got, err)
 	}
 }
@@ -338,7 +342,7 @@ func TestCleanupDeletesSidecarsThatNoVersionNames(t *testing.T) {
 // A branch begins with what is known of the values of its table, and keeps what it computes itself.
 func TestABranchKnowsWhichValuesAreFresh(t *testing.T) {
 	objects, table := computedTable(t)
-	if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
+	if _, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := branches.Create(t.Context(), table.Data(), "b", "", 0); err != nil {
@@ -348,28 +352,28 @@ func TestABranchKnowsWhichValuesAreFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill := func(want int64) {
+	filled := func(want int64) {
 		t.Helper()
-		if got, err := branch.Backfill(t.Context(), Backfill{Column: "double"}); err != nil || got.Assigned != want {
+		if got, err := fill.Run(t.Context(), branch, fill.Order{Column: "double"}); err != nil || got.Assigned != want {
 			t.Errorf("got %+v, %v; want %d rows", got, err, want)
 		}
 	}
-	fill(0)
-	if _, err := branch.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 5"}}, "id = 5"); err != nil {
+	filled(0)
+	if _, err := branch.Update(t.Context(), []engine.Assignment{{Column: "id", SQL: "id + 5"}}, "id = 5"); err != nil {
 		t.Fatal(err)
 	}
-	fill(1)
-	fill(0)
+	filled(1)
+	filled(0)
 	page, err := objects.List(t.Context(), objectstore.ListOptions{Prefix: "t.lance/tree/b/_computed/"})
 	if err != nil || len(page.Objects) > 0 {
 		t.Errorf("the branch has %d sidecars of its own, %v; they lie with the table", len(page.Objects), err)
 	}
 	before := time.Now().Add(time.Hour)
-	if _, err := table.DeleteOrphans(t.Context(), before, false, func(int) error { return nil }); err != nil {
+	if _, err := maintenance.DeleteOrphans(t.Context(), table, before, false, func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	fill(0)
-	if got, err := table.Backfill(t.Context(), Backfill{Column: "double"}); err != nil || got.Assigned != 0 {
+	filled(0)
+	if got, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); err != nil || got.Assigned != 0 {
 		t.Errorf("the table: got %+v, %v; want nothing to do", got, err)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,7 +11,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -72,22 +75,22 @@ func use(nullable bool) computed.Use {
 }
 
 // functionTable is computedTable whose column a function computes.
-func functionTable(t *testing.T, nullable bool) *Table {
+func functionTable(t *testing.T, nullable bool) *engine.Table {
 	t.Helper()
 	_, table := computedTable(t)
-	if _, err := table.DropColumns(t.Context(), []string{"double"}); err != nil {
+	if _, err := evolution.DropColumns(t.Context(), table, []string{"double"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.AddFunctionColumns(t.Context(), use(nullable)); err != nil {
+	if _, err := evolution.AddFunctionColumns(t.Context(), table, use(nullable)); err != nil {
 		t.Fatal(err)
 	}
 	return table
 }
 
-func (d *doubler) fill(t *testing.T, table *Table, where string) (Backfilled, []RowFailure, error) {
+func (d *doubler) fill(t *testing.T, table *engine.Table, where string) (fill.Result, []fill.RowFailure, error) {
 	t.Helper()
-	var failed []RowFailure
-	got, err := table.Backfill(t.Context(), Backfill{
+	var failed []fill.RowFailure
+	got, err := fill.Run(t.Context(), table, fill.Order{
 		Column: "double", Where: where,
 		Open: func(_ context.Context, b *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 			if b.ID != "fb_1" || b.Outputs[0].FieldID == 0 || b.Inputs[0].FieldID != 0 {
@@ -95,7 +98,7 @@ func (d *doubler) fill(t *testing.T, table *Table, where string) (Backfilled, []
 			}
 			return d, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 		},
-		Failed: func(f RowFailure) { failed = append(failed, f) },
+		Failed: func(f fill.RowFailure) { failed = append(failed, f) },
 	})
 	return got, failed, err
 }
@@ -111,7 +114,7 @@ func TestRowsWhoseFunctionFails(t *testing.T) {
 	if err != nil || got.Assigned != 2 || got.Failed != 3 || f.closed != 1 {
 		t.Fatalf("got %+v, %v; closed %d times", got, err, f.closed)
 	}
-	want := []RowFailure{
+	want := []fill.RowFailure{
 		{Fragment: 0, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 1, Type: "Bad", Message: "2"}},
 		{Fragment: 1, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 0, Type: "Bad", Message: "4"}},
 		{Fragment: 2, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 1, Type: "NullOutput"}},
@@ -156,10 +159,10 @@ func TestAssignmentsOfNullableOutputs(t *testing.T) {
 	if rows := doubles(t, table); !slices.Equal(rows, filledDoubles) {
 		t.Errorf("rows are %q", rows)
 	}
-	if _, err := table.DropColumns(t.Context(), []string{"double"}); err != nil {
+	if _, err := evolution.DropColumns(t.Context(), table, []string{"double"}); err != nil {
 		t.Fatal(err)
 	}
-	err := Do(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) error {
+	err := engine.Do(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) error {
 		if len(d.Schema().Fields) != 1 || len(d.Schema().Metadata) != 0 {
 			t.Errorf("left are %v with %v", d.ArrowSchema(), d.Schema().Metadata)
 		}
@@ -194,17 +197,17 @@ func TestResultsThatAreNotWhatIsDeclared(t *testing.T) {
 
 func TestFunctionsThatCannotBeOpened(t *testing.T) {
 	table := functionTable(t, false)
-	if _, err := table.Backfill(t.Context(), Backfill{Column: "double"}); !protocol.HasCode(err, protocol.Unsupported) {
+	if _, err := fill.Run(t.Context(), table, fill.Order{Column: "double"}); !protocol.HasCode(err, protocol.Unsupported) {
 		t.Errorf("without runtimes: got %v, want Unsupported", err)
 	}
 	broken := errors.New("broken")
-	_, err := table.Backfill(t.Context(), Backfill{Column: "double", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
+	_, err := fill.Run(t.Context(), table, fill.Order{Column: "double", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 		return nil, nil, broken
 	}})
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of the runtime", err)
 	}
-	if use, err := table.CheckBackfill(t.Context(), Backfill{Column: "double"}); err != nil || use == nil {
+	if use, err := fill.Check(t.Context(), table, fill.Order{Column: "double"}); err != nil || use == nil {
 		t.Errorf("check: got the use %v and %v", use, err)
 	}
 }

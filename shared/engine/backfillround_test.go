@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -16,7 +16,10 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore/memstore"
@@ -49,10 +52,10 @@ func count(first, n int) dataset.Rows {
 func divided(t interface {
 	Context() context.Context
 	Fatalf(string, ...any)
-}, table *Table, b Backfill,
-) *BackfillRound {
-	_, err := table.Backfill(t.Context(), b)
-	var d *Divided
+}, table *engine.Table, b fill.Order,
+) *fill.Round {
+	_, err := fill.Run(t.Context(), table, b)
+	var d *fill.Divided
 	if !errors.As(err, &d) {
 		t.Fatalf("got %v, want that the backfill is divided", err)
 	}
@@ -61,13 +64,13 @@ func divided(t interface {
 
 // inRounds does a backfill in rounds, whose parts are interrupted each time that they keep their pieces. It
 // returns the result, how many rounds there were, and how often pieces were kept.
-func inRounds(ctx context.Context, table *Table, b Backfill, r *BackfillRound) (done Backfilled, rounds, kept int, err error) {
+func inRounds(ctx context.Context, table *engine.Table, b fill.Order, r *fill.Round) (done fill.Result, rounds, kept int, err error) {
 	interrupted := errors.New("interrupted")
 	for ; r != nil; rounds++ {
-		var whole []BackfillPiece
-		byFragment := map[uint64][]BackfillPiece{}
+		var whole []fill.Piece
+		byFragment := map[uint64][]fill.Piece{}
 		for part := range r.Parts {
-			var pieces []BackfillPiece
+			var pieces []fill.Piece
 			for {
 				stored, err := json.Marshal(pieces)
 				if err != nil {
@@ -77,7 +80,7 @@ func inRounds(ctx context.Context, table *Table, b Backfill, r *BackfillRound) (
 				if err := json.Unmarshal(stored, &pieces); err != nil {
 					return done, rounds, kept, err
 				}
-				pieces, err = table.BackfillPart(ctx, b, r, part, pieces, func(context.Context, []BackfillPiece) error { kept++; return interrupted })
+				pieces, err = fill.Part(ctx, table, b, r, part, pieces, func(context.Context, []fill.Piece) error { kept++; return interrupted })
 				if err == nil {
 					break
 				}
@@ -90,13 +93,13 @@ func inRounds(ctx context.Context, table *Table, b Backfill, r *BackfillRound) (
 			}
 		}
 		for _, pieces := range byFragment {
-			joined, err := table.JoinBackfill(ctx, b, r, pieces)
+			joined, err := fill.Join(ctx, table, b, r, pieces)
 			if err != nil {
 				return done, rounds, kept, err
 			}
 			whole = append(whole, joined)
 		}
-		if r, done, err = table.CommitBackfill(ctx, b, *r, whole); err != nil {
+		if r, done, err = fill.Commit(ctx, table, b, *r, whole); err != nil {
 			return done, rounds, kept, err
 		}
 	}
@@ -108,11 +111,11 @@ func inRounds(ctx context.Context, table *Table, b Backfill, r *BackfillRound) (
 func TestALongFragmentIsComputedInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rows = 55*4096 + 100
-		table := tableIn(memstore.New(), Limits{})
+		table := tableIn(memstore.New(), engine.Limits{})
 		if _, err := table.CreateAs(t.Context(), count(0, rows), dataset.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := table.AddFunctionColumns(t.Context(), use(false)); err != nil {
+		if _, err := evolution.AddFunctionColumns(t.Context(), table, use(false)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := table.Delete(t.Context(), "id % 100 = 7"); err != nil {
@@ -121,12 +124,12 @@ func TestALongFragmentIsComputedInPieces(t *testing.T) {
 		f := &slow{doubler: doubler{bad: []int64{5, 4096, rows - 1}}, takes: 61 * time.Second}
 		var failed []string
 		saves := 0
-		b := Backfill{
-			Column: "double", Sizes: &BackfillSizes{Whole: 10, Rows: 10, Calls: rows, Parts: 10, CallParts: 10},
+		b := fill.Order{
+			Column: "double", Sizes: &fill.Sizes{Whole: 10, Rows: 10, Calls: rows, Parts: 10, CallParts: 10},
 			Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 				return f, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 			},
-			Failed: func(f RowFailure) { failed = append(failed, fmt.Sprint(f.Fragment, " ", f.From, " ", f.Offset)) },
+			Failed: func(f fill.RowFailure) { failed = append(failed, fmt.Sprint(f.Fragment, " ", f.From, " ", f.Offset)) },
 			Save:   func(context.Context, int64) error { saves++; return nil },
 		}
 		b.Sizes.Calls = 10
@@ -161,24 +164,26 @@ func TestALongFragmentIsComputedInPieces(t *testing.T) {
 // In parts a backfill gives the values and the counts that it gives as a whole.
 func TestPartsGiveTheSameValues(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var tables [2]*Table
+		var tables [2]*engine.Table
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 6).Draw(rt, "fragments")
 		gone := rapid.IntRange(2, 9).Draw(rt, "deleted")
 		opts := dataset.CreateOptions{StableRowIDs: rapid.Bool().Draw(rt, "stable row ids")}
 		for i := range tables {
-			table := tableIn(memstore.New(), Limits{})
+			table := tableIn(memstore.New(), engine.Limits{})
 			first := 0
 			for j, n := range sizes {
 				write := table.Insert
 				if j == 0 {
-					write = func(ctx context.Context, rows dataset.Rows) (Written, error) { return table.CreateAs(ctx, rows, opts) }
+					write = func(ctx context.Context, rows dataset.Rows) (engine.Written, error) {
+						return table.CreateAs(ctx, rows, opts)
+					}
 				}
 				if _, err := write(t.Context(), count(first, n)); err != nil {
 					rt.Fatal(err)
 				}
 				first += n
 			}
-			if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "CASE WHEN id % 11 = 5 THEN NULL ELSE id * 2 END"}}, computed.Schedule{}); err != nil {
+			if _, err := evolution.AddComputedColumns(t.Context(), table, []engine.Assignment{{Column: "double", SQL: "CASE WHEN id % 11 = 5 THEN NULL ELSE id * 2 END"}}, computed.Schedule{}); err != nil {
 				rt.Fatal(err)
 			}
 			if _, err := table.Delete(t.Context(), fmt.Sprintf("id %% %d = 1", gone)); err != nil {
@@ -186,20 +191,20 @@ func TestPartsGiveTheSameValues(t *testing.T) {
 			}
 			tables[i] = table
 		}
-		b := Backfill{
+		b := fill.Order{
 			Column: "double", Where: rapid.SampledFrom([]string{"", "id % 3 = 0", "id < 10"}).Draw(rt, "where"),
 			PerCommit: rapid.IntRange(0, 3).Draw(rt, "per commit"), Fragments: rapid.IntRange(0, 4).Draw(rt, "most fragments"),
 			Parts: rapid.IntRange(0, 5).Draw(rt, "concurrency"),
 		}
 		for range 2 { // the second time little is left
-			want, err := tables[0].Backfill(t.Context(), b)
+			want, err := fill.Run(t.Context(), tables[0], b)
 			if err != nil {
 				rt.Fatal(err)
 			}
 			parted := b
-			parted.Sizes = &BackfillSizes{Whole: 0, Rows: rapid.Int64Range(1, 30).Draw(rt, "rows"), Parts: 1000}
-			got := Backfilled{}
-			if n, err := tables[1].Count(t.Context(), AsOf{}, ""); err != nil {
+			parted.Sizes = &fill.Sizes{Whole: 0, Rows: rapid.Int64Range(1, 30).Draw(rt, "rows"), Parts: 1000}
+			got := fill.Result{}
+			if n, err := tables[1].Count(t.Context(), engine.AsOf{}, ""); err != nil {
 				rt.Fatal(err)
 			} else if n.Rows == 0 {
 				return

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -14,7 +14,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/multipart"
@@ -36,13 +39,13 @@ func virtualColumns(udf string, members map[string]string) *arrow.Schema {
 }
 
 // virtualTable is computedTable whose column comes with its function.
-func virtualTable(t *testing.T, udf string, members map[string]string, envelopes map[string]string) (objectstore.Store, *Table) {
+func virtualTable(t *testing.T, udf string, members map[string]string, envelopes map[string]string) (objectstore.Store, *engine.Table) {
 	t.Helper()
 	objects, table := computedTable(t)
-	if _, err := table.DropColumns(t.Context(), []string{"double"}); err != nil {
+	if _, err := evolution.DropColumns(t.Context(), table, []string{"double"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.AddVirtualColumns(t.Context(), virtualColumns(udf, members), []string{"id"}, envelopes); err != nil {
+	if _, err := evolution.AddVirtualColumns(t.Context(), table, virtualColumns(udf, members), []string{"id"}, envelopes); err != nil {
 		t.Fatal(err)
 	}
 	return objects, table
@@ -52,17 +55,17 @@ func TestVirtualColumnsAreFilled(t *testing.T) {
 	_, table := virtualTable(t, base64.StdEncoding.EncodeToString([]byte("code")), map[string]string{"double": ""}, nil)
 	f := &doubler{bad: []int64{4}}
 	var spec function.Spec
-	var failed []RowFailure
-	order := Backfill{
+	var failed []fill.RowFailure
+	order := fill.Order{
 		Column: "double",
 		OpenEnvelope: func(ctx context.Context, e *computed.Envelope) (function.Caller, error) {
 			var err error
 			spec, err = e.Spec(ctx)
 			return f, err
 		},
-		Failed: func(f RowFailure) { failed = append(failed, f) },
+		Failed: func(f fill.RowFailure) { failed = append(failed, f) },
 	}
-	got, err := table.Backfill(t.Context(), order)
+	got, err := fill.Run(t.Context(), table, order)
 	if err != nil || got.Assigned != 5 || got.Failed != 1 || f.closed != 1 {
 		t.Fatalf("got %+v, %v; closed %d times", got, err, f.closed)
 	}
@@ -78,10 +81,10 @@ func TestVirtualColumnsAreFilled(t *testing.T) {
 		t.Errorf("failed are %v", failed)
 	}
 	// An update of an input makes the values of its fragment stale.
-	if _, err := table.Update(t.Context(), []Assignment{{Column: "id", SQL: "7"}}, "id = 1"); err != nil {
+	if _, err := table.Update(t.Context(), []engine.Assignment{{Column: "id", SQL: "7"}}, "id = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Backfill(t.Context(), order); err != nil {
+	if _, err := fill.Run(t.Context(), table, order); err != nil {
 		t.Fatal(err)
 	}
 	if rows := doubles(t, table); !slices.Contains(rows, "7:14") {
@@ -92,10 +95,10 @@ func TestVirtualColumnsAreFilled(t *testing.T) {
 // Only members of one result are computed together.
 func TestMembersOfOneResult(t *testing.T) {
 	_, table := virtualTable(t, "Y29kZQ==", map[string]string{"a": "x", "b": "y"}, nil)
-	if _, err := table.AddVirtualColumns(t.Context(), virtualColumns("b3RoZXI=", map[string]string{"c": "x"}), nil, nil); err != nil {
+	if _, err := evolution.AddVirtualColumns(t.Context(), table, virtualColumns("b3RoZXI=", map[string]string{"c": "x"}), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	err := Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+	err := engine.Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
 		c, err := computed.Open(ctx, d, "b", "")
 		if err == nil && (len(c.Envelope.Outputs) != 2 || c.Envelope.Outputs[0].Name != "x" || c.Envelope.Outputs[1].Name != "y") {
 			t.Errorf("outputs are %v", c.Envelope.Outputs)
@@ -109,16 +112,16 @@ func TestMembersOfOneResult(t *testing.T) {
 
 func TestBackendsThatNothingRuns(t *testing.T) {
 	_, table := virtualTable(t, "Y29kZQ==", map[string]string{"double": ""}, nil)
-	order := Backfill{Column: "double", Runs: func(runtime []byte) error {
+	order := fill.Order{Column: "double", Runs: func(runtime []byte) error {
 		if !strings.Contains(string(runtime), `"kind":"envelope","backend":"pickle"`) {
 			t.Errorf("got the runtime %s", runtime)
 		}
 		return function.NoBackend("pickle")
 	}}
-	if _, err := table.CheckBackfill(t.Context(), order); protocol.CodeOf(err) != protocol.Unsupported || !strings.Contains(err.Error(), "pickle") {
+	if _, err := fill.Check(t.Context(), table, order); protocol.CodeOf(err) != protocol.Unsupported || !strings.Contains(err.Error(), "pickle") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := table.Backfill(t.Context(), order); protocol.CodeOf(err) != protocol.Unsupported {
+	if _, err := fill.Run(t.Context(), table, order); protocol.CodeOf(err) != protocol.Unsupported {
 		t.Errorf("error %v", err)
 	}
 }
@@ -130,7 +133,7 @@ func TestFilesOfFunctions(t *testing.T) {
 	key := computed.EnvelopeFolder + hex.EncodeToString(sum[:])
 	objects, table := virtualTable(t, key, map[string]string{"double": ""}, map[string]string{key: text})
 	open := func() (content []byte, err error) {
-		err = Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+		err = engine.Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
 			c, err := computed.Open(ctx, d, "double", "")
 			if err != nil {
 				return err
@@ -147,9 +150,9 @@ func TestFilesOfFunctions(t *testing.T) {
 	var err error
 	for _, other := range []string{"forged", ""} {
 		if other == "" {
-			err = objects.Delete(t.Context(), multipart.Parts(table.data).Prefix+"/"+key, objectstore.Condition{})
+			err = objects.Delete(t.Context(), multipart.Parts(table.Data()).Prefix+"/"+key, objectstore.Condition{})
 		} else {
-			_, err = objects.Put(t.Context(), multipart.Parts(table.data).Prefix+"/"+key, []byte(other), objectstore.Condition{})
+			_, err = objects.Put(t.Context(), multipart.Parts(table.Data()).Prefix+"/"+key, []byte(other), objectstore.Condition{})
 		}
 		if err != nil {
 			t.Fatal(err)

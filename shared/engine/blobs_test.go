@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -8,11 +8,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/blobs"
 	"tiltyard/shared/protocol"
 )
 
 // pictures is a table of a blob column and a plain one.
-func pictures(t *testing.T) *Table {
+func pictures(t *testing.T) *engine.Table {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
@@ -22,9 +24,9 @@ func pictures(t *testing.T) *Table {
 }
 
 // fetched returns the pictures of rows; what is null is "null".
-func fetched(t *testing.T, table *Table, rows ...uint64) []string {
+func fetched(t *testing.T, table *engine.Table, rows ...uint64) []string {
 	t.Helper()
-	answer, err := table.FetchBlobs(t.Context(), nil, "picture", rows)
+	answer, err := blobs.Fetch(t.Context(), table, nil, "picture", rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func TestFetchBlobsKeepsTheOrderOfTheRows(t *testing.T) {
 
 func TestBlobsAreReadInParts(t *testing.T) {
 	table := pictures(t)
-	blob, err := table.ReadBlob(t.Context(), nil, "picture", 3)
+	blob, err := blobs.Open(t.Context(), table, nil, "picture", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func TestBlobsAreReadInParts(t *testing.T) {
 	if err != nil || blob.Size != 4 || blob.Null || !bytes.Equal(part, []byte("ou")) {
 		t.Errorf("got %q of %d bytes, error %v; want ou of 4", part, blob.Size, err)
 	}
-	if blob, err = table.ReadBlob(t.Context(), nil, "picture", 1); err != nil || !blob.Null {
+	if blob, err = blobs.Open(t.Context(), table, nil, "picture", 1); err != nil || !blob.Null {
 		t.Errorf("got %+v, error %v; want null", blob, err)
 	}
 }
@@ -79,20 +81,20 @@ func TestBlobsRefuse(t *testing.T) {
 		{"picture", 4, protocol.InvalidInput},
 		{"picture", 1 << 40, protocol.InvalidInput},
 	} {
-		_, err := table.FetchBlobs(t.Context(), nil, c.column, []uint64{c.row})
+		_, err := blobs.Fetch(t.Context(), table, nil, c.column, []uint64{c.row})
 		wantCode(t, c.column, err, c.code)
 	}
 }
 
 func TestChangesOfOtherColumnsKeepBlobs(t *testing.T) {
 	table, ctx := pictures(t), t.Context()
-	if _, err := table.Update(ctx, []Assignment{{Column: "id", SQL: "id * 10"}}, "id > 2"); err != nil {
+	if _, err := table.Update(ctx, []engine.Assignment{{Column: "id", SQL: "id * 10"}}, "id > 2"); err != nil {
 		t.Fatal(err)
 	}
 	// The rows that changed are in a fragment of their own now.
 	if d := cmp.Diff([]string{"one", "null", "", "four"}, fetched(t, table, 0, 1, 1<<32, 1<<32|1)); d != "" {
 		t.Errorf("pictures (-want +got):\n%s", d)
 	}
-	_, err := table.Update(ctx, []Assignment{{Column: "picture", SQL: "'x'"}}, "")
+	_, err := table.Update(ctx, []engine.Assignment{{Column: "picture", SQL: "'x'"}}, "")
 	wantCode(t, "assigning to blobs", err, protocol.Unsupported)
 }

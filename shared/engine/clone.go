@@ -30,5 +30,5 @@ func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64, deep bool
 	if err != nil {
 		return Written{}, t.Translate(err)
 	}
-	return written(dataset.Commit{Dataset: made}), nil
+	return Made(made), nil
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -6,7 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
@@ -33,17 +36,17 @@ func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
 // rebuild replaces the indices of a version of a table, and asks it for the cases of that version.
 func (x *indexed) rebuild(t *testing.T, name string, version int64, kind indexmeta.Kind) {
 	table := x.table(name, 1000)
-	table.engine.Logger = slog.New(failing{t})
-	indices, err := table.Indices(t.Context(), &version)
+	table.Engine().Logger = slog.New(failing{t})
+	was, err := indices.List(t.Context(), table, &version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var made Written
-	for _, old := range indices {
-		if made, err = table.CreateIndex(t.Context(), build.Index{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}); err != nil {
+	var made engine.Written
+	for _, old := range was {
+		if made, err = indices.Create(t.Context(), table, build.Index{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}); err != nil {
 			t.Fatal(err)
 		}
-		built, err := table.Index(t.Context(), nil, old.Name)
+		built, err := enginetest.Index(t.Context(), table, old.Name)
 		if err != nil || built.UUID == old.UUID || built.Unindexed != 0 {
 			t.Errorf("%s: got %+v, %v; want another index, of all rows", old.Name, built, err)
 		}
@@ -65,7 +68,7 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken, err := table.Indices(t.Context(), nil)
+	taken, err := indices.List(t.Context(), table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,19 +84,19 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: indexmeta.RTree}, protocol.Unsupported},
 		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: indexmeta.BTree}, protocol.TableIndexAlreadyExists},
 	} {
-		_, err := table.CreateIndex(t.Context(), c.n)
+		_, err := indices.Create(t.Context(), table, c.n)
 		wantCode(t, c.what, err, c.code)
-		wantCode(t, c.what+", checked", table.CheckIndex(t.Context(), c.n), c.code)
+		wantCode(t, c.what+", checked", indices.Check(t.Context(), table, c.n), c.code)
 	}
 	refused := errors.New("refused")
 	refusing := table.ConfirmWith(func() error { return refused })
-	if _, err := refusing.CreateIndex(t.Context(), build.Index{Name: "x", Column: "id", Kind: indexmeta.BTree}); !errors.Is(err, refused) {
+	if _, err := indices.Create(t.Context(), refusing, build.Index{Name: "x", Column: "id", Kind: indexmeta.BTree}); !errors.Is(err, refused) {
 		t.Errorf("got %v, want the error of confirm", err)
 	}
 	if after, err := table.Newest(t.Context()); err != nil || after != before {
 		t.Errorf("the newest version is %d, %v; want %d as before", after, err, before)
 	}
-	if _, err := table.Index(t.Context(), nil, "x"); err == nil || snapshot.IsDamage(err) {
+	if _, err := enginetest.Index(t.Context(), table, "x"); err == nil || snapshot.IsDamage(err) {
 		t.Errorf("got %v, want no index", err)
 	}
 }

@@ -1,11 +1,13 @@
-package engine
+package engine_test
 
 import (
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
@@ -36,7 +38,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
 			}
 			var watched atomic.Int64
-			made, err := table.CreateIndex(t.Context(), build.Index{
+			made, err := indices.Create(t.Context(), table, build.Index{
 				Name: name, Column: c.Column, Kind: indexmeta.Vector, Params: recipe, Replace: true,
 				Watch: func(rows int64) { watched.Add(rows) },
 			})
@@ -48,7 +50,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			}
 			for _, old := range indicesOn(t, table, c.Column) {
 				if old != name {
-					if made, err = table.DropIndex(t.Context(), old); err != nil {
+					if made, err = indices.Drop(t.Context(), table, old); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -61,9 +63,9 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 	}
 }
 
-func indicesOn(t *testing.T, table *Table, column string) []string {
+func indicesOn(t *testing.T, table *engine.Table, column string) []string {
 	t.Helper()
-	indices, err := table.Indices(t.Context(), nil)
+	indices, err := indices.List(t.Context(), table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +80,14 @@ func indicesOn(t *testing.T, table *Table, column string) []string {
 
 // checkFound checks that a search by the index finds nine of ten rows that are nearest, when it measures
 // again those that the index finds.
-func checkFound(t *testing.T, table *Table, c searchedCase, version int64, kind, metric string) {
+func checkFound(t *testing.T, table *engine.Table, c searchedCase, version int64, kind, metric string) {
 	t.Helper()
 	refine, k := int64(5), int64(10)
 	measure, err := vector.ParseMetric(metric)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, q := AsOf{Version: &version}, c.query(t)
+	at, q := engine.AsOf{Version: &version}, c.query(t)
 	near := q.Nearest
 	q.Limit, q.Filter, q.FastSearch = &k, "", false
 	near.Metric, near.MinProbes, near.MaxProbes, near.Refine = &measure, 99, 99, &refine
@@ -125,8 +127,8 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 		"codes of another width": {Column: c.Column, Params: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Bits: 4}},
 	} {
 		n.Name, n.Kind = "x", indexmeta.Vector
-		wantCode(t, what, table.CheckIndex(t.Context(), n), protocol.InvalidInput)
+		wantCode(t, what, indices.Check(t.Context(), table, n), protocol.InvalidInput)
 	}
 	unknown := build.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_HNSW_RQ", Metric: "l2"}}
-	wantCode(t, "a kind that is not built", table.CheckIndex(t.Context(), unknown), protocol.Unsupported)
+	wantCode(t, "a kind that is not built", indices.Check(t.Context(), table, unknown), protocol.Unsupported)
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	account "tiltyard/shared/memory"
@@ -36,7 +38,7 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 		batch := array.NewRecordBatch(schema, columns, 128)
 		return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	}
-	table := tableIn(memstore.New(), Limits{})
+	table := tableIn(memstore.New(), engine.Limits{})
 	_, err := table.Create(t.Context(), fragment(0))
 	for n := 1; n < 3 && err == nil; n++ {
 		_, err = table.Insert(t.Context(), fragment(n))
@@ -65,7 +67,7 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 				t.Errorf("filter %q: got row %s, want item %d", c.filter, line, id)
 			}
 		}
-		rows, err := table.Query(t.Context(), AsOf{}, q)
+		rows, err := table.Query(t.Context(), engine.AsOf{}, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +90,7 @@ func TestAnAnswerWithADictionaryHoldsMemory(t *testing.T) {
 	}
 	batch := array.NewRecordBatch(schema, []arrow.Array{array.NewDictionaryArray(typ, indices.NewArray(), dictionary)}, rows)
 	source := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-	table := tableIn(memstore.New(), Limits{})
+	table := tableIn(memstore.New(), engine.Limits{})
 	_, err := table.Create(t.Context(), source)
 	for n := 1; n < fragments && err == nil; n++ {
 		_, err = table.Insert(t.Context(), source)
@@ -102,7 +104,7 @@ func TestAnAnswerWithADictionaryHoldsMemory(t *testing.T) {
 	}{{64 << 20, true}, {4 * fragments * rows, false}} {
 		budget := account.NewBudget(c.limit, c.limit)
 		share := budget.Open()
-		answer, err := table.Query(account.WithShare(t.Context(), share), AsOf{}, &query.Query{})
+		answer, err := table.Query(account.WithShare(t.Context(), share), engine.AsOf{}, &query.Query{})
 		var refused *account.Error
 		switch {
 		case !c.fits && (!errors.As(err, &refused) || refused.Busy):
@@ -138,14 +140,14 @@ func TestExpressionsOverListsOfDictionaries(t *testing.T) {
 		{Name: "x", Type: arrow.ListOf(item), Nullable: true},
 	}, nil), `[{"id":0,"x":["a",null]},{"id":1,"x":null},{"id":2,"x":[]}]`)
 
-	_, err := table.Update(t.Context(), []Assignment{{Column: "x", SQL: "coalesce(x, x)"}}, "")
+	_, err := table.Update(t.Context(), []engine.Assignment{{Column: "x", SQL: "coalesce(x, x)"}}, "")
 	if protocol.CodeOf(err) != protocol.Unsupported {
 		t.Errorf("got %v; want that no expression makes dictionaries in lists", err)
 	}
-	if _, err := table.Update(t.Context(), []Assignment{{Column: "x", SQL: "NULL"}}, "id = 2"); err != nil {
+	if _, err := table.Update(t.Context(), []engine.Assignment{{Column: "x", SQL: "NULL"}}, "id = 2"); err != nil {
 		t.Error(err)
 	}
-	if _, err := table.AddColumns(t.Context(), []Assignment{{Column: "y", SQL: "x"}}); err != nil {
+	if _, err := evolution.AddColumns(t.Context(), table, []engine.Assignment{{Column: "y", SQL: "x"}}); err != nil {
 		t.Error(err)
 	}
 	q := &query.Query{Filter: "id < 2", Columns: []query.Column{

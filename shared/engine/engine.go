@@ -5,6 +5,13 @@
 //	merge      decides what a merge adds and removes
 //	condition  resolves SQL expressions against a table
 //	failure    turns errors of the layers below into those of the protocol
+//	wal        refuses what a write-ahead log of native writers would be needed for
+//
+// Packages above it work on its tables:
+//
+//	blobs, history        read values of blob columns, and what made each version
+//	evolution, fill       change columns, and compute the values of computed ones
+//	indices, maintenance  make indices, and keep tables small and fast
 //
 // This package holds what every operation on a table has in common: which version it works on, what
 // happens when another writer commits first, and what a caller is told. A write makes new data files
@@ -55,10 +62,10 @@ type Limits struct {
 	MergeBytes int64 // size of a merge's source, most of which lies in the scratch directory; default 16 GiB
 	TopK       int   // rows of a search or sort that are held in memory; default 100,000
 
-	heldBytes  int64   // size of the part of a merge's source that is held in memory; default 64 MiB
-	mappedRows int     // rows of a merge's source that fit into one map; default 512 Ki
-	indexBytes int64   // columns of a filter that take less are read without an index; default 256 KiB
-	indexShare float64 // part of an index that may be read to find rows; default 1/8
+	HeldBytes  int64   // size of the part of a merge's source that is held in memory; default 64 MiB
+	MappedRows int     // rows of a merge's source that fit into one map; default 512 Ki
+	IndexBytes int64   // columns of a filter that take less are read without an index; default 256 KiB
+	IndexShare float64 // part of an index that may be read to find rows; default 1/8
 }
 
 // New returns an engine over a session.
@@ -66,29 +73,29 @@ func New(session *dataset.Session, limits Limits) *Engine {
 	if limits.MergeBytes == 0 {
 		limits.MergeBytes = 16 << 30
 	}
-	if limits.heldBytes == 0 {
-		limits.heldBytes = 64 << 20
+	if limits.HeldBytes == 0 {
+		limits.HeldBytes = 64 << 20
 	}
-	if limits.mappedRows == 0 {
-		limits.mappedRows = 512 << 10
+	if limits.MappedRows == 0 {
+		limits.MappedRows = 512 << 10
 	}
-	if limits.indexBytes == 0 {
-		limits.indexBytes = 256 << 10
+	if limits.IndexBytes == 0 {
+		limits.IndexBytes = 256 << 10
 	}
-	if limits.indexShare == 0 {
-		limits.indexShare = 1.0 / 8
+	if limits.IndexShare == 0 {
+		limits.IndexShare = 1.0 / 8
 	}
 	if limits.TopK == 0 {
 		limits.TopK = 100_000
 	}
 	e := &Engine{session: session, limits: limits}
 	e.planner = &query.Planner{
-		TopK: limits.TopK, Policy: narrow.Policy{Bytes: limits.indexBytes, Share: limits.indexShare, Warn: e.warn},
+		TopK: limits.TopK, Policy: narrow.Policy{Bytes: limits.IndexBytes, Share: limits.IndexShare, Warn: e.warn},
 	}
 	return e
 }
 
-// warn tells the log.
+// warn writes a line into the log.
 func (e *Engine) warn(ctx context.Context, message string, about ...slog.Attr) {
 	if e.Logger != nil {
 		e.Logger.LogAttrs(ctx, slog.LevelWarn, message, about...)
@@ -147,12 +154,6 @@ func (t *Table) ReachWith(reach snapshot.Reach) *Table {
 	reaching := *t
 	reaching.data = t.data.ReachWith(reach)
 	return &reaching
-}
-
-// Elsewhere returns the other locations at which the given version of the table has files. A nil
-// number means the newest version.
-func (t *Table) Elsewhere(ctx context.Context, number *int64) ([]objectstore.Location, error) {
-	return Read(ctx, t, number, func(_ context.Context, d *dataset.Dataset) ([]objectstore.Location, error) { return d.Elsewhere() })
 }
 
 // Read does work on a version of the table, the newest when version is nil. It begins on the version that the process
@@ -235,12 +236,6 @@ func (t *Table) Newest(ctx context.Context) (uint64, error) {
 	return d.Version(), nil
 }
 
-// CheckWritable returns an error when the newest version needs something to be written that this
-// service does not have, such as the write-ahead log of a native writer.
-func (t *Table) CheckWritable(ctx context.Context) error {
-	return Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return operation.CheckWritable(d.Manifest()) })
-}
-
 // HasData reports whether the table has a version. A declared table has none.
 func (t *Table) HasData(ctx context.Context) (bool, error) {
 	_, err := t.Newest(ctx)
@@ -248,6 +243,17 @@ func (t *Table) HasData(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Name returns the name of the table, or of the branch, in messages.
+func (t *Table) Name() string { return t.name }
+
+// IsBranch reports whether the table is a branch.
+func (t *Table) IsBranch() bool { return t.onBranch }
+
+// Warn writes a line about the table into the log of the engine.
+func (t *Table) Warn(ctx context.Context, message string, err error) {
+	t.engine.warn(ctx, message, slog.String("table", t.name), slog.Any("error", err))
 }
 
 // Data returns the table as the format knows it: its tags, branches and versions. Its errors are those of the layers

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -26,9 +27,9 @@ import (
 	"tiltyard/shared/vector"
 )
 
-func tableIn(store objectstore.Store, limits Limits) *Table {
+func tableIn(store objectstore.Store, limits engine.Limits) *engine.Table {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
-	return New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{"t"}, at, 0)
+	return engine.New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{"t"}, at, 0)
 }
 
 // rowsJSON makes rows out of a JSON array of objects.
@@ -41,9 +42,9 @@ func rowsJSON(t *testing.T, schema *arrow.Schema, text string) dataset.Rows {
 	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 }
 
-func create(t *testing.T, schema *arrow.Schema, text string) *Table {
+func create(t *testing.T, schema *arrow.Schema, text string) *engine.Table {
 	t.Helper()
-	table := tableIn(memstore.New(), Limits{})
+	table := tableIn(memstore.New(), engine.Limits{})
 	if _, err := table.Create(t.Context(), rowsJSON(t, schema, text)); err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +52,9 @@ func create(t *testing.T, schema *arrow.Schema, text string) *Table {
 }
 
 // show runs a query and returns its rows as text, one line each.
-func show(t *testing.T, table *Table, q *query.Query) []string {
+func show(t *testing.T, table *engine.Table, q *query.Query) []string {
 	t.Helper()
-	rows, err := table.Query(context.Background(), AsOf{}, q)
+	rows, err := table.Query(context.Background(), engine.AsOf{}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,47 +95,47 @@ func TestMergeAsNativeLance(t *testing.T) {
 		target, source string
 		spec           merge.Spec
 		want           []string
-		done           Written
+		done           engine.Written
 	}{
 		{
 			"null keys match nothing", pairs,
 			`[{"id":1,"v":"a"},{"id":2,"v":"b"},{"id":3,"v":"c"},{"id":null,"v":"n"}]`,
 			`[{"id":2,"v":"B"},{"id":null,"v":"N"},{"id":9,"v":"z"}]`, upsert,
 			[]string{"id=1 v=a", "id=3 v=c", "id=(null) v=n", "id=2 v=B", "id=(null) v=N", "id=9 v=z"},
-			Written{Version: 2, Updated: 1, Inserted: 2},
+			engine.Written{Version: 2, Updated: 1, Inserted: 2},
 		},
 		{
 			"doubled new keys are all inserted", pairs, `[{"id":1,"v":"a"}]`, `[{"id":7,"v":"x"},{"id":7,"v":"y"}]`, upsert,
-			[]string{"id=1 v=a", "id=7 v=x", "id=7 v=y"}, Written{Version: 2, Inserted: 2},
+			[]string{"id=1 v=a", "id=7 v=x", "id=7 v=y"}, engine.Written{Version: 2, Inserted: 2},
 		},
 		{
 			"doubled rows of the table are all updated", pairs,
 			`[{"id":1,"v":"a"},{"id":1,"v":"b"},{"id":2,"v":"c"}]`, `[{"id":1,"v":"X"}]`, upsert,
-			[]string{"id=2 v=c", "id=1 v=X", "id=1 v=X"}, Written{Version: 2, Updated: 2},
+			[]string{"id=2 v=c", "id=1 v=X", "id=1 v=X"}, engine.Written{Version: 2, Updated: 2},
 		},
 		{
 			"insert only", pairs, `[{"id":1,"v":"a"}]`, `[{"id":1,"v":"X"},{"id":5,"v":"Y"},{"id":5,"v":"Z"}]`,
 			merge.Spec{On: []string{"id"}, InsertAll: true},
-			[]string{"id=1 v=a", "id=5 v=Y", "id=5 v=Z"}, Written{Version: 2, Inserted: 2},
+			[]string{"id=1 v=a", "id=5 v=Y", "id=5 v=Z"}, engine.Written{Version: 2, Inserted: 2},
 		},
 		{
 			"update only", pairs, `[{"id":1,"v":"a"},{"id":2,"v":"b"}]`, `[{"id":1,"v":"X"},{"id":2,"v":"Y"},{"id":5,"v":"Z"}]`,
 			merge.Spec{On: []string{"id"}, UpdateAll: true},
-			[]string{"id=1 v=X", "id=2 v=Y"}, Written{Version: 2, Updated: 2},
+			[]string{"id=1 v=X", "id=2 v=Y"}, engine.Written{Version: 2, Updated: 2},
 		},
 		{
 			"nothing to do is a version all the same", pairs, `[{"id":1,"v":"a"}]`, `[{"id":1,"v":"X"}]`,
-			merge.Spec{On: []string{"id"}, InsertAll: true}, []string{"id=1 v=a"}, Written{Version: 2},
+			merge.Spec{On: []string{"id"}, InsertAll: true}, []string{"id=1 v=a"}, engine.Written{Version: 2},
 		},
 		{
 			"rows that the source lacks are deleted", pairs, `[{"id":1,"v":"a"},{"id":2,"v":"b"},{"id":3,"v":"c"}]`, `[{"id":1,"v":"1"},{"id":8,"v":"8"}]`,
 			merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true, BySource: true},
-			[]string{"id=1 v=1", "id=8 v=8"}, Written{Version: 2, Updated: 1, Inserted: 1, Deleted: 2},
+			[]string{"id=1 v=1", "id=8 v=8"}, engine.Written{Version: 2, Updated: 1, Inserted: 1, Deleted: 2},
 		},
 		{
 			"two keys", triples, `[{"id":1,"v":"a","w":1},{"id":1,"v":"b","w":2}]`, `[{"id":1,"v":"b","w":20},{"id":2,"v":"b","w":30}]`,
 			merge.Spec{On: []string{"id", "v"}, UpdateAll: true, InsertAll: true},
-			[]string{"id=1 v=a w=1", "id=1 v=b w=20", "id=2 v=b w=30"}, Written{Version: 2, Updated: 1, Inserted: 1},
+			[]string{"id=1 v=a w=1", "id=1 v=b w=20", "id=2 v=b w=30"}, engine.Written{Version: 2, Updated: 1, Inserted: 1},
 		},
 	}
 	for _, c := range cases {
@@ -189,7 +190,7 @@ func TestMergeRefuses(t *testing.T) {
 	other := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
 	_, err = table.Merge(ctx, rowsJSON(t, other, `[{"id":"1"}]`), upsert)
 	wantCode(t, "key of another type", err, protocol.TableSchemaValidationError)
-	small := tableIn(memstore.New(), Limits{MergeBytes: 4})
+	small := tableIn(memstore.New(), engine.Limits{MergeBytes: 4})
 	if _, err := small.Create(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func TestMergeRefuses(t *testing.T) {
 	if !errors.As(err, &problem) || !problem.TooLarge {
 		t.Errorf("source above the limit: %v, want too large", err)
 	}
-	if d, err := table.data.Latest(ctx); err != nil || d.Version() != 1 {
+	if d, err := table.Data().Latest(ctx); err != nil || d.Version() != 1 {
 		t.Errorf("after refused merges the version is %d, %v; want 1", d.Version(), err)
 	}
 }
@@ -206,13 +207,13 @@ func TestMergeRefuses(t *testing.T) {
 func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
-	if _, err := tableIn(store, Limits{}).Create(ctx, rowsJSON(t, pairs, `[{"id":0,"v":"a"}]`)); err != nil {
+	if _, err := tableIn(store, engine.Limits{}).Create(ctx, rowsJSON(t, pairs, `[{"id":0,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	errs := make(chan error, 8)
 	for i := range 8 {
 		go func() {
-			table := tableIn(store, Limits{}) // a process of its own
+			table := tableIn(store, engine.Limits{}) // a process of its own
 			_, err := table.Merge(ctx, rowsJSON(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
 			errs <- err
 		}()
@@ -222,7 +223,7 @@ func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := show(t, tableIn(store, Limits{}), &query.Query{Filter: "id = 7"}); len(got) != 1 {
+	if got := show(t, tableIn(store, engine.Limits{}), &query.Query{Filter: "id = 7"}); len(got) != 1 {
 		t.Errorf("after eight merges of one key there are %q, want one row", got)
 	}
 }
@@ -236,7 +237,7 @@ func TestUpdateLooksAtRowsOnce(t *testing.T) {
 	table := create(t, pairs, "["+strings.Join(rows, ",")+"]")
 	total := int64(0)
 	for range 5 {
-		done, err := table.Update(ctx, []Assignment{{"v", "v || 'b'"}}, "random() < 0.5")
+		done, err := table.Update(ctx, []engine.Assignment{{"v", "v || 'b'"}}, "random() < 0.5")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +272,7 @@ func TestQueryComputesColumns(t *testing.T) {
 		"unknown member":       {Columns: []query.Column{{Name: "p.nope"}}},
 		"unknown in a formula": {Columns: []query.Column{{Name: "a", Expression: "nope + 1"}}},
 	} {
-		_, err := table.Query(t.Context(), AsOf{}, q)
+		_, err := table.Query(t.Context(), engine.AsOf{}, q)
 		wantCode(t, name, err, protocol.TableColumnNotFound)
 	}
 	for name, q := range map[string]*query.Query{
@@ -281,7 +282,7 @@ func TestQueryComputesColumns(t *testing.T) {
 		"search without vectors":  {Nearest: &query.Nearest{Vectors: [][]float64{{1}}}},
 		"text without a column":   {Text: &queryapi.FullTextQuery{Text: "fox"}},
 	} {
-		_, err := table.Query(t.Context(), AsOf{}, q)
+		_, err := table.Query(t.Context(), engine.AsOf{}, q)
 		wantCode(t, name, err, protocol.InvalidInput)
 	}
 }
@@ -318,25 +319,25 @@ func TestSearchSkipsNullsAndChecksDimensions(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	_, err := table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{1, 2, 3}}}})
+	_, err := table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{1, 2, 3}}}})
 	wantCode(t, "wrong dimension", err, protocol.InvalidInput)
-	_, err = table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "bits", Metric: new(vector.L2), Vectors: [][]float64{{1}}}})
+	_, err = table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "bits", Metric: new(vector.L2), Vectors: [][]float64{{1}}}})
 	wantCode(t, "l2 of bytes", err, protocol.InvalidInput)
-	_, err = table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "id", Vectors: [][]float64{{1}}}})
+	_, err = table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Column: "id", Vectors: [][]float64{{1}}}})
 	wantCode(t, "search of a column of numbers", err, protocol.InvalidInput)
 }
 
 func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "vector", Type: arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32), Nullable: true}}, nil)
-	table := tableIn(memstore.New(), Limits{TopK: 2})
+	table := tableIn(memstore.New(), engine.Limits{TopK: 2})
 	if _, err := table.Create(t.Context(), rowsJSON(t, schema, `[{"vector":[1]},{"vector":[2]},{"vector":[3]}]`)); err != nil {
 		t.Fatal(err)
 	}
 	k := int64(math.MaxInt64)
 	q := &query.Query{Limit: &k, Offset: 1, Nearest: &query.Nearest{Vectors: [][]float64{{0}}}}
-	_, err := table.Query(t.Context(), AsOf{}, q)
+	_, err := table.Query(t.Context(), engine.AsOf{}, q)
 	wantCode(t, "k above the limit in a larger table", err, protocol.InvalidInput)
-	table.engine.planner.TopK = 3
+	table.Engine().Planner().TopK = 3
 	if got := show(t, table, q); len(got) != 2 {
 		t.Errorf("all but the first row are %q, want two", got)
 	}
@@ -346,7 +347,7 @@ func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 // again.
 func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
 	inner := memstore.New()
-	if _, err := tableIn(inner, Limits{}).Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
+	if _, err := tableIn(inner, engine.Limits{}).Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
@@ -355,6 +356,6 @@ func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
 		}
 		return faultstore.Fault{}
 	})
-	_, err := tableIn(faulty, Limits{}).Insert(t.Context(), rowsJSON(t, pairs, `[{"id":2,"v":"b"}]`))
+	_, err := tableIn(faulty, engine.Limits{}).Insert(t.Context(), rowsJSON(t, pairs, `[{"id":2,"v":"b"}]`))
 	wantCode(t, "insert whose commit was lost on its way", err, protocol.ServiceUnavailable)
 }

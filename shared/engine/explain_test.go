@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"regexp"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 )
 
@@ -55,7 +56,7 @@ Project: columns=[id, _distance], native=ProjectionExec
 `,
 		},
 	} {
-		got, err := table.Explain(t.Context(), AsOf{}, &c.q, c.verbose)
+		got, err := table.Explain(t.Context(), engine.AsOf{}, &c.q, c.verbose)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -72,7 +73,7 @@ func TestAnalyzeMeasuresTheSteps(t *testing.T) {
 		Limit: &three, Nearest: &query.Nearest{Vectors: [][]float64{{0, 0}}}, Filter: "id > 4", Prefilter: true,
 		Columns: []query.Column{{Name: "id"}},
 	}
-	text, err := table.Analyze(t.Context(), AsOf{}, q)
+	text, err := table.Analyze(t.Context(), engine.AsOf{}, q)
 	if err != nil {
 		t.Fatal(err)
 	}

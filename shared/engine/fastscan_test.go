@@ -1,8 +1,9 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
@@ -17,7 +18,7 @@ func TestFastScanWithoutAnIndexFindsAll(t *testing.T) {
 		}
 	}
 	q := &query.Query{FastSearch: true, Filter: "nope > 3"}
-	if _, err := table.Query(t.Context(), AsOf{}, q); protocol.CodeOf(err) != protocol.InvalidInput {
+	if _, err := table.Query(t.Context(), engine.AsOf{}, q); protocol.CodeOf(err) != protocol.InvalidInput {
 		t.Errorf("filter by what is not there: got error %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
@@ -48,7 +50,7 @@ func alterations(value any) (all []any) {
 func TestHostileUsesOfFunctionsAreRefused(t *testing.T) {
 	table := functionTable(t, true)
 	var declared string
-	err := Do(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) error {
+	err := engine.Do(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) error {
 		declared = d.Schema().Metadata[schemaapi.FunctionBindingsKey]
 		return nil
 	})
@@ -72,11 +74,11 @@ func TestHostileUsesOfFunctionsAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, checked := table.CheckBackfill(t.Context(), Backfill{Column: "double"})
-		_, filled := table.Backfill(t.Context(), Backfill{Column: "double", Where: "id > 0", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		_, checked := fill.Check(t.Context(), table, fill.Order{Column: "double"})
+		_, filled := fill.Run(t.Context(), table, fill.Order{Column: "double", Where: "id > 0", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 			return &doubler{}, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 		}})
-		_, behind := table.FillsBehind(t.Context())
+		_, behind := fill.AllBehind(t.Context(), table)
 		for what, err := range map[string]error{"check": checked, "fill": filled, "look": behind} {
 			if known := (*protocol.Error)(nil); err != nil && !errors.As(err, &known) {
 				t.Errorf("%s of %s: got %v, want an error with a code", what, text, err)

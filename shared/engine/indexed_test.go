@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"archive/zip"
@@ -15,7 +15,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/compaction"
@@ -80,19 +83,19 @@ func unpack(t testing.TB, name string, cases any) (store *memstore.Store, names 
 
 // table opens a table by an engine that asks indices also of small tables, when that makes them
 // read no more than a share of their rows; of none when it is 0.
-func (x *indexed) table(name string, share float64) *Table {
-	limits := Limits{indexBytes: 1, indexShare: share}
+func (x *indexed) table(name string, share float64) *engine.Table {
+	limits := engine.Limits{IndexBytes: 1, IndexShare: share}
 	if share == 0 {
-		limits.indexBytes = 1 << 60
+		limits.IndexBytes = 1 << 60
 	}
 	at := objectstore.Location{URI: "memory://test/" + name, Store: x.store, Prefix: name + ".lance"}
-	return New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{name}, at, 0)
+	return engine.New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{name}, at, 0)
 }
 
 // idsOf returns the ids of the rows that pass, ascending.
-func idsOf(t testing.TB, table *Table, version int64, filter string) []int64 {
+func idsOf(t testing.TB, table *engine.Table, version int64, filter string) []int64 {
 	t.Helper()
-	rows, err := table.Query(context.Background(), AsOf{Version: &version}, &query.Query{Filter: filter, Columns: []query.Column{{Name: "id"}}})
+	rows, err := table.Query(context.Background(), engine.AsOf{Version: &version}, &query.Query{Filter: filter, Columns: []query.Column{{Name: "id"}}})
 	if err != nil {
 		t.Fatalf("%s: %v", filter, err)
 	}
@@ -157,16 +160,16 @@ func TestFiltersFindByIndexWhatNativeLanceFinds(t *testing.T) {
 // check compares all answers, and returns for which part of them indices were asked.
 func (x *indexed) check(t *testing.T, share float64) (used float64) {
 	t.Helper()
-	tables := map[string]*Table{}
+	tables := map[string]*engine.Table{}
 	for _, c := range x.cases {
 		if tables[c.Table] == nil {
 			tables[c.Table] = x.table(c.Table, share)
-			tables[c.Table].engine.Logger = slog.New(failing{t})
+			tables[c.Table].Engine().Logger = slog.New(failing{t})
 		}
 		if got := idsOf(t, tables[c.Table], c.Version, c.Filter); !slices.Equal(got, c.IDs) {
 			t.Errorf("%s at %d: %s: got %v, want %v", c.Table, c.Version, c.Filter, got, c.IDs)
 		}
-		plan, err := tables[c.Table].Analyze(t.Context(), AsOf{Version: &c.Version}, &query.Query{Filter: c.Filter})
+		plan, err := tables[c.Table].Analyze(t.Context(), engine.AsOf{Version: &c.Version}, &query.Query{Filter: c.Filter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +241,7 @@ func TestIndicesAnswerAsScansDoAfterAnyHistory(t *testing.T) {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				x := openIndexed(t, kind)
 				table, scanned := x.table(name, 1000), x.table(name, 0)
-				table.engine.Logger = slog.New(failing{t})
+				table.Engine().Logger = slog.New(failing{t})
 				random := rand.New(rand.NewPCG(3, uint64(len(kind+name))))
 				for step := range 25 {
 					change := x.change(t, random, table, scanned)
@@ -252,22 +255,22 @@ func TestIndicesAnswerAsScansDoAfterAnyHistory(t *testing.T) {
 }
 
 // compare asks for rows and their number, by indices and by scanning.
-func (x *indexed) compare(t *testing.T, table, scanned *Table, filter, after string) {
+func (x *indexed) compare(t *testing.T, table, scanned *engine.Table, filter, after string) {
 	t.Helper()
 	version := newestVersion(t, scanned)
 	want := idsOf(t, scanned, version, filter)
 	if got := idsOf(t, table, version, filter); !slices.Equal(got, want) {
 		t.Errorf("%s: %s: got %v, want %v", after, filter, got, want)
 	}
-	count, err := table.Count(t.Context(), AsOf{}, filter)
+	count, err := table.Count(t.Context(), engine.AsOf{}, filter)
 	if err != nil || count.Rows != int64(len(want)) {
 		t.Errorf("%s: %s: got count %+v, want %d; error %v", after, filter, count, len(want), err)
 	}
 }
 
-func newestVersion(t *testing.T, table *Table) int64 {
+func newestVersion(t *testing.T, table *engine.Table) int64 {
 	t.Helper()
-	version, err := Read(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) (int64, error) { return int64(d.Version()), nil })
+	version, err := engine.Read(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) (int64, error) { return int64(d.Version()), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +278,11 @@ func newestVersion(t *testing.T, table *Table) int64 {
 }
 
 // fold brings all indices of a table up to date.
-func (x *indexed) fold(t *testing.T, table *Table) {
+func (x *indexed) fold(t *testing.T, table *engine.Table) {
 	t.Helper()
 	all := func(context.Context, *dataset.Dataset, segments.Fold) (bool, error) { return true, nil }
 	for after := ""; ; {
-		done, err := table.FoldIndex(t.Context(), after, all, build.Extender{})
+		done, err := maintenance.FoldIndex(t.Context(), table, after, all, build.Extender{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,9 +296,9 @@ func (x *indexed) fold(t *testing.T, table *Table) {
 }
 
 // unindexed returns how many rows indices do not cover, over all indices that can be extended.
-func unindexed(t *testing.T, table *Table) (rows int64) {
+func unindexed(t *testing.T, table *engine.Table) (rows int64) {
 	t.Helper()
-	indices, err := table.Indices(t.Context(), nil)
+	indices, err := indices.List(t.Context(), table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,10 +311,10 @@ func unindexed(t *testing.T, table *Table) (rows int64) {
 }
 
 // change does something to a table that leaves its indices, and says what.
-func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table) string {
+func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *engine.Table) string {
 	t.Helper()
 	var err error
-	var done Written
+	var done engine.Written
 	expected, changed := 0, int64(0)
 	what, filter := "nothing", randomFilter(random, "", 1)
 	switch random.IntN(7) {
@@ -326,16 +329,16 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 	case 1:
 		what, filter = "update", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
 		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
-		done, err = table.Update(t.Context(), []Assignment{{Column: "i64", SQL: "i64 + 3"}, {Column: "s", SQL: "concat('word0', CAST(i8 AS string))"}}, filter)
+		done, err = table.Update(t.Context(), []engine.Assignment{{Column: "i64", SQL: "i64 + 3"}, {Column: "s", SQL: "concat('word0', CAST(i8 AS string))"}}, filter)
 		changed = done.Updated
 	case 2:
 		what, filter = "update of another column", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
 		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
-		done, err = table.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 1000"}}, filter)
+		done, err = table.Update(t.Context(), []engine.Assignment{{Column: "id", SQL: "id + 1000"}}, filter)
 		changed = done.Updated
 	case 3:
 		what, filter = "insert", ""
-		rows, queried := table.Query(t.Context(), AsOf{}, &query.Query{Filter: "id % 13 = 1"})
+		rows, queried := table.Query(t.Context(), engine.AsOf{}, &query.Query{Filter: "id % 13 = 1"})
 		if queried != nil {
 			t.Fatal(queried)
 		}
@@ -343,7 +346,7 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 	case 4:
 		what, filter = "compaction", ""
 		before := unindexed(t, table)
-		_, err = table.Compact(t.Context(), compaction.Options{Extend: build.Extender{}})
+		_, err = maintenance.Compact(t.Context(), table, compaction.Options{Extend: build.Extender{}})
 		if after := unindexed(t, table); after > before {
 			t.Errorf("indices do not cover %d rows after a compaction, and %d before", after, before)
 		}
@@ -390,13 +393,13 @@ func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
 				x := openIndexed(t, of.kind)
 				x.damage(t, of.file, damage)
 				table, scanned, count := x.table("stable", 1000), x.table("stable", 0), 0
-				table.engine.Logger = slog.New(told{&count})
+				table.Engine().Logger = slog.New(told{&count})
 				x.compare(t, table, scanned, of.filter, name)
 				if count != 2 { // a query, and a count
 					t.Errorf("the log is told %d times, want 2", count)
 				}
 				q := &query.Query{Filter: of.filter}
-				if plan, err := table.Analyze(t.Context(), AsOf{}, q); err != nil || !strings.Contains(plan, "index_not_used=") {
+				if plan, err := table.Analyze(t.Context(), engine.AsOf{}, q); err != nil || !strings.Contains(plan, "index_not_used=") {
 					t.Errorf("no word of it in the plan (error %v):\n%s", err, plan)
 				}
 			})

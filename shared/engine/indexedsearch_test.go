@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
@@ -56,14 +57,14 @@ func openSearched(t testing.TB) *searched {
 	return x
 }
 
-func (x *searched) table(t *testing.T, name string) *Table {
+func (x *searched) table(t *testing.T, name string) *engine.Table {
 	at := objectstore.Location{URI: "memory://test/" + name, Store: x.store, Prefix: name + ".lance"}
-	table := New(dataset.NewSession(64<<20, time.Now), Limits{}).Table([]string{name}, at, 0)
-	table.engine.Logger = slog.New(failing{t})
+	table := engine.New(dataset.NewSession(64<<20, time.Now), engine.Limits{}).Table([]string{name}, at, 0)
+	table.Engine().Logger = slog.New(failing{t})
 	return table
 }
 
-func (c searchedCase) asOf() AsOf { return AsOf{Version: &c.Version} }
+func (c searchedCase) asOf() engine.AsOf { return engine.AsOf{Version: &c.Version} }
 
 func (c searchedCase) query(t testing.TB) *query.Query {
 	t.Helper()
@@ -103,7 +104,7 @@ type nearRow struct {
 }
 
 // nearRows returns what a search finds.
-func nearRows(t testing.TB, table *Table, at AsOf, q *query.Query) []nearRow {
+func nearRows(t testing.TB, table *engine.Table, at engine.AsOf, q *query.Query) []nearRow {
 	t.Helper()
 	rows, err := table.Query(context.Background(), at, q)
 	if err != nil {
@@ -174,7 +175,7 @@ func overlap(got, want []nearRow, tolerance float64) bool {
 
 func TestSearchesFindByIndexWhatNativeLanceFinds(t *testing.T) {
 	x := openSearched(t)
-	tables := map[string]*Table{}
+	tables := map[string]*engine.Table{}
 	for _, c := range x.cases {
 		if tables[c.Table] == nil {
 			tables[c.Table] = x.table(t, c.Table)
@@ -231,7 +232,7 @@ func TestSearchesDoWithoutAnIndexThatCannotBeRead(t *testing.T) {
 		}
 		table := (&searched{store: spoiled}).table(t, c.Table)
 		told := &strings.Builder{}
-		table.engine.Logger = slog.New(slog.NewTextHandler(told, nil))
+		table.Engine().Logger = slog.New(slog.NewTextHandler(told, nil))
 		if got := nearRows(t, table, c.asOf(), c.query(t)); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}

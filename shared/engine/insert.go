@@ -6,6 +6,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
@@ -31,7 +33,7 @@ func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) 
 // CreateFrom is Create with the rows of another table, and with stable row ids if that one has them.
 func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) {
 	return Settled(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
-		if err := CheckWhole(d); err != nil {
+		if err := wal.CheckWhole(d); err != nil {
 			return Written{}, err
 		}
 		schema, batches, err := d.ScanValues(ctx, snapshot.ScanOptions{})
@@ -97,21 +99,11 @@ func written(c dataset.Commit) Written {
 
 // checkColumns returns an error for a schema that a table cannot have.
 func checkColumns(rows dataset.Rows) error {
-	if err := checkNames(rows.Schema); err != nil {
+	if err := failure.CheckNames(rows.Schema); err != nil {
 		return err
 	}
 	if _, err := schema.FromArrow(rows.Schema); err != nil {
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
-	}
-	return nil
-}
-
-// checkNames returns an error for names that columns cannot have.
-func checkNames(columns *arrow.Schema) error {
-	for _, f := range columns.Fields() {
-		if err := schema.CheckName(f.Name); err != nil {
-			return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
-		}
 	}
 	return nil
 }

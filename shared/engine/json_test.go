@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/jsonb"
@@ -27,11 +28,11 @@ func TestJSONIsWrittenAndAnsweredAsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sql, id := range map[string]int{`'{"u" : true}'`: 1, `id`: 2} {
-		if _, err := table.Update(t.Context(), []Assignment{{"j", sql}}, fmt.Sprintf("id = %d", id)); err != nil {
+		if _, err := table.Update(t.Context(), []engine.Assignment{{"j", sql}}, fmt.Sprintf("id = %d", id)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := table.Update(t.Context(), []Assignment{{"j", `'{'`}}, "id = 1"); !errors.Is(err, jsonb.ErrSyntax) {
+	if _, err := table.Update(t.Context(), []engine.Assignment{{"j", `'{'`}}, "id = 1"); !errors.Is(err, jsonb.ErrSyntax) {
 		t.Errorf("update to what is not JSON: got error %v, want ErrSyntax", err)
 	}
 	got := map[string]bool{}
@@ -42,7 +43,7 @@ func TestJSONIsWrittenAndAnsweredAsText(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	rows, err := table.Query(t.Context(), AsOf{}, &query.Query{})
+	rows, err := table.Query(t.Context(), engine.AsOf{}, &query.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}

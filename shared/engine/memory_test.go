@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -60,10 +61,10 @@ func numbered(from, to, bytes int) dataset.Rows {
 	}}
 }
 
-func created(t *testing.T, rows dataset.Rows, stable bool) *Table {
+func created(t *testing.T, rows dataset.Rows, stable bool) *engine.Table {
 	t.Helper()
-	table := tableIn(memstore.New(), Limits{})
-	if _, err := table.data.CreateAs(t.Context(), rows, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
+	table := tableIn(memstore.New(), engine.Limits{})
+	if _, err := table.Data().CreateAs(t.Context(), rows, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 		t.Fatal(err)
 	}
 	return table
@@ -76,7 +77,7 @@ func TestSortsFitIntoASmallShare(t *testing.T) {
 	for _, share := range []int64{256 << 20, 16 << 20} {
 		t.Run(fmt.Sprintf("%d MiB", share>>20), func(t *testing.T) {
 			ctx, held := inShare(t, share)
-			answer, err := table.Query(ctx, AsOf{}, &query.Query{Order: []query.Order{{Column: "key", Descending: true}}})
+			answer, err := table.Query(ctx, engine.AsOf{}, &query.Query{Order: []query.Order{{Column: "key", Descending: true}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +143,7 @@ func TestMergesFitIntoASmallShare(t *testing.T) {
 func TestAWideRowReplacesManyInPieces(t *testing.T) {
 	const rows, wide = 3000, 64 << 10
 	table := created(t, numbered(0, rows, 1), false)
-	if _, err := table.Update(t.Context(), []Assignment{{"key", "'same'"}}, ""); err != nil {
+	if _, err := table.Update(t.Context(), []engine.Assignment{{"key", "'same'"}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	source := numbered(0, 1, wide)
@@ -160,13 +161,13 @@ func TestAWideRowReplacesManyInPieces(t *testing.T) {
 	}
 	ctx, share := inShare(t, 48<<20)
 	largest := int64(0)
-	err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+	err := engine.Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
 		s, err := merge.ReadSource(ctx, source, 1<<30, 1<<20)
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		means := table.engine.mergeMeans()
+		means := table.Engine().MergeMeans()
 		means.MappedRows = 1000
 		p, err := merge.NewPlan(ctx, d, s, merge.Spec{On: []string{"key"}, UpdateAll: true}, means)
 		if err != nil {
@@ -195,7 +196,7 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 	table := created(t, numbered(0, rows, 1), true)
 	for name, change := range map[string]func(ctx context.Context) error{
 		"update": func(ctx context.Context) error {
-			_, err := table.Update(ctx, []Assignment{{"n", "n + 1"}}, "n % 5 = 0")
+			_, err := table.Update(ctx, []engine.Assignment{{"n", "n + 1"}}, "n % 5 = 0")
 			return err
 		},
 		"delete": func(ctx context.Context) error {
@@ -214,16 +215,16 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 			defer share.Close()
 			confirmed := int64(0)
 			ctx := memory.WithShare(t.Context(), share)
-			rows := &chosen{}
-			err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
-				rows, err = table.engine.choose(ctx, d, "n % 3 = 0")
+			rows := &engine.Chosen{}
+			err := engine.Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
+				rows, err = table.Engine().Choose(ctx, d, "n % 3 = 0")
 				confirmed = share.Held()
 				return err
 			})
-			if err != nil || confirmed < rows.set.Bytes() || rows.set.Bytes() < rows.set.Len()/8 {
-				t.Errorf("%d rows in %d bytes hold %d; error %v", rows.set.Len(), rows.set.Bytes(), confirmed, err)
+			if err != nil || confirmed < rows.Set().Bytes() || rows.Set().Bytes() < rows.Set().Len()/8 {
+				t.Errorf("%d rows in %d bytes hold %d; error %v", rows.Set().Len(), rows.Set().Bytes(), confirmed, err)
 			}
-			rows.held.Release()
+			rows.Held().Release()
 			if err := change(ctx); err != nil || share.Held() != 0 {
 				t.Errorf("got %v, and %d bytes are held", err, share.Held())
 			}
@@ -245,7 +246,7 @@ func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, held := inShare(t, share)
-			answer, err := table.Query(ctx, AsOf{}, q)
+			answer, err := table.Query(ctx, engine.AsOf{}, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,17 +255,17 @@ func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
 	}
 	t.Run("update", func(t *testing.T) {
 		ctx, held := inShare(t, share)
-		err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
-			p, err := table.engine.planUpdate(ctx, d, []Assignment{{"text", wide.Expression}}, "")
+		err := engine.Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+			p, err := table.Engine().PlanUpdate(ctx, d, []engine.Assignment{{"text", wide.Expression}}, "")
 			if err != nil {
 				return err
 			}
-			r, err := p.replacement(ctx)
+			r, err := p.Replacement(ctx)
 			if err != nil {
 				return err
 			}
 			testPieces(t, r.Insert.Batches, held, rows, 60_000_000)
-			p.held.Release()
+			p.Held().Release()
 			return nil
 		})
 		if err != nil {
@@ -304,7 +305,7 @@ func TestTextSearchesFitIntoASmallShare(t *testing.T) {
 		share, least int64
 	}{{256 << 20, 10 << 20}, {12 << 20, 1 << 20}, {64 << 10, 0}} {
 		ctx, share := inShare(t, c.share)
-		answer, err := table.Query(ctx, AsOf{}, &query.Query{
+		answer, err := table.Query(ctx, engine.AsOf{}, &query.Query{
 			Text: &queryapi.FullTextQuery{Text: words, Columns: []string{"key"}}, Limit: &k, Columns: []query.Column{{Name: "n"}},
 		})
 		if c.least == 0 {

@@ -30,7 +30,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 	if err := t.data.Find(ctx); err != nil {
 		return Written{}, t.Translate(err)
 	}
-	source, err := merge.ReadSource(ctx, rows, t.engine.limits.MergeBytes, t.engine.limits.heldBytes)
+	source, err := merge.ReadSource(ctx, rows, t.engine.limits.MergeBytes, t.engine.limits.HeldBytes)
 	if err != nil {
 		return Written{}, t.Translate(err)
 	}
@@ -64,7 +64,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 
 func (e *Engine) mergeMeans() merge.Means {
 	return merge.Means{
-		MappedRows: e.limits.mappedRows, Choose: e.chooseSet,
+		MappedRows: e.limits.MappedRows, Choose: e.chooseSet,
 		Having: func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error) {
 			return narrow.Having(ctx, d, column, values, e.planner.Policy)
 		},

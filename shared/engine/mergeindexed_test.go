@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -29,7 +31,7 @@ func TestMergesByAnIndexComeOutAsThoseWithout(t *testing.T) {
 		stable, keys := r.IntN(2) == 0, 3+r.IntN(40)
 		kind := []indexmeta.Kind{indexmeta.BTree, indexmeta.Bitmap}[r.IntN(2)]
 		seed := r.Uint64()
-		twins := []*Table{tableIn(memstore.New(), Limits{indexBytes: 1, indexShare: 2}), tableIn(memstore.New(), Limits{indexBytes: 1 << 50})}
+		twins := []*engine.Table{tableIn(memstore.New(), engine.Limits{IndexBytes: 1, IndexShare: 2}), tableIn(memstore.New(), engine.Limits{IndexBytes: 1 << 50})}
 		steps := r.IntN(6) + 2
 		var shown [2]string
 		for i, table := range twins {
@@ -38,7 +40,7 @@ func TestMergesByAnIndexComeOutAsThoseWithout(t *testing.T) {
 		if diff := cmp.Diff(shown[1], shown[0]); diff != "" {
 			t.Fatalf("with an index (-without +with):\n%s", diff)
 		}
-		d, err := twins[0].data.Latest(t.Context())
+		d, err := twins[0].Data().Latest(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +48,7 @@ func TestMergesByAnIndexComeOutAsThoseWithout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		means := twins[0].engine.mergeMeans()
+		means := twins[0].Engine().MergeMeans()
 		having := means.Having
 		means.Having = merge.Having(func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error) {
 			found, err := having(ctx, d, column, values)
@@ -66,13 +68,13 @@ func TestMergesByAnIndexComeOutAsThoseWithout(t *testing.T) {
 }
 
 // mergeHistory changes a table at random, and shows its rows after each change.
-func mergeHistory(t *testing.T, table *Table, r *rand.Rand, kind indexmeta.Kind, stable bool, keys, steps int) string {
+func mergeHistory(t *testing.T, table *engine.Table, r *rand.Rand, kind indexmeta.Kind, stable bool, keys, steps int) string {
 	t.Helper()
 	ctx, shown := t.Context(), []string{}
-	if _, err := table.data.CreateAs(ctx, randomRows(t, r, wideRows, 60, keys), dataset.CreateOptions{StableRowIDs: stable}); err != nil {
+	if _, err := table.Data().CreateAs(ctx, randomRows(t, r, wideRows, 60, keys), dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.CreateIndex(ctx, build.Index{Name: "by k", Column: "k", Kind: kind}); err != nil {
+	if _, err := indices.Create(ctx, table, build.Index{Name: "by k", Column: "k", Kind: kind}); err != nil {
 		t.Fatal(err)
 	}
 	for range steps {
@@ -91,7 +93,7 @@ func mergeHistory(t *testing.T, table *Table, r *rand.Rand, kind indexmeta.Kind,
 			if r.IntN(5) == 0 {
 				spec.BySource = true
 			}
-			var done Written
+			var done engine.Written
 			done, err = table.Merge(ctx, randomRows(t, r, wideRows, 1+r.IntN(6), keys), spec)
 			done.Transaction = ""
 			outcome = done

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -69,10 +70,10 @@ func randomRows(t *testing.T, r *rand.Rand, schema *arrow.Schema, rows, keys int
 }
 
 // mergeCopy merges into a new table of the rows, and says what came out.
-func mergeCopy(t *testing.T, limits Limits, stable bool, target, source dataset.Rows, spec merge.Spec) string {
+func mergeCopy(t *testing.T, limits engine.Limits, stable bool, target, source dataset.Rows, spec merge.Spec) string {
 	t.Helper()
 	table := tableIn(memstore.New(), limits)
-	if _, err := table.data.CreateAs(t.Context(), target, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
+	if _, err := table.Data().CreateAs(t.Context(), target, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 		t.Fatal(err)
 	}
 	done, err := table.Merge(t.Context(), source, spec)
@@ -115,8 +116,8 @@ func TestLargeMergesComeOutAsSmallOnes(t *testing.T) {
 		stable, keys := r.IntN(2) == 0, 5+r.IntN(200)
 		target := randomRows(t, r, wideRows, 30+r.IntN(100), keys)
 		source := randomRows(t, r, schema, r.IntN(60), keys)
-		want := mergeCopy(t, Limits{}, stable, target, source, spec)
-		got := mergeCopy(t, Limits{heldBytes: 100, mappedRows: 1 + r.IntN(5)}, stable, target, source, spec)
+		want := mergeCopy(t, engine.Limits{}, stable, target, source, spec)
+		got := mergeCopy(t, engine.Limits{HeldBytes: 100, MappedRows: 1 + r.IntN(5)}, stable, target, source, spec)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%+v (-in memory +on disk):\n%s", spec, diff)
 		}
@@ -128,7 +129,7 @@ func TestLargeMergesComeOutAsSmallOnes(t *testing.T) {
 
 func TestMergeSaysWhenTheScratchDirectoryIsGone(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
-	table := tableIn(memstore.New(), Limits{heldBytes: 1})
+	table := tableIn(memstore.New(), engine.Limits{HeldBytes: 1})
 	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
@@ -118,8 +119,8 @@ func TestMergesKeepTheMembersThatTheSourceLacks(t *testing.T) {
 	} {
 		kind := structTables[c.kind]
 		for _, stable := range []bool{false, true} {
-			table := tableIn(memstore.New(), Limits{})
-			if _, err := table.data.CreateAs(t.Context(), rowsJSON(t, kind.table, structRows(t, c.table)), dataset.CreateOptions{StableRowIDs: stable}); err != nil {
+			table := tableIn(memstore.New(), engine.Limits{})
+			if _, err := table.Data().CreateAs(t.Context(), rowsJSON(t, kind.table, structRows(t, c.table)), dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 				t.Fatal(err)
 			}
 			_, err := table.Merge(t.Context(), rowsJSON(t, kind.source, structRows(t, c.rows)), c.spec)
@@ -183,7 +184,7 @@ func TestMergeConditionsOverStructs(t *testing.T) {
 func TestMergesOnStructsInAnotherOrder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	spec := merge.Spec{On: []string{"s"}, UpdateAll: true, InsertAll: true}
-	for _, limits := range []Limits{{}, {mappedRows: 1}} {
+	for _, limits := range []engine.Limits{{}, {MappedRows: 1}} {
 		kind := structTables["all in another order"]
 		table := tableIn(memstore.New(), limits)
 		if _, err := table.Create(t.Context(), rowsJSON(t, kind.table, structRows(t, `{"a":1,"b":"x","c":5},{"a":5,"b":"x","c":1}`))); err != nil {

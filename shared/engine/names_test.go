@@ -1,10 +1,12 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/schema"
@@ -25,21 +27,24 @@ func TestNoColumnGetsANameThatNativeLanceCannotRead(t *testing.T) {
 		}, nil), `[{"id":1,"s":{"m":2}}]`)
 		rows := dataset.Rows{Schema: of(name), Batches: rowsJSON(t, of("id"), `[{"id":1}]`).Batches}
 		for how, attempt := range map[string]func() error{
-			"create": func() error { _, err := tableIn(memstore.New(), Limits{}).Create(ctx, rows); return err },
+			"create": func() error { _, err := tableIn(memstore.New(), engine.Limits{}).Create(ctx, rows); return err },
 			"create as": func() error {
-				_, err := tableIn(memstore.New(), Limits{}).CreateAs(ctx, rows, dataset.CreateOptions{StableRowIDs: true})
+				_, err := tableIn(memstore.New(), engine.Limits{}).CreateAs(ctx, rows, dataset.CreateOptions{StableRowIDs: true})
 				return err
 			},
 			"overwrite": func() error { _, err := table.Overwrite(ctx, rows); return err },
 			"a part":    func() error { _, err := table.WritePart(ctx, rows, true); return err },
-			"null":      func() error { _, err := table.AddNullColumns(ctx, of(name)); return err },
-			"SQL":       func() error { _, err := table.AddColumns(ctx, []Assignment{{Column: name, SQL: "id"}}); return err },
+			"null":      func() error { _, err := evolution.AddNullColumns(ctx, table, of(name)); return err },
+			"SQL": func() error {
+				_, err := evolution.AddColumns(ctx, table, []engine.Assignment{{Column: name, SQL: "id"}})
+				return err
+			},
 			"rename": func() error {
-				_, err := table.AlterColumns(ctx, []alter.Alteration{{Path: "id", Rename: name}})
+				_, err := evolution.AlterColumns(ctx, table, []alter.Alteration{{Path: "id", Rename: name}})
 				return err
 			},
 			"rename and cast": func() error {
-				_, err := table.AlterColumns(ctx, []alter.Alteration{{Path: "id", Rename: name, Type: arrow.PrimitiveTypes.Int8}})
+				_, err := evolution.AlterColumns(ctx, table, []alter.Alteration{{Path: "id", Rename: name, Type: arrow.PrimitiveTypes.Int8}})
 				return err
 			},
 		} {
@@ -51,7 +56,7 @@ func TestNoColumnGetsANameThatNativeLanceCannotRead(t *testing.T) {
 			t.Errorf("%q: version %d and error %v, want 1: what is refused makes none", name, newest, err)
 		}
 		for _, a := range []alter.Alteration{{Path: "s.m", Rename: name}, {Path: schema.FormatPath("s", name), Type: arrow.PrimitiveTypes.Int8}} {
-			if _, err := table.AlterColumns(ctx, []alter.Alteration{a}); err != nil {
+			if _, err := evolution.AlterColumns(ctx, table, []alter.Alteration{a}); err != nil {
 				t.Errorf("a member %q: %v", name, err)
 			}
 		}

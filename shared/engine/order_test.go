@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
@@ -24,7 +25,7 @@ func nullsFirst(o query.Order) query.Order {
 }
 
 // sortable is a table with a column of each kind of order.
-func sortable(t *testing.T) *Table {
+func sortable(t *testing.T) *engine.Table {
 	t.Helper()
 	field := func(name string, typ arrow.DataType) arrow.Field {
 		return arrow.Field{Name: name, Type: typ, Nullable: true}
@@ -88,7 +89,7 @@ func TestRowsAreOrderedBySeveralKeys(t *testing.T) {
 func names(by []query.Order) string { return fmt.Sprintf("%+v", by) }
 
 // ids runs a query for ids and returns them.
-func ids(t *testing.T, table *Table, q *query.Query) string {
+func ids(t *testing.T, table *engine.Table, q *query.Query) string {
 	t.Helper()
 	lines := show(t, table, q)
 	for i, line := range lines {
@@ -111,10 +112,10 @@ func TestOrderByOfAFilterAndOfExpressions(t *testing.T) {
 }
 
 func TestOrderByWhatIsNotThereOrHasNoOrder(t *testing.T) {
-	_, err := sortable(t).Query(t.Context(), AsOf{}, &query.Query{Order: []query.Order{asc("nope")}})
+	_, err := sortable(t).Query(t.Context(), engine.AsOf{}, &query.Query{Order: []query.Order{asc("nope")}})
 	wantCode(t, "unknown column", err, protocol.TableColumnNotFound)
 	maps := arrow.NewSchema([]arrow.Field{{Name: "m", Type: arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64), Nullable: true}}, nil)
-	_, err = create(t, maps, `[{"m":null}]`).Query(t.Context(), AsOf{}, &query.Query{Order: []query.Order{asc("m")}})
+	_, err = create(t, maps, `[{"m":null}]`).Query(t.Context(), engine.AsOf{}, &query.Query{Order: []query.Order{asc("m")}})
 	wantCode(t, "maps", err, protocol.InvalidInput)
 }
 
@@ -132,7 +133,7 @@ func TestSearchInAnotherOrder(t *testing.T) {
 }
 
 // points is a table of points with distance id² from the origin.
-func points(t *testing.T) *Table {
+func points(t *testing.T) *engine.Table {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},

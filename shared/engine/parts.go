@@ -11,9 +11,6 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Parts returns where the parts of multipart writes of the table are kept.
-func (t *Table) Parts() part.Place { return multipart.Parts(t.data) }
-
 // WritePart writes rows as the files of a part, which [Table.CommitParts] commits. They are
 // appended or, if overwrite is true, replace all rows and columns of the table.
 func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool) (*part.Part, error) {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"strings"
@@ -7,12 +7,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
 
 // answers is a table of which a search for 0 finds rows 2, 1 and 0.
-func answers(t *testing.T) *Table {
+func answers(t *testing.T) *engine.Table {
 	t.Helper()
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
 	schema := arrow.NewSchema([]arrow.Field{
@@ -94,7 +95,7 @@ func TestColumnsOfAnswers(t *testing.T) {
 			"id: int64, _distance: float32?", []string{"id=1 _distance=4", "id=0 _distance=9"},
 		},
 	} {
-		rows, err := table.Query(t.Context(), AsOf{}, c.q)
+		rows, err := table.Query(t.Context(), engine.AsOf{}, c.q)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -130,7 +131,7 @@ func TestColumnsThatAreRefused(t *testing.T) {
 		"a search for no rows":            {near(query.Query{Limit: new(int64)}), protocol.InvalidInput},
 		"scores of a search for a vector": {near(query.Query{Filter: "_score > 1"}), protocol.InvalidInput},
 	} {
-		_, err := table.Query(t.Context(), AsOf{}, c.q)
+		_, err := table.Query(t.Context(), engine.AsOf{}, c.q)
 		wantCode(t, name, err, c.code)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/query"
+	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
@@ -37,7 +38,7 @@ func (t *Table) Query(ctx context.Context, at AsOf, q *query.Query) (*protocol.R
 
 // plan resolves a query of the table, or of the view that is seen of it.
 func (t *Table) plan(ctx context.Context, d *dataset.Dataset, at AsOf, q *query.Query) (query.Answer, error) {
-	if err := checkLog(d, at.Log); err != nil {
+	if err := wal.Check(d, at.Log); err != nil {
 		return nil, err
 	}
 	seen, err := condition.Seen(ctx, d, t.view)
@@ -95,7 +96,7 @@ type RowCount struct {
 // Count returns the number of rows for which a predicate is true. An empty predicate is true for all rows.
 func (t *Table) Count(ctx context.Context, at AsOf, predicate string) (RowCount, error) {
 	return Read(ctx, t, at.Version, func(ctx context.Context, d *dataset.Dataset) (RowCount, error) {
-		if err := checkLog(d, at.Log); err != nil {
+		if err := wal.Check(d, at.Log); err != nil {
 			return RowCount{}, err
 		}
 		seen, err := condition.Seen(ctx, d, t.view)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
@@ -41,11 +43,11 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 		}
 	}
 	batch := b.NewRecordBatch()
-	table := tableIn(store, Limits{})
+	table := tableIn(store, engine.Limits{})
 	if _, err := table.Create(t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := table.CreateIndex(t.Context(), build.Index{Name: "near", Column: "vector", Kind: indexmeta.Vector, Params: ivf.Recipe{
+	_, err := indices.Create(t.Context(), table, build.Index{Name: "near", Column: "vector", Kind: indexmeta.Vector, Params: ivf.Recipe{
 		Kind: "IVF_PQ", Metric: "l2", Partitions: 125, SubVectors: 16, SampleRate: 64, Iterations: 2,
 	}})
 	if err != nil {
@@ -54,7 +56,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted := faultstore.New(datasettest.Far(store), nil)
 		at := objectstore.Location{URI: "memory://test/t.lance", Store: counted, Prefix: "t.lance"}
-		table := New(dataset.NewSession(0, time.Now), Limits{}).Table([]string{"t"}, at, 0)
+		table := engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"t"}, at, 0)
 		k, refine := int64(10), int64(10)
 		search := func() faultstore.Counts {
 			counted.Recorder.Reset()
@@ -66,7 +68,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 				Nearest: &query.Nearest{Vectors: [][]float64{vector}, MinProbes: 20, MaxProbes: 20, Refine: &refine},
 				Limit:   &k, Columns: []query.Column{{Name: "id"}, {Name: "_distance"}},
 			}
-			if found := nearRows(t, table, AsOf{}, q); len(found) != int(k) {
+			if found := nearRows(t, table, engine.AsOf{}, q); len(found) != int(k) {
 				t.Fatalf("found %d rows", len(found))
 			}
 			synctest.Wait()

@@ -34,8 +34,11 @@ func (t *Table) Replace(ctx context.Context, plan func(ctx context.Context, newe
 	return already(written(made), err)
 }
 
-// Alter makes a commit of an operation that needs no files. It is made again, by another call of
-// commit, when a conflicting commit comes first.
-func (t *Table) Alter(ctx context.Context, commit func(ctx context.Context, newest *dataset.Dataset) (*dataset.Dataset, error)) (Written, error) {
-	return t.alter(ctx, commit)
+// Restore makes a new version with the contents of an old one.
+func (t *Table) Restore(ctx context.Context, version uint64) (Written, error) {
+	if err := t.unmade(ctx); err != nil {
+		return already(Written{}, err)
+	}
+	made, err := t.data.Restore(ctx, version)
+	return Made(made), t.Translate(err)
 }

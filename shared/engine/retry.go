@@ -85,8 +85,9 @@ func commitInRoom[P any](ctx context.Context, planned P, commit func(context.Con
 	return commit(ctx, planned)
 }
 
-// alter is change for a change that one call plans and commits.
-func (t *Table) alter(ctx context.Context, commit func(context.Context, *dataset.Dataset) (*dataset.Dataset, error)) (Written, error) {
+// Alter makes a change that one call of commit plans and commits. Commit is called again when a conflicting
+// commit comes first.
+func (t *Table) Alter(ctx context.Context, commit func(ctx context.Context, newest *dataset.Dataset) (*dataset.Dataset, error)) (Written, error) {
 	_, made, err := change(ctx, t,
 		func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil },
 		func(ctx context.Context, d *dataset.Dataset) (dataset.Commit, error) {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 )
 
@@ -18,14 +19,14 @@ func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 		ctx := context.Background()
 		table := create(t, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"n": 1}, {"n": 2}]`)
 		var others []chan error
-		plan := func(ctx context.Context, d *dataset.Dataset) (*chosen, error) {
-			rows, err := table.engine.choose(ctx, d, "n = 1")
+		plan := func(ctx context.Context, d *dataset.Dataset) (*engine.Chosen, error) {
+			rows, err := table.Engine().Choose(ctx, d, "n = 1")
 			other := make(chan error, 1)
 			others = append(others, other)
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				_, err := table.Update(context.Background(), []Assignment{{Column: "n", SQL: "n"}}, "n = 1")
+				_, err := table.Update(context.Background(), []engine.Assignment{{Column: "n", SQL: "n"}}, "n = 1")
 				other <- err
 			}()
 			select {
@@ -34,8 +35,8 @@ func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 			}
 			return rows, err
 		}
-		_, made, err := change(ctx, table, plan, func(ctx context.Context, rows *chosen) (dataset.Commit, error) {
-			return rows.dataset.Delete(ctx, rows.set, "n = 1")
+		_, made, err := engine.Change(ctx, table, plan, func(ctx context.Context, rows *engine.Chosen) (dataset.Commit, error) {
+			return rows.Delete(ctx, "n = 1")
 		})
 		if err != nil || made.Dataset.CountRows() != 1 {
 			t.Fatalf("got %+v, %v; want one row less", made, err)
@@ -45,7 +46,7 @@ func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 				t.Errorf("other %d: %v", i, err)
 			}
 		}
-		if len(others) <= patience {
+		if len(others) <= engine.Patience {
 			t.Errorf("it was worked out %d times: nobody was in its way", len(others))
 		}
 	})

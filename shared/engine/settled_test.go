@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
@@ -18,23 +19,23 @@ func TestWorkThatCommitsIsDoneOnceOnTheNewestVersion(t *testing.T) {
 	store := memstore.New()
 	far := struct{ objectstore.Store }{store}
 	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
-	source := tableIn(far, Limits{})
+	source := tableIn(far, engine.Limits{})
 	if _, err := source.Create(t.Context(), rowsJSON(t, schema, `[{"id": 1}]`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tableIn(far, Limits{}).Insert(t.Context(), rowsJSON(t, schema, `[{"id": 2}]`)); err != nil {
+	if _, err := tableIn(far, engine.Limits{}).Insert(t.Context(), rowsJSON(t, schema, `[{"id": 2}]`)); err != nil {
 		t.Fatal(err)
 	}
 	runs := 0
-	version, err := Settled(t.Context(), source, nil, func(_ context.Context, d *dataset.Dataset) (uint64, error) {
+	version, err := engine.Settled(t.Context(), source, nil, func(_ context.Context, d *dataset.Dataset) (uint64, error) {
 		runs++
 		return d.Version(), nil
 	})
 	if err != nil || runs != 1 || version != 2 {
 		t.Errorf("the work was done %d times, last on version %d, %v; want once on version 2", runs, version, err)
 	}
-	made := source.engine.Table([]string{"made"}, objectstore.Location{URI: "memory://test/made", Store: far, Prefix: "made"}, 0)
-	if _, err := tableIn(far, Limits{}).Insert(t.Context(), rowsJSON(t, schema, `[{"id": 3}]`)); err != nil {
+	made := source.Engine().Table([]string{"made"}, objectstore.Location{URI: "memory://test/made", Store: far, Prefix: "made"}, 0)
+	if _, err := tableIn(far, engine.Limits{}).Insert(t.Context(), rowsJSON(t, schema, `[{"id": 3}]`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := made.CreateFrom(t.Context(), source); err != nil {

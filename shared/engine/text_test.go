@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -19,13 +20,13 @@ import (
 )
 
 // nativeTexts is the table in testdata/text.
-func nativeTexts(t *testing.T, limits Limits) *Table {
+func nativeTexts(t *testing.T, limits engine.Limits) *engine.Table {
 	t.Helper()
 	return nativeTable(t, "testdata/text/table.lance", limits)
 }
 
 // nativeTable is the table in a folder.
-func nativeTable(t *testing.T, root string, limits Limits) *Table {
+func nativeTable(t *testing.T, root string, limits engine.Limits) *engine.Table {
 	t.Helper()
 	store := memstore.New()
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
@@ -74,9 +75,9 @@ func (a textAnswer) query() *query.Query {
 }
 
 // scoresOf returns the answer to a query by id, and fails unless the best come first.
-func scoresOf(t *testing.T, table *Table, q *query.Query) map[int64]float64 {
+func scoresOf(t *testing.T, table *engine.Table, q *query.Query) map[int64]float64 {
 	t.Helper()
-	rows, err := table.Query(t.Context(), AsOf{}, q)
+	rows, err := table.Query(t.Context(), engine.AsOf{}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ var closeScores = cmp.Comparer(func(a, b float64) bool {
 })
 
 func TestTextScoresAreThoseOfNativeLance(t *testing.T) {
-	table := nativeTexts(t, Limits{})
+	table := nativeTexts(t, engine.Limits{})
 	for i, answer := range textAnswers(t) {
 		if diff := cmp.Diff(answer.Scores, scoresOf(t, table, answer.query()), closeScores); diff != "" {
 			t.Errorf("query %d: want -, got +:\n%s", i, diff)
@@ -111,7 +112,7 @@ func TestTextScoresAreThoseOfNativeLance(t *testing.T) {
 	}
 }
 
-func textTable(t *testing.T) *Table {
+func textTable(t *testing.T) *engine.Table {
 	t.Helper()
 	return create(t, pairs, `[{"id":1,"v":"quick fox"},{"id":2,"v":"lazy dog"},{"id":3,"v":null},{"id":4,"v":"fox fox dog"},{"id":5,"v":"Fox"}]`)
 }
@@ -168,7 +169,7 @@ func TestPlanOfATextSearchInAnotherOrder(t *testing.T) {
 	three := int64(3)
 	q := wordQuery(`{"query":"fox","columns":["v"]}`)
 	q.Limit, q.Filter, q.Order, q.Columns = &three, "id < 9", []query.Order{desc("id")}, []query.Column{{Name: "id"}}
-	got, err := textTable(t).Explain(t.Context(), AsOf{}, q, false)
+	got, err := textTable(t).Explain(t.Context(), engine.AsOf{}, q, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestTextSearchesThatMakeNoSenseAreInvalid(t *testing.T) {
 		`{"query":{"phrase":{"terms":"fox","column":"v","slop":-1}}}`:                 protocol.InvalidInput,
 		`{"query":{"multi_match":{"query":"fox","columns":[]}}}`:                      protocol.InvalidInput,
 	} {
-		_, err := table.Query(t.Context(), AsOf{}, wordQuery(query))
+		_, err := table.Query(t.Context(), engine.AsOf{}, wordQuery(query))
 		if got := protocol.CodeOf(err); got != code {
 			t.Errorf("%s: error %v has code %v, want %v", query, err, got, code)
 		}
@@ -206,11 +207,11 @@ func TestTextSearchesThatMakeNoSenseAreInvalid(t *testing.T) {
 
 // A search may find more rows than one answer holds; then a limit has to be given.
 func TestTextSearchesFindAsManyRowsAsMayBeHeld(t *testing.T) {
-	table := tableIn(memstore.New(), Limits{TopK: 2})
+	table := tableIn(memstore.New(), engine.Limits{TopK: 2})
 	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"},{"id":2,"v":"a"},{"id":3,"v":"a b"}]`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Query(t.Context(), AsOf{}, wordQuery(`{"query":"a","columns":["v"]}`)); protocol.CodeOf(err) != protocol.InvalidInput {
+	if _, err := table.Query(t.Context(), engine.AsOf{}, wordQuery(`{"query":"a","columns":["v"]}`)); protocol.CodeOf(err) != protocol.InvalidInput {
 		t.Errorf("all of three rows with room for two: error is %v, want InvalidInput", err)
 	}
 	two := int64(2)

@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
 )
 
@@ -13,14 +14,14 @@ import (
 func TestUnknownColumnsOfUpdatesAreWrongRequests(t *testing.T) {
 	table := create(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"id":1}]`)
 	for name, c := range map[string]struct {
-		assignment Assignment
+		assignment engine.Assignment
 		predicate  string
 	}{
-		"assigned":     {Assignment{Column: "nope", SQL: "1"}, ""},
-		"in a value":   {Assignment{Column: "id", SQL: "nope + 1"}, ""},
-		"in the where": {Assignment{Column: "id", SQL: "1"}, "nope = 1"},
+		"assigned":     {engine.Assignment{Column: "nope", SQL: "1"}, ""},
+		"in a value":   {engine.Assignment{Column: "id", SQL: "nope + 1"}, ""},
+		"in the where": {engine.Assignment{Column: "id", SQL: "1"}, "nope = 1"},
 	} {
-		_, err := table.Update(t.Context(), []Assignment{c.assignment}, c.predicate)
+		_, err := table.Update(t.Context(), []engine.Assignment{c.assignment}, c.predicate)
 		wantCode(t, name, err, protocol.InvalidInput)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 )
 
@@ -27,7 +28,7 @@ func TestUpdatesOfStructs(t *testing.T) {
 		{"named_struct('inner', NULL, 'more', 1)", `s={"b":null,"inner":null}`},
 		{"NULL", `s=(null)`},
 	} {
-		if _, err := table.Update(t.Context(), []Assignment{{Column: "s", SQL: c.value}}, "id = 1"); err != nil {
+		if _, err := table.Update(t.Context(), []engine.Assignment{{Column: "s", SQL: c.value}}, "id = 1"); err != nil {
 			t.Errorf("%s: %v", c.value, err)
 			continue
 		}

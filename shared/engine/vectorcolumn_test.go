@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 )
@@ -47,7 +48,7 @@ func TestVectorColumnsByTheirDimensions(t *testing.T) {
 		}
 	}
 	for _, dimensions := range []int{4, 5} { // two columns; none, and vector is one of several
-		_, err := table.Query(t.Context(), AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{make([]float64, dimensions)}}})
+		_, err := table.Query(t.Context(), engine.AsOf{}, &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{make([]float64, dimensions)}}})
 		wantCode(t, "a query that fits several columns, or none", err, protocol.InvalidInput)
 	}
 }
@@ -71,7 +72,7 @@ func TestVectorColumnsThatAreNone(t *testing.T) {
 		"doc.item": protocol.TableColumnNotFound,
 	} {
 		q := &query.Query{Nearest: &query.Nearest{Vectors: [][]float64{{0}}, Column: column}}
-		_, err := table.Query(t.Context(), AsOf{}, q)
+		_, err := table.Query(t.Context(), engine.AsOf{}, q)
 		if got := protocol.CodeOf(err); got != code {
 			t.Errorf("vector_column %q: error %v has code %v, want %v", column, err, got, code)
 		}

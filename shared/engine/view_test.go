@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
@@ -13,7 +14,7 @@ import (
 )
 
 // seen returns the table of answers as a view.
-func seen(t *testing.T, by string) *Table {
+func seen(t *testing.T, by string) *engine.Table {
 	t.Helper()
 	q, err := selection.Parse(by)
 	if err != nil {
@@ -88,7 +89,7 @@ func TestViewsAnswerQueries(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer, err := seen(t, c.view).Query(t.Context(), AsOf{}, c.q)
+			answer, err := seen(t, c.view).Query(t.Context(), engine.AsOf{}, c.q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +118,7 @@ func rows(n int64) *int64 { return &n }
 func TestColumnsOfViewsHaveTypes(t *testing.T) {
 	view := "SELECT id, CAST(id AS float) / 10 AS tenth FROM t"
 	for filter, want := range map[string]int64{"tenth = 0.1": 1, "tenth > 0.1": 1, "abs(tenth) = 0.1": 0} {
-		got, err := seen(t, view).Count(t.Context(), AsOf{}, filter)
+		got, err := seen(t, view).Count(t.Context(), engine.AsOf{}, filter)
 		if err != nil || got.Rows != want {
 			t.Errorf("%s: got %v, %v, want %d", filter, got, err, want)
 		}
@@ -132,7 +133,7 @@ func TestViewsAreCounted(t *testing.T) {
 		{"SELECT id FROM t", "", 3}, {"SELECT id FROM t WHERE id > 0", "", 2}, {"SELECT id AS a FROM t WHERE id > 0", "a < 2", 1},
 		{"SELECT id FROM t LIMIT 2", "", 2}, {"SELECT id FROM t WHERE id > 1 LIMIT 2", "", 1},
 	} {
-		got, err := seen(t, c.view).Count(t.Context(), AsOf{}, c.predicate)
+		got, err := seen(t, c.view).Count(t.Context(), engine.AsOf{}, c.predicate)
 		if err != nil || got.Rows != c.want {
 			t.Errorf("%s, %s: got %v, %v, want %d", c.view, c.predicate, got, err, c.want)
 		}
@@ -156,7 +157,7 @@ func TestQueriesThatAViewCannotAnswerAreRefused(t *testing.T) {
 		"an order after a limit":       {limited, &query.Query{Order: []query.Order{{Column: "id"}}}, protocol.InvalidInput, "LIMIT"},
 		"a search without vectors":     {limited, near(query.Query{}), protocol.InvalidInput, "LIMIT"},
 	} {
-		_, err := seen(t, c.view).Query(t.Context(), AsOf{}, c.q)
+		_, err := seen(t, c.view).Query(t.Context(), engine.AsOf{}, c.q)
 		wantCode(t, name, err, c.code)
 		if err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error about %s", name, err, c.want)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,8 +11,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/fill"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
@@ -24,7 +28,7 @@ import (
 // wide makes a table whose column d is a dictionary of texts of so many bytes, in which row n has the text of
 // number n % texts, where texts of higher numbers come first. Its rows take a few bytes each; their texts would
 // take far more than any machine has.
-func wide(t *testing.T, rows, texts, bytes int) *Table {
+func wide(t *testing.T, rows, texts, bytes int) *engine.Table {
 	t.Helper()
 	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
 	columns := arrow.NewSchema([]arrow.Field{
@@ -41,7 +45,7 @@ func wide(t *testing.T, rows, texts, bytes int) *Table {
 		indices.Append(int8(i % texts))
 	}
 	batch := array.NewRecordBatch(columns, []arrow.Array{ids.NewArray(), array.NewDictionaryArray(typ, indices.NewArray(), values.NewArray())}, int64(rows))
-	table := tableIn(memstore.New(), Limits{})
+	table := tableIn(memstore.New(), engine.Limits{})
 	if _, err := table.Create(t.Context(), dataset.Rows{Schema: columns, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +71,7 @@ func TestSortsByLongDictionaryValues(t *testing.T) {
 		if c.k > 0 {
 			q.Limit = &c.k
 		}
-		answer, err := table.Query(ctx, AsOf{}, q)
+		answer, err := table.Query(ctx, engine.AsOf{}, q)
 		if err != nil {
 			t.Fatalf("order by %s: %v", names(c.by), err)
 		}
@@ -97,24 +101,24 @@ func TestRowsThatGrowAreWrittenInParts(t *testing.T) {
 	longer := "repeat(text, 50)"
 	for _, c := range []struct {
 		name  string
-		table func() *Table
+		table func() *engine.Table
 		row   string // the number of a row
-		grow  func(ctx context.Context, table *Table) error
+		grow  func(ctx context.Context, table *engine.Table) error
 		bytes int64
 	}{
-		{"added columns", func() *Table { return created(t, numbered(0, rows, 400), false) }, "n", func(ctx context.Context, table *Table) error {
-			_, err := table.AddColumns(ctx, []Assignment{{Column: "made", SQL: longer}})
+		{"added columns", func() *engine.Table { return created(t, numbered(0, rows, 400), false) }, "n", func(ctx context.Context, table *engine.Table) error {
+			_, err := evolution.AddColumns(ctx, table, []engine.Assignment{{Column: "made", SQL: longer}})
 			return err
 		}, 50 * 400 * rows},
-		{"a backfill", func() *Table { return created(t, numbered(0, rows, 400), false) }, "n", func(ctx context.Context, table *Table) error {
-			if _, err := table.AddComputedColumns(ctx, []Assignment{{Column: "made", SQL: longer}}, computed.Schedule{}); err != nil {
+		{"a backfill", func() *engine.Table { return created(t, numbered(0, rows, 400), false) }, "n", func(ctx context.Context, table *engine.Table) error {
+			if _, err := evolution.AddComputedColumns(ctx, table, []engine.Assignment{{Column: "made", SQL: longer}}, computed.Schedule{}); err != nil {
 				return err
 			}
-			_, err := table.Backfill(ctx, Backfill{Column: "made"})
+			_, err := fill.Run(ctx, table, fill.Order{Column: "made"})
 			return err
 		}, 50 * 400 * rows},
-		{"a cast of a dictionary", func() *Table { return wide(t, rows, 2, 20_000) }, "id", func(ctx context.Context, table *Table) error {
-			_, err := table.AlterColumns(ctx, []alter.Alteration{{Path: "d", Rename: "made", Type: arrow.BinaryTypes.LargeString}})
+		{"a cast of a dictionary", func() *engine.Table { return wide(t, rows, 2, 20_000) }, "id", func(ctx context.Context, table *engine.Table) error {
+			_, err := evolution.AlterColumns(ctx, table, []alter.Alteration{{Path: "d", Rename: "made", Type: arrow.BinaryTypes.LargeString}})
 			return err
 		}, 20_001 * rows},
 	} {
@@ -128,7 +132,7 @@ func TestRowsThatGrowAreWrittenInParts(t *testing.T) {
 				t.Fatalf("%v; at most %d bytes were held", err, held.Peak())
 			}
 			total, deleted := int64(0), int64(4)
-			err := Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+			err := engine.Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
 				_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"made"}})
 				if err != nil {
 					return err
@@ -183,10 +187,10 @@ func TestIndicesOfLongValuesFitIntoASmallShare(t *testing.T) {
 				}
 			}}, false)
 			ctx, held := inShare(t, share)
-			if _, err := table.CreateIndex(ctx, build.Index{Name: "i", Column: "text", Kind: c.kind}); err != nil {
+			if _, err := indices.Create(ctx, table, build.Index{Name: "i", Column: "text", Kind: c.kind}); err != nil {
 				t.Fatalf("%v; at most %d bytes were held", err, held.Peak())
 			}
-			answer, err := table.Query(ctx, AsOf{}, &query.Query{Filter: fmt.Sprintf(c.filter, one[:min(len(one), 60_000)])})
+			answer, err := table.Query(ctx, engine.AsOf{}, &query.Query{Filter: fmt.Sprintf(c.filter, one[:min(len(one), 60_000)])})
 			rows := int64(0)
 			if err == nil {
 				for batch, err := range answer.Batches {
@@ -215,7 +219,7 @@ func TestChangesOfRowsWithLongDictionaryValues(t *testing.T) {
 	if done, err := table.Delete(ctx, "length(d) = 7"); err != nil || done.Deleted != 0 {
 		t.Errorf("%d rows were deleted, want none; error %v", done.Deleted, err)
 	}
-	if done, err := table.Update(ctx, []Assignment{{Column: "id", SQL: "length(upper(d))"}}, "lower(d) LIKE '%b' AND id < 100"); err != nil || done.Updated != 50 {
+	if done, err := table.Update(ctx, []engine.Assignment{{Column: "id", SQL: "length(upper(d))"}}, "lower(d) LIKE '%b' AND id < 100"); err != nil || done.Updated != 50 {
 		t.Errorf("%d rows were updated, want 50; error %v", done.Updated, err)
 	}
 	if done, err := table.Delete(ctx, "substr(d, 100001) = 'b'"); err != nil || done.Deleted != rows/2 {

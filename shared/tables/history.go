@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/announce"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/history"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
@@ -17,18 +18,18 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// history is the history of tables for an announcer.
-type history struct{ Tables }
+// past is the history of tables for an announcer.
+type past struct{ Tables }
 
 // Commits returns what the versions of a table and the transactions that made them tell. Those of a branch count only
 // if the branch still stands when they were read: else they may be those of another one at its place.
-func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error {
+func (h past) Commits(ctx context.Context, found *catalog.Table, b *announce.Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error {
 	on, branch, err := h.line(ctx, found, b)
 	if err != nil {
 		return err
 	}
 	read := false
-	err = on.Commits(ctx, after, func(c engine.Commit) bool {
+	err = history.Commits(ctx, on, after, func(c history.Commit) bool {
 		read = true
 		data := eventapi.Data{Version: int64(c.Version), Operation: c.Operation}
 		if c.UUID != "" {
@@ -55,7 +56,7 @@ func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.
 }
 
 // line returns a table or a branch of it, and the name of that.
-func (h history) line(ctx context.Context, found *catalog.Table, b *announce.Branch) (on *engine.Table, name string, err error) {
+func (h past) line(ctx context.Context, found *catalog.Table, b *announce.Branch) (on *engine.Table, name string, err error) {
 	if b != nil {
 		name = b.Name
 	}
@@ -72,7 +73,7 @@ func noBranch(err error) error {
 }
 
 // Branches returns branches as they are stored.
-func (h history) Branches(ctx context.Context, found *catalog.Table, name string) ([]announce.Branch, error) {
+func (h past) Branches(ctx context.Context, found *catalog.Table, name string) ([]announce.Branch, error) {
 	stored, err := map[string]refs.Branch{}, error(nil)
 	if name == "" {
 		stored, _, err = h.At(found).Data().Refs().Branches(ctx, "", 0)
@@ -95,7 +96,7 @@ func (h history) Branches(ctx context.Context, found *catalog.Table, name string
 
 // VersionAt goes by the times at which the manifests were stored. S3 has them in whole seconds, so a version of the same
 // second counts as a later one.
-func (h history) VersionAt(ctx context.Context, found *catalog.Table, b *announce.Branch, at time.Time) (uint64, error) {
+func (h past) VersionAt(ctx context.Context, found *catalog.Table, b *announce.Branch, at time.Time) (uint64, error) {
 	on, _, err := h.line(ctx, found, b)
 	if err != nil {
 		return 0, err

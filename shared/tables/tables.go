@@ -76,7 +76,7 @@ func Open(s Stores) Tables {
 		followed:     job.NewRecent(s.Now),
 	}
 	t.Announcer = announce.Open(names, t.Jobs, announce.Options{
-		Source: s.EventSource, Keep: s.EventRetention, Objects: s.Objects.Home().Store, Records: s.Records, Now: s.Now, Logger: s.Logger, History: history{t},
+		Source: s.EventSource, Keep: s.EventRetention, Objects: s.Objects.Home().Store, Records: s.Records, Now: s.Now, Logger: s.Logger, History: past{t},
 	})
 	return t
 }

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -77,7 +78,7 @@ func BenchmarkViews(b *testing.B) {
 		must(b)(source.Update(b.Context(), []engine.Assignment{{Column: "n", SQL: "n + 7"}}, "id % 4 = 3"))
 		again("updated: 25 %", viewapi.RefreshRequest{})
 		again("all rows again", viewapi.RefreshRequest{Full: true})
-		must(b)(source.AddComputedColumns(b.Context(), []engine.Assignment{{Column: "length", SQL: "char_length(text) + n"}}, computed.Schedule{}))
+		must(b)(evolution.AddComputedColumns(b.Context(), source, []engine.Assignment{{Column: "length", SQL: "char_length(text) + n"}}, computed.Schedule{}))
 		begun, err := s.Jobs.Begin(b.Context(), backfill.Kind, []string{"s"}, backfill.Order{Column: "length"})
 		if err != nil {
 			b.Fatal(err)

@@ -4,7 +4,9 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"github.com/apache/arrow-go/v18/arrow"
 	"strings"
+	"tiltyard/shared/lance/schema"
 
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
@@ -64,4 +66,14 @@ func NoColumn(err *snapshot.ErrNoColumn) error {
 	return &protocol.Error{
 		Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("column %q does not exist", err.Name), Detail: detail, Err: err,
 	}
+}
+
+// CheckNames returns an error for names that columns cannot have.
+func CheckNames(columns *arrow.Schema) error {
+	for _, f := range columns.Fields() {
+		if err := schema.CheckName(f.Name); err != nil {
+			return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
+		}
+	}
+	return nil
 }

@@ -24,6 +24,8 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
@@ -235,6 +237,12 @@ func (u *Unit) read(ctx context.Context, batch arrow.RecordBatch) error {
 type Area struct {
 	Store  objectstore.Store
 	Prefix string // of the table or the branch, without a slash at the end
+}
+
+// Of returns where the row errors of a table, or of a branch, are kept.
+func Of(t *dataset.Table) Area {
+	place := multipart.Parts(t)
+	return Area{Store: place.Store, Prefix: place.Prefix}
 }
 
 // Put stores a unit, in place of one of the same job, fragment and first row.

@@ -17,6 +17,7 @@ import (
 	catalogstored "tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -107,7 +108,9 @@ func (s *limited) bind(in tables.Tables, id []string, ref schemaapi.FunctionRefe
 			Outputs:      []schemaapi.OutputMapping{{ResultField: schemaapi.WholeResult, OutputName: "r"}},
 		},
 	}
-	if _, err := in.Open(id, "").Commit(s.t.Context(), func(t tables.Table) (engine.Written, error) { return t.AddFunctionColumns(s.t.Context(), use) }); err != nil {
+	if _, err := in.Open(id, "").Commit(s.t.Context(), func(t tables.Table) (engine.Written, error) {
+		return evolution.AddFunctionColumns(s.t.Context(), t.Table, use)
+	}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -169,7 +172,7 @@ func TestABackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
 		t.Fatalf("got %d %s", status, answer)
 	}
 	if _, err := in.Open(id, "").Commit(t.Context(), func(table tables.Table) (engine.Written, error) {
-		return table.DropColumns(t.Context(), []string{"r"})
+		return evolution.DropColumns(t.Context(), table.Table, []string{"r"})
 	}); err != nil {
 		t.Fatal(err)
 	}

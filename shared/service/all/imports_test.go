@@ -117,8 +117,18 @@ var mayImport = map[string]string{
 
 	"shared/service/all/alltest": "auth httpapi idempotency job objectstore record result sealing service tables",
 
-	"shared/engine/narrow":    "memory engine/explain index lance objectstore sql",
-	"shared/engine/rowerror":  "memory arrowipc objectstore",
+	"shared/engine/narrow":   "memory engine/explain index lance objectstore sql",
+	"shared/engine/rowerror": "memory arrowipc lance/dataset objectstore",
+
+	"shared/engine/wal":         "lance protocol",
+	"shared/engine/blobs":       "memory =engine engine/computed engine/failure lance/dataset protocol",
+	"shared/engine/indices":     "=engine engine/narrow index/kinds lance/dataset",
+	"shared/engine/maintenance": "=engine engine/rowerror =lance lance/dataset protocol",
+	"shared/engine/history":     "=engine lance/dataset lance/manifest lance/pb protocol",
+	"shared/engine/evolution":   "memory =engine engine/computed engine/condition engine/failure take lance objectstore protocol sql",
+	"shared/engine/fill":        "=engine engine/computed engine/evolution engine/freshness =function lance protocol",
+	"shared/engine/enginetest":  "=engine lance/dataset",
+
 	"shared/engine/explain":   "take objectstore",
 	"shared/engine/query":     "memory engine/condition engine/document engine/explain engine/failure engine/narrow engine/probe fulltext take index lance objectstore protocol sortkey sql vector",
 	"shared/engine/condition": "engine/failure engine/narrow lance/dataset lance/schema protocol sql",

@@ -5,7 +5,11 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/indices"
+	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/protocol/operations"
@@ -45,7 +49,7 @@ func (s *Service) allIndices(ctx context.Context, req *dataapi.LSMRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	indices, err := table.Indices(ctx, nil)
+	indices, err := indices.List(ctx, table, nil)
 	names := protocol.List[string]{}
 	for _, x := range indices {
 		names = append(names, x.Name)
@@ -58,7 +62,7 @@ func (s *Service) logSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataap
 	if err != nil {
 		return nil, err
 	}
-	return table.LogSpec(ctx)
+	return engine.Read(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) (*dataapi.LSMWriteSpec, error) { return wal.Spec(d) })
 }
 
 // refused returns the routes of the operations that are refused for each table.
@@ -78,6 +82,14 @@ func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *dataap
 	return cmp.Or(s.checkNoLog(ctx, req), error(op.Refused))
 }
 
+// checkLog refuses writes that insist on a log, for which wanted is true: there is none, or it is not written here.
+func checkLog(ctx context.Context, t *engine.Table, wanted *bool) error {
+	if wanted == nil || !*wanted {
+		return nil
+	}
+	return engine.Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return wal.Check(d, wanted) })
+}
+
 // checkNoLog returns an error for a table that needs what this service does not have to be written:
 // the log of a native writer is such a thing.
 func (s *Service) checkNoLog(ctx context.Context, req *dataapi.LSMRequest) error {
@@ -85,7 +97,7 @@ func (s *Service) checkNoLog(ctx context.Context, req *dataapi.LSMRequest) error
 	if err != nil {
 		return err
 	}
-	return table.CheckWritable(ctx)
+	return engine.Do(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) error { return operation.CheckWritable(d.Manifest()) })
 }
 
 func (s *Service) tableOf(ctx context.Context, req *dataapi.LSMRequest) (*engine.Table, error) {

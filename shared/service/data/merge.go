@@ -29,7 +29,7 @@ func (s *Service) Merge(ctx context.Context, req *dataapi.MergeInsertRequest) (*
 		BySourceIf: req.WhenNotMatchedBySourceDeleteFilter,
 	}
 	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows) (engine.Written, error) {
-		if err := t.CheckLog(ctx, req.LogUse.Wanted()); err != nil {
+		if err := checkLog(ctx, t, req.LogUse.Wanted()); err != nil {
 			return engine.Written{}, err
 		}
 		return t.Merge(ctx, rows, spec)

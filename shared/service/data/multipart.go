@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	lanceparts "tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/multipart"
 	"tiltyard/shared/protocol"
@@ -89,7 +90,7 @@ func (s *Service) insertPart(ctx context.Context, req *dataapi.InsertRequest) (*
 
 // writePart writes the files and the receipt of a part, unless it has a receipt.
 func (s *Service) writePart(ctx context.Context, table *engine.Table, upload, id string, req *dataapi.InsertRequest) (*part.Part, error) {
-	kept, err := table.Parts().Find(ctx, upload, id)
+	kept, err := lanceparts.Parts(table.Data()).Find(ctx, upload, id)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func keepPart(ctx context.Context, table *engine.Table, upload, id string, rows 
 		return nil, protocol.Errorf(protocol.InvalidInput, "the Arrow stream ends without its end marker, so rows of the part may be missing")
 	}
 	made.Sum = rows.Sum()
-	return table.Parts().Keep(ctx, upload, id, made)
+	return lanceparts.Parts(table.Data()).Keep(ctx, upload, id, made)
 }
 
 // skip reads and verifies all rows.
@@ -187,7 +188,7 @@ func (s *Service) commitParts(ctx context.Context, table *engine.Table, upload *
 	if upload, err = s.tables.Uploads.Close(ctx, upload); err != nil {
 		return engine.Written{}, err
 	}
-	parts, err := table.Parts().All(ctx, upload.ID)
+	parts, err := lanceparts.Parts(table.Data()).All(ctx, upload.ID)
 	if errors.Is(err, part.ErrTooMany) {
 		return engine.Written{}, &protocol.Error{
 			Code: protocol.InvalidInput, Message: fmt.Sprintf("an upload has at most %d parts", part.MaxParts), Detail: "send larger parts", Err: err,

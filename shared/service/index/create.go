@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
@@ -38,7 +39,7 @@ func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*ind
 	}
 	if s.tables.Jobs == nil {
 		done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
-			done, err := t.CreateIndex(ctx, wanted)
+			done, err := indices.Create(ctx, t.Table, wanted)
 			if err == nil && protocol.BranchName(req.Branch) == "" {
 				t.Found.HintNow(ctx, uint64(done.Version))
 			}
@@ -54,7 +55,7 @@ func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*ind
 	if err != nil {
 		return nil, err
 	}
-	if err := opened.CheckIndex(ctx, wanted); err != nil {
+	if err := indices.Check(ctx, opened, wanted); err != nil {
 		return nil, err
 	}
 	begun, err := s.tables.Jobs.Begin(ctx, indexing.Kind, req.ID, indexing.NewOrder(wanted, req.Branch))

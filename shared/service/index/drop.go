@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/protocol/indexapi"
 	"tiltyard/shared/tables"
 )
@@ -11,7 +12,7 @@ import (
 // Drop removes an index. Its files stay, because older versions still have the index.
 func (s *Service) Drop(ctx context.Context, req *indexapi.DropRequest) (*indexapi.DropResponse, error) {
 	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
-		return t.DropIndex(ctx, req.IndexName)
+		return indices.Drop(ctx, t.Table, req.IndexName)
 	})
 	if err != nil {
 		return nil, err

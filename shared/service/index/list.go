@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/indexapi"
@@ -12,7 +13,7 @@ import (
 // List returns the indices of a table, ordered by name.
 func (s *Service) List(ctx context.Context, req *indexapi.ListRequest) (*indexapi.ListResponse, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*indexapi.ListResponse, error) {
-		indices, err := t.Indices(ctx, req.Version)
+		indices, err := indices.List(ctx, t.Table, req.Version)
 		if err != nil {
 			return nil, err
 		}

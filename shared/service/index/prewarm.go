@@ -10,8 +10,8 @@ import (
 // Prewarm checks that the index exists. It reads nothing ahead, because queries do not use native
 // indices yet.
 func (s *Service) Prewarm(ctx context.Context, req *indexapi.PrewarmRequest) (*indexapi.PrewarmResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*indexapi.PrewarmResponse, error) {
-		_, err := t.Index(ctx, nil, req.IndexName)
+	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), nil, func(_ context.Context, v tables.Version) (*indexapi.PrewarmResponse, error) {
+		_, err := v.Index(req.IndexName)
 		return &indexapi.PrewarmResponse{}, err
 	})
 }

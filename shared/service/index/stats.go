@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/indexapi"
 	"tiltyard/shared/tables"
@@ -13,16 +14,16 @@ import (
 
 // Stats returns how many rows an index covers.
 func (s *Service) Stats(ctx context.Context, req *indexapi.DescribeStatsRequest) (*indexapi.DescribeStatsResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*indexapi.DescribeStatsResponse, error) {
-		x, err := t.Index(ctx, req.Version, req.IndexName)
-		if err != nil {
-			return nil, s.withProgress(ctx, req, err)
-		}
-		return &indexapi.DescribeStatsResponse{
-			IndexType: x.Kind.Type, DistanceType: x.Kind.Metric,
-			NumIndexedRows: x.Indexed, NumUnindexedRows: x.Unindexed, NumIndices: int64(x.Segments),
-		}, nil
+	x, err := tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.Version, func(_ context.Context, v tables.Version) (snapshot.Index, error) {
+		return v.Index(req.IndexName)
 	})
+	if err != nil {
+		return nil, s.withProgress(ctx, req, err)
+	}
+	return &indexapi.DescribeStatsResponse{
+		IndexType: x.Kind.Type, DistanceType: x.Kind.Metric,
+		NumIndexedRows: x.Indexed, NumUnindexedRows: x.Unindexed, NumIndices: int64(x.Segments),
+	}, nil
 }
 
 // withProgress adds to the error that there is no such index how far a job is that builds it.

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 
+	"tiltyard/shared/engine/blobs"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/tables"
@@ -11,7 +12,7 @@ import (
 // FetchBlobs returns whole values of a blob column.
 func (s *Service) FetchBlobs(ctx context.Context, req *queryapi.FetchBlobsRequest) (*protocol.Rows, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Rows, error) {
-		return t.FetchBlobs(ctx, req.Version, req.Column, req.RowIDs)
+		return blobs.Fetch(ctx, t.Table, req.Version, req.Column, req.RowIDs)
 	})
 }
 
@@ -22,6 +23,6 @@ func (s *Service) ReadBlob(ctx context.Context, req *queryapi.ReadBlobRequest) (
 		if err != nil {
 			return nil, err
 		}
-		return t.ReadBlob(ctx, req.Version, req.Column, id)
+		return blobs.Open(ctx, t.Table, req.Version, req.Column, id)
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
@@ -27,7 +28,7 @@ func (s *Service) Backfill(ctx context.Context, req *schemaapi.BackfillColumnsRe
 	use, err := tables.Rows(ctx, s.tables.Open(req.ID, order.Branch), func(ctx context.Context, t *engine.Table) (*schemaapi.FunctionBinding, error) {
 		work := order.Work()
 		work.Runs = s.tables.Runs
-		return t.CheckBackfill(ctx, work)
+		return fill.Check(ctx, t, work)
 	})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
@@ -59,7 +60,7 @@ func (s *Service) adding(ctx context.Context, req *schemaapi.AddColumnsRequest) 
 	for i, c := range req.NewColumns {
 		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Expression}
 	}
-	return func(t *engine.Table) (engine.Written, error) { return t.AddColumns(ctx, columns) }, nil
+	return func(t *engine.Table) (engine.Written, error) { return evolution.AddColumns(ctx, t, columns) }, nil
 }
 
 // addComputed adds columns that expressions are to compute.
@@ -72,7 +73,7 @@ func (s *Service) addComputed(ctx context.Context, req *schemaapi.AddColumnsRequ
 		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) {
-		return t.AddComputedColumns(ctx, columns, scheduleOf(req))
+		return evolution.AddComputedColumns(ctx, t, columns, scheduleOf(req))
 	}, nil
 }
 
@@ -145,7 +146,7 @@ func addVirtual(ctx context.Context, columns []schemaapi.NewColumn) (func(*engin
 		return nil, err
 	}
 	return func(t *engine.Table) (engine.Written, error) {
-		return t.AddVirtualColumns(ctx, added, inputs, envelopes)
+		return evolution.AddVirtualColumns(ctx, t, added, inputs, envelopes)
 	}, nil
 }
 
@@ -176,7 +177,7 @@ func virtualMetadata(v *schemaapi.VirtualColumn, out schemaapi.VirtualColumnOutp
 }
 
 func addNulls(ctx context.Context, columns *arrow.Schema) func(*engine.Table) (engine.Written, error) {
-	return func(t *engine.Table) (engine.Written, error) { return t.AddNullColumns(ctx, columns) }
+	return func(t *engine.Table) (engine.Written, error) { return evolution.AddNullColumns(ctx, t, columns) }
 }
 
 // Alter changes the names, the types and the nullability of columns.
@@ -186,7 +187,7 @@ func (s *Service) Alter(ctx context.Context, req *schemaapi.AlterColumnsRequest)
 		alterations[i] = alter.Alteration{Path: a.Path, Rename: a.Rename, Nullable: a.Nullable, Type: a.DataType.Type}
 	}
 	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
-		return t.AlterColumns(ctx, alterations)
+		return evolution.AlterColumns(ctx, t.Table, alterations)
 	})
 	if err != nil {
 		return nil, err
@@ -197,7 +198,7 @@ func (s *Service) Alter(ctx context.Context, req *schemaapi.AlterColumnsRequest)
 // Drop removes columns.
 func (s *Service) Drop(ctx context.Context, req *schemaapi.DropColumnsRequest) (*schemaapi.DropColumnsResponse, error) {
 	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
-		return t.DropColumns(ctx, req.Columns)
+		return evolution.DropColumns(ctx, t.Table, req.Columns)
 	})
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/protocol/schemaapi"
@@ -48,7 +49,7 @@ func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequ
 	if err := s.allowUse(ctx, req, &use.Binding); err != nil {
 		return nil, err
 	}
-	return func(t *engine.Table) (engine.Written, error) { return t.AddFunctionColumns(ctx, use) }, nil
+	return func(t *engine.Table) (engine.Written, error) { return evolution.AddFunctionColumns(ctx, t, use) }, nil
 }
 
 // useFunction returns a function that runs here and that the caller may use with the secrets that it is given.

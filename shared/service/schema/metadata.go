@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
@@ -19,7 +20,7 @@ func (s *Service) UpdateSchema(ctx context.Context, req *schemaapi.UpdateMetadat
 	}
 	var after protocol.Properties
 	_, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (done engine.Written, err error) {
-		done, after, err = t.UpdateSchemaMetadata(ctx, req.Metadata)
+		done, after, err = evolution.UpdateSchemaMetadata(ctx, t.Table, req.Metadata)
 		return done, err
 	})
 	if err != nil {
@@ -30,13 +31,13 @@ func (s *Service) UpdateSchema(ctx context.Context, req *schemaapi.UpdateMetadat
 
 // UpdateField changes the metadata of fields.
 func (s *Service) UpdateField(ctx context.Context, req *schemaapi.UpdateFieldMetadataRequest) (*schemaapi.UpdateFieldMetadataResponse, error) {
-	updates := make([]engine.FieldMetadata, len(req.Updates))
+	updates := make([]evolution.FieldMetadata, len(req.Updates))
 	for i, u := range req.Updates {
-		updates[i] = engine.FieldMetadata{Path: u.Path, Set: u.Metadata, Replace: u.Replace}
+		updates[i] = evolution.FieldMetadata{Path: u.Path, Set: u.Metadata, Replace: u.Replace}
 	}
 	var after map[string]map[string]string
 	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (done engine.Written, err error) {
-		done, after, err = t.UpdateFieldMetadata(ctx, updates)
+		done, after, err = evolution.UpdateFieldMetadata(ctx, t.Table, updates)
 		return done, err
 	})
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Service) Clone(ctx context.Context, req *tableapi.CloneRequest) (*table
 // nameClone gives a clone its name. The principal that makes the clone may read all files that it
 // refers to, and the clone lends this right to every principal that may read the clone.
 func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Location, version uint64) (*catalog.Table, error) {
-	elsewhere, err := s.tables.Rows.Table(id, at, version).Elsewhere(ctx, nil)
+	elsewhere, err := locations(ctx, s.tables.Rows.Table(id, at, version))
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (s *Errors) List(ctx context.Context, req *tableapi.ListErrorsRequest) (*ta
 		if req.JobID != "" && !transaction.IsJobID(req.JobID) {
 			return rowerror.Listing{}, nil
 		}
-		return t.RowErrors().List(ctx, query)
+		return rowerror.Of(t.Data()).List(ctx, query)
 	})
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func TestListErrors(t *testing.T) {
 		for i := range rows {
 			u.Add(rowerror.Row{Offset: uint32(i), Type: "T", Message: "m"})
 		}
-		if err := house.Tables.At(found).RowErrors().Put(t.Context(), u); err != nil {
+		if err := rowerror.Of(house.Tables.At(found).Data()).Put(t.Context(), u); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/tableapi"
@@ -50,6 +51,11 @@ func (s *Service) Register(ctx context.Context, req *tableapi.RegisterRequest) (
 	return answer, nil
 }
 
+// locations returns the other locations at which the newest version of a table has files.
+func locations(ctx context.Context, t *engine.Table) ([]objectstore.Location, error) {
+	return engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) ([]objectstore.Location, error) { return d.Elsewhere() })
+}
+
 // look reads the table at a location. It returns the newest version and the other locations that
 // the table refers to.
 func (s *Service) look(ctx context.Context, id []string, at objectstore.Location) (version uint64, elsewhere []objectstore.Location, err error) {
@@ -63,7 +69,7 @@ func (s *Service) look(ctx context.Context, id []string, at objectstore.Location
 		}
 	}
 	if err == nil {
-		elsewhere, err = table.Elsewhere(ctx, nil)
+		elsewhere, err = locations(ctx, table)
 	}
 	return version, elsewhere, err
 }

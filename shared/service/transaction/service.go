@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/history"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
@@ -36,20 +36,20 @@ func answer(t *transaction.Transaction) *transactionapi.Response {
 }
 
 // onBranch reads a commit from the history of a branch.
-func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref) (engine.Transaction, error) {
+func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref) (history.Transaction, error) {
 	table, err := s.tables.On(ctx, t, ref.Branch)
 	if err != nil {
-		return engine.Transaction{}, err
+		return history.Transaction{}, err
 	}
 	if ref.Version == 0 {
-		return table.FindTransaction(ctx, ref.UUID)
+		return history.FindTransaction(ctx, table, ref.UUID)
 	}
-	return table.TransactionOf(ctx, ref.Version)
+	return history.TransactionOf(ctx, table, ref.Version)
 }
 
 // onAnyBranch searches the branches of a table for a commit that the table itself lacks and whose
 // id does not name a branch. If several branches have the version, it refuses to choose.
-func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref, missing error) (only engine.Transaction, branch string, err error) {
+func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref, missing error) (only history.Transaction, branch string, err error) {
 	table := s.tables.At(t)
 	branches, _, err := table.Data().Refs().Branches(ctx, "", 0)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 // transaction made, is TransactionNotFound.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
 	var branch string
-	found, err := tables.Look(ctx, s.tables.Open(ref.Table, ""), func(ctx context.Context, at tables.Table) (engine.Transaction, error) {
+	found, err := tables.Look(ctx, s.tables.Open(ref.Table, ""), func(ctx context.Context, at tables.Table) (history.Transaction, error) {
 		t := at.Found.Table
 		branch = ref.Branch
 		found, err := s.onBranch(ctx, t, ref)

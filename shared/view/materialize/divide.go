@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/difference"
+	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
@@ -136,7 +137,7 @@ func (c *change) staged(ctx context.Context, t *engine.Table, v Division, parts 
 	group.SetLimit(snapshot.MaxConcurrentReads)
 	for i, name := range names {
 		group.Go(func() error {
-			rows, err := t.Parts().Find(inner, v.Receipts, name)
+			rows, err := multipart.Parts(t.Data()).Find(inner, v.Receipts, name)
 			if err == nil && (rows == nil || !c.view.Takes(rows)) {
 				err = ErrPlanAgain
 			}

@@ -21,6 +21,8 @@ import (
 	"errors"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/history"
+	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
@@ -91,7 +93,7 @@ func (o Order) all() bool { return o.Full || o.Limit != nil }
 
 // target resolves what the order wants over a version of the source.
 func (o Order) target(ctx context.Context, s *dataset.Dataset) (*target, error) {
-	if err := engine.CheckWhole(s); err != nil {
+	if err := wal.CheckWhole(s); err != nil {
 		return nil, err
 	}
 	columns := s.Schema().BlobValues()
@@ -162,7 +164,7 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target, replace
 	case err != nil:
 		return Result{}, err
 	case mode == "": // an earlier attempt has made the commit
-		made, err := t.TransactionOf(ctx, uint64(done.Version))
+		made, err := history.TransactionOf(ctx, t, uint64(done.Version))
 		if err != nil {
 			return Result{}, err
 		}

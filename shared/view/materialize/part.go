@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/difference"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 )
@@ -136,7 +137,7 @@ func (p *partOf) unit(ctx context.Context) (more bool, err error) {
 	}
 	if u.made > 0 {
 		name := fmt.Sprintf("%d-%s", p.number+1, uuid.NewString())
-		if _, err := p.table.Parts().Keep(ctx, p.division.Receipts, name, staged); err != nil {
+		if _, err := multipart.Parts(p.table.Data()).Keep(ctx, p.division.Receipts, name, staged); err != nil {
 			return false, err
 		}
 		p.done.Receipts = append(slices.Clip(p.done.Receipts), name)

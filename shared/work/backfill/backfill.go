@@ -33,6 +33,8 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/fill"
+	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/function"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
@@ -68,8 +70,8 @@ type Order struct {
 }
 
 // Work returns the order as the engine takes it.
-func (o Order) Work() engine.Backfill {
-	work := engine.Backfill{Column: o.Column, Where: o.Where, Version: o.Version, Fragments: o.Fragments, PerCommit: o.PerCommit, Rows: o.TaskSize, Parts: o.Parts}
+func (o Order) Work() fill.Order {
+	work := fill.Order{Column: o.Column, Where: o.Where, Version: o.Version, Fragments: o.Fragments, PerCommit: o.PerCommit, Rows: o.TaskSize, Parts: o.Parts}
 	if o.CheckpointSize > 0 && (work.Rows == 0 || o.CheckpointSize < work.Rows) {
 		work.Rows = o.CheckpointSize
 	}
@@ -93,7 +95,7 @@ const (
 )
 
 // PartSizes are the sizes of parts for functions of 2 GiB with a limit of 10 minutes.
-var PartSizes = engine.BackfillSizes{Whole: 1 << 20, Rows: 2 << 20, Calls: 12_000, Parts: transaction.MaxParts, CallParts: 32}
+var PartSizes = fill.Sizes{Whole: 1 << 20, Rows: 2 << 20, Calls: 12_000, Parts: transaction.MaxParts, CallParts: 32}
 
 // Names of stages.
 const (
@@ -104,7 +106,7 @@ const (
 )
 
 // Fill returns the kind of job that computes the values of a column.
-func Fill(on tables.Tables, functions calling.Directory, sizes engine.BackfillSizes) job.Kind {
+func Fill(on tables.Tables, functions calling.Directory, sizes fill.Sizes) job.Kind {
 	b := filler{on: on, functions: functions, sizes: sizes}
 	return job.Kind{Stages: []job.Stage{
 		{Name: wholeStage, Do: b.whole},
@@ -118,7 +120,7 @@ func Fill(on tables.Tables, functions calling.Directory, sizes engine.BackfillSi
 type filler struct {
 	on        tables.Tables
 	functions calling.Directory
-	sizes     engine.BackfillSizes
+	sizes     fill.Sizes
 }
 
 const (
@@ -133,19 +135,19 @@ const (
 // name by the next run.
 type state struct {
 	Place string `json:"place"`
-	engine.BackfillState
+	fill.State
 }
 
 // A task is what a stage does with the table of a job.
-type task func(ctx context.Context, t *engine.Table, place string, w engine.Backfill) (engine.Backfilled, error)
+type task func(ctx context.Context, t *engine.Table, place string, w fill.Order) (fill.Result, error)
 
 // change does a task that commits.
-func (b filler) change(ctx context.Context, r *job.Run, do task) (engine.Backfilled, error) {
+func (b filler) change(ctx context.Context, r *job.Run, do task) (fill.Result, error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
-		return engine.Backfilled{}, err
+		return fill.Result{}, err
 	}
-	var filled engine.Backfilled
+	var filled fill.Result
 	_, err := b.on.Open(r.Object(), order.Branch).Commit(ctx, func(t tables.Table) (_ engine.Written, err error) {
 		filled, err = b.claimed(ctx, r, order, t.Table, t.Found.Table, do)
 		done := engine.Written{Version: filled.Source}
@@ -163,28 +165,28 @@ func (b filler) stage(ctx context.Context, r *job.Run, do task) error {
 	if err := r.Input(&order); err != nil {
 		return err
 	}
-	_, err := tables.Look(ctx, b.on.Open(r.Object(), order.Branch), func(ctx context.Context, t tables.Table) (engine.Backfilled, error) {
+	_, err := tables.Look(ctx, b.on.Open(r.Object(), order.Branch), func(ctx context.Context, t tables.Table) (fill.Result, error) {
 		return b.claimed(ctx, r, order, t.Table, t.Found.Table, do)
 	})
 	return err
 }
 
 // claimed does a task when the column is the job's.
-func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.Table, found *catalog.Table, do task) (engine.Backfilled, error) {
+func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.Table, found *catalog.Table, do task) (fill.Result, error) {
 	place := found.Location.URI
 	switch claimed, err := b.on.Transactions.Claim(ctx, order.claim(place), transaction.Unit{Job: r.ID()}); {
 	case err != nil:
-		return engine.Backfilled{}, err
+		return fill.Result{}, err
 	case !claimed:
 		waited := time.Since(r.Began())
-		return engine.Backfilled{}, job.Later(min(max(waited/4, leastWait), mostWait))
+		return fill.Result{}, job.Later(min(max(waited/4, leastWait), mostWait))
 	}
 	return do(ctx, t, place, b.order(r, order, t, found))
 }
 
 // order returns an order as the engine takes it.
-func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.Table) engine.Backfill {
-	failures := failures{area: t.RowErrors(), job: r.ID(), column: order.Column}
+func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.Table) fill.Order {
+	failures := failures{area: rowerror.Of(t.Data()), job: r.ID(), column: order.Column}
 	w := order.Work()
 	w.Sizes = &b.sizes
 	w.Progress = func(done, total, rows int64) { r.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
@@ -213,17 +215,17 @@ func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.T
 // whole does a small backfill, which ends the job. For a large one it returns the first round.
 func (b filler) whole(ctx context.Context, r *job.Run) (any, error) {
 	var first *round
-	done, err := b.change(ctx, r, func(ctx context.Context, t *engine.Table, place string, w engine.Backfill) (engine.Backfilled, error) {
+	done, err := b.change(ctx, r, func(ctx context.Context, t *engine.Table, place string, w fill.Order) (fill.Result, error) {
 		var before state
 		if err := r.State(&before); err != nil {
-			return engine.Backfilled{}, err
+			return fill.Result{}, err
 		}
 		if before.Place == place {
-			w.From = &before.BackfillState
+			w.From = &before.State
 		}
-		w.Reached = func(ctx context.Context, at engine.BackfillState) error { return keep(ctx, r, state{place, at}) }
-		done, err := t.Backfill(ctx, w)
-		if divided := (*engine.Divided)(nil); errors.As(err, &divided) {
+		w.Reached = func(ctx context.Context, at fill.State) error { return keep(ctx, r, state{place, at}) }
+		done, err := fill.Run(ctx, t, w)
+		if divided := (*fill.Divided)(nil); errors.As(err, &divided) {
 			first = &round{place, *divided.Round}
 		}
 		return done, err

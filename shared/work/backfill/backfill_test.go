@@ -16,6 +16,8 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -83,7 +85,7 @@ func (p *process) make(t *testing.T) {
 	if _, err := p.Names.CreateTable(t.Context(), id, location, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.AddComputedColumns(t.Context(), []engine.Assignment{{Column: "double", SQL: "id * 2"}}, p.schedule); err != nil {
+	if _, err := evolution.AddComputedColumns(t.Context(), table, []engine.Assignment{{Column: "double", SQL: "id * 2"}}, p.schedule); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -194,7 +196,7 @@ func TestASecondJobOnAColumnWaits(t *testing.T) {
 		wantEnd := func(id string, assigned int) {
 			t.Helper()
 			got := p.do(t, id, time.Hour)
-			var result engine.Backfilled
+			var result fill.Result
 			if err := json.Unmarshal(got.Result, &result); err != nil || int(result.Assigned) != assigned {
 				t.Errorf("the job is %v with %s, want %d rows", got.Status, got.Result, assigned)
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/rowerror"
 )
 
@@ -17,7 +17,7 @@ type failures struct {
 }
 
 // add records the failure of a row.
-func (f *failures) add(row engine.RowFailure) {
+func (f *failures) add(row fill.RowFailure) {
 	last := len(f.units) - 1
 	if last < 0 || f.units[last].Fragment != row.Fragment || f.units[last].From != row.From {
 		f.units = append(f.units, &rowerror.Unit{

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/function"
 	"tiltyard/shared/objectstore/memstore"
@@ -15,7 +15,7 @@ func TestFailuresAreStoredByFragment(t *testing.T) {
 	area := rowerror.Area{Store: memstore.New(), Prefix: "t.lance"}
 	f := failures{area: area, job: "j", column: "c"}
 	fail := func(fragment uint64, offset uint32) {
-		f.add(engine.RowFailure{Fragment: fragment, Offset: offset, Function: "f", Version: "1", Failure: function.Failure{Type: "T", Message: "m"}})
+		f.add(fill.RowFailure{Fragment: fragment, Offset: offset, Function: "f", Version: "1", Failure: function.Failure{Type: "T", Message: "m"}})
 	}
 	told := func() string {
 		found, err := area.List(t.Context(), rowerror.Query{Limit: 100})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
@@ -61,7 +62,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if err != nil || len(found.Fills) == 0 {
 		return nil, err
 	}
-	columns, err := f.on.At(found).FillsBehind(ctx)
+	columns, err := fill.AllBehind(ctx, f.on.At(found))
 	if err != nil {
 		if engine.IsDeclared(err) {
 			return nil, nil
@@ -110,7 +111,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	return want, err
 }
 
-func wantOf(place string, c engine.Behind) *job.Want {
+func wantOf(place string, c fill.Behind) *job.Want {
 	order := Order{Column: c.Column}
 	if c.Use != nil {
 		order.Function, order.Use = &c.Use.Function, c.Use.ID
@@ -131,7 +132,7 @@ type history struct {
 const keptFor = 90 * 24 * time.Hour
 
 // keyOf returns the key of the history of a column of the table at a place.
-func keyOf(place string, c engine.Behind) string {
+func keyOf(place string, c fill.Behind) string {
 	what := []string{place, "column", c.Column}
 	if c.Use != nil {
 		what = []string{place, "use", c.Use.ID}
@@ -142,7 +143,7 @@ func keyOf(place string, c engine.Behind) string {
 
 // refuse returns a job for a column that can no longer be filled, nil when there was one since it was last filled: the
 // job fails, and tells those who see the table why.
-func (f follower) refuse(ctx context.Context, place string, c engine.Behind) (*job.Want, error) {
+func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*job.Want, error) {
 	key := keyOf(place, c)
 	h, version, err := f.historyOf(ctx, key)
 	if err != nil || h.Refused {
@@ -187,7 +188,7 @@ func (f follower) note(ctx context.Context, key, version string, h history) (boo
 
 // isDue reports whether a column has to be filled, and records that this begins now. Otherwise it returns the
 // time until a look is to be suggested, 0 for none. Of several callers at the same time one gets true.
-func (f follower) isDue(ctx context.Context, key string, c engine.Behind) (bool, time.Duration, error) {
+func (f follower) isDue(ctx context.Context, key string, c fill.Behind) (bool, time.Duration, error) {
 	h, version, err := f.historyOf(ctx, key)
 	if err != nil {
 		return false, 0, err
@@ -214,7 +215,7 @@ func (f follower) isDue(ctx context.Context, key string, c engine.Behind) (bool,
 }
 
 // dueAt returns when a column has to be filled.
-func dueAt(policy tables.AutoRefresh, c engine.Behind, h history) time.Time {
+func dueAt(policy tables.AutoRefresh, c fill.Behind, h history) time.Time {
 	if c.Interval > 0 {
 		return h.Began.Add(c.Interval)
 	}

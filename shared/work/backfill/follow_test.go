@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
@@ -159,7 +160,7 @@ func TestOnlyTheFunctionThatWasAllowedIsCalled(t *testing.T) {
 			OutputSchema: []byte(`{"fields":[{"name":"more","nullable":true,"type":{"type":"int64"}}]}`),
 		}}
 		if _, err := p.Open([]string{"t"}, "").Commit(t.Context(), func(table tables.Table) (engine.Written, error) {
-			return table.AddFunctionColumns(t.Context(), use)
+			return evolution.AddFunctionColumns(t.Context(), table.Table, use)
 		}); err != nil {
 			t.Fatal(err)
 		}

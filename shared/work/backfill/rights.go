@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
-	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/work/calling"
@@ -30,7 +30,7 @@ func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, colum
 }
 
 // mayUse checks that whoever declared columns of a table may still use their function.
-func (f follower) mayUse(ctx context.Context, found *catalog.Table, c engine.Behind) error {
+func (f follower) mayUse(ctx context.Context, found *catalog.Table, c fill.Behind) error {
 	as, err := userOf(ctx, f.on.Rights, found, c.Column, c.Use)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
 )
@@ -12,14 +13,14 @@ import (
 // A round is fragments of a table at a place that are filled in parts.
 type round struct {
 	Place string `json:"place"`
-	engine.BackfillRound
+	fill.Round
 }
 
 // errReplaced ends a job whose table was dropped, and another one made under its name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while its column was filled")
 
 // A roundTask is what a stage does with the table of a job in a round.
-type roundTask func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (engine.Backfilled, error)
+type roundTask func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (fill.Result, error)
 
 // inRound returns a task of the present round.
 func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
@@ -27,9 +28,9 @@ func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, t *engine.Table, place string, w engine.Backfill) (engine.Backfilled, error) {
+	return func(ctx context.Context, t *engine.Table, place string, w fill.Order) (fill.Result, error) {
 		if place != found[0].Place {
-			return engine.Backfilled{}, errReplaced
+			return fill.Result{}, errReplaced
 		}
 		return do(ctx, t, w, &found[0])
 	}, nil
@@ -38,8 +39,8 @@ func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
 // stageRound does a task of the present round that writes files and commits nothing. A task that finds that
 // the version of the round is gone, because a cleanup has taken it, ends without an error: the commit has
 // the fragments of the round computed again.
-func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) error) error {
-	staged, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (none engine.Backfilled, err error) {
+func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.Context, t *engine.Table, w fill.Order, this *round) error) error {
+	staged, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (none fill.Result, err error) {
 		if err = do(ctx, t, w, this); protocol.HasCode(err, protocol.TableVersionNotFound) {
 			err = nil
 		}
@@ -52,13 +53,13 @@ func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.
 }
 
 // pieces are what a part has computed.
-type pieces []engine.BackfillPiece
+type pieces []fill.Piece
 
 // parts returns the parts of a round.
 func (b filler) parts(ctx context.Context, r *job.Run) (parts int, err error) {
-	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ engine.Backfill, this *round) error {
+	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ fill.Order, this *round) error {
 		parts = this.Parts
-		rows, err := t.BackfillRows(ctx, &this.BackfillRound)
+		rows, err := fill.Rows(ctx, t, &this.Round)
 		r.Progress(job.Progress{Total: rows})
 		return err
 	})
@@ -75,8 +76,8 @@ func (b filler) effort(ctx context.Context, r *job.Run) (effort job.Effort, err 
 	if order.Function != nil {
 		each = callTime
 	}
-	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ engine.Backfill, this *round) error {
-		rows, err := t.BackfillRows(ctx, &this.BackfillRound)
+	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ fill.Order, this *round) error {
+		rows, err := fill.Rows(ctx, t, &this.Round)
 		effort.Time = time.Duration(rows/int64(max(this.Parts, 1))) * each
 		return err
 	})
@@ -90,8 +91,8 @@ func (b filler) part(ctx context.Context, r *job.Run) (any, error) {
 		return nil, err
 	}
 	number, _ := r.Part()
-	err := b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (err error) {
-		made, err = t.BackfillPart(ctx, w, &this.BackfillRound, number-1, made, func(ctx context.Context, all []engine.BackfillPiece) error {
+	err := b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (err error) {
+		made, err = fill.Part(ctx, t, w, &this.Round, number-1, made, func(ctx context.Context, all []fill.Piece) error {
 			return keep(ctx, r, all)
 		})
 		return err
@@ -168,13 +169,13 @@ func (b filler) join(ctx context.Context, r *job.Run) (any, error) {
 			total += p[len(p)-1].To
 		}
 	}
-	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) error {
+	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, w fill.Order, this *round) error {
 		done := int64(0)
 		for _, p := range made {
 			done += p.To
 		}
 		for _, p := range mine[len(made):] {
-			joined, err := t.JoinBackfill(ctx, w, &this.BackfillRound, p)
+			joined, err := fill.Join(ctx, t, w, &this.Round, p)
 			if err != nil {
 				return err
 			}
@@ -210,9 +211,9 @@ func (b filler) commit(ctx context.Context, r *job.Run) (any, error) {
 		whole = append(whole, part...)
 	}
 	var next *round
-	publish, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w engine.Backfill, this *round) (engine.Backfilled, error) {
+	publish, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (fill.Result, error) {
 		next = nil
-		following, done, err := t.CommitBackfill(ctx, w, this.BackfillRound, whole)
+		following, done, err := fill.Commit(ctx, t, w, this.Round, whole)
 		if following != nil {
 			next = &round{this.Place, *following}
 		}

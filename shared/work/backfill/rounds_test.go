@@ -18,6 +18,9 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/fill"
+	"tiltyard/shared/engine/history"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -39,13 +42,13 @@ import (
 )
 
 // few makes several parts of a small table, which share the rows of its larger fragments.
-var few = engine.BackfillSizes{Whole: 5, Rows: 6, Calls: 6, Parts: 1000, CallParts: 1000}
+var few = fill.Sizes{Whole: 5, Rows: 6, Calls: 6, Parts: 1000, CallParts: 1000}
 
 // fragments are the rows of the fragments of the table.
 var fragments = []int{4, 17, 3, 9, 2}
 
 // house is a process over a storage that others may share.
-func house(t *testing.T, objects objectstore.Store, sizes engine.BackfillSizes) *process {
+func house(t *testing.T, objects objectstore.Store, sizes fill.Sizes) *process {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
 	if err != nil {
@@ -82,7 +85,7 @@ func (p *process) build(t *testing.T) {
 	if _, err := p.Names.CreateTable(t.Context(), id, location, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.AddComputedColumns(t.Context(), []engine.Assignment{{Column: "double", SQL: "id * 2"}}, computed.Schedule{}); err != nil {
+	if _, err := evolution.AddComputedColumns(t.Context(), table, []engine.Assignment{{Column: "double", SQL: "id * 2"}}, computed.Schedule{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := table.Delete(t.Context(), "id % 7 = 3"); err != nil {
@@ -159,7 +162,7 @@ func (p *process) rows(t *testing.T) (rows []string, commits int) {
 		t.Fatal(err)
 	}
 	for version := uint64(1); version <= newest; version++ {
-		made, err := p.at(t).TransactionOf(t.Context(), version)
+		made, err := history.TransactionOf(t.Context(), p.at(t), version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,11 +237,11 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 func (p *process) wrong(t *testing.T, done *transaction.Transaction) string {
 	want := doubled()
 	rows, commits := p.rows(t)
-	var result engine.Backfilled
+	var result fill.Result
 	if err := json.Unmarshal(done.Result, &result); err != nil {
 		return err.Error()
 	}
-	again, err := p.at(t).Backfill(t.Context(), engine.Backfill{Column: "double"})
+	again, err := fill.Run(t.Context(), p.at(t), fill.Order{Column: "double"})
 	switch {
 	case !slices.Equal(rows, want):
 		return fmt.Sprintf("got rows %q", rows)
@@ -351,7 +354,7 @@ var changes = map[string]func(t *testing.T, table *engine.Table) error{
 		return err
 	},
 	"fill": func(t *testing.T, table *engine.Table) error {
-		_, err := table.Backfill(t.Context(), engine.Backfill{Column: "double"})
+		_, err := fill.Run(t.Context(), table, fill.Order{Column: "double"})
 		return err
 	},
 	"new values of the input": func(t *testing.T, table *engine.Table) error {
@@ -438,7 +441,7 @@ func changed(t *testing.T, at int, change func(*testing.T, *engine.Table) error,
 		}
 	}
 	if kind != whole {
-		if _, err := last.at(t).Backfill(t.Context(), engine.Backfill{Column: "double"}); err != nil {
+		if _, err := fill.Run(t.Context(), last.at(t), fill.Order{Column: "double"}); err != nil {
 			return err.Error(), requests
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/cleanup"
@@ -55,7 +57,7 @@ func (c trial) begin(t *testing.T, h *house) (*transaction.Transaction, error) {
 	whole.build(t, c.index, nil)
 	whole.insert(t, 1000, 30)
 	whole.insert(t, 2000, 15)
-	x, err := whole.at(t).Index(t.Context(), nil, c.index.Name)
+	x, err := enginetest.Index(t.Context(), whole.at(t), c.index.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 	if wrong := last.check(t, c.index); wrong != "" {
 		return wrong, 0
 	}
-	x, err := last.at(t).Index(t.Context(), nil, c.index.Name)
+	x, err := enginetest.Index(t.Context(), last.at(t), c.index.Name)
 	if err != nil || x.Unindexed != 0 {
 		return fmt.Sprintf("%d rows are in no segment; %v", x.Unindexed, err), 0
 	}
@@ -138,7 +140,7 @@ func (h *house) serve(t *testing.T) {
 func (h *house) garbage(t *testing.T) string {
 	t.Helper()
 	time.Sleep(time.Minute)
-	if _, err := h.at(t).DeleteOrphans(t.Context(), time.Now(), false, func(int) error { return nil }); err != nil {
+	if _, err := maintenance.DeleteOrphans(t.Context(), h.at(t), time.Now(), false, func(int) error { return nil }); err != nil {
 		return err.Error()
 	}
 	named := map[string]bool{}
@@ -373,7 +375,7 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 				}
 			}
 		})
-		if _, err := h.at(t).Index(t.Context(), nil, "other"); protocol.CodeOf(err) != protocol.TableIndexNotFound {
+		if _, err := enginetest.Index(t.Context(), h.at(t), "other"); protocol.CodeOf(err) != protocol.TableIndexNotFound {
 			t.Errorf("a canceled build: %v", err)
 		}
 		if left := h.garbage(t); left != "" {

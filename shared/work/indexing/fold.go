@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
@@ -117,7 +118,7 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 		if t.Found.Table.Location.URI != v.Place {
 			return engine.Written{}, errReplaced
 		}
-		return t.CommitFold(ctx, v.Fold, func(ctx context.Context, newest *dataset.Dataset) (n segments.NewIndex, fit []segments.Staged, err error) {
+		return indices.CommitFold(ctx, t.Table, v.Fold, func(ctx context.Context, newest *dataset.Dataset) (n segments.NewIndex, fit []segments.Staged, err error) {
 			built, like, err := v.index(ctx, order, newest)
 			if err != nil {
 				return n, nil, err

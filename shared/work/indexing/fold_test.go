@@ -8,6 +8,9 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indices"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/objectstore/memstore"
@@ -20,7 +23,7 @@ import (
 func (h *house) compact(t *testing.T) {
 	t.Helper()
 	h.change(t, func(at *engine.Table) (engine.Written, error) {
-		done, err := at.Compact(t.Context(), compaction.Options{Extend: build.Extender{}})
+		done, err := maintenance.Compact(t.Context(), at, compaction.Options{Extend: build.Extender{}})
 		return engine.Written{Version: done.Version}, err
 	})
 }
@@ -42,7 +45,7 @@ func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
 			open(t, h.objects, large).build(t, n, nil)
 		}},
 		"the index is gone": {meanwhile: func(t *testing.T, h *house, n build.Index) {
-			h.change(t, func(at *engine.Table) (engine.Written, error) { return at.DropIndex(t.Context(), n.Name) })
+			h.change(t, func(at *engine.Table) (engine.Written, error) { return indices.Drop(t.Context(), at, n.Name) })
 		}, dropped: true},
 	} {
 		for _, n := range []build.Index{orders[0], others[0], others[2], vectors("IVF_FLAT"), vectors("IVF_PQ"), vectors("IVF_RQ")} {
@@ -54,7 +57,7 @@ func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
 					h.build(t, n, nil)
 					h.insert(t, 1000, 80)
 					h.insert(t, 2000, 40)
-					x, err := h.at(t).Index(t.Context(), nil, n.Name)
+					x, err := enginetest.Index(t.Context(), h.at(t), n.Name)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -72,7 +75,7 @@ func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
 					if err != nil || done.Status != transactionapi.Succeeded || !slices.Contains(h.seen, "shards 2") {
 						t.Fatalf("the job is %s in stage %s: %s; parts %v, error %v", done.Status, done.Work.Stage, done.Failure, h.seen, err)
 					}
-					if x, err = h.at(t).Index(t.Context(), nil, n.Name); c.dropped {
+					if x, err = enginetest.Index(t.Context(), h.at(t), n.Name); c.dropped {
 						if err == nil {
 							t.Errorf("the index is there again: %+v", x)
 						}

@@ -30,6 +30,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
@@ -114,7 +115,7 @@ func (b builder) build(ctx context.Context, r *job.Run) (any, error) {
 	var watching counter
 	n.Watch = watching.watch(r)
 	done, err := b.change(ctx, r, order.Branch, func(t tables.Table) (engine.Written, error) {
-		return t.CreateIndex(ctx, small{n, b.sizes, &watching})
+		return indices.Create(ctx, t.Table, small{n, b.sizes, &watching})
 	})
 	if errors.Is(err, errDivided) {
 		return b.divide(ctx, r, order)

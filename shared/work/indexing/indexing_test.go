@@ -19,6 +19,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/ivf"
@@ -366,7 +367,7 @@ func (h *house) nearest(t *testing.T, without bool) []int64 {
 // covered checks that an index has so many segments, and leaves out no row.
 func (h *house) covered(t *testing.T, name string, least, most int) {
 	t.Helper()
-	x, err := h.at(t).Index(t.Context(), nil, name)
+	x, err := enginetest.Index(t.Context(), h.at(t), name)
 	if err != nil || x.Unindexed != 0 || x.Segments < least || x.Segments > most {
 		t.Errorf("%s: %d segments of %d rows, %d rows in none, error %v; want %d to %d segments of all rows", name, x.Segments, x.Indexed, x.Unindexed, err, least, most)
 	}

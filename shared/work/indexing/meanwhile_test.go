@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indices"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/compaction"
@@ -24,7 +27,7 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 	type change func(t *testing.T, h *house)
 	compact := func(t *testing.T, h *house) {
 		h.change(t, func(at *engine.Table) (engine.Written, error) {
-			made, err := at.Compact(t.Context(), compaction.Options{})
+			made, err := maintenance.Compact(t.Context(), at, compaction.Options{})
 			return made.Written, err
 		})
 	}
@@ -127,7 +130,7 @@ func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
 					if wrong := h.check(t, n); done.Status != transactionapi.Succeeded || wrong != "" {
 						t.Errorf("the job is %s: %s; %s", done.Status, done.Failure, wrong)
 					}
-					if x, err := h.at(t).Index(t.Context(), nil, n.Name); err != nil || x.Unindexed != 0 {
+					if x, err := enginetest.Index(t.Context(), h.at(t), n.Name); err != nil || x.Unindexed != 0 {
 						t.Errorf("%d rows are in no segment; %v", x.Unindexed, err)
 					}
 				})
@@ -154,7 +157,7 @@ func TestFilesOfPartsMayBeCleanedUpMeanwhile(t *testing.T) {
 						}
 						swept = true
 						time.Sleep(8 * 24 * time.Hour)
-						if _, err := h.at(t).DeleteOrphans(t.Context(), time.Now().Add(-time.Hour), false, func(int) error { return nil }); err != nil {
+						if _, err := maintenance.DeleteOrphans(t.Context(), h.at(t), time.Now().Add(-time.Hour), false, func(int) error { return nil }); err != nil {
 							t.Fatal(err)
 						}
 					})
@@ -176,7 +179,7 @@ func TestABuildMayBeLate(t *testing.T) {
 		want string
 	}{
 		"another build": {func(t *testing.T, h *house) {
-			h.change(t, func(at *engine.Table) (engine.Written, error) { return at.CreateIndex(t.Context(), orders[0]) })
+			h.change(t, func(at *engine.Table) (engine.Written, error) { return indices.Create(t.Context(), at, orders[0]) })
 		}, "there is such an index already"},
 		"no table": {func(t *testing.T, h *house) {
 			if _, err := h.Names.DropTable(t.Context(), table); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
@@ -336,7 +337,7 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 		if again = nil; t.Found.Table.Location.URI != v.Place {
 			return engine.Written{}, errReplaced
 		}
-		return t.CommitIndex(ctx, func(ctx context.Context, newest *dataset.Dataset) (n segments.NewIndex, fit []segments.Staged, err error) {
+		return indices.Commit(ctx, t.Table, func(ctx context.Context, newest *dataset.Dataset) (n segments.NewIndex, fit []segments.Staged, err error) {
 			if n, err = order.index().Resolve(newest); err != nil {
 				return n, nil, err
 			}

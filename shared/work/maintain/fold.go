@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
@@ -51,8 +52,8 @@ func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progr
 	}
 	for after := ""; ; {
 		large = large[:0]
-		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (engine.Folded, int64, error) {
-			done, err := table.FoldIndex(ctx, after, take, k.Extend)
+		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (maintenance.Folded, int64, error) {
+			done, err := maintenance.FoldIndex(ctx, table, after, take, k.Extend)
 			return done, done.Version, err
 		})
 		switch {

@@ -13,6 +13,8 @@ import (
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
@@ -50,7 +52,7 @@ func TestLargeFoldsAreLeftToManyWorkers(t *testing.T) {
 					}
 				}
 				change(func(at *engine.Table) (engine.Written, error) {
-					return at.CreateIndex(t.Context(), build.Index{Name: "x", Column: "id", Kind: indexmeta.BTree})
+					return indices.Create(t.Context(), at, build.Index{Name: "x", Column: "id", Kind: indexmeta.BTree})
 				})
 				change(func(at *engine.Table) (engine.Written, error) { return at.Insert(t.Context(), many(1, 4000)) })
 				h.worker.Kinds[indexing.FoldKind] = indexing.Fold(h.tables, h.keeper.Parts)
@@ -85,7 +87,7 @@ func TestLargeFoldsAreLeftToManyWorkers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				x, err := h.tables.At(found).Index(t.Context(), nil, "x")
+				x, err := enginetest.Index(t.Context(), h.tables.At(found), "x")
 				if err != nil || folds != 1 || x.Unindexed != 0 || x.Indexed != 4001 {
 					t.Errorf("%d jobs folded; the index covers %d rows and not %d; %v", folds, x.Indexed, x.Unindexed, err)
 				}

@@ -30,6 +30,7 @@ import (
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/compaction"
@@ -208,10 +209,10 @@ func (k *Keeper) eachBranch(ctx context.Context, id []string, f func(branch stri
 // fragments and stores a checkpoint.
 func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
 	for {
-		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (engine.Compacted, int64, error) {
+		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (maintenance.Compacted, int64, error) {
 			opts := k.compaction(order)
 			opts.Own = opts.Own || branch != ""
-			done, err := table.Compact(ctx, opts)
+			done, err := maintenance.Compact(ctx, table, opts)
 			return done, done.Version, err
 		})
 		switch {
@@ -265,7 +266,7 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 		if err != nil {
 			return cleanup.Report{}, err
 		}
-		return t.ExpireVersions(ctx, expiry)
+		return maintenance.ExpireVersions(ctx, t, expiry)
 	})
 	if err != nil {
 		return err
@@ -331,7 +332,7 @@ func (k *Keeper) shown(ctx context.Context, d stored.Dependent) (uint64, error) 
 
 func (k *Keeper) sweep(ctx context.Context, r *job.Run, at *progress) error {
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (cleanup.Report, error) {
-		return t.DeleteOrphans(ctx, k.Now().Add(-k.fileAge()), false, func(looked int) error {
+		return maintenance.DeleteOrphans(ctx, t, k.Now().Add(-k.fileAge()), false, func(looked int) error {
 			r.Progress(job.Progress{Done: int64(looked)})
 			return r.Checkpoint(ctx, at)
 		})
@@ -368,7 +369,7 @@ func (k *Keeper) DryRun(ctx context.Context, id []string, order Order) (Report, 
 		return report, err
 	}
 	table := k.Tables.At(found)
-	family, err := table.Family(ctx)
+	family, err := maintenance.FamilyOf(ctx, table)
 	if err != nil {
 		return report, err
 	}
@@ -389,10 +390,10 @@ func (k *Keeper) DryRun(ctx context.Context, id []string, order Order) (Report, 
 	if err != nil {
 		return report, err
 	}
-	if report.Cleaned, err = table.ExpireVersions(ctx, expiry); err != nil {
+	if report.Cleaned, err = maintenance.ExpireVersions(ctx, table, expiry); err != nil {
 		return report, err
 	}
-	orphans, err := table.DeleteOrphans(ctx, k.Now().Add(-k.fileAge()), true, func(int) error { return ctx.Err() })
+	orphans, err := maintenance.DeleteOrphans(ctx, table, k.Now().Add(-k.fileAge()), true, func(int) error { return ctx.Err() })
 	report.Cleaned.Files = orphans.Files
 	report.Cleaned.Bytes += orphans.Bytes
 	return report, err

@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -71,7 +72,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		return nil, err
 	}
 	order := Order{Gradual: true, Retention: policy.Retention, Keep: policy.Keep}
-	family, err := k.Tables.At(found).Family(ctx)
+	family, err := maintenance.FamilyOf(ctx, k.Tables.At(found))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func gone(err error) bool {
 // claimCleanup reports whether a cleanup of the table is due, and records that it happens now. Of
 // several callers at the same time only one gets true. A table younger than the interval has
 // nothing to clean up.
-func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family engine.Family, policy upkeep.Policy) (bool, error) {
+func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family maintenance.Family, policy upkeep.Policy) (bool, error) {
 	now := k.Now().UTC()
 	if now.Sub(found.Created) < cleanupEvery {
 		return false, nil

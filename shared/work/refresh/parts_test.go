@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/compaction"
@@ -52,7 +53,7 @@ var changes = map[string]func(t *testing.T, p *process) error{
 			_, err = p.at(t, "s").Insert(t.Context(), rows(50))
 		}
 		if err == nil {
-			_, err = p.at(t, "s").ExpireVersions(t.Context(), cleanup.Expiry{Before: time.Now().Add(time.Hour), Keep: 1})
+			_, err = maintenance.ExpireVersions(t.Context(), p.at(t, "s"), cleanup.Expiry{Before: time.Now().Add(time.Hour), Keep: 1})
 		}
 		return err
 	},

@@ -27,6 +27,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -160,7 +161,7 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 	// The id of the transaction follows from the job, so a run that follows a crash finds its commit.
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
 	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
-	failures := &failures{area: t.RowErrors()}
+	failures := &failures{area: rowerror.Of(t.Data())}
 	done, err := do(ctx, t, as, materialize.Order{
 		Query: d.Query, Call: f.call(d, found.Location, failures),
 		Source: f.on.At(source), SourceVersion: f.order.SourceVersion, Full: f.order.Full, Limit: f.order.OutputLimit,

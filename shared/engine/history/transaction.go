@@ -1,10 +1,11 @@
-package engine
+package history
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
@@ -20,12 +21,12 @@ type Transaction struct {
 
 // TransactionOf returns the transaction that made a version. A missing table, version or
 // transaction is TransactionNotFound.
-func (t *Table) TransactionOf(ctx context.Context, version uint64) (Transaction, error) {
-	d, err := t.data.Version(ctx, version)
+func TransactionOf(ctx context.Context, t *engine.Table, version uint64) (Transaction, error) {
+	d, err := t.Data().Version(ctx, version)
 	if err != nil {
-		return Transaction{}, t.noTransaction(err)
+		return Transaction{}, noTransaction(t, err)
 	}
-	return t.transaction(ctx, d)
+	return transactionOf(ctx, t, d)
 }
 
 // maxSearched is how many versions are searched for a transaction.
@@ -33,13 +34,13 @@ const maxSearched = 100
 
 // FindTransaction searches the newest maxSearched versions for the one that a transaction made.
 // Native clients know transactions only by their UUIDs.
-func (t *Table) FindTransaction(ctx context.Context, uuid string) (Transaction, error) {
-	versions, err := t.data.Versions(ctx, nil, maxSearched)
+func FindTransaction(ctx context.Context, t *engine.Table, uuid string) (Transaction, error) {
+	versions, err := t.Data().Versions(ctx, nil, maxSearched)
 	if err != nil {
 		return Transaction{}, t.Translate(err)
 	}
 	for _, info := range versions {
-		found, err := t.TransactionOf(ctx, dataset.VersionOf(info))
+		found, err := TransactionOf(ctx, t, dataset.VersionOf(info))
 		if err == nil && found.UUID == uuid {
 			return found, nil
 		}
@@ -47,13 +48,13 @@ func (t *Table) FindTransaction(ctx context.Context, uuid string) (Transaction, 
 			return Transaction{}, err
 		}
 	}
-	return Transaction{}, t.noTransaction(dataset.ErrNoTransaction)
+	return Transaction{}, noTransaction(t, dataset.ErrNoTransaction)
 }
 
-func (t *Table) transaction(ctx context.Context, d *dataset.Dataset) (Transaction, error) {
+func transactionOf(ctx context.Context, t *engine.Table, d *dataset.Dataset) (Transaction, error) {
 	txn, err := d.Transaction(ctx)
 	if err != nil {
-		return Transaction{}, t.noTransaction(t.cleanedUp(ctx, d, err))
+		return Transaction{}, noTransaction(t, t.Failure(ctx, d, err))
 	}
 	return Transaction{
 		UUID: txn.UUID, Version: d.Version(), ReadVersion: txn.ReadVersion,
@@ -62,11 +63,11 @@ func (t *Table) transaction(ctx context.Context, d *dataset.Dataset) (Transactio
 }
 
 // noTransaction turns the error for a missing table or version into one for its transaction.
-func (t *Table) noTransaction(err error) error {
+func noTransaction(t *engine.Table, err error) error {
 	switch {
 	case errors.Is(err, dataset.ErrNoTable), errors.Is(err, dataset.ErrNoVersion), errors.Is(err, dataset.ErrNoTransaction):
 		return &protocol.Error{
-			Code: protocol.TransactionNotFound, Message: fmt.Sprintf("table %s does not have this transaction", t.name), Err: err,
+			Code: protocol.TransactionNotFound, Message: fmt.Sprintf("table %s does not have this transaction", t.Name()), Err: err,
 		}
 	}
 	return t.Translate(err)

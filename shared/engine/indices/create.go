@@ -1,8 +1,9 @@
-package engine
+package indices
 
 import (
 	"context"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
 )
@@ -14,10 +15,10 @@ type NewIndex interface {
 	Resolve(d *dataset.Dataset) (segments.NewIndex, error)
 }
 
-// CheckIndex returns an error if the newest version cannot have a new index: its column does not
+// Check returns an error if the newest version cannot have a new index: its column does not
 // exist or has a type that does not fit, its kind cannot be built, or its name is taken.
-func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
-	_, err := Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (struct{}, error) {
+func Check(ctx context.Context, t *engine.Table, n NewIndex) error {
+	_, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (struct{}, error) {
 		wanted, err := n.Resolve(d)
 		if err == nil {
 			err = segments.Check(d, wanted)
@@ -27,9 +28,9 @@ func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 	return err
 }
 
-// CreateIndex builds an index over the newest version and commits it.
-func (t *Table) CreateIndex(ctx context.Context, n NewIndex) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+// Create builds an index over the newest version and commits it.
+func Create(ctx context.Context, t *engine.Table, n NewIndex) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		wanted, err := n.Resolve(d)
 		if err != nil {
 			return nil, err

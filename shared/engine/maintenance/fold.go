@@ -1,10 +1,10 @@
-package engine
+package maintenance
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
@@ -14,7 +14,7 @@ import (
 
 // Folded is the result of folding rows into one index. Index is empty when there was nothing to do.
 type Folded struct {
-	Written
+	engine.Written
 	Index  string
 	Merged int // older segments whose place the new one took
 }
@@ -23,9 +23,9 @@ type Folded struct {
 // segment of the fragments that the index does not cover, which also takes the place of small segments.
 // An index that cannot be extended is left as it is, and the log has the reason. When others keep
 // changing these fragments or the index, the error is ConcurrentModification.
-func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.Context, *dataset.Dataset, segments.Fold) (bool, error), extend segments.Extender) (Folded, error) {
+func FoldIndex(ctx context.Context, t *engine.Table, after string, take func(context.Context, *dataset.Dataset, segments.Fold) (bool, error), extend segments.Extender) (Folded, error) {
 	for range maxCompactions {
-		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {
+		done, err := engine.Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {
 			folds, err := segments.Folds(d, extend.CanExtend)
 			if err != nil {
 				return Folded{}, err
@@ -40,11 +40,11 @@ func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.C
 					made, err = segments.Apply(ctx, d, f, extend)
 				}
 				if isUnfoldable(err) {
-					t.engine.warn(ctx, "an index cannot be brought up to date", slog.String("table", t.name), slog.Any("error", err))
+					t.Warn(ctx, "an index cannot be brought up to date", err)
 					continue
 				}
 				if made != nil || err != nil {
-					return Folded{written(dataset.Commit{Dataset: made}), f.Index.Name, f.Merged}, err
+					return Folded{engine.Made(made), f.Index.Name, f.Merged}, err
 				}
 			}
 			return Folded{}, nil
@@ -53,7 +53,7 @@ func (t *Table) FoldIndex(ctx context.Context, after string, take func(context.C
 			return done, err
 		}
 	}
-	return Folded{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than its indices can be brought up to date", t.name)
+	return Folded{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than its indices can be brought up to date", t.Name())
 }
 
 // isUnfoldable reports whether an error means that an index cannot be extended: because of its files, or
@@ -67,7 +67,7 @@ func isUnfoldable(err error) bool {
 // all of them can be extended.
 func (f Family) ToFold(ctx context.Context, worth func(segments.Fold) bool) (indices int, err error) {
 	for _, one := range f {
-		folds, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]segments.Fold, error) {
+		folds, err := engine.Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]segments.Fold, error) {
 			return segments.Folds(d, func(snapshot.Index) bool { return true })
 		})
 		if err != nil {

@@ -1,10 +1,11 @@
-package engine
+package fill
 
 import (
 	"context"
 	"errors"
 	"time"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/freshness"
 	"tiltyard/shared/lance/dataset"
@@ -24,11 +25,11 @@ type Behind struct {
 	Version  uint64
 }
 
-// FillsBehind returns the columns that want to be filled, in the order of the schema. It reads metadata and no
+// AllBehind returns the columns that want to be filled, in the order of the schema. It reads metadata and no
 // rows, so it does not see a row without a value in a fragment that was filled, such as one that a function
 // failed for. A column waits for the computed columns that it reads.
-func (t *Table) FillsBehind(ctx context.Context) ([]Behind, error) {
-	return Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) ([]Behind, error) {
+func AllBehind(ctx context.Context, t *engine.Table) ([]Behind, error) {
+	return engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) ([]Behind, error) {
 		var all []Behind
 		seen := map[string]bool{}
 		for _, f := range d.Schema().Fields {
@@ -46,11 +47,11 @@ func (t *Table) FillsBehind(ctx context.Context) ([]Behind, error) {
 			for _, name := range c.Outputs() {
 				seen[name] = true
 			}
-			rows, err := t.staleRows(ctx, d, c)
+			rows, err := staleRows(ctx, t, d, c)
 			if err != nil {
 				return nil, err
 			}
-			waits, err := t.waits(ctx, d, c)
+			waits, err := waits(ctx, t, d, c)
 			if err != nil {
 				return nil, err
 			}
@@ -69,7 +70,7 @@ func cannotFill(err error) bool {
 }
 
 // waits reports whether a column reads one that is computed and behind.
-func (t *Table) waits(ctx context.Context, d *dataset.Dataset, c *computed.Column) (bool, error) {
+func waits(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (bool, error) {
 	for _, name := range c.Reads() {
 		f := d.Schema().Field(name)
 		if f == nil || computed.Of(f) == nil {
@@ -82,7 +83,7 @@ func (t *Table) waits(ctx context.Context, d *dataset.Dataset, c *computed.Colum
 		if err != nil {
 			return false, err
 		}
-		rows, err := t.staleRows(ctx, d, input)
+		rows, err := staleRows(ctx, t, d, input)
 		if err != nil || rows > 0 {
 			return rows > 0, err
 		}
@@ -92,10 +93,10 @@ func (t *Table) waits(ctx context.Context, d *dataset.Dataset, c *computed.Colum
 
 // staleRows returns the rows of fragments whose values were not computed from the inputs that they have. It
 // leaves out fragments for which that is not known, which only a request fills.
-func (t *Table) staleRows(ctx context.Context, d *dataset.Dataset, c *computed.Column) (rows int64, err error) {
+func staleRows(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (rows int64, err error) {
 	stamp, err := freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
 		number := int64(version)
-		return Do(ctx, t, &number, work)
+		return engine.Do(ctx, t, &number, work)
 	})
 	if err != nil {
 		return 0, err

@@ -1,4 +1,5 @@
-package engine
+// Package evolution changes the columns of a table and their metadata (metadata.go).
+package evolution
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
@@ -30,9 +32,9 @@ import (
 
 // AddNullColumns adds columns, and members of structs, that are null in every row. It writes no data. A
 // column that exists names the members to add to it.
-func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		if err := checkNames(columns); err != nil {
+func AddNullColumns(ctx context.Context, t *engine.Table, columns *arrow.Schema) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		if err := failure.CheckNames(columns); err != nil {
 			return nil, err
 		}
 		return alter.AddColumns(ctx, d, alter.NewColumns{Schema: columns})
@@ -40,8 +42,8 @@ func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema) (Writ
 }
 
 // AddColumns adds columns whose values are SQL expressions over the row.
-func (t *Table) AddColumns(ctx context.Context, columns []Assignment) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+func AddColumns(ctx context.Context, t *engine.Table, columns []engine.Assignment) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		added, err := newColumns(ctx, d, columns)
 		if err != nil {
 			return nil, err
@@ -56,8 +58,8 @@ func (t *Table) AddColumns(ctx context.Context, columns []Assignment) (Written, 
 // AddComputedColumns adds columns that are null in every row and whose metadata holds the
 // expressions that compute them, as LanceDB does. Their types are those of the expressions, each of
 // which may read the columns before it.
-func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, schedule computed.Schedule) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+func AddComputedColumns(ctx context.Context, t *engine.Table, columns []engine.Assignment, schedule computed.Schedule) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		fields := d.ArrowSchema().Fields()
 		old := len(fields)
 		for _, c := range columns {
@@ -78,8 +80,8 @@ func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, sc
 // AddVirtualColumns is AddNullColumns for columns whose functions come along and read input columns, which
 // the table must have. envelopes are files with functions to which the metadata of the columns refers, by
 // their keys in the folder of the table.
-func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, inputs []string, envelopes map[string]string) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+func AddVirtualColumns(ctx context.Context, t *engine.Table, columns *arrow.Schema, inputs []string, envelopes map[string]string) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, path := range inputs {
 			if _, err := d.Schema().Resolve(path); err != nil {
 				return nil, d.NoColumn(path)
@@ -100,8 +102,8 @@ func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, in
 
 // AddFunctionColumns adds the columns of a use of a function. They are null in every row until a backfill
 // calls the function.
-func (t *Table) AddFunctionColumns(ctx context.Context, use computed.Use) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+func AddFunctionColumns(ctx context.Context, t *engine.Table, use computed.Use) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		columns, metadata, err := computed.FunctionColumns(d, use)
 		if err != nil {
 			return nil, err
@@ -122,11 +124,11 @@ func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 		}
 		seen[f.Name] = true
 	}
-	return checkNames(columns)
+	return failure.CheckNames(columns)
 }
 
 // newColumns binds the expressions of new columns.
-func newColumns(ctx context.Context, d *dataset.Dataset, columns []Assignment) (alter.NewColumns, error) {
+func newColumns(ctx context.Context, d *dataset.Dataset, columns []engine.Assignment) (alter.NewColumns, error) {
 	fields := make([]arrow.Field, len(columns))
 	values := make([]*plan.Bound, len(columns))
 	added := alter.NewColumns{Read: []string{}}
@@ -161,8 +163,8 @@ func newColumns(ctx context.Context, d *dataset.Dataset, columns []Assignment) (
 }
 
 // AlterColumns changes the names, the nullability and the types of columns.
-func (t *Table) AlterColumns(ctx context.Context, alterations []alter.Alteration) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+func AlterColumns(ctx context.Context, t *engine.Table, alterations []alter.Alteration) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		var moved, retyped, all []string
 		for _, a := range alterations {
 			all = append(all, a.Path)
@@ -259,12 +261,12 @@ func family(t arrow.DataType) int {
 
 // DropColumns removes columns, or members of structs, by their paths. Columns of functions cease to be
 // such in a version of their own before they are dropped, as in LanceDB.
-func (t *Table) DropColumns(ctx context.Context, paths []string) (Written, error) {
-	paths, err := t.unbind(ctx, paths)
+func DropColumns(ctx context.Context, t *engine.Table, paths []string) (engine.Written, error) {
+	paths, err := unbind(ctx, t, paths)
 	if err != nil {
-		return Written{}, err
+		return engine.Written{}, err
 	}
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		if err := checkDropped(d, paths); err != nil {
 			return nil, err
 		}
@@ -274,7 +276,7 @@ func (t *Table) DropColumns(ctx context.Context, paths []string) (Written, error
 
 // unbind ends the declarations of the columns of functions that paths name, and returns the paths of all
 // columns to drop. Nothing changes if the columns cannot be dropped.
-func (t *Table) unbind(ctx context.Context, paths []string) ([]string, error) {
+func unbind(ctx context.Context, t *engine.Table, paths []string) ([]string, error) {
 	all := paths
 	plan := func(d *dataset.Dataset) (*computed.Unbinding, error) {
 		u, err := computed.Unbind(d.Schema(), paths)
@@ -288,7 +290,7 @@ func (t *Table) unbind(ctx context.Context, paths []string) ([]string, error) {
 		return u, nil
 	}
 	bound := false
-	err := Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error {
+	err := engine.Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error {
 		u, err := plan(d)
 		bound = u != nil
 		return err
@@ -296,7 +298,7 @@ func (t *Table) unbind(ctx context.Context, paths []string) ([]string, error) {
 	if err != nil || !bound {
 		return all, err
 	}
-	_, err = t.unnamed().alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+	_, err = t.As(nil).Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		u, err := plan(d)
 		if u == nil || err != nil {
 			return nil, err
@@ -313,7 +315,7 @@ func (t *Table) unbind(ctx context.Context, paths []string) ([]string, error) {
 			}
 			updates = append(updates, update)
 		}
-		op, err := fieldMetadata(d, updates)
+		op, err := MetadataOf(d, updates)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package engine
+package fill
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
@@ -13,8 +14,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A BackfillPiece is what a part has computed: neighbouring rows of a fragment.
-type BackfillPiece struct {
+// A Piece is what a part has computed: neighbouring rows of a fragment.
+type Piece struct {
 	Fragment uint64
 	computed.Filled
 }
@@ -31,7 +32,7 @@ type storedPiece struct {
 }
 
 // MarshalJSON writes the piece.
-func (p BackfillPiece) MarshalJSON() ([]byte, error) {
+func (p Piece) MarshalJSON() ([]byte, error) {
 	s := storedPiece{p.Fragment, p.From, p.To, nil, p.Assigned, p.Failed, p.Whole}
 	if p.File != nil {
 		var e pb.Encoder
@@ -42,12 +43,12 @@ func (p BackfillPiece) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads a piece.
-func (p *BackfillPiece) UnmarshalJSON(text []byte) error {
+func (p *Piece) UnmarshalJSON(text []byte) error {
 	var s storedPiece
 	if err := json.Unmarshal(text, &s); err != nil {
 		return err
 	}
-	*p = BackfillPiece{Fragment: s.Fragment, Filled: computed.Filled{
+	*p = Piece{Fragment: s.Fragment, Filled: computed.Filled{
 		ColumnPiece: alter.ColumnPiece{From: s.From, To: s.To}, Assigned: s.Assigned, Failed: s.Failed, Whole: s.Whole,
 	}}
 	if len(s.File) == 0 {
@@ -70,7 +71,7 @@ const (
 )
 
 // rowsOf returns the rows of a part, from 0.
-func (r *BackfillRound) rowsOf(d *dataset.Dataset, part int) ([]fragment.Span, error) {
+func (r *Round) rowsOf(d *dataset.Dataset, part int) ([]fragment.Span, error) {
 	ids, err := setOf(r.Fragments)
 	if err != nil {
 		return nil, err
@@ -87,26 +88,26 @@ func (r *BackfillRound) rowsOf(d *dataset.Dataset, part int) ([]fragment.Span, e
 	return fragment.Share(all, part, r.Parts), nil
 }
 
-// BackfillPart computes the rows of a part of a round, from 0, that are not in pieces, which are those of an
+// Part computes the rows of a part of a round, from 0, that are not in pieces, which are those of an
 // earlier try. It calls keep now and then with all pieces, and returns them.
-func (t *Table) BackfillPart(ctx context.Context, b Backfill, r *BackfillRound, part int, pieces []BackfillPiece, keep func(context.Context, []BackfillPiece) error) ([]BackfillPiece, error) {
+func Part(ctx context.Context, t *engine.Table, b Order, r *Round, part int, pieces []Piece, keep func(context.Context, []Piece) error) ([]Piece, error) {
 	w := partWork{filling: filling{table: t, order: b}, pieces: pieces, keep: keep}
 	defer w.close()
-	err := Do(ctx, t, &r.Version, func(ctx context.Context, d *dataset.Dataset) error { return w.work(ctx, d, r, part) })
+	err := engine.Do(ctx, t, &r.Version, func(ctx context.Context, d *dataset.Dataset) error { return w.work(ctx, d, r, part) })
 	return w.pieces, err
 }
 
 // A partWork is a part at work.
 type partWork struct {
 	filling
-	pieces []BackfillPiece
-	keep   func(context.Context, []BackfillPiece) error
+	pieces []Piece
+	keep   func(context.Context, []Piece) error
 	kept   time.Time
 
 	done, assigned, total int64
 }
 
-func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *BackfillRound, part int) error {
+func (w *partWork) work(ctx context.Context, d *dataset.Dataset, r *Round, part int) error {
 	stale, err := setOf(r.Stale)
 	if err != nil {
 		return err
@@ -158,7 +159,7 @@ func (w *partWork) fill(ctx context.Context, d *dataset.Dataset, c *computed.Col
 	if err != nil {
 		return err
 	}
-	w.pieces = append(w.pieces, BackfillPiece{id, filled})
+	w.pieces = append(w.pieces, Piece{id, filled})
 	w.done += filled.To - filled.From
 	w.assigned += filled.Assigned
 	if w.order.Progress != nil {
@@ -196,7 +197,7 @@ func (w *partWork) merge(ctx context.Context, c *computed.Column, at *fragment.F
 }
 
 // joinPieces makes one of the neighbouring pieces of a fragment.
-func joinPieces(ctx context.Context, c *computed.Column, at *fragment.Fragment, pieces []BackfillPiece) (BackfillPiece, error) {
+func joinPieces(ctx context.Context, c *computed.Column, at *fragment.Fragment, pieces []Piece) (Piece, error) {
 	joined := pieces[0]
 	parts := make([]alter.ColumnPiece, len(pieces))
 	hasFile := false
@@ -218,16 +219,16 @@ func joinPieces(ctx context.Context, c *computed.Column, at *fragment.Fragment, 
 	return joined, err
 }
 
-// JoinBackfill returns the pieces of one fragment of a round, in their order, as one of all of its rows.
-func (t *Table) JoinBackfill(ctx context.Context, b Backfill, r *BackfillRound, pieces []BackfillPiece) (BackfillPiece, error) {
-	return Read(ctx, t, &r.Version, func(ctx context.Context, d *dataset.Dataset) (BackfillPiece, error) {
+// Join returns the pieces of one fragment of a round, in their order, as one of all of its rows.
+func Join(ctx context.Context, t *engine.Table, b Order, r *Round, pieces []Piece) (Piece, error) {
+	return engine.Read(ctx, t, &r.Version, func(ctx context.Context, d *dataset.Dataset) (Piece, error) {
 		at := d.Fragment(pieces[0].Fragment)
 		if at == nil {
-			return BackfillPiece{}, fmt.Errorf("version %d has no fragment %d of a round", d.Version(), pieces[0].Fragment)
+			return Piece{}, fmt.Errorf("version %d has no fragment %d of a round", d.Version(), pieces[0].Fragment)
 		}
 		c, err := computed.Open(ctx, d, b.Column, b.Where)
 		if err != nil {
-			return BackfillPiece{}, err
+			return Piece{}, err
 		}
 		joined, err := joinPieces(ctx, c, at, pieces)
 		if err == nil && (joined.From != 0 || joined.To != at.Rows) {

@@ -1,8 +1,9 @@
-package engine
+// Package wal reads what a table says about a write-ahead log that native writers keep beside it. Rows in a log are
+// not read, and none are written there.
+package wal
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,16 +16,14 @@ import (
 	"tiltyard/shared/protocol/dataapi"
 )
 
-// LogSpec returns how native writers collect rows in a write-ahead log beside the newest version, nil if
-// they do not. The error is Unsupported for ways that clients have no words for.
-func (t *Table) LogSpec(ctx context.Context) (*dataapi.LSMWriteSpec, error) {
-	return Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*dataapi.LSMWriteSpec, error) {
-		entry, err := logOf(d)
-		if err != nil || entry == nil {
-			return nil, err
-		}
-		return logSpec(d, entry)
-	})
+// Spec returns how native writers collect rows in a write-ahead log beside a version, nil if they do not.
+// The error is Unsupported for ways that clients have no words for.
+func Spec(d *dataset.Dataset) (*dataapi.LSMWriteSpec, error) {
+	entry, err := logOf(d)
+	if err != nil || entry == nil {
+		return nil, err
+	}
+	return specOf(d, entry)
 }
 
 // logOf returns the entry of the log of a version, nil if it has none.
@@ -43,10 +42,10 @@ func logOf(d *dataset.Dataset) (*pb.IndexMetadata, error) {
 	return nil, nil //nolint:nilnil // there is none
 }
 
-// logSpec decodes the entry of a log.
+// specOf decodes the entry of a log.
 //
 // Source: table/merge/lsm.rs of crate lancedb, rte_spec_from_details.
-func logSpec(d *dataset.Dataset, entry *pb.IndexMetadata) (*dataapi.LSMWriteSpec, error) {
+func specOf(d *dataset.Dataset, entry *pb.IndexMetadata) (*dataapi.LSMWriteSpec, error) {
 	var details pb.MemWALDetails
 	if entry.Details != nil {
 		if err := details.Unmarshal(entry.Details.Value); err != nil {
@@ -87,20 +86,11 @@ func logSpec(d *dataset.Dataset, entry *pb.IndexMetadata) (*dataapi.LSMWriteSpec
 }
 
 // CheckWhole returns Unsupported for a version with a log: the files of the table lack its rows.
-func CheckWhole(d *dataset.Dataset) error { return checkLog(d, nil) }
+func CheckWhole(d *dataset.Dataset) error { return Check(d, nil) }
 
-// CheckLog refuses writes that insist on a log, for which wanted is true: there is none, or it is not written
-// here.
-func (t *Table) CheckLog(ctx context.Context, wanted *bool) error {
-	if wanted == nil || !*wanted {
-		return nil
-	}
-	return Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return checkLog(d, wanted) })
-}
-
-// checkLog is CheckWhole for a read that may do without the rows in the log, or insists on a log, as in
-// [AsOf].
-func checkLog(d *dataset.Dataset, wanted *bool) error {
+// Check is CheckWhole for a request that may do without the rows in the log, for which wanted is false, or that
+// insists on a log, for which wanted is true.
+func Check(d *dataset.Dataset, wanted *bool) error {
 	if wanted != nil && !*wanted {
 		return nil
 	}

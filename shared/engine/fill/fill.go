@@ -1,4 +1,7 @@
-package engine
+// Package fill computes the values of computed columns and commits them. [Run] fills a column alone. A large fill is
+// divided into rounds of parts (round.go, part.go), which many workers compute. [AllBehind] finds the columns that
+// need one.
+package fill
 
 import (
 	"context"
@@ -9,7 +12,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
+	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/freshness"
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
@@ -20,8 +25,8 @@ import (
 	"tiltyard/shared/protocol/schemaapi"
 )
 
-// A Backfill is an order to compute values of a computed column.
-type Backfill struct {
+// A Order is an order to compute values of a computed column.
+type Order struct {
 	Column string
 	// Where chooses the rows whose values are computed, also those that have one. "" is the rows
 	// without a value, and all rows of fragments whose inputs are others than those their values
@@ -34,9 +39,9 @@ type Backfill struct {
 	Parts     int    // at most so many parts at a time; 0 is no bound of the order
 	// Sizes are those of parts. A large backfill then ends with a [*Divided] before it reads rows. Nil: it does
 	// not, whatever its size.
-	Sizes *BackfillSizes
+	Sizes *Sizes
 	// From is where an earlier backfill of this order ended; nil begins it.
-	From *BackfillState
+	From *State
 	// Progress is called with how many fragments were looked at, and how many rows have got a value.
 	Progress func(done, total, rows int64)
 	// Open opens the function of a binding, and returns its parameters as it declares them. It is not
@@ -57,12 +62,12 @@ type Backfill struct {
 	// it. It may be nil.
 	Again func(ctx context.Context, fragment uint64) error
 	// Reached is called after each commit. An error ends the backfill. It may be nil.
-	Reached func(ctx context.Context, at BackfillState) error
+	Reached func(ctx context.Context, at State) error
 }
 
-// A BackfillState is how far a backfill has come. Another one may continue from there.
-type BackfillState struct {
-	Backfilled
+// A State is how far a backfill has come. Another one may continue from there.
+type State struct {
+	Result
 	Scope  int64 `json:"scope"`  // the version whose fragments are looked at
 	Next   int   `json:"next"`   // the first of them that is not done
 	Filled int   `json:"filled"` // fragments that were filled
@@ -79,6 +84,8 @@ type RowFailure struct {
 }
 
 const (
+	// maxTries bounds how often a backfill begins again because others have changed the table.
+	maxTries = 25
 	// perCommit is how many fragments are committed together unless the order says another number.
 	perCommit = 64
 	// commitEvery is how long a backfill computes before it commits at the end of a fragment.
@@ -87,8 +94,8 @@ const (
 	commitMargin = 90 * time.Second
 )
 
-// A Backfilled is the result of a backfill.
-type Backfilled struct {
+// A Result is the result of a backfill.
+type Result struct {
 	Assigned  int64  `json:"rows_assigned"`  // rows that have got a value
 	Failed    int64  `json:"rows_failed"`    // rows whose function failed; an expression that fails ends the backfill
 	Remaining int64  `json:"rows_remaining"` // rows that the bound on fragments has left out
@@ -96,10 +103,10 @@ type Backfilled struct {
 	Published *int64 `json:"published_version,omitempty"`
 }
 
-// CheckBackfill returns the error that a backfill would end with before it reads any row, and the use of a
+// Check returns the error that a backfill would end with before it reads any row, and the use of a
 // registered function that computes the column; nil when it is another one.
-func (t *Table) CheckBackfill(ctx context.Context, b Backfill) (use *schemaapi.FunctionBinding, err error) {
-	err = Do(ctx, t, b.Version, func(ctx context.Context, d *dataset.Dataset) error {
+func Check(ctx context.Context, t *engine.Table, b Order) (use *schemaapi.FunctionBinding, err error) {
+	err = engine.Do(ctx, t, b.Version, func(ctx context.Context, d *dataset.Dataset) error {
 		column, err := computed.Open(ctx, d, b.Column, b.Where)
 		switch {
 		case err != nil:
@@ -114,9 +121,9 @@ func (t *Table) CheckBackfill(ctx context.Context, b Backfill) (use *schemaapi.F
 	return use, err
 }
 
-// Backfill computes values of a computed column and commits them, a number of fragments at a time. What is
+// Run computes values of a computed column and commits them, a number of fragments at a time. What is
 // committed stays if a later step fails; to run the backfill again computes what is left.
-func (t *Table) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
+func Run(ctx context.Context, t *engine.Table, b Order) (Result, error) {
 	if b.PerCommit == 0 {
 		b.PerCommit = perCommit
 	}
@@ -125,7 +132,7 @@ func (t *Table) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 	if err := r.start(ctx); err != nil {
 		return r.result, err
 	}
-	for range maxPlans {
+	for range maxTries {
 		if err := r.pass(ctx); err != nil {
 			if r.stopped { // what was computed is fresh, though another backfill goes on
 				err = errors.Join(err, r.note(ctx))
@@ -136,18 +143,18 @@ func (t *Table) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 			return r.result, r.note(ctx)
 		}
 		// A compaction has put rows into other fragments.
-		if err := Do(ctx, t, nil, r.rescope); err != nil {
+		if err := engine.Do(ctx, t, nil, r.rescope); err != nil {
 			return r.result, err
 		}
 	}
-	return r.result, protocol.Errorf(protocol.ConcurrentModification, "table %s is compacted faster than column %q can be filled; retry", t.name, b.Column)
+	return r.result, protocol.Errorf(protocol.ConcurrentModification, "table %s is compacted faster than column %q can be filled; retry", t.Name(), b.Column)
 }
 
 // A filling is a backfill at work.
 type filling struct {
-	table  *Table
-	order  Backfill
-	result Backfilled
+	table  *engine.Table
+	order  Order
+	result Result
 	scope  []uint64             // fragments to look at
 	next   int                  // the first of them that is not done
 	scoped int64                // the version that the scope is of
@@ -219,16 +226,16 @@ func (r *filling) failed(c *computed.Column, fragment uint64, from int64) func(u
 func (r *filling) start(ctx context.Context) error {
 	from := r.order.From
 	if from == nil {
-		return Do(ctx, r.table, r.order.Version, r.begin)
+		return engine.Do(ctx, r.table, r.order.Version, r.begin)
 	}
-	r.result, r.filled = from.Backfilled, from.Filled
-	err := Do(ctx, r.table, &from.Scope, func(ctx context.Context, d *dataset.Dataset) error {
+	r.result, r.filled = from.Result, from.Filled
+	err := engine.Do(ctx, r.table, &from.Scope, func(ctx context.Context, d *dataset.Dataset) error {
 		err := r.rescope(ctx, d)
 		r.next = min(max(from.Next, 0), len(r.scope))
 		return err
 	})
 	if protocol.HasCode(err, protocol.TableVersionNotFound) { // it was cleaned up
-		err = Do(ctx, r.table, nil, r.rescope)
+		err = engine.Do(ctx, r.table, nil, r.rescope)
 	}
 	return err
 }
@@ -237,7 +244,7 @@ func (r *filling) start(ctx context.Context) error {
 func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 	c, err := computed.Open(ctx, d, r.order.Column, r.order.Where)
 	if err == nil && r.order.Sizes != nil {
-		err = r.table.divide(ctx, d, c, r.order)
+		err = divide(ctx, r.table, d, c, r.order)
 	}
 	if err == nil {
 		err = c.CheckInputs(ctx, fragment.Whole(d.Fragments()))
@@ -259,7 +266,7 @@ func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	r.stamp, err = r.table.stampOf(ctx, d, c)
+	r.stamp, err = stampOf(ctx, r.table, d, c)
 	maps.Copy(r.fresh, r.stamp.Carried)
 	if r.stamp.Absent {
 		maps.Copy(r.fresh, r.stamp.Now)
@@ -270,7 +277,7 @@ func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
 // pass fills the fragments of the scope.
 func (r *filling) pass(ctx context.Context) error {
 	for r.next < len(r.scope) {
-		done, err := r.table.alter(ctx, r.commit)
+		done, err := r.table.Alter(ctx, r.commit)
 		if err != nil {
 			return err
 		}
@@ -280,7 +287,7 @@ func (r *filling) pass(ctx context.Context) error {
 		if r.order.Reached == nil || r.next == len(r.scope) {
 			continue
 		}
-		if err := r.order.Reached(ctx, BackfillState{Backfilled: r.result, Scope: r.scoped, Next: r.next, Filled: r.filled}); err != nil {
+		if err := r.order.Reached(ctx, State{Result: r.result, Scope: r.scoped, Next: r.next, Filled: r.filled}); err != nil {
 			r.stopped = true
 			return err
 		}
@@ -379,7 +386,7 @@ func (r *filling) note(ctx context.Context) error {
 	if len(r.fresh) == 0 {
 		return nil
 	}
-	done, err := r.table.noteFresh(ctx, r.order.Column, r.fresh)
+	done, err := noteFresh(ctx, r.table, r.order.Column, r.fresh)
 	if err == nil {
 		r.result.Published = &done.Version
 	}
@@ -387,16 +394,16 @@ func (r *filling) note(ctx context.Context) error {
 }
 
 // stampOf returns what is known of the values of a column in a version.
-func (t *Table) stampOf(ctx context.Context, d *dataset.Dataset, c *computed.Column) (freshness.Stamp, error) {
+func stampOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (freshness.Stamp, error) {
 	return freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
 		number := int64(version)
-		return Do(ctx, t, &number, work)
+		return engine.Do(ctx, t, &number, work)
 	})
 }
 
 // noteFresh writes into the metadata of a column which fragments have fresh values.
-func (t *Table) noteFresh(ctx context.Context, column string, fresh freshness.Signatures) (Written, error) {
-	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+func noteFresh(ctx context.Context, t *engine.Table, column string, fresh freshness.Signatures) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		c, err := computed.Open(ctx, d, column, "")
 		if err != nil {
 			return nil, err
@@ -405,11 +412,11 @@ func (t *Table) noteFresh(ctx context.Context, column string, fresh freshness.Si
 		if err != nil {
 			return nil, err
 		}
-		update := FieldMetadata{Path: schema.FormatPath(c.Name), Set: map[string]*string{}}
+		update := evolution.FieldMetadata{Path: schema.FormatPath(c.Name), Set: map[string]*string{}}
 		for key, value := range set {
 			update.Set[key] = &value
 		}
-		op, err := fieldMetadata(d, []FieldMetadata{update})
+		op, err := evolution.MetadataOf(d, []evolution.FieldMetadata{update})
 		if err != nil {
 			return nil, err
 		}

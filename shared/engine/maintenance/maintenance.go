@@ -1,4 +1,7 @@
-package engine
+// Package maintenance keeps a table small and fast: it compacts fragments, brings indices up to date (fold.go), and
+// deletes old versions and files that no version needs. Most of its functions work on a [Family], which is a
+// table and its branches.
+package maintenance
 
 import (
 	"context"
@@ -7,17 +10,17 @@ import (
 	"slices"
 	"time"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/compaction"
-	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/protocol"
 )
 
 // Compacted is the result of one compaction. Version is zero when there was nothing to do.
 type Compacted struct {
-	Written
+	engine.Written
 	Removed   int // fragments that were replaced
 	Added     int // fragments that replaced them
 	Remaining int // fragments that are left for a later compaction
@@ -29,27 +32,27 @@ const maxCompactions = 3
 
 // Compact rewrites fragments that are worth it, up to a bounded amount, in one commit. When writers
 // keep changing these fragments, the error is ConcurrentModification.
-func (t *Table) Compact(ctx context.Context, opts compaction.Options) (Compacted, error) {
+func Compact(ctx context.Context, t *engine.Table, opts compaction.Options) (Compacted, error) {
 	for range maxCompactions {
-		done, err := Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (compaction.Result, error) {
+		done, err := engine.Settled(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (compaction.Result, error) {
 			return compaction.Run(ctx, d, opts)
 		})
 		if !dataset.IsRowsChanged(err) {
-			return Compacted{written(dataset.Commit{Dataset: done.Dataset}), done.Removed, done.Added, done.Remaining}, err
+			return Compacted{engine.Made(done.Dataset), done.Removed, done.Added, done.Remaining}, err
 		}
 	}
-	return Compacted{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than it can be compacted", t.name)
+	return Compacted{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than it can be compacted", t.Name())
 }
 
 // A Family is a table and then its branches, as one listing of them has found them.
-type Family []*Table
+type Family []*engine.Table
 
 // ToCompact returns how many fragments a compaction of the table, and of the fragments that its
 // branches do not share with it, would rewrite.
 func (f Family) ToCompact(ctx context.Context, opts compaction.Options) (fragments int, err error) {
 	for _, one := range f {
-		opts.Own = opts.Own || one.onBranch
-		groups, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([][]uint64, error) {
+		opts.Own = opts.Own || one.IsBranch()
+		groups, err := engine.Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([][]uint64, error) {
 			return compaction.Plan(d, opts)
 		})
 		if err != nil {
@@ -66,7 +69,7 @@ func (f Family) ToCompact(ctx context.Context, opts compaction.Options) (fragmen
 // or deleted branch changes, and when the last of these versions was made.
 func (f Family) LastCommit(ctx context.Context) (versions string, made time.Time, err error) {
 	for _, one := range f {
-		d, err := Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
+		d, err := engine.Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil })
 		if err != nil {
 			return "", made, err
 		}
@@ -82,9 +85,9 @@ func (f Family) LastCommit(ctx context.Context) (versions string, made time.Time
 	return versions, made, nil
 }
 
-// Family returns the table and all of its branches.
-func (t *Table) Family(ctx context.Context) (Family, error) {
-	branches, _, err := t.data.Refs().Branches(ctx, "", 0)
+// FamilyOf returns the table and all of its branches.
+func FamilyOf(ctx context.Context, t *engine.Table) (Family, error) {
+	branches, _, err := t.Data().Refs().Branches(ctx, "", 0)
 	all := Family{t}
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		branch, err := t.On(ctx, name)
@@ -101,15 +104,15 @@ func (t *Table) Family(ctx context.Context) (Family, error) {
 
 // ExpireVersions is [cleanup.Expire] of the table and of its branches. The spared versions
 // are those of the table.
-func (t *Table) ExpireVersions(ctx context.Context, e cleanup.Expiry) (cleanup.Report, error) {
+func ExpireVersions(ctx context.Context, t *engine.Table, e cleanup.Expiry) (cleanup.Report, error) {
 	var report cleanup.Report
-	tables, err := t.Family(ctx)
+	tables, err := FamilyOf(ctx, t)
 	for _, one := range tables {
 		if err != nil {
 			break
 		}
 		var more cleanup.Report
-		more, err = cleanup.Expire(ctx, one.data, e)
+		more, err = cleanup.Expire(ctx, one.Data(), e)
 		report.Versions += more.Versions
 		report.Bytes += more.Bytes
 		e.Spared = nil
@@ -119,19 +122,19 @@ func (t *Table) ExpireVersions(ctx context.Context, e cleanup.Expiry) (cleanup.R
 
 // DeleteOrphans is [cleanup.DeleteOrphans]. It also deletes row errors, which the table and its
 // branches keep for [rowerror.Retention] before that time.
-func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool, progress func(looked int) error) (cleanup.Report, error) {
-	report, err := cleanup.DeleteOrphans(ctx, t.data, before, dryRun, progress)
+func DeleteOrphans(ctx context.Context, t *engine.Table, before time.Time, dryRun bool, progress func(looked int) error) (cleanup.Report, error) {
+	report, err := cleanup.DeleteOrphans(ctx, t.Data(), before, dryRun, progress)
 	if err != nil {
 		return report, t.Translate(err)
 	}
-	tables, err := t.Family(ctx)
+	tables, err := FamilyOf(ctx, t)
 	for _, one := range tables {
 		if err != nil {
 			break
 		}
 		var objects int
 		var bytes int64
-		if objects, bytes, err = one.RowErrors().Expire(ctx, before.Add(-rowerror.Retention), dryRun); objects > 0 {
+		if objects, bytes, err = rowerror.Of(one.Data()).Expire(ctx, before.Add(-rowerror.Retention), dryRun); objects > 0 {
 			report.Files = maps.Clone(report.Files)
 			if report.Files == nil {
 				report.Files = map[string]int{}
@@ -141,10 +144,4 @@ func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool
 		report.Bytes += bytes
 	}
 	return report, err
-}
-
-// RowErrors returns where the row errors of the table, or of the branch, are kept.
-func (t *Table) RowErrors() rowerror.Area {
-	place := multipart.Parts(t.data)
-	return rowerror.Area{Store: place.Store, Prefix: place.Prefix}
 }

@@ -1,4 +1,5 @@
-package engine
+// Package blobs reads values of blob columns, whole or in parts.
+package blobs
 
 import (
 	"context"
@@ -7,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
@@ -18,10 +20,10 @@ import (
 // blobBatchBytes is how many bytes of blobs a batch holds. A larger blob is a batch of its own.
 const blobBatchBytes = 16 << 20
 
-// FetchBlobs returns the values of a blob column in the rows with the given ids, in their order. A nil version
+// Fetch returns the values of a blob column in the rows with the given ids, in their order. A nil version
 // is the newest.
-func (t *Table) FetchBlobs(ctx context.Context, version *int64, column string, ids []uint64) (*protocol.Rows, error) {
-	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
+func Fetch(ctx context.Context, t *engine.Table, version *int64, column string, ids []uint64) (*protocol.Rows, error) {
+	return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
 		blobs, err := blobsOf(ctx, d, column, ids)
 		if err != nil {
 			return nil, err
@@ -51,10 +53,10 @@ func (t *Table) FetchBlobs(ctx context.Context, version *int64, column string, i
 	})
 }
 
-// ReadBlob opens the value of a blob column in the row with the given id, which can be read in parts. A nil
+// Open opens the value of a blob column in the row with the given id, which can be read in parts. A nil
 // version is the newest.
-func (t *Table) ReadBlob(ctx context.Context, version *int64, column string, id uint64) (*protocol.Bytes, error) {
-	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Bytes, error) {
+func Open(ctx context.Context, t *engine.Table, version *int64, column string, id uint64) (*protocol.Bytes, error) {
+	return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Bytes, error) {
 		blobs, err := blobsOf(ctx, d, column, []uint64{id})
 		if err != nil {
 			return nil, err
@@ -68,7 +70,7 @@ func (t *Table) ReadBlob(ctx context.Context, version *int64, column string, id 
 			Version: int64(d.Version()), Null: blob.Null, Size: size,
 			Read: func(ctx context.Context, from, size int64) ([]byte, error) {
 				part, err := blob.Read(ctx, from, size)
-				return part, t.Translate(t.cleanedUp(ctx, d, computed.OutOfReach(err)))
+				return part, t.Failure(ctx, d, computed.OutOfReach(err))
 			},
 		}, nil
 	})

@@ -1,10 +1,12 @@
-package engine
+// Package history lists the versions of a table with the transactions that made them.
+package history
 
 import (
 	"context"
 	"errors"
 	"time"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/listing"
@@ -30,28 +32,28 @@ type RowCounts struct {
 
 // Commits calls f with the versions after one, in their order, up to the newest or until f returns false. It reads
 // the manifest of each. A version that a cleanup has removed has nothing but its number.
-func (t *Table) Commits(ctx context.Context, after uint64, f func(Commit) bool) error {
+func Commits(ctx context.Context, t *engine.Table, after uint64, f func(Commit) bool) error {
 	newest, err := t.Newest(ctx)
 	if err != nil || newest <= after {
 		return err
 	}
 	var before *dataset.Dataset
 	if after > 0 {
-		before, err = t.versionIfAny(ctx, after)
+		before, err = versionIfAny(ctx, t, after)
 	} else {
-		after, err = t.beforeFirst(ctx)
+		after, err = beforeFirst(ctx, t)
 	}
 	if err != nil {
 		return err
 	}
 	for version := after + 1; version <= newest; version++ {
-		d, err := t.versionIfAny(ctx, version)
+		d, err := versionIfAny(ctx, t, version)
 		if err != nil {
 			return err
 		}
 		made := Commit{Transaction: Transaction{Version: version}}
 		if d != nil {
-			if made, err = t.commitOf(ctx, d, before); err != nil {
+			if made, err = commitOf(ctx, t, d, before); err != nil {
 				return err
 			}
 		}
@@ -65,15 +67,15 @@ func (t *Table) Commits(ctx context.Context, after uint64, f func(Commit) bool) 
 
 // beforeFirst returns the number before that of the first version. A clone begins with the number of the version of its
 // source, and all other tables with 1.
-func (t *Table) beforeFirst(ctx context.Context) (uint64, error) {
-	if d, err := t.versionIfAny(ctx, 1); d != nil || err != nil {
+func beforeFirst(ctx context.Context, t *engine.Table) (uint64, error) {
+	if d, err := versionIfAny(ctx, t, 1); d != nil || err != nil {
 		return 0, err
 	}
-	oldest, err := listing.Versions(ctx, t.data, listing.Request{Limit: 1})
+	oldest, err := listing.Versions(ctx, t.Data(), listing.Request{Limit: 1})
 	if err != nil || len(oldest.Versions) == 0 {
 		return 0, t.Translate(err)
 	}
-	d, err := t.versionIfAny(ctx, oldest.Versions[0].Number)
+	d, err := versionIfAny(ctx, t, oldest.Versions[0].Number)
 	if d == nil || err != nil {
 		return 0, err
 	}
@@ -88,17 +90,17 @@ func (t *Table) beforeFirst(ctx context.Context) (uint64, error) {
 }
 
 // versionIfAny returns a version, nil if it is gone.
-func (t *Table) versionIfAny(ctx context.Context, version uint64) (*dataset.Dataset, error) {
-	d, err := t.data.Version(ctx, version)
+func versionIfAny(ctx context.Context, t *engine.Table, version uint64) (*dataset.Dataset, error) {
+	d, err := t.Data().Version(ctx, version)
 	if errors.Is(err, dataset.ErrNoVersion) {
 		return nil, nil
 	}
 	return d, t.Translate(err)
 }
 
-func (t *Table) commitOf(ctx context.Context, d, before *dataset.Dataset) (Commit, error) {
+func commitOf(ctx context.Context, t *engine.Table, d, before *dataset.Dataset) (Commit, error) {
 	made := Commit{Transaction: Transaction{Version: d.Version()}, At: d.Manifest().Time()}
-	txn, err := t.transaction(ctx, d)
+	txn, err := transactionOf(ctx, t, d)
 	switch {
 	case err == nil:
 		made.Transaction = txn

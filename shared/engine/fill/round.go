@@ -1,4 +1,4 @@
-package engine
+package fill
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/freshness"
 	"tiltyard/shared/lance"
@@ -19,25 +20,25 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A BackfillRound is fragments whose values several workers compute at the same time, each for some rows
-// ([Table.BackfillPart]). Rows of one fragment may be several workers'; their pieces are joined
-// ([Table.JoinBackfill]). One worker commits the round and plans the next one ([Table.CommitBackfill]).
+// A Round is fragments whose values several workers compute at the same time, each for some rows
+// ([Part]). Rows of one fragment may be several workers'; their pieces are joined
+// ([Join]). One worker commits the round and plans the next one ([Commit]).
 //
 // All parts read one version. A fragment that is another one when the round is committed is computed
 // again in the next round. It is part of the state of jobs.
-type BackfillRound struct {
-	Backfilled        // of the rounds before
-	Version    int64  `json:"version"`         // that the parts read
-	Fragments  []byte `json:"fragments"`       // ids of those that are filled, as a roaring bitmap
-	Stale      []byte `json:"stale,omitempty"` // those of them whose values do not count
-	Rest       []byte `json:"rest,omitempty"`  // those of the rounds after it
-	Parts      int    `json:"parts"`
-	Filled     int    `json:"filled,omitempty"` // fragments that the rounds before have filled
-	Redone     int    `json:"redone,omitempty"` // rounds whose fragments others have changed
+type Round struct {
+	Result           // of the rounds before
+	Version   int64  `json:"version"`         // that the parts read
+	Fragments []byte `json:"fragments"`       // ids of those that are filled, as a roaring bitmap
+	Stale     []byte `json:"stale,omitempty"` // those of them whose values do not count
+	Rest      []byte `json:"rest,omitempty"`  // those of the rounds after it
+	Parts     int    `json:"parts"`
+	Filled    int    `json:"filled,omitempty"` // fragments that the rounds before have filled
+	Redone    int    `json:"redone,omitempty"` // rounds whose fragments others have changed
 }
 
-// BackfillSizes bound the parts of backfills.
-type BackfillSizes struct {
+// Sizes bound the parts of backfills.
+type Sizes struct {
 	Whole int64 // rows that one worker computes without parts
 	Rows  int64 // that a part should compute by an expression
 	Calls int64 // rows that a part should compute by a function
@@ -51,7 +52,7 @@ type BackfillSizes struct {
 const unitsOfPart = 5
 
 // Divided is the error that ends a backfill which is to be done in parts.
-type Divided struct{ Round *BackfillRound }
+type Divided struct{ Round *Round }
 
 // Error describes the first round.
 func (d *Divided) Error() string {
@@ -59,7 +60,7 @@ func (d *Divided) Error() string {
 }
 
 // divide returns a [*Divided] for a backfill of a version that is to be done in parts.
-func (t *Table) divide(ctx context.Context, d *dataset.Dataset, c *computed.Column, b Backfill) error {
+func divide(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column, b Order) error {
 	rows, divisible := int64(0), true
 	for _, f := range d.Manifest().Fragments {
 		rows += fragment.LiveRows(f)
@@ -75,7 +76,7 @@ func (t *Table) divide(ctx context.Context, d *dataset.Dataset, c *computed.Colu
 	if rows <= most {
 		return nil
 	}
-	r := &BackfillRound{Backfilled: Backfilled{Source: int64(d.Version())}}
+	r := &Round{Result: Result{Source: int64(d.Version())}}
 	scope := allFragments(d)
 	plan := func(ctx context.Context, d *dataset.Dataset) error {
 		c, err := computed.Open(ctx, d, b.Column, b.Where)
@@ -85,10 +86,10 @@ func (t *Table) divide(ctx context.Context, d *dataset.Dataset, c *computed.Colu
 		if all := allFragments(d); !roaring.AndNot(scope, all).IsEmpty() {
 			scope = all
 		}
-		return t.planRound(ctx, d, c, b, r, scope)
+		return planRound(ctx, t, d, c, b, r, scope)
 	}
 	if b.Version != nil { // its fragments are filled as they are now
-		if err := Do(ctx, t, nil, plan); err != nil {
+		if err := engine.Do(ctx, t, nil, plan); err != nil {
 			return err
 		}
 	} else if err := plan(ctx, d); err != nil {
@@ -107,7 +108,7 @@ func allFragments(d *dataset.Dataset) *roaring.Bitmap {
 }
 
 // planRound makes a round of the first of some fragments of a version.
-func (t *Table) planRound(ctx context.Context, d *dataset.Dataset, c *computed.Column, b Backfill, r *BackfillRound, todo *roaring.Bitmap) error {
+func planRound(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column, b Order, r *Round, todo *roaring.Bitmap) error {
 	perPart, most := b.Sizes.Rows, b.Sizes.Parts
 	if c.Binding != nil {
 		perPart, most = b.Sizes.Calls, min(most, b.Sizes.CallParts)
@@ -115,7 +116,7 @@ func (t *Table) planRound(ctx context.Context, d *dataset.Dataset, c *computed.C
 	if b.Parts > 0 {
 		most = min(most, b.Parts)
 	}
-	stamp, err := t.stampOf(ctx, d, c)
+	stamp, err := stampOf(ctx, t, d, c)
 	if err != nil {
 		return err
 	}
@@ -165,13 +166,13 @@ func setOf(encoded []byte) (*roaring.Bitmap, error) {
 	return set, nil
 }
 
-// BackfillRows returns how many rows the fragments of a round have, deleted ones too.
-func (t *Table) BackfillRows(ctx context.Context, r *BackfillRound) (rows int64, err error) {
+// Rows returns how many rows the fragments of a round have, deleted ones too.
+func Rows(ctx context.Context, t *engine.Table, r *Round) (rows int64, err error) {
 	ids, err := setOf(r.Fragments)
 	if err != nil {
 		return 0, err
 	}
-	err = Do(ctx, t, &r.Version, func(_ context.Context, d *dataset.Dataset) error {
+	err = engine.Do(ctx, t, &r.Version, func(_ context.Context, d *dataset.Dataset) error {
 		for _, f := range d.Manifest().Fragments {
 			if ids.Contains(uint32(f.ID)) {
 				rows += int64(f.PhysicalRows)
@@ -182,18 +183,18 @@ func (t *Table) BackfillRows(ctx context.Context, r *BackfillRound) (rows int64,
 	return rows, err
 }
 
-// CommitBackfill commits the pieces of a round, each of all rows of a fragment, and returns the next round,
+// Commit commits the pieces of a round, each of all rows of a fragment, and returns the next round,
 // nil after the last one. The order has the sizes of parts. It may be called again after a crash.
-func (t *Table) CommitBackfill(ctx context.Context, b Backfill, r BackfillRound, pieces []BackfillPiece) (next *BackfillRound, result Backfilled, err error) {
+func Commit(ctx context.Context, t *engine.Table, b Order, r Round, pieces []Piece) (next *Round, result Result, err error) {
 	p := publishing{table: t, order: b, pieces: pieces}
-	err = Do(ctx, t, &r.Version, p.open)
+	err = engine.Do(ctx, t, &r.Version, p.open)
 	if protocol.HasCode(err, protocol.TableVersionNotFound) { // it was cleaned up
 		p.read, err = nil, nil
 	}
 	if err != nil {
 		return nil, result, err
 	}
-	done, err := t.alter(ctx, p.commit)
+	done, err := t.Alter(ctx, p.commit)
 	switch {
 	case err != nil:
 		return nil, result, err
@@ -203,7 +204,7 @@ func (t *Table) CommitBackfill(ctx context.Context, b Backfill, r BackfillRound,
 		r.Published = &p.made
 	}
 	if len(p.fresh) > 0 {
-		if done, err = t.noteFresh(ctx, b.Column, p.fresh); err != nil {
+		if done, err = noteFresh(ctx, t, b.Column, p.fresh); err != nil {
 			return nil, result, err
 		}
 		r.Published = &done.Version
@@ -228,8 +229,8 @@ func (t *Table) CommitBackfill(ctx context.Context, b Backfill, r BackfillRound,
 		r.Redone = 0
 	}
 	if !again.IsEmpty() {
-		if r.Redone++; r.Redone > maxPlans {
-			return nil, result, protocol.Errorf(protocol.ConcurrentModification, "table %s is changed faster than column %q can be filled; retry", t.name, b.Column)
+		if r.Redone++; r.Redone > maxTries {
+			return nil, result, protocol.Errorf(protocol.ConcurrentModification, "table %s is changed faster than column %q can be filled; retry", t.Name(), b.Column)
 		}
 	}
 	for it := again.Iterator(); it.HasNext() && b.Again != nil; {
@@ -238,27 +239,27 @@ func (t *Table) CommitBackfill(ctx context.Context, b Backfill, r BackfillRound,
 		}
 	}
 	rest.Or(again)
-	next = &BackfillRound{Backfilled: r.Backfilled, Filled: r.Filled, Redone: r.Redone}
-	if err := Do(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) error { return p.plan(ctx, d, next, rest) }); err != nil {
+	next = &Round{Result: r.Result, Filled: r.Filled, Redone: r.Redone}
+	if err := engine.Do(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) error { return p.plan(ctx, d, next, rest) }); err != nil {
 		return nil, result, err
 	}
 	if len(next.Fragments) == 0 {
-		return nil, next.Backfilled, nil
+		return nil, next.Result, nil
 	}
-	return next, next.Backfilled, nil
+	return next, next.Result, nil
 }
 
 // A publishing is the commit of a round.
 type publishing struct {
-	table  *Table
-	order  Backfill
-	pieces []BackfillPiece
+	table  *engine.Table
+	order  Order
+	pieces []Piece
 
 	read   *dataset.Dataset // the version that the parts have read; nil when it is gone
 	column *computed.Column // of that version
 	fresh  freshness.Signatures
-	fit    []BackfillPiece // of fragments that are as the parts have read them
-	made   int64           // the newest version, if it has files of an earlier try
+	fit    []Piece // of fragments that are as the parts have read them
+	made   int64   // the newest version, if it has files of an earlier try
 }
 
 // open notes what is known of the version that the parts have read.
@@ -267,7 +268,7 @@ func (p *publishing) open(ctx context.Context, d *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	stamp, err := p.table.stampOf(ctx, d, c)
+	stamp, err := stampOf(ctx, p.table, d, c)
 	p.read, p.column, p.fresh = d, c, freshness.Signatures{}
 	maps.Copy(p.fresh, stamp.Carried)
 	if stamp.Absent {
@@ -321,7 +322,7 @@ const (
 	done // it has the file of the piece: an earlier try has committed it
 )
 
-func (p *publishing) fits(ctx context.Context, d *dataset.Dataset, c *computed.Column, piece *BackfillPiece) (fitness, error) {
+func (p *publishing) fits(ctx context.Context, d *dataset.Dataset, c *computed.Column, piece *Piece) (fitness, error) {
 	is := d.Fragment(piece.Fragment)
 	if is == nil || p.read == nil || c.Definition != p.column.Definition {
 		return gone, nil
@@ -365,7 +366,7 @@ func (p *publishing) fits(ctx context.Context, d *dataset.Dataset, c *computed.C
 }
 
 // plan makes the next round of the fragments that are left, if there are any.
-func (p *publishing) plan(ctx context.Context, d *dataset.Dataset, next *BackfillRound, rest *roaring.Bitmap) error {
+func (p *publishing) plan(ctx context.Context, d *dataset.Dataset, next *Round, rest *roaring.Bitmap) error {
 	c, err := computed.Open(ctx, d, p.order.Column, p.order.Where)
 	if err != nil {
 		return err
@@ -380,12 +381,12 @@ func (p *publishing) plan(ctx context.Context, d *dataset.Dataset, next *Backfil
 	case p.order.Fragments > 0 && next.Filled >= p.order.Fragments:
 		return p.count(ctx, d, c, next, rest)
 	}
-	return p.table.planRound(ctx, d, c, p.order, next, rest)
+	return planRound(ctx, p.table, d, c, p.order, next, rest)
 }
 
 // count counts the rows that are left out.
-func (p *publishing) count(ctx context.Context, d *dataset.Dataset, c *computed.Column, r *BackfillRound, rest *roaring.Bitmap) error {
-	stamp, err := p.table.stampOf(ctx, d, c)
+func (p *publishing) count(ctx context.Context, d *dataset.Dataset, c *computed.Column, r *Round, rest *roaring.Bitmap) error {
+	stamp, err := stampOf(ctx, p.table, d, c)
 	if err != nil {
 		return err
 	}

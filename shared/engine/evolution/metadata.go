@@ -1,4 +1,4 @@
-package engine
+package evolution
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
@@ -15,12 +16,12 @@ import (
 
 // UpdateSchemaMetadata sets keys in the schema's metadata and leaves all others. It returns the
 // resulting metadata.
-func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string) (Written, map[string]string, error) {
+func UpdateSchemaMetadata(ctx context.Context, t *engine.Table, set map[string]string) (engine.Written, map[string]string, error) {
 	if _, ok := set[schemaapi.FunctionBindingsKey]; ok {
-		return Written{}, nil, protocol.Errorf(protocol.InvalidInput, "the metadata key %s belongs to the columns of functions; add and drop those columns instead", schemaapi.FunctionBindingsKey)
+		return engine.Written{}, nil, protocol.Errorf(protocol.InvalidInput, "the metadata key %s belongs to the columns of functions; add and drop those columns instead", schemaapi.FunctionBindingsKey)
 	}
 	var after map[string]string
-	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+	done, err := t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		op := &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{}}
 		for _, key := range slices.Sorted(maps.Keys(set)) {
 			value := set[key]
@@ -45,15 +46,15 @@ type FieldMetadata struct {
 
 // UpdateFieldMetadata changes the metadata of several fields together. It returns the resulting
 // metadata by path.
-func (t *Table) UpdateFieldMetadata(ctx context.Context, updates []FieldMetadata) (Written, map[string]map[string]string, error) {
+func UpdateFieldMetadata(ctx context.Context, t *engine.Table, updates []FieldMetadata) (engine.Written, map[string]map[string]string, error) {
 	after := map[string]map[string]string{}
-	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+	done, err := t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, u := range updates {
 			if err := computed.CheckMetadata(d.Schema(), u.Path, u.Set, u.Replace); err != nil {
 				return nil, err
 			}
 		}
-		op, err := fieldMetadata(d, updates)
+		op, err := MetadataOf(d, updates)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +74,7 @@ func (t *Table) UpdateFieldMetadata(ctx context.Context, updates []FieldMetadata
 	return done, after, err
 }
 
-func fieldMetadata(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfig, error) {
+func MetadataOf(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfig, error) {
 	op := &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{}}
 	for _, u := range updates {
 		chain, err := d.Schema().Resolve(u.Path)
@@ -94,13 +95,4 @@ func fieldMetadata(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfi
 		op.FieldMetadata[id] = change
 	}
 	return op, nil
-}
-
-// Restore makes a new version with the contents of an old one.
-func (t *Table) Restore(ctx context.Context, version uint64) (Written, error) {
-	if err := t.unmade(ctx); err != nil {
-		return already(Written{}, err)
-	}
-	made, err := t.data.Restore(ctx, version)
-	return written(dataset.Commit{Dataset: made}), t.Translate(err)
 }

@@ -1,0 +1,42 @@
+// Package indices lists, creates and drops the indices of a table. Package build knows how each kind is built.
+package indices
+
+import (
+	"context"
+	"slices"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/index/kinds"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/segments"
+	"tiltyard/shared/lance/dataset/snapshot"
+)
+
+// List returns the indices of a version, ordered by name. Their details have the parameters that only their files
+// hold, unless these cannot be used.
+func List(ctx context.Context, t *engine.Table, version *int64) ([]snapshot.Index, error) {
+	return engine.Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) ([]snapshot.Index, error) {
+		shared, err := d.Indices()
+		all := slices.Clone(shared)
+		for i := range all {
+			if kind := kinds.Of(all[i].Kind.Of); kind != nil && kind.Describe != nil && err == nil {
+				all[i].Kind.Details, err = kind.Describe(all[i].Kind.Details, func(file string) (map[string]string, error) {
+					metadata, err := d.IndexMetadata(ctx, all[i].Name, file)
+					if narrow.IsUnusable(err) {
+						return nil, nil
+					}
+					return metadata, err
+				})
+			}
+		}
+		return all, err
+	})
+}
+
+// Drop removes an index.
+func Drop(ctx context.Context, t *engine.Table, name string) (engine.Written, error) {
+	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		return segments.Drop(ctx, d, name)
+	})
+}
