@@ -93,7 +93,7 @@ func (f nullField) array(n int) (arrow.Array, error) {
 }
 
 // A nestedField is a field with children, at least one of which has a column in the file. The first
-// such leaf gives the structure of the field.
+// such leaf provides the structure of the field.
 type nestedField struct {
 	field    *schema.Field
 	kind     repdef.StepKind

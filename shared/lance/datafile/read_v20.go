@@ -18,16 +18,16 @@ import (
 // the list's own column has been read. A field is therefore one task: a tree of readers, in which
 // each reader starts once the reader above it has set its rows.
 
-// A fieldV20 reads rows of one field and what is below it.
+// A fieldV20 reads rows of a field and its descendants.
 type fieldV20 interface {
 	fieldRead
 	// want sets the rows to read. It is called once.
 	want(rows []encoding.RowRange) error
-	// run is that of columnTask, after want.
+	// run is like columnTask.run. It is called after want.
 	run(src *source) (bool, []interval, error)
 }
 
-// planV20 returns what is to be read of a top-level field.
+// planV20 plans the read of a top-level field.
 func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
 	f, err := r.fieldV20(field)
 	if err != nil {
@@ -201,7 +201,7 @@ type listV20 struct {
 	room   values.Room
 	parts  []part
 	lists  []*version20.Lists
-	asked  bool // the items know what they are to read
+	asked  bool // want of the items was called
 	node   repdef.Node
 }
 

@@ -15,9 +15,9 @@ type BlobPlaces struct {
 	// SideFile begins the side file with the number id. Its Close marks the file as complete; a
 	// Writer that fails does not close it.
 	SideFile func(id uint32) (io.WriteCloser, error)
-	// External returns the stored form of the URI of a blob in another object: the id of the base
-	// path of the table that it lies below and the rest of the URI, or 0 and the whole URI. An
-	// error refuses the URI.
+	// External returns the stored form of a blob's URI in another object: the id of the table's
+	// base path that contains it and the rest of the URI, or 0 and the whole URI. An error rejects
+	// the URI.
 	External func(uri string) (base uint32, path string, err error)
 }
 

@@ -93,7 +93,7 @@ func (w *blobWriter) describeItems(f *schema.Field, list array.ListLike, live []
 	return array.MakeFromData(array.NewData(t, d.Len(), d.Buffers(), []arrow.ArrayData{described.Data()}, list.NullN(), d.Offset())), nil
 }
 
-// liveRows returns those of the live rows in which a has a value other than NULL.
+// liveRows returns live without the rows in which a is null.
 func liveRows(a arrow.Array, live []bool) []bool {
 	if a.NullN() == 0 {
 		return live
@@ -131,7 +131,7 @@ func (w *blobWriter) describeBlobs(f *schema.Field, column arrow.Array, live []b
 }
 
 // appendDescription appends the description of a blob in the form of the file's version. In version
-// 2.0 no description is null; that of a null value has size 0 and position 1.
+// 2.0 descriptions are never null; a null value has size 0 and position 1.
 func (w *blobWriter) appendDescription(out *array.StructBuilder, b Blob) {
 	if b.Null && w.file.version != lance.V2_0 {
 		out.AppendNull()
