@@ -32,8 +32,8 @@ type Manifest struct {
 	// shadows the message's field of the same name, which is the section's position in the
 	// file.
 	IndexSection []byte
-	// Dictionaries are the values of dictionaries by field, in tables of legacy data files,
-	// whose files all share them. Files of other tables have a dictionary in each page.
+	// Dictionaries holds the dictionary values by field in tables of legacy data files, whose files
+	// share them. Newer data files have a dictionary in each page.
 	Dictionaries map[int32]arrow.Array
 	// Location is where the manifest was read from; the zero value if it was not.
 	Location Location
@@ -64,8 +64,8 @@ func (m *Manifest) MetadataBytes() int {
 	return total
 }
 
-// MemBytes estimates the memory of what has no fixed size in a manifest: keys and values that users set, sections,
-// dictionaries, ids and versions of rows, and the bytes of the file.
+// MemBytes estimates the memory of a manifest's variable parts: keys and values set by users,
+// sections, dictionaries, row ids, row versions, and the bytes of the file.
 func (m *Manifest) MemBytes() int64 {
 	total := m.file + int64(len(m.IndexSection)+m.MetadataBytes()) + m.DictionaryBytes()
 	for _, f := range m.Fragments {
@@ -87,8 +87,8 @@ func (m *Manifest) SetTime(t time.Time) {
 	m.Timestamp = &pb.Timestamp{Seconds: t.Unix(), Nanos: int32(t.Nanosecond())}
 }
 
-// MaxFieldID returns the highest field id that the schema uses or a data file mentions, or
-// -1 if there is none. New fields get higher ids.
+// MaxFieldID returns the highest field id in the schema or in a data file, or -1. New fields get
+// higher ids.
 func (m *Manifest) MaxFieldID() int32 {
 	highest := m.Schema.MaxFieldID()
 	if m.MaxAllocatedFieldID != nil {
@@ -113,8 +113,7 @@ func (m *Manifest) MaxFieldID() int32 {
 // StableRowIDs reports whether rows keep their ids when they move.
 func (m *Manifest) StableRowIDs() bool { return m.ReaderFlags&FlagStableRowIDs != 0 }
 
-// Indices decodes the index section, anew at each call. Entries without details get those that
-// [indexmeta.Infer] knows.
+// Indices decodes the index section at each call. [indexmeta.Infer] adds missing details.
 func (m *Manifest) Indices() ([]*pb.IndexMetadata, error) {
 	var section pb.IndexSection
 	if err := section.Unmarshal(m.IndexSection); err != nil {

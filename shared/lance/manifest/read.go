@@ -16,16 +16,17 @@ import (
 var ErrNoTransaction = errors.New("version has no transaction")
 
 const (
-	tailLen  = 64 << 10 // what Read asks for first
+	tailLen  = 64 << 10 // size of Read's first request
 	wholeLen = 1 << 20  // files known to be no longer are read at once
 
 	maxTransactionLen = 64 << 20
 
-	// parsedFactor is how many bytes of memory one byte of a long manifest takes while it
-	// is read: parts are joined, and then parsed.
+	// parsedFactor is the memory per byte of a long manifest during a read: parts are joined and
+	// then parsed.
 	parsedFactor = 5
 
-	// entryBytes is about what a fragment, a file, a field or an index takes that says nothing of itself.
+	// entryBytes is the approximate memory of a fragment, file, field or index entry without
+	// variable parts.
 	entryBytes = 256
 )
 
@@ -110,8 +111,8 @@ func readFrom(ctx context.Context, store objectstore.Store, key string, tail []b
 	return m, takeEntries(ctx, m.IndexSection)
 }
 
-// takeEntries takes memory for the entries of a long message, as far as its bytes do not count for them: an entry may
-// have two.
+// takeEntries reserves memory for the entries of a long message beyond the multiple of its bytes.
+// An entry may take only two bytes.
 func takeEntries(ctx context.Context, message []byte) error {
 	more := entryBytes*pb.CountEntries(message) - parsedFactor*len(message)
 	return memory.FromContext(ctx).Take(ctx, int64(max(more, 0)))
@@ -164,10 +165,9 @@ func readSection(ctx context.Context, store objectstore.Store, key string, info 
 	return body, err
 }
 
-// ReadTransaction returns the transaction that made the version of a table: the inline one,
-// or that of the file in _transactions that the manifest names. It makes a request unless
-// the transaction was read with the manifest. A version that has neither is
-// [ErrNoTransaction].
+// ReadTransaction returns the transaction that made the version: the inline one, or that of the
+// file in _transactions. It makes a request unless the transaction was read with the manifest. A
+// version without either is [ErrNoTransaction].
 func (m *Manifest) ReadTransaction(ctx context.Context, store objectstore.Store, table string) (*pb.Transaction, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {

@@ -14,9 +14,8 @@ const fileFormat = "lance"
 // legacyFormat is the version that manifests record for data files before 2.0.
 const legacyFormat = "0.1"
 
-// FileVersion returns the version of new data files. Manifests of the format's first
-// generation do not record it; the version is then that of the first data file, or follows
-// from a flag.
+// FileVersion returns the version of new data files. Manifests of the format's first generation do
+// not record it; it is then the version of the first data file, or follows from a flag.
 //
 // Source: crate lance-table, src/format/manifest.rs.
 func (m *Manifest) FileVersion() (lance.Version, error) {
@@ -60,10 +59,9 @@ func fileVersion(f *pb.DataFile) (lance.Version, error) {
 	return lance.VersionOf(f.MajorVersion, f.MinorVersion)
 }
 
-// checkUnderstood refuses a version with parts that this implementation would misread or
-// ignore: a column in a file of an unsupported version, for example, would be null in all
-// rows. The error is [lance.ErrUnsupported], or [lance.ErrCorrupt] if no version of the
-// format allows the part.
+// checkUnderstood rejects a version with parts that this package would misread or ignore. For
+// example, a column in a file of an unsupported version would read as null. The error is
+// [lance.ErrUnsupported], or [lance.ErrCorrupt] if no version of the format allows the part.
 func (m *Manifest) checkUnderstood() error {
 	if _, err := m.FileVersion(); err != nil {
 		return fmt.Errorf("version %d: %w", m.Version, err)
@@ -76,8 +74,8 @@ func (m *Manifest) checkUnderstood() error {
 	return nil
 }
 
-// checkLegacy refuses to write a table that mixes legacy data files with others, or a table
-// of legacy data files whose manifest lacks the values of a dictionary.
+// checkLegacy prevents writes to a table that mixes legacy data files with others, and to a legacy
+// table whose manifest lacks dictionary values.
 func (m *Manifest) checkLegacy() error {
 	version, err := m.FileVersion()
 	if err != nil {
