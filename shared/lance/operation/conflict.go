@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A Verdict is the result of a conflict check between our operation and another one that
-// was committed after the version from which ours was computed.
+// A Verdict is the result of a conflict check between our operation and one committed after the
+// version from which ours was computed.
 type Verdict int
 
 // Verdicts.
@@ -22,13 +22,12 @@ func (v Verdict) String() string {
 	return [...]string{"compatible", "redo", "incompatible"}[v]
 }
 
-// Ours is an operation to be committed, with what its conflict check needs.
+// Ours is an operation to be committed, with the inputs of its conflict check.
 type Ours struct {
 	Operation pb.Operation
-	// ReadFragment returns a fragment of the version from which a Delete or Update was
-	// computed, or nil. It is set if the rows that the operation deletes are known. The
-	// operation can then be rebased over others that delete rows of the same fragments; the
-	// rebase checks whether some of the rows are the same.
+	// ReadFragment returns a fragment of the version from which a Delete or Update was computed, or
+	// nil. It is set if the deleted rows are known. The operation can then be rebased over others
+	// that delete rows of the same fragments; the rebase checks for common rows.
 	ReadFragment func(id uint64) *pb.Fragment
 }
 
@@ -119,7 +118,7 @@ func (o Ours) Check(theirs pb.Operation) Verdict {
 	return Incompatible
 }
 
-// opaque reports whether an operation is one that this package does not interpret.
+// opaque reports whether this package does not interpret an operation.
 func opaque(op pb.Operation) bool {
 	_, uninterpreted := op.(*pb.OpaqueOperation)
 	return op == nil || uninterpreted
@@ -152,7 +151,7 @@ func replacesTable(op pb.Operation) bool {
 // came first.
 func checkSchema(ours, theirs pb.Operation) Verdict {
 	if mayForbidNulls(ours) && suppliesValues(theirs) || suppliesValues(ours) && mayForbidNulls(theirs) {
-		return Redo // one was checked without the values of the other
+		return Redo // one side lacks the values to compare
 	}
 	changes := changesMetadata(ours) || changesMetadata(theirs)
 	if _, merge := either[*pb.Merge](ours, theirs); merge && changes {
@@ -247,8 +246,8 @@ func (o Ours) checkRows(theirs pb.Operation, updated []*pb.Fragment, removed []u
 	return Compatible
 }
 
-// checkShared checks our operation against one that deletes rows too. Ours touches the
-// fragments mine; leaves means that it leaves rows in some of them.
+// checkShared checks our operation against another that deletes rows. mine are the fragments that
+// ours touches; leaves reports that ours leaves rows in some of them.
 func (o Ours) checkShared(mine map[uint64]bool, leaves bool, updated []*pb.Fragment, removed []uint64) Verdict {
 	if !overlap(mine, idsOf(updated, removed)) {
 		return Compatible
@@ -320,9 +319,8 @@ func mayShareKeys(a, b *pb.KeyExistenceFilter) bool {
 	return true // an exact set and a bloom filter hash differently
 }
 
-// bloomsIntersect reports whether two bloom filters may have a key in common: such a key
-// has set the same bits in both. Filters of different sizes cannot be compared, and count
-// as intersecting.
+// bloomsIntersect reports whether two bloom filters may share a key: a shared key has set the same
+// bits in both. Filters of different sizes count as intersecting.
 func bloomsIntersect(a, b *pb.BloomFilter) bool {
 	if a.NumberOfItems != b.NumberOfItems || a.Probability != b.Probability || len(a.Bitmap) != len(b.Bitmap) {
 		return true
@@ -341,7 +339,7 @@ func checkOverwrite(ours *pb.Overwrite, theirs pb.Operation) Verdict {
 		if shareConfigKey(ours, theirs) {
 			return Incompatible
 		}
-		return Redo // so that whoever asked for it may decide again
+		return Redo // so that the caller may decide again
 	case *pb.UpdateConfig:
 		return incompatibleIf(shareConfigKey(ours, theirs))
 	}

@@ -17,8 +17,8 @@ func checkUpdateConfig(ours *pb.UpdateConfig, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
-// shareConfigKey reports whether one operation sets a configuration key that the other sets
-// or deletes.
+// shareConfigKey reports whether one operation sets a configuration key that the other sets or
+// deletes.
 func shareConfigKey(a, b pb.Operation) bool {
 	setA, deletedA := configKeys(a)
 	setB, deletedB := configKeys(b)
