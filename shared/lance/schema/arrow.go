@@ -64,8 +64,8 @@ func FromArrow(schema *arrow.Schema) (*Schema, error) {
 	return FromArrowAbove(schema, -1)
 }
 
-// FromArrowAbove is FromArrow with ids that begin after highest: for columns that are added
-// to a table, or for a table that is overwritten and must not reuse ids.
+// FromArrowAbove converts a schema like FromArrow, with field ids above highest: for columns added
+// to a table, or for an overwrite, which must not reuse ids.
 func FromArrowAbove(schema *arrow.Schema, highest int32) (*Schema, error) {
 	if err := CheckBounds(schema.Fields()); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Schema) number(highest int32) error {
 	return nil
 }
 
-// An enclosure describes the fields around a field; some types are not allowed inside of
+// An enclosure describes the fields around a field, because some types must not be nested in
 // others.
 type enclosure struct {
 	path     string

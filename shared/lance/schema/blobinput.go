@@ -50,8 +50,8 @@ var blobSizes = []struct{ key, otherwise string }{
 	{"lance-encoding:blob-pack-file-size-threshold", "1073741824"},
 }
 
-// matchBlobSizes returns an error if the data ask for other sizes than the table has. The
-// native writer does the same.
+// matchBlobSizes returns an error if the data request other blob sizes than the table has, as in
+// the native writer.
 func matchBlobSizes(path string, want *Field, have arrow.Field) error {
 	for _, s := range blobSizes {
 		asked, ok := have.Metadata.GetValue(s.key)

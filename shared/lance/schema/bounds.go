@@ -22,8 +22,8 @@ const (
 	// MaxDimensions is the largest number of items in a fixed-size list of floating-point
 	// numbers, a vector: 64 KiB of doubles.
 	MaxDimensions = 8192
-	// MaxValueBytes is the largest size of one value of fixed size of any other kind, such
-	// as a small image or a tensor of bytes.
+	// MaxValueBytes bounds a fixed-size value of any other kind, such as a small image or a tensor
+	// of bytes.
 	MaxValueBytes = 1 << 20
 	// MaxRowBytes is the largest total size of the values of fixed size in one row.
 	MaxRowBytes = 16 << 20

@@ -68,8 +68,8 @@ func (s source) arrange(f *Field, data arrow.ArrayData) (arrow.ArrayData, error)
 	return array.NewData(f.Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset()), nil
 }
 
-// retype gives another type to data of the same layout: the storage type in place of an
-// extension type, or other names of list items.
+// retype gives data another type of the same layout: the storage type of an extension type, or
+// other names of list items.
 func retype(data arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
 	children := data.Children()
 	if list, ok := t.(*arrow.FixedSizeListType); ok {

@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// plainTypes are the logical types without parameters, by their names in the format.
-// "blob" and "json" are read only: their Arrow types are written under other names.
+// plainTypes are the logical types without parameters, by their names in the format. "blob" and
+// "json" are only read; their Arrow types are written under other names.
 var plainTypes = map[string]arrow.DataType{
 	"null":         arrow.Null,
 	"bool":         arrow.FixedWidthTypes.Boolean,
@@ -166,7 +166,7 @@ func structVectorLength(logical string) (int32, bool) {
 	return int32(length), err == nil && length > 0
 }
 
-// flatLength returns how many items one value holds through all levels of fixed-size lists.
+// flatLength returns the number of items of one value across all levels of fixed-size lists.
 func flatLength(t arrow.DataType) int64 {
 	n := int64(1)
 	for {
