@@ -37,8 +37,8 @@ const (
 	maxArrowRows = 1 << 22
 )
 
-// parseArrow parses an Arrow deletion file of a fragment with so many rows. The caller holds the
-// memory.
+// parseArrow parses an Arrow deletion file of a fragment with physicalRows rows. The caller
+// reserves the memory.
 func parseArrow(data []byte, physicalRows uint64) (*Vector, error) {
 	if !bytes.HasPrefix(data, []byte(arrowMagic)) || !bytes.HasSuffix(data, []byte(arrowMagic)) {
 		return nil, corrupt("arrow: no arrow file of %d bytes", len(data))

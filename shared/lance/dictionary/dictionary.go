@@ -50,8 +50,8 @@ type Place struct {
 // length=2.
 const placeField = 8
 
-// PlaceIn finds the place in unknown, the fields of a Field message that package pb keeps
-// unparsed. It returns false if there is none. A malformed place is [lance.ErrCorrupt].
+// PlaceIn finds the location of dictionary values in the unparsed fields of a Field message. found
+// is false if there is none. A malformed location is [lance.ErrCorrupt].
 func PlaceIn(unknown []byte) (p Place, found bool, err error) {
 	s := pb.NewScanner(unknown)
 	for s.Next() {
@@ -90,7 +90,7 @@ func WithoutPlace(unknown []byte) []byte {
 	return rest
 }
 
-// WithPlace returns unknown with the place p instead of the one that it has.
+// WithPlace returns the unparsed fields with location p in place of the old one.
 func WithPlace(unknown []byte, p Place) []byte {
 	var place []byte
 	for i, v := range []int64{p.Offset, p.Length} {
@@ -241,8 +241,8 @@ func bytesOf(values arrow.Array) func(i int) []byte {
 	}
 }
 
-// Stored returns the values of a dictionary as a reader will see them once they have been
-// written: texts and bytes of length zero are null, other nulls are zero.
+// Stored returns dictionary values as readers see them after a write: empty strings and binaries
+// are null, other nulls are zero.
 func Stored(values arrow.Array) (arrow.Array, error) {
 	file, place, err := Append(nil, 0, values)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package indexmeta reads entries of a manifest's index section: the kind of an index, and the
-// details that it was made with. A [Kind] has the names that clients and manifests give it; a
-// [Description] is what an entry says of its index. Files of indices are read by package index.
+// Package indexmeta reads entries of a manifest's index section: the kind of an index and its
+// parameters. A [Kind] has the names used by clients and manifests; a [Description] describes the
+// index of an entry. Package index reads index files.
 package indexmeta
 
 import (
@@ -34,7 +34,7 @@ var kinds = [...]struct {
 	details     string                           // the message in a manifest that has its details, without "IndexDetails"
 	version     int32                            // the newest of the format that native Lance reads
 	addresses   int64                            // the first that names rows by addresses even where they have stable ids
-	file        string                           // that no other kind has
+	file        string                           // unique to the kind
 	describe    func(*Description, []byte) error // decodes the details; nil: they have nothing to show
 }{
 	Unknown:     {name: "Unknown", version: -1, addresses: never},
@@ -97,8 +97,8 @@ func Names() []string {
 	return append(names, vectorKinds...)
 }
 
-// KindNamed returns the kind that a client names, in any case and with or without underscores, of which LanceDB
-// clients write some that native Lance does not (BLOOM_FILTER): Unknown when there is no such kind.
+// KindNamed returns the kind of a client's name, or Unknown. Case and underscores are ignored,
+// because LanceDB clients write names that native Lance does not (BLOOM_FILTER).
 func KindNamed(name string) Kind {
 	for k := BTree; k < Vector; k++ {
 		if isNamed(kinds[k].name, name) || kinds[k].alias != "" && isNamed(kinds[k].alias, name) {
@@ -116,8 +116,8 @@ func isNamed(kind, name string) bool {
 	return strings.EqualFold(plain.Replace(kind), plain.Replace(name))
 }
 
-// VectorKind returns the name of the kind of indices of vectors that a client names, in any case; it
-// is empty when there is no such kind. VECTOR is another name for IVF_PQ.
+// VectorKind returns the kind name of a vector index that a client names, in any case, or "".
+// VECTOR means IVF_PQ.
 func VectorKind(name string) string {
 	if isNamed("VECTOR", name) {
 		return "IVF_PQ"

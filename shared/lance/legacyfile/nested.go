@@ -82,7 +82,7 @@ func (l *listNode) give(parts [][]byte) error {
 	return l.askItems(parts)
 }
 
-// askItems parses the offsets for each pick and asks the item node for the items.
+// askItems parses the offsets of each pick and passes the resulting item ranges to the item node.
 func (l *listNode) askItems(parts [][]byte) error {
 	l.read = true
 	l.offsets = newOffsets(int(count(l.picks)), l.large)

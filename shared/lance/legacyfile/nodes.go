@@ -135,7 +135,7 @@ func (a *fixedNode) data(n int64) (arrow.ArrayData, error) {
 	return fixedData(a.field.Type, int(n), a.bytes), a.check(n)
 }
 
-// fixedData returns n values of fixed width, none of which is null.
+// fixedData returns n fixed-width values without nulls.
 func fixedData(t arrow.DataType, n int, values []byte) arrow.ArrayData {
 	if list, ok := t.(*arrow.FixedSizeListType); ok {
 		items := fixedData(list.Elem(), n*int(list.Len()), values)
@@ -236,7 +236,7 @@ func (a *binaryNode) data(n int64) (arrow.ArrayData, error) {
 	return array.NewData(a.field.Type, int(n), buffers, nil, nulls, 0), nil
 }
 
-// offsets are n+1 offsets of 32 or 64 bits, the first of which is 0.
+// offsets holds n+1 offsets of 32 or 64 bits, starting at 0.
 type offsets struct {
 	bytes []byte
 	large bool

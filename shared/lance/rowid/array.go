@@ -72,7 +72,7 @@ func (a array) at(k int64) uint64 {
 	}
 }
 
-// search returns how many values are below v. The array must ascend.
+// search returns the number of values below v. The array must ascend.
 func (a array) search(v uint64) int64 {
 	return int64(sort.Search(int(a.len()), func(i int) bool { return a.at(int64(i)) >= v }))
 }

@@ -29,7 +29,7 @@ package bitpack
 
 import "unsafe"
 
-// BlockValues is how many values a packed block holds.
+// BlockValues is the number of values in a packed block.
 const BlockValues = 1024
 
 // laneOrder is the order in which groups of eight rows are taken from a block.

@@ -154,7 +154,7 @@ func decodeConstantBlock(dst *values.Values, c *pb.Constant, n int) error {
 	return dst.RepeatFixed(c.Value, n)
 }
 
-// decodeListBlock decodes fixed-size lists, each of which is stored in its value form.
+// decodeListBlock decodes fixed-size lists in their value form.
 func decodeListBlock(dst *values.Values, c *pb.FixedSizeList, buf []byte, n int) error {
 	codec, err := NewFixedValue(c, dst.Shape)
 	if err != nil {

@@ -53,7 +53,7 @@ type splitEncoder struct {
 // splitChunkBytes is the size of all chunks but the last.
 const splitChunkBytes = 4096
 
-// NewSplitEncoder returns an encoder of fixed values of so many bytes each.
+// NewSplitEncoder returns an encoder of fixed-width values of size bytes.
 func NewSplitEncoder(fixed []byte, size int) ChunkEncoder { return &splitEncoder{fixed, size} }
 
 func (c *splitEncoder) Codec() pb.Codec {

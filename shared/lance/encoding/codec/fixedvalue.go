@@ -63,7 +63,7 @@ func (f *FixedValue) bitmapBytes() int {
 	return n
 }
 
-// Size is how many bytes a value takes.
+// Size returns the bytes of a value.
 func (f *FixedValue) Size() int { return f.bitmapBytes() + f.flat }
 
 // IsRaw reports whether values are stored exactly as they are kept in memory.

@@ -83,7 +83,7 @@ func PlainLevels(buf []byte, n int) ([]uint16, error) {
 //	                         so as well or, where that is not smaller, as plain u16
 //	RLE                      u64 bytes of the values | values × u16 | lengths × u8
 type LevelEncoder struct {
-	Codec pb.Codec // nil: there are no levels
+	Codec pb.Codec // nil: no levels
 	width int      // of OutOfLineBitpacking
 }
 

@@ -92,7 +92,7 @@ func (r runChunks) total(lengths []byte, runs int) uint64 {
 	return sum
 }
 
-// expandRuns fills out with the values of the runs, whose total length is at least that of out.
+// expandRuns fills out with the values of the runs, which cover at least its length.
 func expandRuns[T bitpack.Integer](r runChunks, out, runs []T, lengths []byte) {
 	for i := 0; len(out) > 0; i++ {
 		n := min(r.length(lengths, i), len(out))
@@ -110,7 +110,7 @@ type runEncoder[T bitpack.Integer] struct {
 	bits   int
 }
 
-// RunBytes returns how many bytes the runs in chunks of ChunkValues take, or limit if that is less.
+// RunBytes returns the bytes of the runs in chunks of ChunkValues, but at most limit.
 func RunBytes[T bitpack.Integer](numbers []T, bits, limit int) int {
 	size := 0
 	for len(numbers) > 0 && size < limit {
@@ -121,7 +121,7 @@ func RunBytes[T bitpack.Integer](numbers []T, bits, limit int) int {
 	return min(size, limit)
 }
 
-// NewRunEncoder returns an encoder of integers of so many bits.
+// NewRunEncoder returns a run-length encoder of integers of the given width.
 func NewRunEncoder[T bitpack.Integer](numbers []T, bits int) ChunkEncoder {
 	return &runEncoder[T]{numbers, bits}
 }
@@ -160,7 +160,7 @@ func (c *runEncoder[T]) Append(b []byte, from, to int, sizes []int) []byte {
 	return PadTo8(b, start)
 }
 
-const maxRun = 255 // what the length of a run can say
+const maxRun = 255 // a run length is one byte
 
 func countRuns[T bitpack.Integer](numbers []T) int {
 	runs := 0

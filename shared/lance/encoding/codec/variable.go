@@ -85,7 +85,7 @@ func ParseOffsets(buf []byte, n, width int) ([]int32, error) {
 	} else {
 		offsets = make([]int32, n+1)
 		for i := range offsets {
-			// What is too large turns negative and is found below.
+			// A value beyond int32 becomes negative and is rejected below.
 			offsets[i] = int32(min(binary.LittleEndian.Uint64(buf[8*i:]), math.MaxUint32))
 		}
 	}

@@ -89,7 +89,7 @@ func parseOptions(metadata map[string]string) (Options, error) {
 	return o, nil
 }
 
-// maxChunkBytes is the largest chunk that a field may ask for. In version 2.1 it is
+// maxChunkBytes bounds the chunk size that a field may request. In version 2.1 the bound is
 // codec.ChunkBytes, which keeps a chunk with its levels below 32 KiB.
 const maxChunkBytes = 1 << 20
 
@@ -134,7 +134,7 @@ func (m metadataOptions) compression(name string, otherwise compress.Compression
 type Storage struct {
 	Options              Options
 	Text                 bool                   // the values are texts and not just bytes
-	General              []*compress.Compressor // what the field asks for, to choose from, if anything
+	General              []*compress.Compressor // compressors requested by the field, to choose from
 	PerValue             *compress.Compressor   // of long values; made when it is needed
 	DictionaryCompressor *compress.Compressor   // of dictionaries
 	Trained              Symbols                // of the page that is being made

@@ -58,7 +58,7 @@ func Decompress(scheme pb.CompressionScheme, b []byte, room values.Room) ([]byte
 	return decompressZstd(b, room)
 }
 
-// lz4MaxRatio bounds how much an LZ4 block can grow: one byte of a length adds at most 255 bytes.
+// lz4MaxRatio bounds the growth of an LZ4 block: one length byte adds at most 255 bytes.
 const lz4MaxRatio = 255
 
 func decompressLZ4(b []byte, room values.Room) ([]byte, error) {

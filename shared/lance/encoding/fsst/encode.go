@@ -18,7 +18,7 @@ type Encoder struct {
 	short   [1 << 16]step
 	long    [longSlots][2]match // longer symbols first
 	end     uint64              // the rare byte, eight times
-	Ratio   float64             // of compressed to plain text, in what the symbols were made for
+	Ratio   float64             // compressed to plain size in the training sample
 }
 
 // A symbol is the piece of text that a code stands for.
@@ -156,7 +156,7 @@ func (e *Encoder) firstBytes(text []byte) uint64 {
 	return word
 }
 
-// Table returns the symbol table as it is stored.
+// Table returns the symbol table in its stored form.
 func (e *Encoder) Table() []byte {
 	b := make([]byte, 8, TableBytes)
 	binary.LittleEndian.PutUint64(b, magic<<32|1<<24|e.end&0xff<<8|uint64(len(e.symbols)))

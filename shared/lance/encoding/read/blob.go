@@ -26,7 +26,7 @@ import (
 type blobPage struct {
 	*pageContext
 	descriptions layoutReader
-	old          bool // descriptions that are not those of the column
+	old          bool // descriptions of version 2.1 in a column of version 2.2
 }
 
 func newBlobPage(p *pageContext, layout *pb.BlobLayout) (*blobPage, error) {
@@ -106,8 +106,8 @@ func descriptionLevels(v *values.Values, n int) []uint16 {
 	return def
 }
 
-// newDescriptions returns the descriptions of version 2.2 for positions and sizes in the data file.
-// All their other members are 0, which means an inline blob.
+// newDescriptions converts positions and sizes in the data file to descriptions of version 2.2. All
+// other members are 0, which means an inline blob.
 func newDescriptions(old *values.Values, s *values.Shape) *values.Values {
 	v := values.New(s)
 	v.N = old.N

@@ -241,7 +241,7 @@ func (z *fullZip) wholeIndex(fetch encoding.Fetch) []byte {
 	}
 	index := z.fetchAll(fetch, 1)
 	if index != nil {
-		index = bytes.Clone(index) // without what was read around it
+		index = bytes.Clone(index) // so that the bytes read around it can be freed
 		z.index.put(&index, len(index), z.budget)
 	}
 	return index
@@ -306,8 +306,8 @@ func (z *fullZip) appendControl(dst *Items, b []byte) error {
 	return nil
 }
 
-// parseValue appends the value at the start of b to dst and returns how many bytes it takes in b. A
-// null is appended as an empty value.
+// parseValue appends the value at the start of b to dst and returns its size in b. A null is
+// appended as an empty value.
 func (z *fullZip) parseValue(dst *values.Values, b []byte, def uint16) (int, error) {
 	if z.fixed != nil {
 		return z.fixed.Size(), z.fixed.Decode(dst, b, 1, z.fixed.Size())

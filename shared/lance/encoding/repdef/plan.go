@@ -11,7 +11,7 @@ import (
 type Plan struct {
 	layers  []pb.RepDefLayer
 	Visible uint16  // highest definition level of an entry that has a stored value
-	Depth   []uint8 // by definition level: list layers up to the one that owns it
+	Depth   []uint8 // by definition level: number of list layers up to the one that owns it
 	Lists   int
 }
 

@@ -35,8 +35,8 @@ type Shredder struct {
 	LeafNull uint16   // level of a null of the leaf
 	Lists    int      // on the path
 
-	// The walk down the path. There are N entries; those whose level is below limit
-	// have a slot in the current array. Spans are these slots, in order.
+	// State of the walk down the path. Of the N entries, those with a level below limit have a slot
+	// in the current array; Spans lists these slots in order.
 	N                int
 	limit            uint16
 	rep, def         []uint16 // rep is meaningless before the first list, def while !cut
@@ -140,7 +140,7 @@ func (s *Shredder) CutNulls(arr arrow.Array, level uint16, nullable bool, name s
 	return nil
 }
 
-// cutFresh is CutNulls for entries that all have slots and of which none is cut off yet. It reports
+// cutFresh is the fast path of CutNulls when all entries have slots and none is cut off. It reports
 // whether it found a null.
 func (s *Shredder) cutFresh(valid []byte, offset int, level uint16) bool {
 	some := uint16(0)
@@ -157,7 +157,7 @@ func (s *Shredder) cutFresh(valid []byte, offset int, level uint16) bool {
 	return some != 0
 }
 
-// cutMore is CutNulls for any entries.
+// cutMore is the general path of CutNulls.
 func (s *Shredder) cutMore(valid []byte, offset int, all bool, level uint16) bool {
 	found := false
 	e := 0
@@ -190,8 +190,8 @@ func (s *Shredder) Validity(arr arrow.Array) (bitmap []byte, offset int, all boo
 	return arr.NullBitmapBytes(), arr.Data().Offset(), false
 }
 
-// dictionaryValidity is Validity for an array whose dictionary holds a null: rows with that index
-// are null as well.
+// dictionaryValidity returns the validity of an array whose dictionary contains a null: rows with
+// that index are null too.
 func (s *Shredder) dictionaryValidity(d *array.Dictionary) []byte {
 	s.dictionaryBitmap = append(s.dictionaryBitmap[:0], make([]byte, bitutil.BytesForBits(int64(d.Len())))...)
 	for i := range d.Len() {

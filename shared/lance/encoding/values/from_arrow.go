@@ -26,7 +26,7 @@ func Storage(arr arrow.Array) arrow.Array {
 	}
 }
 
-// SlotBytes estimates how much memory the values in these slots take.
+// SlotBytes estimates the memory of the values in these slots.
 func SlotBytes(arr arrow.Array, s *Shape, spans []Span) int {
 	size := 0
 	for _, sp := range spans {
@@ -56,9 +56,9 @@ func stringBytes(arr arrow.Array, sp Span) int {
 	}
 }
 
-// AppendArray appends the values in the given slots of arr. cut holds a level for each slot; a
-// level other than 0 means that the value is null or cut off, and zeros or an empty string are
-// appended in its place, whatever arr holds there. A nil cut means that all levels are 0.
+// AppendArray appends the values in the given slots of arr. cut holds a level per slot; a level
+// other than 0 marks a null or cut-off value, for which zeros or an empty string are appended. Nil
+// means all levels are 0.
 func (v *Values) AppendArray(arr arrow.Array, spans []Span, cut []uint16) error {
 	first := v.N
 	for _, sp := range spans {
@@ -117,7 +117,7 @@ func BufferBytes(arr arrow.Array, i int) []byte {
 	return nil
 }
 
-// clearCut sets the values that are cut off to zeros. The levels begin with that of value first.
+// clearCut zeroes the cut-off values. cut begins with the level of value first.
 func (v *Values) clearCut(first int, cut []uint16) {
 	bits := v.Shape.ValueBits()
 	for i, level := range cut {

@@ -79,7 +79,7 @@ func NewColumnEncoder(path repdef.Path) (*ColumnEncoder, error) {
 	}
 	if t, ok := path.Leaf.Type.(*arrow.DictionaryType); ok {
 		c.dict = column.NewDictionary(t, s)
-		c.dict.MaxItems-- // one index is for null
+		c.dict.MaxItems-- // one index is reserved for null
 		s = values.FixedShape(c.dict.IndexBits)
 	}
 	c.values = values.New(s)
@@ -119,7 +119,7 @@ func (c *ColumnEncoder) Append(arr arrow.Array, emit func(encoding.Page) error) 
 	return nil
 }
 
-// Size returns how much memory the rows take that wait for their page.
+// Size returns the memory of the rows that wait for a page.
 func (c *ColumnEncoder) Size() int {
 	size := 8*len(c.ends) + len(c.valid.Bytes)
 	if c.values != nil {

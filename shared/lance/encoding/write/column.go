@@ -132,7 +132,7 @@ func (c *ColumnEncoder) Append(arr arrow.Array, emit func(encoding.Page) error) 
 	return nil
 }
 
-// Size returns how much memory the rows take that wait for their page.
+// Size returns the memory of the rows that wait for a page.
 func (c *ColumnEncoder) Size() int {
 	size := c.values.Memory() + c.repeats.memory() + 2*len(c.levels.Rep) + 2*len(c.levels.Def)
 	if c.dict != nil {
@@ -188,7 +188,7 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(encoding.Page) e
 	return true, nil
 }
 
-// slotBytes estimates how much memory the values of the shredded rows take.
+// slotBytes estimates the memory of the shredded rows' values.
 func (c *ColumnEncoder) slotBytes(leaf arrow.Array) int {
 	if c.packer == nil {
 		return values.SlotBytes(leaf, c.values.Shape, c.shredder.Spans)
@@ -258,11 +258,11 @@ type pageRows struct {
 	rep, def    []uint16 // empty when all are 0
 	maxRep      uint16
 	layers      []pb.RepDefLayer
-	chunkLevels int    // how many entries fit in a chunk
+	chunkLevels int    // entries per chunk
 	visible     uint16 // an entry has a stored value when its def is not above this
 	values      *values.Values
-	dict        *column.Dictionary // what the values are indices into; nil when they are not
-	packer      *column.Packer     // what made the values, if they are packed rows
+	dict        *column.Dictionary // items behind the values if these are indices, otherwise nil
+	packer      *column.Packer     // source of the values if they are packed rows, otherwise nil
 	distinct    bool               // the values are known not to be worth a dictionary
 }
 
@@ -311,7 +311,7 @@ func (p *pageRows) encode(emit func(encoding.Page) error) error {
 	return p.encodeMiniBlocks(emit)
 }
 
-// encodeParts makes pages of the entries before end, and others of the rest.
+// encodeParts encodes the entries before end and the rest as separate pages.
 func (p *pageRows) encodeParts(end int, emit func(encoding.Page) error) error {
 	values := p.countValues(end)
 	head, err := p.part(0, end, 0, values)
@@ -328,7 +328,7 @@ func (p *pageRows) encodeParts(end int, emit func(encoding.Page) error) error {
 	return tail.encode(emit)
 }
 
-// encodePacked makes pages of packed structs. Readers expect structs of fixed width in chunks, and
+// encodePacked makes pages of packed structs. Readers expect fixed-width structs in chunks and
 // others row by row.
 func (p *pageRows) encodePacked(emit func(encoding.Page) error) error {
 	if p.values.Shape.Kind == values.Fixed {

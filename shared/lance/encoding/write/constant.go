@@ -82,9 +82,8 @@ func (p *pageRows) loosened() []pb.RepDefLayer {
 	return layers
 }
 
-// loosensStructs reports whether loosen makes a struct nullable and not just its member. The pages
-// of the other members of that struct do not agree with this, and the native reader may consult
-// them.
+// loosensStructs reports whether loosen makes a struct nullable, not just its member. The pages of
+// the struct's other members disagree with this, and the native reader may consult them.
 func (p *pageRows) loosensStructs() bool {
 	return !slices.Equal(p.loosened()[1:], p.layers[1:])
 }

@@ -206,7 +206,7 @@ func narrow(positions []int) []byte {
 	return b
 }
 
-// levelsOf returns how many definition levels a layer has.
+// levelsOf returns the number of definition levels of a layer.
 func levelsOf(layer pb.RepDefLayer) int {
 	switch layer {
 	case pb.AllValidItem, pb.AllValidList:
