@@ -46,7 +46,7 @@ func WithNote(file, note []byte) ([]byte, error) {
 
 // ReadNote returns the note of a manifest file of the given size, or nil if it has none.
 func ReadNote(ctx context.Context, store objectstore.Store, key string, size int64) ([]byte, error) {
-	const guess = 16 << 10 // most notes are shorter
+	const guess = 16 << 10 // reaches the note in most files
 	from := max(0, size-guess)
 	parts, _, err := store.GetRanges(ctx, key, objectstore.Range{Offset: from, Length: size - from})
 	if err != nil {

@@ -4,9 +4,9 @@
 //
 // For example, a fragment of 1000 rows to which a column was added later:
 //
-//	data/a.lance            fields 0 (id), 1 (text)      1000 rows
-//	data/b.lance            field  2 (embedding)         1000 rows
-//	_deletions/4-9-….bin    rows 17 and 230
+//	data/a.lance             fields 0 (id), 1 (text)      1000 rows
+//	data/b.lance             field  2 (embedding)         1000 rows
+//	_deletions/4-9-….arrow   rows 17 and 230 of fragment 4, deleted from version 9
 //
 // [Fragment.Read] returns columns of a [Selection] of physical rows, including deleted ones;
 // package snapshot drops those. It joins the parts of a column from several files, and caches open
