@@ -147,6 +147,8 @@ func fieldOf(v reflect.Value, num protowire.Number) (string, reflect.Value) {
 	return fmt.Sprintf("field %d", num), reflect.Value{}
 }
 
+// field writes one protobuf field: its tag of tag bytes, then size bytes. Embedded messages
+// continue one level deeper, and packed numbers stay on one line.
 func (d *Dump) field(tag, size, depth int, typ protowire.Type, name string, index int, v reflect.Value) {
 	d.t.Helper()
 	indent := strings.Repeat("  ", depth)

@@ -82,6 +82,7 @@ func inlineBlobs(s *array.Struct) ([]Blob, error) {
 	return blobs, nil
 }
 
+// describedBlobs decodes the descriptions of version 2.2.
 func describedBlobs(s *array.Struct) ([]Blob, error) {
 	kinds, ok1 := s.Field(0).(*array.Uint8)
 	positions, ok2 := s.Field(1).(*array.Uint64)

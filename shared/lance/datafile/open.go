@@ -86,6 +86,7 @@ func newStored(store objectstore.Store, key string, size int64) *stored {
 	return &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: read.NewBudget(maxKeptBytes), trail: newTrail()}
 }
 
+// open opens unread. Nil columns stand for the fields of the file's own schema.
 func open(ctx context.Context, unread *stored, columns map[int32]int32) (*File, error) {
 	f := &File{stored: unread}
 	if err := f.open(ctx); err != nil {

@@ -102,6 +102,7 @@ type fileRead struct {
 	onward bool // see source
 }
 
+// read plans one fieldRead per field, runs their tasks, and returns the arrays.
 func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Array, error) {
 	results := make([]fieldRead, len(fields))
 	for i, field := range fields {

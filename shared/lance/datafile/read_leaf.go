@@ -72,6 +72,8 @@ func (c *fileColumn) split(rows []encoding.RowRange) []part {
 	return parts
 }
 
+// run decodes the parts whose bytes are available. When all are decoded, it joins them and rebuilds
+// the nesting.
 func (t *leafTask) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	for i := range t.parts {
@@ -106,6 +108,8 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 	return true, nil, err
 }
 
+// readPart decodes the rows of one page, or adds the intervals that it lacks to wanted. A reader
+// that lacks bytes without naming them would loop forever, so that is an error.
 func (t *leafTask) readPart(src *source, p *part, wanted *[]interval) error {
 	reader, err := p.page.open(t.path, t.file.budget)
 	if err != nil {

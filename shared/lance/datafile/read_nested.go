@@ -41,6 +41,8 @@ func (r *fileRead) plan(field *schema.Field, above []repdef.Step) (fieldRead, er
 	return task, nil
 }
 
+// planNested plans the children of a nested field and takes its structure from the first leaf that
+// has a column.
 func (r *fileRead) planNested(field *schema.Field, above []repdef.Step) (fieldRead, error) {
 	step, err := stepFrom(field)
 	if err != nil {
@@ -116,6 +118,8 @@ func firstLeaf(fields []fieldRead) *leafTask {
 	return nil
 }
 
+// array assembles the field from its children: n lists, structs or fixed-size lists with the
+// offsets and validity of the first leaf.
 func (f *nestedField) array(n int) (arrow.Array, error) {
 	node := f.leaf.result.Nodes[f.depth]
 	if node.Len != n {

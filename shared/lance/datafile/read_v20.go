@@ -37,6 +37,7 @@ func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
 	return f, f.want(r.rows)
 }
 
+// fieldV20 plans a field and its descendants. A field without a column is null.
 func (r *fileRead) fieldV20(field *schema.Field) (fieldV20, error) {
 	c, err := r.file.columnOf(field, nil, r.room)
 	if err != nil {
@@ -120,6 +121,7 @@ func (l *leafV20) want(rows []encoding.RowRange) (err error) {
 	return err
 }
 
+// run decodes the pages whose bytes are available.
 func (l *leafV20) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	for i, p := range l.parts {
@@ -137,6 +139,7 @@ func (l *leafV20) run(src *source) (bool, []interval, error) {
 	return len(wanted) == 0, wanted, nil
 }
 
+// array joins the decoded pages to one array.
 func (l *leafV20) array(n int) (arrow.Array, error) {
 	if l.rows != n {
 		return nil, fmt.Errorf("%w: column %d has %d items, want %d", lance.ErrCorrupt, l.column.index, l.rows, n)
@@ -158,6 +161,7 @@ type structV20 struct {
 	children []fieldV20
 }
 
+// want passes the rows on: members have as many rows as their struct.
 func (s *structV20) want(rows []encoding.RowRange) error {
 	for _, child := range s.children {
 		if err := child.want(rows); err != nil {
@@ -167,6 +171,7 @@ func (s *structV20) want(rows []encoding.RowRange) error {
 	return nil
 }
 
+// run advances all members, so that they share request rounds.
 func (s *structV20) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	done := true
@@ -211,6 +216,8 @@ func (l *listV20) want(rows []encoding.RowRange) (err error) {
 	return err
 }
 
+// run decodes list pages, whose offsets select the rows of the item column, and then runs the
+// items.
 func (l *listV20) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	for i, p := range l.parts {

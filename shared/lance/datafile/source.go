@@ -50,6 +50,7 @@ type source struct {
 	have   []extent // by position
 }
 
+// newSource returns a source that starts with the bytes kept since the file was opened.
 func newSource(f *stored, onward bool) *source {
 	s := &source{file: f, onward: onward}
 	if f.kept.bytes != nil {

@@ -65,6 +65,7 @@ type columnEncoder interface {
 	Trim()
 }
 
+// newColumnWriter returns the encoder of one physical column for a format version.
 func newColumnWriter(path columnPath, v lance.Version) (*columnWriter, error) {
 	c := &columnWriter{field: path.field}
 	err := path.err
@@ -128,6 +129,7 @@ func (w *Writer) Write(rec arrow.RecordBatch) error {
 	return w.err
 }
 
+// write passes the columns of a batch to the encoders, with blob values replaced by descriptions.
 func (w *Writer) write(rec arrow.RecordBatch) error {
 	if int(rec.NumCols()) != len(w.schema.Fields) {
 		return fmt.Errorf("write data file: batch has %d columns, want %d", rec.NumCols(), len(w.schema.Fields))
@@ -220,6 +222,7 @@ func (w *Writer) Close() (Summary, error) {
 	return Summary{}, w.err
 }
 
+// finish flushes the waiting rows and writes descriptor, metadata, tables and footer.
 func (w *Writer) finish() error {
 	err := w.eachColumn(w.Buffered() >= sideBySideBytes, func(c *columnWriter, emit func(encoding.Page) error) error {
 		return c.encoder.Flush(emit)

@@ -50,6 +50,7 @@ type blobWriter struct {
 // and of a shared side file.
 type blobLimits struct{ inline, packed, sideFile int64 }
 
+// limitsOf reads the size limits of a blob column from the field's metadata.
 func limitsOf(f *schema.Field) (l blobLimits, err error) {
 	limit := func(key string, otherwise, least int64) int64 {
 		value, ok := f.Metadata[key]
@@ -124,6 +125,7 @@ func (w *blobWriter) packed(value []byte, limit int64) (Blob, error) {
 	return b, err
 }
 
+// sideFile opens the next blob side file and returns its number, from 1 on.
 func (w *blobWriter) sideFile() (io.WriteCloser, uint32, error) {
 	if w.places.SideFile == nil {
 		return nil, 0, fmt.Errorf("%w: a blob that needs a side file", lance.ErrUnsupported)

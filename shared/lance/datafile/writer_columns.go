@@ -82,6 +82,7 @@ func (o *columnOrder) wait(column int) error {
 	return nil
 }
 
+// end records that a column is done and passes the turn to the next unfinished one.
 func (o *columnOrder) end(column int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

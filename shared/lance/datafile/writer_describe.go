@@ -42,6 +42,7 @@ func storageArray(a arrow.Array) arrow.Array {
 	}
 }
 
+// describeMembers replaces the blobs in a struct's members. Members of null structs count as null.
 func (w *blobWriter) describeMembers(f *schema.Field, s *array.Struct, live []bool) (arrow.Array, error) {
 	if s.NumField() != len(f.Children) {
 		return nil, fmt.Errorf("field %q: array of type %s does not fit the schema", f.Name, s.DataType())
@@ -68,6 +69,8 @@ func (w *blobWriter) describeMembers(f *schema.Field, s *array.Struct, live []bo
 	return array.NewStructData(data), nil
 }
 
+// describeItems replaces the blobs in the items of lists. Items that no live list contains count as
+// null.
 func (w *blobWriter) describeItems(f *schema.Field, list array.ListLike, live []bool) (arrow.Array, error) {
 	live = liveRows(list, live)
 	items := list.ListValues()

@@ -142,6 +142,7 @@ func listSize[O int32 | int64](data arrow.ArrayData, from, to int) RowSize {
 	return size
 }
 
+// viewSize estimates the memory of string views: a header of 16 bytes each, and the contents.
 func viewSize(data arrow.ArrayData, from, to int) RowSize {
 	size := RowSize{Bytes: int64((to - from) * arrow.ViewHeaderSizeBytes)}
 	views, ok := array.MakeFromData(data).(array.ViewLike)

@@ -84,6 +84,7 @@ func (k *Description) detail(of any) error {
 	return err
 }
 
+// vectorType derives the name of a vector index, such as IVF_HNSW_SQ, from its details.
 func vectorType(d *pb.VectorIndexDetails) string {
 	name := "IVF_"
 	if d.HNSW != nil {

@@ -91,6 +91,8 @@ func appendArray(dst, b []byte, n, depth int) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
+// appendObject appends an object. Keys come first in the data, so a second cursor follows the
+// values.
 func appendObject(dst, b []byte, n, depth int) ([]byte, error) {
 	entries, keys, err := takeEntries(b, 2*n)
 	if err != nil {
@@ -158,6 +160,7 @@ func appendEntry(dst []byte, entry uint32, b []byte, depth int) (text, rest []by
 	return dst, rest, err
 }
 
+// appendString appends a quoted JSON string with the necessary escapes.
 func appendString(dst, s []byte) ([]byte, error) {
 	if !utf8.Valid(s) {
 		return nil, corrupt("a string that is not UTF-8")
@@ -187,6 +190,7 @@ func appendString(dst, s []byte) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
+// appendNumber appends a number. JSON text has no NaN and no infinity; both become null.
 func appendNumber(dst, b []byte) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, corrupt("a number without bytes")

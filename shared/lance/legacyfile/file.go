@@ -141,6 +141,8 @@ type metadata struct {
 	// 5: statistics
 }
 
+// Unmarshal decodes the message: 1 position of the manifest, 2 first rows of the batches, 3
+// position of the page table.
 func (m *metadata) Unmarshal(b []byte) error {
 	s := pb.NewScanner(b)
 	for s.Next() {
@@ -171,6 +173,7 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", lance.ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
+// open reads footer, metadata, schema and page table.
 func (f *stored) open(ctx context.Context) error {
 	tail, err := f.readTail(ctx)
 	if err != nil {

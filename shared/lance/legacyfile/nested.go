@@ -52,6 +52,7 @@ type listNode struct {
 	read    bool // the offsets
 }
 
+// need first requests the offsets of the lists, n+1 per pick, and then the ranges of the items.
 func (l *listNode) need() ([]span, error) {
 	if !l.asked {
 		l.asked = true
@@ -139,6 +140,8 @@ type dictionaryNode struct {
 	values  node
 }
 
+// dictionaryNode reads indices and, unless they are cached, the dictionary's values as a page of
+// their own.
 func (f *File) dictionaryNode(own *storedField, base paged, t *arrow.DictionaryType) (node, error) {
 	bits, ok := fixedBits(t.IndexType)
 	if !ok {

@@ -75,6 +75,7 @@ type node interface {
 	data(n int64) (arrow.ArrayData, error)
 }
 
+// read builds a node per field, serves their requests round by round, and returns their arrays.
 func (f *File) read(ctx context.Context, fields []*schema.Field, picks []pick, rows int64) ([]arrow.Array, error) {
 	all := group{nodes: make([]node, len(fields))}
 	var err error
@@ -168,6 +169,7 @@ func (g *group) want(picks []pick) error {
 	return nil
 }
 
+// need joins the requests of all nodes and records how many each made.
 func (g *group) need() ([]span, error) {
 	var all []span
 	g.spans = make([]int, len(g.nodes))
@@ -182,6 +184,7 @@ func (g *group) need() ([]span, error) {
 	return all, nil
 }
 
+// give distributes the parts to the nodes in the order of their requests.
 func (g *group) give(parts [][]byte) error {
 	for i, n := range g.nodes {
 		if g.spans[i] == 0 {

@@ -105,6 +105,7 @@ func (w *Writer) Write(rec arrow.RecordBatch) error {
 	return w.err
 }
 
+// write maps dictionary values to indices, checks the types and appends rows to the batch.
 func (w *Writer) write(rec arrow.RecordBatch) error {
 	if int(rec.NumCols()) != len(w.schema.Fields) {
 		return fmt.Errorf("write data file: batch has %d columns, want %d", rec.NumCols(), len(w.schema.Fields))
@@ -347,6 +348,7 @@ func (w *Writer) finish() error {
 	return w.put(append(end, "LANC"...))
 }
 
+// appendPageTable appends the table, with zero cells for ids without pages.
 func (w *Writer) appendPageTable(b []byte) []byte {
 	lowest, highest := w.schema.Fields[0].ID, int32(-1)
 	for field := range w.schema.All() {

@@ -171,6 +171,8 @@ func (m *Manifest) takeSections(w window) error {
 // file.
 func position(p uint64) int64 { return int64(min(p, math.MaxInt64)) }
 
+// transactionPosition returns the position of the inline transaction. Old writers stored it under
+// another field number.
 func (m *Manifest) transactionPosition() (int64, bool) {
 	at := m.TransactionSection
 	if at == nil {

@@ -48,6 +48,8 @@ func Read(ctx context.Context, store objectstore.Store, key string, size int64) 
 	return m, nil
 }
 
+// read requests the end of a manifest, or all of it if the size is known and moderate, and decodes
+// it.
 func read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
 	ask := int64(tailLen)
 	if size > tailLen && size <= wholeLen {
@@ -185,6 +187,8 @@ func (m *Manifest) ReadTransaction(ctx context.Context, store objectstore.Store,
 	return txn, nil
 }
 
+// rawTransaction returns the encoded transaction: from memory, from the manifest file, or from its
+// own file.
 func (m *Manifest) rawTransaction(ctx context.Context, store objectstore.Store, table string) ([]byte, error) {
 	if m.transaction != nil {
 		return m.transaction, nil

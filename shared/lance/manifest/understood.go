@@ -119,6 +119,7 @@ const (
 	updatedAtField int32 = -5
 )
 
+// checkUnderstoodFragment rejects unknown kinds of files, missing row ids and unknown fields.
 func (m *Manifest) checkUnderstoodFragment(f *pb.Fragment) error {
 	for i := range f.Files {
 		if err := checkUnderstoodFile(f, &f.Files[i]); err != nil {

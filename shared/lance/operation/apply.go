@@ -120,6 +120,7 @@ type change struct {
 	indices indexList
 }
 
+// apply dispatches on the operation.
 func (c *change) apply(op pb.Operation) error {
 	switch op := op.(type) {
 	case *pb.Append:

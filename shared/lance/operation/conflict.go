@@ -184,6 +184,7 @@ func mayForbidNulls(op pb.Operation) bool {
 	return false
 }
 
+// suppliesValues reports whether an operation may add nulls to a column.
 func suppliesValues(op pb.Operation) bool {
 	switch op.(type) {
 	case *pb.Append, *pb.Update, *pb.DataReplacement:
@@ -212,6 +213,8 @@ func (o Ours) checkDelete(ours *pb.Delete, theirs pb.Operation) Verdict {
 	return o.checkRows(theirs, ours.UpdatedFragments, ours.DeletedFragmentIDs)
 }
 
+// checkUpdate compares inserted keys with appends and updates, and modified fields with
+// projections; then deleted rows.
 func (o Ours) checkUpdate(ours *pb.Update, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Append:

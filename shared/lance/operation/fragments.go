@@ -109,6 +109,7 @@ func (c *change) keepFragments(removed []uint64, updated []*pb.Fragment, replace
 	c.next.Fragments = kept
 }
 
+// byID maps fragments by id. Of equal ids the first one counts.
 func byID(fragments []*pb.Fragment) map[uint64]*pb.Fragment {
 	m := make(map[uint64]*pb.Fragment, len(fragments))
 	for _, f := range fragments {

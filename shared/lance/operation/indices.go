@@ -30,6 +30,7 @@ type indexList struct {
 	changed bool
 }
 
+// load decodes the index section on first use.
 func (l *indexList) load(m *manifest.Manifest) error {
 	if l.loaded {
 		return nil

@@ -90,6 +90,7 @@ type rowSources struct {
 	versions map[uint64]*rowid.Versions // of the fragments that were needed
 }
 
+// rowSources indexes all rows of the base version by their stable id.
 func (c *change) rowSources() (*rowSources, error) {
 	fragments := make([]rowid.Fragment, 0, len(c.base.Fragments))
 	for _, f := range c.base.Fragments {

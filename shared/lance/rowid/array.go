@@ -61,6 +61,7 @@ func newArray(values []uint64) array {
 
 func (a array) len() int64 { return int64(len(a.values) / a.width) }
 
+// at returns value k. Values of 2 and 4 bytes are offsets from base.
 func (a array) at(k int64) uint64 {
 	switch a.width {
 	case 2:

@@ -130,6 +130,8 @@ type enclosure struct {
 	nullable bool // below a field that may be null
 }
 
+// fromArrow converts a field and its children, or rejects types that the format cannot store inside
+// the enclosure.
 func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
 	if field.Type == nil {
 		return nil, refuse(field, "no type")
@@ -163,6 +165,7 @@ func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
 	return f, nil
 }
 
+// below returns the enclosure of the field's children.
 func (in enclosure) below(field arrow.Field) enclosure {
 	in.path = field.Name
 	in.nullable = in.nullable || field.Nullable

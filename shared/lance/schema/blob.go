@@ -74,6 +74,7 @@ func (f *Field) isDescription() bool {
 	return f.LogicalType == "struct" && f.IsBlob() && !f.IsBlobV2()
 }
 
+// described returns the field as a struct of the description's members.
 func (f *Field) described(members []Field, metadata map[string]string) *Field {
 	out := *f
 	out.LogicalType, out.Metadata = "struct", metadata

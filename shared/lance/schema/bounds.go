@@ -99,6 +99,8 @@ func checkField(f arrow.Field, path string, depth int, count *int) (float64, err
 	return 0, nil
 }
 
+// checkList returns the bytes of a fixed-size list value and checks its dimensions against the
+// bounds.
 func checkList(f arrow.Field, t *arrow.FixedSizeListType, depth int, count *int) (float64, error) {
 	item, err := checkField(t.ElemField(), f.Name, depth+1, count)
 	if err != nil {

@@ -101,6 +101,7 @@ func withFields(t arrow.DataType, fields []arrow.Field) arrow.DataType {
 	return t
 }
 
+// textData converts the JSON columns in data to text, at any depth.
 func textData(f arrow.Field, data arrow.ArrayData) (arrow.ArrayData, error) {
 	if isStoredJSON(f) {
 		stored := array.NewLargeBinaryData(data)

@@ -84,6 +84,7 @@ func unknownType(logical string) error {
 	return fmt.Errorf("%w: logical type %q", lance.ErrUnsupported, logical)
 }
 
+// decimalType parses decimal:128:<precision>:<scale>.
 func decimalType(logical, params string) (arrow.DataType, error) {
 	p := strings.Split(params, ":")
 	if len(p) != 3 {
@@ -103,6 +104,7 @@ func decimalType(logical, params string) (arrow.DataType, error) {
 	return nil, unknownType(logical)
 }
 
+// timestampType parses timestamp:<unit>:<zone>, where "-" means no zone.
 func timestampType(logical, params string) (arrow.DataType, error) {
 	name, zone, found := strings.Cut(params, ":")
 	unit, ok := units[name]
@@ -122,6 +124,7 @@ var units = map[string]arrow.TimeUnit{
 	"ns": arrow.Nanosecond,
 }
 
+// dictionaryType parses dict:<value type>:<index type>:<ordered>.
 func dictionaryType(logical, params string) (arrow.DataType, error) {
 	p := strings.Split(params, ":")
 	if len(p) != 3 {
@@ -134,6 +137,8 @@ func dictionaryType(logical, params string) (arrow.DataType, error) {
 	return &arrow.DictionaryType{IndexType: index, ValueType: values}, nil
 }
 
+// vectorType parses fixed_size_list:<item type>:<length>. Only the last colon separates, because
+// item types contain colons too.
 func vectorType(logical, params string, depth int) (arrow.DataType, error) {
 	cut := strings.LastIndexByte(params, ':')
 	if cut < 0 || depth >= maxDepth {

@@ -47,6 +47,7 @@ func (s *Schema) MatchMembers(incoming *arrow.Schema) (*Match, error) {
 	return s.match(incoming, false, true)
 }
 
+// match maps incoming columns to fields. The flags allow absent columns and absent members.
 func (s *Schema) match(incoming *arrow.Schema, someColumns, someMembers bool) (*Match, error) {
 	fields, sources, err := matchFields("", s.Fields, incoming.Fields(), someColumns, someMembers)
 	if err != nil {

@@ -248,6 +248,7 @@ type piece struct {
 	rows    int64
 }
 
+// write adds the piece to a file and charges its memory until the file has copied it.
 func (p piece) write(ctx context.Context, file *stage.File) error {
 	held, err := memory.Take(ctx, sizeOfColumns(p.columns))
 	if err != nil {

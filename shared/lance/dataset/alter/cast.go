@@ -78,6 +78,7 @@ func castElements(ctx context.Context, from array.ListLike, field *schema.Field,
 	return array.MakeFromData(data), nil
 }
 
+// castMembers casts the members of structs and keeps their validity.
 func castMembers(ctx context.Context, from *array.Struct, field *schema.Field, cast Cast) (arrow.Array, error) {
 	members := make([]arrow.Array, from.NumField())
 	for i := range members {

@@ -54,6 +54,8 @@ func New(ctx context.Context, v *snapshot.Snapshot, alterations []Alteration) (*
 // Casts reports whether any alteration changes a type.
 func (p *Plan) Casts() bool { return len(p.casts) > 0 }
 
+// alter applies one alteration to the fields. A cast field is missing from Fields under its old id,
+// so a second cast of it is rejected.
 func (p *Plan) alter(ctx context.Context, alteration Alteration) error {
 	chain, err := p.version.Schema().Resolve(alteration.Path)
 	if err != nil {

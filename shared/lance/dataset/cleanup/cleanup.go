@@ -40,6 +40,7 @@ type Report struct {
 	Bytes    int64          `json:"bytes"`           // total size of manifests and files
 }
 
+// add counts an object in a directory. Manifests count as versions.
 func (r *Report) add(info objectstore.Info, dir string) {
 	r.Bytes += info.Size
 	if dir == manifest.VersionsDir {

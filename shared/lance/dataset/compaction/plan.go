@@ -254,6 +254,9 @@ type coverage struct {
 	unknown bool                // a segment does not record its coverage, or holds addresses from before a compaction
 }
 
+// indexCoverage sorts the index segments of a version by the effect of moved rows: none for
+// segments of stable ids, a rebuild for those that Extend supports, and a bar to compaction for the
+// rest.
 func indexCoverage(d *dataset.Dataset, opts Options) (coverage, error) {
 	entries, err := d.Manifest().Indices()
 	if err != nil {

@@ -26,6 +26,7 @@ func Common(was, now *schema.Schema) []int32 {
 	return common
 }
 
+// columnsOf selects the compared fields and checks that both versions define them alike.
 func columnsOf(was, now *schema.Schema, fields []int32) columns {
 	var c columns
 	for _, id := range fields {

@@ -103,6 +103,7 @@ func Of(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commit
 	return of(ctx, was, now, fields, commits, maxBytes)
 }
 
+// of compares with a bound on the memory of the id sets, which tests lower.
 func of(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commits Commits, limit int64) (*Rows, error) {
 	for _, s := range []*snapshot.Snapshot{was, now} {
 		if !s.Manifest().StableRowIDs() {
@@ -122,6 +123,8 @@ func ByAddress(ctx context.Context, was, now *snapshot.Snapshot, fields []int32)
 	return compare(ctx, was, now, fields, nil, &account{limit: maxBytes, of: addresses})
 }
 
+// compare finds the fragments that differ and compares their rows. On failure it releases the
+// memory of all sets.
 func compare(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commits Commits, account *account) (*Rows, error) {
 	columns := columnsOf(was.Schema(), now.Schema(), fields)
 	c := &comparison{account: account, versions: [2]uint64{was.Version(), now.Version()}, fields: columns.ids, commits: commits}
@@ -170,6 +173,8 @@ func (c *comparison) pair(was, now *snapshot.Snapshot, columns columns) {
 	}
 }
 
+// compare computes gone and fresh from the two sets of live ids, then removes kept and moved rows
+// from the common ids. The rest has changed.
 func (c *comparison) compare(ctx context.Context) (*Rows, error) {
 	if err := load(ctx, c.account.of, c.was, c.now); err != nil {
 		return nil, err

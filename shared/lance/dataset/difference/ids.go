@@ -120,6 +120,7 @@ func (s *ids) addRun(ctx context.Context, first, last uint64) error {
 // idsOf returns the ids of all physical rows of a fragment in order.
 type idsOf func(ctx context.Context, f *fragment.Fragment) (*rowid.Sequence, error)
 
+// stableIDs is the idsOf of tables with stable row ids.
 func stableIDs(ctx context.Context, f *fragment.Fragment) (*rowid.Sequence, error) {
 	sequence, err := f.StableIDs(ctx)
 	if err == nil && sequence == nil {
@@ -194,6 +195,7 @@ func (s *ids) unite(ctx context.Context, o *ids) error {
 	return s.combine(ctx, o, s.set.Or)
 }
 
+// combine charges an upper bound of the result, applies do, and then corrects the charge.
 func (s *ids) combine(ctx context.Context, o *ids, do func(*roaring64.Bitmap)) error {
 	if err := s.reserve(ctx, o.counted); err != nil {
 		return err

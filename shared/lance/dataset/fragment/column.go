@@ -222,6 +222,8 @@ func joinMembers(field *schema.Field, parts []part, n int) (arrow.Array, error) 
 	return withChildren(field.Type, parts[0].array, members), nil
 }
 
+// sameLists reports whether two list arrays have equal lengths and nulls, so that their items
+// correspond.
 func sameLists(a, b array.ListLike) bool {
 	for i := range a.Len() {
 		aFrom, aTo := a.ValueOffsets(i)

@@ -40,6 +40,7 @@ type openFile struct {
 	counted atomic.Int64 // the size in the cache
 }
 
+// newDataFile returns an unopened file. An err of its location is returned by the first read.
 func newDataFile(kept *cache.Cache, at *Base, err error, m *manifest.Manifest, meta *pb.DataFile, columns map[int32]int32) *File {
 	if err != nil {
 		return &File{cache: kept, key: meta.Path, meta: meta, columns: columns, err: err, opening: newTurn()}

@@ -49,6 +49,8 @@ func (f *Fragment) StableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	return ids, nil
 }
 
+// readStableIDs parses the row ids from the manifest or, if they were too large for it, reads them
+// from a reserved column.
 func (f *Fragment) readStableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	if err := f.loading.take(ctx); err != nil {
 		return nil, err

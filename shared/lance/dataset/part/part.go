@@ -215,6 +215,7 @@ func (p Place) Since(ctx context.Context, after time.Time) (map[string]*Part, er
 	return named, nil
 }
 
+// readAll reads receipts in parallel.
 func (p Place) readAll(ctx context.Context, receipts []objectstore.Info) ([]*Part, error) {
 	parts := make([]*Part, len(receipts))
 	group, ctx := errgroup.WithContext(ctx)

@@ -115,6 +115,7 @@ func checkLength(name string) error {
 	return nil
 }
 
+// segmentFault returns the reason why a string is not a name segment, or "".
 func segmentFault(segment string) string {
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(".-_", r)

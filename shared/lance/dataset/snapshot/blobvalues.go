@@ -99,6 +99,7 @@ type blobValues struct {
 	schema   *arrow.Schema   // with values instead of descriptions
 }
 
+// newBlobValues resolves whole columns by name (nil: all) and rejects blobs that cannot be read.
 func (s *Snapshot) newBlobValues(names []string) (*blobValues, error) {
 	if names == nil {
 		for _, f := range s.Schema().Fields {

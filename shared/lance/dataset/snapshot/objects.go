@@ -42,6 +42,7 @@ type objects struct {
 	yield func(Object, error) bool
 }
 
+// all yields the files of each fragment and of each index.
 func (o *objects) all(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err

@@ -159,6 +159,8 @@ func (p *plan) isFixed() bool {
 	return !slices.ContainsFunc(p.fields, func(f *schema.Field) bool { return !isFixed(f.Type) })
 }
 
+// isFixed reports whether values of a type have a fixed width in memory. Dictionaries do not,
+// because their values are shared.
 func isFixed(t arrow.DataType) bool {
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:

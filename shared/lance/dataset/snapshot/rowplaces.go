@@ -56,6 +56,7 @@ type fragmentPlaces struct {
 	deleted *deletion.Vector
 }
 
+// load makes fragment id the current one.
 func (p *fragmentPlaces) load(ctx context.Context, id uint64) (err error) {
 	p.known, p.id, p.rows, p.deleted = true, id, 0, nil
 	f := p.snapshot.Fragment(id)

@@ -66,6 +66,8 @@ func (s *Snapshot) SegmentOf(x *pb.IndexMetadata) (*Segment, error) {
 	return newSegment(s, s.place.bases(s.manifest), x)
 }
 
+// newSegment returns the segment of an entry. An unresolved base path becomes an error only when a
+// file is opened.
 func newSegment(s *Snapshot, places *fragment.Bases, x *pb.IndexMetadata) (segment *Segment, err error) {
 	segment = &Segment{UUID: x.UUID.String(), Version: indexmeta.VersionOf(x), cache: s.place.Cache, sizes: map[string]int64{}}
 	if x.Details != nil {

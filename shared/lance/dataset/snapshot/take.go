@@ -138,6 +138,7 @@ func (s *Snapshot) takeSorted(ctx context.Context, p *Projection, addresses []ui
 	})
 }
 
+// takeFragment returns the rows of one fragment. addresses ascend without duplicates.
 func (s *Snapshot) takeFragment(ctx context.Context, p *Projection, addresses []uint64) (arrow.RecordBatch, error) {
 	id := addresses[0] >> 32
 	f := s.Fragment(id)

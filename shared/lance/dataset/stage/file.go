@@ -75,6 +75,7 @@ func CauseOf(puts *errgroup.Group, err error) error {
 	return err
 }
 
+// stageInto writes rows to files of at most MaxFileRows rows and adds them to out.
 func (p Place) stageInto(ctx context.Context, out *Files, match *schema.Match, format Format, rows iter.Seq2[arrow.RecordBatch, error]) error {
 	var file *File
 	defer func() {
@@ -145,6 +146,7 @@ func (p Place) NewIndexFile(ctx context.Context, segment, name string, s *schema
 	return p.newFile(ctx, "_indices/"+segment, name, s, format)
 }
 
+// newFile starts a file in a folder below the table.
 func (p Place) newFile(ctx context.Context, folder, name string, s *schema.Schema, format Format) (*File, error) {
 	f := &File{path: name, v: format.Version}
 	f.sidePuts.SetLimit(maxSidePuts)

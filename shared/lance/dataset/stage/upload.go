@@ -55,6 +55,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
+// write buffers bytes up to maxBufferedFile and then starts to stream.
 func (u *upload) write(ctx context.Context, p []byte) (int, error) {
 	if u.stream != nil {
 		return u.stream.Write(p)

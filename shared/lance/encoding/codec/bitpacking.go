@@ -16,6 +16,8 @@ import (
 //	T/8  words   1024*W/T words, see bitpack.Unpack; missing values are packed as zeros
 type bitpackedChunks[T bitpack.Integer] struct{}
 
+// newBitpackedChunks returns the decoder for the width of the unpacked values: 8, 16, 32 or 64
+// bits.
 func newBitpackedChunks(c *pb.InlineBitpacking, s *values.Shape) (ChunkDecoder, error) {
 	if c.Values != nil {
 		return nil, unsupportedCodec("bit-packed values with buffer compression", c)
@@ -38,6 +40,7 @@ func newBitpackedChunks(c *pb.InlineBitpacking, s *values.Shape) (ChunkDecoder, 
 
 func (bitpackedChunks[T]) Buffers() int { return 1 }
 
+// Decode unpacks the block of a chunk: one word with the bit width, then the packed words.
 func (bitpackedChunks[T]) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	if n == 0 {
 		return nil // the width is unknown too
@@ -126,6 +129,7 @@ func (c *packedEncoder[T]) Buffers() int { return 1 }
 
 func (c *packedEncoder[T]) Fit(int) (int, bool) { return bitpack.BlockValues, true }
 
+// Append packs up to 1024 values by the width of the largest and puts that width before them.
 func (c *packedEncoder[T]) Append(b []byte, from, to int, sizes []int) []byte {
 	var block, words [bitpack.BlockValues]T
 	copy(block[:], c.values[from:to])

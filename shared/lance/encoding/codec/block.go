@@ -93,6 +93,7 @@ func decodeVariableBlock(dst *values.Values, c *pb.Variable, buf []byte, n int) 
 	return dst.AppendStrings(buf[start:], offsets)
 }
 
+// decodeBitpackedBlock decodes the block form of bit packing by the width of the unpacked values.
 func decodeBitpackedBlock(dst *values.Values, c *pb.OutOfLineBitpacking, buf []byte, n int) error {
 	flat, ok := c.Values.(*pb.Flat)
 	if !ok || flat.Data != nil {
@@ -131,6 +132,8 @@ func splitRunBlock(buf []byte) ([][]byte, error) {
 	return [][]byte{buf[:size], buf[size:]}, nil
 }
 
+// decodeRunBlock decodes a block with runs: u64 size of the values, then the values and the
+// lengths.
 func decodeRunBlock(dst *values.Values, c *pb.RLE, buf []byte, n int) error {
 	codec, err := newRunChunks(c, dst.Shape)
 	if err != nil {

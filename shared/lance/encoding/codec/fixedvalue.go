@@ -90,6 +90,7 @@ func (f *FixedValue) Decode(dst *values.Values, src []byte, n, stride int) error
 	return nil
 }
 
+// copyRaw copies n values that lie stride bytes apart.
 func (f *FixedValue) copyRaw(out, src []byte, n, stride int) {
 	if stride == f.flat {
 		copy(out, src)
@@ -100,6 +101,8 @@ func (f *FixedValue) copyRaw(out, src []byte, n, stride int) {
 	}
 }
 
+// decodeOne decodes one value that is not stored as in memory: a packed struct, a bit, or a list
+// with validity.
 func (f *FixedValue) decodeOne(dst *values.Values, src []byte) error {
 	switch {
 	case f.packed != nil:

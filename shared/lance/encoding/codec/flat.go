@@ -68,6 +68,8 @@ func (f *flatEncoder) Buffers() int {
 	return n
 }
 
+// Fit limits a chunk to ChunkBytes, counting one validity bit per item of each dimension with
+// nulls.
 func (f *flatEncoder) Fit(int) (int, bool) {
 	width := f.values.Shape.ValueBits()
 	items := 1
@@ -80,6 +82,7 @@ func (f *flatEncoder) Fit(int) (int, bool) {
 	return max(2, min(ChunkValues, 8*ChunkBytes/width)), false
 }
 
+// Append writes the validity bitmaps of dimensions with nulls, then the values.
 func (f *flatEncoder) Append(b []byte, from, to int, sizes []int) []byte {
 	start := len(b)
 	s := f.values.Shape

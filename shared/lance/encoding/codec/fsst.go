@@ -36,6 +36,8 @@ func newFSSTChunks(c *pb.FSST, s *values.Shape) (ChunkDecoder, error) {
 
 func (fsstChunks) Buffers() int { return 1 }
 
+// Decode expands the codes of each text. A table that marks its data as plain has uncompressed
+// texts.
 func (c fsstChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	buf := bufs[0]
 	offsets, err := chunkOffsets(buf, n, c.width)

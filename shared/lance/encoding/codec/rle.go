@@ -30,6 +30,7 @@ func newRunChunks(c *pb.RLE, s *values.Shape) (ChunkDecoder, error) {
 	return runs, WantFixed(s, 8*runs.valueBytes, "runs")
 }
 
+// parseRuns validates the widths of values and run lengths.
 func parseRuns(c *pb.RLE) (runChunks, error) {
 	valueBits, err := flatBits(c.Values)
 	if err != nil {
@@ -50,6 +51,7 @@ func parseRuns(c *pb.RLE) (runChunks, error) {
 
 func (runChunks) Buffers() int { return 2 }
 
+// Decode checks that the runs cover n values, and expands them.
 func (r runChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	runs := len(bufs[0]) / r.valueBytes
 	if len(bufs[1])/r.lengthBytes < runs {
@@ -132,6 +134,7 @@ func (c *runEncoder[T]) Codec() pb.Codec {
 
 func (c *runEncoder[T]) Buffers() int { return 2 }
 
+// Fit limits a chunk by the number of runs: each takes the bytes of a value and one length byte.
 func (c *runEncoder[T]) Fit(first int) (int, bool) {
 	rest := c.values[first:min(len(c.values), first+ChunkValues)]
 	n, left := 0, ChunkBytes/(c.bits/8+1)
@@ -142,6 +145,7 @@ func (c *runEncoder[T]) Fit(first int) (int, bool) {
 	return max(2, n), false
 }
 
+// Append writes the values of the runs, then their lengths of one byte each.
 func (c *runEncoder[T]) Append(b []byte, from, to int, sizes []int) []byte {
 	start := len(b)
 	numbers := c.values[from:to]

@@ -125,6 +125,7 @@ func (c *variableEncoder) Codec() pb.Codec {
 
 func (c *variableEncoder) Buffers() int { return 1 }
 
+// Fit counts values until their bytes and offsets exceed the largest chunk, but at least two.
 func (c *variableEncoder) Fit(first int) (int, bool) {
 	offsets := c.values.Offsets
 	end := min(c.values.N, first+ChunkValues)
@@ -135,6 +136,7 @@ func (c *variableEncoder) Fit(first int) (int, bool) {
 	return max(2, n-first), false
 }
 
+// Append writes the offsets, counted from the start of the chunk, and then the bytes.
 func (c *variableEncoder) Append(b []byte, from, to int, sizes []int) []byte {
 	start := len(b)
 	offsets := c.values.Offsets[from : to+1]

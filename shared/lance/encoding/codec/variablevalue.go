@@ -87,6 +87,7 @@ type packedMember struct {
 	length   int // bytes of the length
 }
 
+// newPackedRow checks the members' widths against the type.
 func newPackedRow(c *pb.VariablePackedStruct, s *values.Shape) (*packedRow, error) {
 	if s.Kind != values.Packed || len(s.Children) != len(c.Fields) {
 		return nil, lance.Corruptf("packed struct of %d members for a type of %d", len(c.Fields), len(s.Children))
@@ -114,6 +115,7 @@ func newPackedRow(c *pb.VariablePackedStruct, s *values.Shape) (*packedRow, erro
 	return row, nil
 }
 
+// Decode appends one value to each member of dst.
 func (p *packedRow) Decode(dst *values.Values, b []byte) error {
 	for i, m := range p.members {
 		size := 0

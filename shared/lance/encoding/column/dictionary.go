@@ -236,6 +236,8 @@ func (d *Dictionary) bitpackedBlock() (pb.Codec, []byte) {
 	return bitpacked, codec.AppendBitpacked(nil, items, width)
 }
 
+// plainBlock returns the items as an uncompressed block. For texts that is the offset width, the
+// position of the bytes, the offsets, and the bytes.
 func (d *Dictionary) plainBlock() (pb.Codec, []byte) {
 	v := d.Items
 	if v.Shape.Kind != values.Variable {

@@ -113,6 +113,7 @@ func (m metadataOptions) number(name string, otherwise float64) float64 {
 	return otherwise
 }
 
+// compression parses a scheme and its level. An empty value keeps the default.
 func (m metadataOptions) compression(name string, otherwise compress.Compression) (compress.Compression, error) {
 	c := otherwise
 	switch m[name] {

@@ -165,6 +165,7 @@ func hasNull(arr arrow.Array, spans []values.Span, cut []uint16) bool {
 	return false
 }
 
+// isPartlyNull reports whether value i is null or, for fixed-size lists, has a null item.
 func isPartlyNull(arr arrow.Array, i int) bool {
 	if arr.IsNull(i) {
 		return true

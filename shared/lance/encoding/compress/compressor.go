@@ -40,6 +40,8 @@ func NewNumberCompressors(c Compression) ([]*Compressor, error) {
 	return []*Compressor{fastest, usual}, err
 }
 
+// newCompressorLevel makes two zstd encoders: one always codes literals by entropy, the other gives
+// up early on noise.
 func newCompressorLevel(c Compression, level zstd.EncoderLevel) (*Compressor, error) {
 	if c.Scheme != pb.Zstd {
 		return &Compressor{Compression: c}, nil
@@ -55,6 +57,7 @@ func newCompressorLevel(c Compression, level zstd.EncoderLevel) (*Compressor, er
 	return &Compressor{Compression: c, zstd: packer, noise: noise}, nil
 }
 
+// newZstd returns an encoder for single-threaded use, without checksums and with little memory.
 func newZstd(options ...zstd.EOption) (*zstd.Encoder, error) {
 	encoder, err := zstd.NewWriter(nil, append(options,
 		zstd.WithEncoderConcurrency(1),

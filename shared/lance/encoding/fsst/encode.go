@@ -90,6 +90,8 @@ func (e *Encoder) add(s symbol) bool {
 	return true
 }
 
+// addLong inserts a symbol of three or more bytes into its hash slot, longest first. It returns
+// false if the slot is full.
 func (e *Encoder) addLong(m match) bool {
 	slot := &e.long[longSlot(m.val)]
 	if slot[1] != noMatch {

@@ -96,6 +96,8 @@ func newSymbolCounts() *symbolCounts {
 	return &symbolCounts{pairs: make([][trainCodes]uint16, trainCodes)}
 }
 
+// clear resets the counters. It visits only pairs that occurred, because the table of pairs is
+// large.
 func (c *symbolCounts) clear() {
 	clear(c.single[:])
 	for _, pair := range c.seen {
@@ -104,6 +106,7 @@ func (c *symbolCounts) clear() {
 	c.seen = c.seen[:0]
 }
 
+// add counts the symbols and symbol pairs that encode a text. Codes below 256 are single bytes.
 func (c *symbolCounts) add(e *Encoder, text []byte) {
 	before := -1
 	for len(text) > 0 {

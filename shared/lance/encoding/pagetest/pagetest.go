@@ -59,6 +59,7 @@ func Native(t testing.TB, folder string, patterns ...string) []Page {
 	return pages
 }
 
+// columnPages parses a data file without package datafile, which imports the packages under test.
 func columnPages(t testing.TB, file string, data []byte) []Page {
 	t.Helper()
 	footer := data[len(data)-40:]

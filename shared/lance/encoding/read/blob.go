@@ -29,6 +29,8 @@ type blobPage struct {
 	old          bool // descriptions of version 2.1 in a column of version 2.2
 }
 
+// newBlobPage returns the reader of a blob page. Its inner layout describes the positions and
+// sizes.
 func newBlobPage(p *pageContext, layout *pb.BlobLayout) (*blobPage, error) {
 	old := isDescriptionV2(p.shape)
 	if !old && !isDescription(p.shape) {
@@ -74,6 +76,7 @@ func isDescriptionV2(s *values.Shape) bool {
 	return true
 }
 
+// read decodes descriptions. The layers of the page come from descriptions without bytes.
 func (b *blobPage) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	it, err := b.descriptions.read(fetch, room, rows)
 	if it == nil || err != nil {

@@ -37,6 +37,8 @@ func (x *chunkIndex) memory() int {
 
 const maxChunkLog = 15
 
+// parseChunkIndex decodes the chunk words and the repetition index, and checks that chunks, values
+// and rows add up.
 func parseChunkIndex(m *miniBlock, words, repetition []byte) (*chunkIndex, error) {
 	width := 2
 	if m.layout.HasLargeChunk {

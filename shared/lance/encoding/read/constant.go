@@ -33,6 +33,8 @@ type constant struct {
 	first    int // buffer of repetition levels; 0 or 1
 }
 
+// newConstant validates the buffers. Their number tells whether the value is in a buffer: levels
+// come in pairs.
 func newConstant(p *pageContext, layout *pb.ConstantLayout) (*constant, error) {
 	c := &constant{pageContext: p, layout: layout, hasValue: layout.InlineValue != nil}
 	var err error
@@ -61,6 +63,7 @@ func newConstant(p *pageContext, layout *pb.ConstantLayout) (*constant, error) {
 // hasLevels reports whether the page has buffers for levels.
 func (c *constant) hasLevels() bool { return len(c.sizes) >= 2 }
 
+// read repeats the value, or null, for the rows. Levels are decoded whole and then cut.
 func (c *constant) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	var value []byte
 	if c.first == 1 {

@@ -39,6 +39,7 @@ type fullZip struct {
 	length   int                 // bytes of their length
 }
 
+// newFullZip returns the reader of a page after checks of its level widths.
 func newFullZip(p *pageContext, layout *pb.FullZipLayout) (*fullZip, error) {
 	z := &fullZip{pageContext: p, layout: layout}
 	var err error
@@ -96,6 +97,8 @@ func (z *fullZip) wantRows() error {
 	return nil
 }
 
+// read locates the rows by the repetition index, or by arithmetic if all values have the same
+// width, and decodes them.
 func (z *fullZip) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	if !z.hasIndex() {
 		return z.readEven(fetch, room, rows)

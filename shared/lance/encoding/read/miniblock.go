@@ -45,6 +45,7 @@ type miniBlock struct {
 	dict   kept[values.Values]
 }
 
+// newMiniBlock returns the reader of a page. With a dictionary, the chunks hold indices.
 func newMiniBlock(p *pageContext, layout *pb.MiniBlockLayout) (*miniBlock, error) {
 	m := &miniBlock{pageContext: p, layout: layout, stored: p.shape}
 	var err error
@@ -98,6 +99,8 @@ func (m *miniBlock) checkBuffers() error {
 	return codec.CheckLevels(m.layout.DefCompression)
 }
 
+// read decodes the chunks that contain the rows. In the first round it requests index and
+// dictionary, and the chunks too if the page is small.
 func (m *miniBlock) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	index, err := m.fetchIndex(fetch, room)
 	if err != nil {

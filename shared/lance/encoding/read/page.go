@@ -50,6 +50,8 @@ func NewPageReader(path *repdef.Path, layout pb.Layout, info encoding.PageInfo, 
 	return &PageReader{rows: info.Rows, layout: inner}, err
 }
 
+// newLayoutReader returns the reader of the page's layout. Types that cannot be stored occur in
+// all-null constant pages only.
 func newLayoutReader(p *pageContext, layout pb.Layout) (layoutReader, error) {
 	if _, isConstant := layout.(*pb.ConstantLayout); p.shape.Kind == values.Opaque && !isConstant {
 		return nil, fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, p.path.Leaf.Type)

@@ -106,6 +106,8 @@ func (s *Shredder) descend(arr arrow.Array) (arrow.Array, error) {
 	return values.Storage(arr), nil
 }
 
+// member returns the member of a struct array, which must have the expected name at the expected
+// position.
 func (step *Step) member(arr arrow.Array) (arrow.Array, error) {
 	st, ok := arr.(*array.Struct)
 	if !ok {
@@ -269,6 +271,8 @@ func SlotOffsets[O int32 | int64](offsets []O, arr arrow.Array) []O {
 	return offsets[arr.Data().Offset():]
 }
 
+// expand replaces the entries of lists by the entries of their items. An empty or null list stays
+// one entry without a slot.
 func expand[O int32 | int64](s *Shredder, offsets []O, null uint16, rank int) {
 	s.beginExpand(rank == s.Lists)
 	total := s.N
@@ -326,6 +330,7 @@ func appendRun(b []uint16, v uint16, n int) []uint16 {
 	return b
 }
 
+// addSpan adds the slots [from, to) and merges them with an adjacent last span.
 func (s *Shredder) addSpan(from, to int) {
 	if last := len(s.Spans) - 1; last >= 0 && s.Spans[last].To == from {
 		s.Spans[last].To = to

@@ -48,6 +48,7 @@ func (s *Shredder) enterFlat(arr arrow.Array, step *Step) (arrow.Array, error) {
 	return nil, step.mismatch(arr)
 }
 
+// flatten replaces the spans of lists by the spans of their items, without the items of null lists.
 func flatten[O int32 | int64](s *Shredder, offsets []O, arr arrow.Array) {
 	nulls := arr.NullN() > 0
 	for _, sp := range s.oldSpans {

@@ -38,6 +38,7 @@ func SlotBytes(arr arrow.Array, s *Shape, spans []Span) int {
 	return size
 }
 
+// stringBytes returns the total length of the strings or binaries in a span.
 func stringBytes(arr arrow.Array, sp Span) int {
 	at := arr.Data().Offset()
 	switch a := arr.(type) {
@@ -153,6 +154,7 @@ func viewBytes(a array.ViewLike, i int) []byte {
 	return nil
 }
 
+// appendOffsets appends strings with offsets: a whole span at once if no cut-off value has bytes.
 func appendOffsets[O int32 | int64](v *Values, offsets []O, arr arrow.Array, sp Span, cut []uint16) error {
 	if sp.From == sp.To {
 		return nil
@@ -189,6 +191,7 @@ func allEmpty[O int32 | int64](offsets []O, cut []uint16) bool {
 
 var errPageTooLarge = fmt.Errorf("%w: a row of more than 2 GiB", lance.ErrUnsupported)
 
+// appendEach appends the values of a span one by one, empty where cut marks them.
 func (v *Values) appendEach(sp Span, cut []uint16, value func(i int) []byte) error {
 	for i := sp.From; i < sp.To; i++ {
 		if cut == nil || cut[i-sp.From] == 0 {

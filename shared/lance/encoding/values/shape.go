@@ -107,6 +107,7 @@ func ShapeOf(t arrow.DataType) (*Shape, error) {
 	return nil, fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, t)
 }
 
+// listShape returns the shape of a fixed-size list: that of its items with one more dimension.
 func listShape(t *arrow.FixedSizeListType) (*Shape, error) {
 	inner, err := ShapeOf(t.Elem())
 	if err != nil {

@@ -88,6 +88,7 @@ func gather[T bitpack.Integer](dst, items []T, indices []uint32) {
 	}
 }
 
+// takeVariable appends the strings at indices. Short ones are copied by moves of a constant size.
 func (v *Values) takeVariable(items *Values, indices []uint32) error {
 	size := 0
 	for _, i := range indices {

@@ -128,6 +128,7 @@ func listData(t *arrow.FixedSizeListType, v *Values, valid *Bitmap, depth int) (
 	return array.NewData(t, n, []*memory.Buffer{validBuffer(valid)}, []arrow.ArrayData{child}, nullsOf(valid), 0), nil
 }
 
+// packedData assembles structs from the members' values.
 func packedData(t *arrow.StructType, v *Values, valid *Bitmap) (arrow.ArrayData, error) {
 	if t.NumFields() == 0 {
 		valid = nil // native writers do not note which of them are null

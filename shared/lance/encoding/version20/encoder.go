@@ -131,6 +131,7 @@ func (c *ColumnEncoder) Size() int {
 	return size
 }
 
+// appendPiece shreds rows for this column and appends them to the waiting page.
 func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(encoding.Page) error) error {
 	s := c.shredder
 	arr, err := s.DescendFlat(rows)
@@ -228,6 +229,8 @@ func (c *ColumnEncoder) appendEnds(arr arrow.Array, cut []uint16) error {
 	return fmt.Errorf("array of type %s does not fit the schema", arr.DataType())
 }
 
+// addEnds appends the end of each list among the page's items. Null lists repeat the end before
+// them.
 func addEnds[O int32 | int64](c *ColumnEncoder, offsets []O, cut []uint16) {
 	end := uint64(0)
 	if len(c.ends) > 0 {
@@ -255,6 +258,7 @@ func (c *ColumnEncoder) Flush(emit func(encoding.Page) error) error {
 	return c.flush(emit)
 }
 
+// flush encodes the waiting rows as one page.
 func (c *ColumnEncoder) flush(emit func(encoding.Page) error) error {
 	page := encoding.Page{Rows: c.slots, Priority: c.first}
 	b := arrayBuffers{page: &page}

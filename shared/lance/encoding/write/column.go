@@ -94,6 +94,7 @@ func (c *ColumnEncoder) valueShape(v lance.Version) (*values.Shape, error) {
 	return c.packer.Row, nil
 }
 
+// rulesOf returns the limits of a file version.
 func rulesOf(v lance.Version, offsetBits uint64) rules {
 	if v == lance.V2_1 {
 		return rules{offsetBits: offsetBits}

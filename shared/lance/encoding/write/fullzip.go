@@ -122,6 +122,7 @@ func (z *zipper) fixedBytes() int {
 	return size + s.ValueBits()/8
 }
 
+// zip writes the rows of the page: control word, length if variable, and value of each entry.
 func (z *zipper) zip() {
 	v := z.stored
 	control := codec.ControlBytes(z.bitsRep + z.bitsDef)

@@ -398,6 +398,8 @@ func (w *chunkWriter) wordBytes() int {
 	return 2
 }
 
+// headerBytes returns the size of a chunk's header: u16 number of entries, u16 size of each level
+// buffer, and the size of each value buffer as a chunk word.
 func (w *chunkWriter) headerBytes() int {
 	n := 2 + w.encoder.Buffers()*w.wordBytes()
 	if w.repEncoder.Codec != nil {
@@ -409,6 +411,7 @@ func (w *chunkWriter) headerBytes() int {
 	return n
 }
 
+// addLevels encodes the levels of a chunk and appends their size to the header.
 func (w *chunkWriter) addLevels(header []byte, start int, encoder *codec.LevelEncoder, levels []uint16, entry, n int) []byte {
 	if encoder.Codec == nil {
 		return header
