@@ -173,6 +173,7 @@ const maxBlobBytes = 1 << 40
 // side file.
 func (f *File) readBlobs(ctx context.Context, key string, blobs []Blob, which []int, contents [][]byte) error {
 	src := &source{file: &stored{store: f.store, key: key, gap: f.gap}}
+	// Blobs in the data file itself may lie in the bytes kept since it was opened.
 	if key == f.key {
 		src = newSource(f.stored, false)
 	}

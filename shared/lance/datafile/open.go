@@ -155,6 +155,7 @@ func (f *File) readTail(ctx context.Context) (extent, error) {
 	case f.size > tailBytes:
 		length = min(length, f.gap)
 	}
+	// A suffix range needs no size, so a file of unknown size also takes one request.
 	r := objectstore.Range{Offset: -length}
 	if f.size > 0 {
 		r.Offset = max(0, f.size-length)

@@ -120,6 +120,7 @@ func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Ar
 			return nil, fmt.Errorf("field %q: %w", field.Name, err)
 		}
 	}
+	// All fields share the request rounds.
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
@@ -177,6 +178,7 @@ func (r *fileRead) step(src *source, pending *[]columnTask) ([]interval, error) 
 			outcomes[i].done, outcomes[i].wanted, err = task.run(src)
 			return err
 		}
+		// Goroutines pay off only for many rows.
 		if len(tasks) > 1 && r.count >= manyRows {
 			group.Go(one)
 		} else if err := one(); err != nil {

@@ -81,6 +81,7 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 		if p.items != nil {
 			continue
 		}
+		// Taking nothing still returns an error once the context has ended.
 		if err := t.room.Take(0); err != nil {
 			return false, nil, err
 		}

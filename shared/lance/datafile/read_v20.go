@@ -251,6 +251,7 @@ func (l *listV20) askItems() error {
 	var builder version20.ListBuilder
 	base, next := 0, 0
 	for i, p := range l.parts {
+		// Pages without wanted rows still count their items.
 		for ; next < p.index; next++ {
 			reader, err := l.column.pages[next].openV20(l.field)
 			if err != nil {
@@ -268,6 +269,7 @@ func (l *listV20) askItems() error {
 				continue
 			}
 			from, to := base+r.From, base+r.To
+			// Merge adjacent ranges, so that the items are read in few pieces.
 			if n := len(rows); n > 0 && rows[n-1].To == from {
 				rows[n-1].To = to
 				continue

@@ -40,6 +40,7 @@ func (t *Table) Begin(ctx context.Context, number *uint64) (d *Dataset, confirm 
 		}
 		return t.opened(ctx, now.right)
 	}
+	// The access check may fail for the cached version but succeed for the right one.
 	if d, err = t.opened(ctx, guess); err == nil {
 		return d, confirm, nil
 	}

@@ -158,6 +158,7 @@ type ready struct {
 // commit puts the next version. The caller holds the table's turn.
 func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 	t, newest := r.table, r.newest
+	// A commit of this process while r waited may have made a newer version.
 	if k, ok := t.known(); ok && newest != nil && k.dataset.Version() > newest.Version() {
 		newest = k.dataset
 	}
@@ -185,9 +186,11 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 		if !errors.Is(err, objectstore.ErrPrecondition) {
 			return made, err
 		}
+		// Another writer made the version: find the newest and try again on top of it.
 		if newest, err = t.after(ctx, r.base); err != nil {
 			return nil, err
 		}
+		// The first retry is immediate; only repeated races need a pause.
 		if attempt > 0 {
 			if err := pause.Backoff(ctx, firstPause, maxPause, attempt); err != nil {
 				return nil, err
@@ -214,6 +217,7 @@ func (t *Table) prepare(ctx context.Context, c *Change, txn *pb.Transaction, sto
 			return err
 		})
 	}
+	// Wait for every step even after an error, so that none runs on in the background.
 	var failed error
 	ended := func(err error) { failed = cmp.Or(failed, err) }
 	if store {

@@ -114,6 +114,7 @@ func (t *Table) Transactions(ctx context.Context, after uint64, newest *Dataset)
 	group.SetLimit(snapshot.MaxConcurrentReads)
 	for i := range found {
 		version := after + 1 + uint64(i)
+		// The newest transactions are in memory.
 		if at := int(newest.Version() - version); at < len(newest.recent) {
 			found[i] = newest.recent[len(newest.recent)-1-at]
 			continue

@@ -54,6 +54,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	rows := newRowChange(d, r.Delete)
 	rows.exclusive, rows.whole = r.Exclusive, r.Whole
 	files := &stage.Files{Puts: new(errgroup.Group)}
+	// New rows upload while the deletion vectors are read.
 	if r.Insert.Schema != nil {
 		var err error
 		if files, err = d.Stage(ctx, r.Insert); err != nil {
@@ -273,6 +274,7 @@ func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Gr
 		if err != nil {
 			return shrunk{}, err
 		}
+		// A fragment without live rows is removed instead.
 		if int64(all.Len()) == f.Rows {
 			out.removed = append(out.removed, f.Meta.ID)
 			continue

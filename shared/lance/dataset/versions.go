@@ -60,6 +60,7 @@ func (t *Table) listVersions(ctx context.Context, before *uint64, skip bool, lim
 			break
 		}
 	}
+	// V1 names are not listed in the order of their versions.
 	if old {
 		slices.SortFunc(found, func(a, b objectstore.Info) int { return cmp.Compare(VersionOf(b), VersionOf(a)) })
 	}

@@ -158,6 +158,7 @@ func (p Place) readBetween(t arrow.DataType, positions []byte, size int64, read 
 		return nil, fmt.Errorf("%w: a dictionary of %d bytes", lance.ErrUnsupported, last-first)
 	}
 	var offsets []byte
+	// An empty value is null; the format stores no validity.
 	valid, nulls := make([]byte, bitutil.BytesForBits(p.Length)), 0
 	for i := range p.Length + 1 {
 		if i > 0 && at(i) > at(i-1) {

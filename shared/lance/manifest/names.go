@@ -93,7 +93,7 @@ func TransactionKey(table, name string) string {
 	return within(table, TransactionsDir+"/"+name)
 }
 
-// TransactionName returns the name of the file of a transaction.
+// TransactionName returns the file name of a transaction, such as 7-<uuid>.txn.
 func TransactionName(readVersion uint64, uuid string) string {
 	return fmt.Sprintf("%d-%s.txn", readVersion, uuid)
 }

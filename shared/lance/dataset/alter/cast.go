@@ -58,6 +58,7 @@ func castElements(ctx context.Context, from array.ListLike, field *schema.Field,
 	if err != nil {
 		return nil, err
 	}
+	// The sliced elements begin at 0, so offsets are relative to first.
 	valid := make([]byte, bitutil.BytesForBits(int64(from.Len())))
 	var offsets []byte
 	add := func(offset int64) {

@@ -77,6 +77,7 @@ func StageColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment,
 		return values, err
 	}
 	n, err := w.write(ctx, rows)
+	// Without a changed value the written bytes are worthless: abandon the file.
 	if piece.To = from + n; err != nil || piece.Changed == 0 {
 		file.Abort()
 		return piece, err

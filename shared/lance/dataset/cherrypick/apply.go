@@ -51,6 +51,7 @@ func compare(ctx context.Context, t *dataset.Table, name string) (*Diff, *datase
 	if err != nil {
 		return nil, nil, err
 	}
+	// The main version is usually the fork itself, which is already open.
 	fork := main
 	if parent != t || info.ParentVersion != main.Version() {
 		if fork, err = parent.Version(ctx, info.ParentVersion); err != nil {

@@ -245,6 +245,7 @@ func (d *Diff) findProblems() {
 	case len(d.Added) == 0:
 		add(NoColumnChanges, "the branch has added no columns")
 	}
+	// An added column cannot come without its function or with other inputs.
 	for _, f := range d.Added {
 		if f.Metadata[bindingKey] != "" {
 			add(InputColumnDependency, "column %s is computed by a function whose use would not come along; add it to the table itself", f.Name)

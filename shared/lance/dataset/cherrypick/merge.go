@@ -86,6 +86,7 @@ func (d *Diff) Merge(files []File, copies []string) *pb.Merge {
 		copied := *file.Meta()
 		copied.Path, copied.BaseID = copies[i], nil
 		copied.Fields = slices.Clone(copied.Fields)
+		// Other fields of the copied file already have a file in the table.
 		for j, id := range copied.Fields {
 			if !slices.Contains(ids, id) {
 				copied.Fields[j] = tombstone

@@ -57,6 +57,7 @@ func rewriteAll(ctx context.Context, d *dataset.Dataset, groups [][]uint64, move
 		made, err := r.Commit(ctx, nil)
 		return made, r, err
 	}
+	// New segments contain the new addresses, so fragment ids must be reserved first.
 	r, err := Rewrite(ctx, d, groups)
 	if err != nil {
 		return nil, nil, err

@@ -150,10 +150,12 @@ func Plan(d *dataset.Dataset, opts Options) ([][]uint64, error) {
 	for _, f := range d.Fragments() {
 		c, ok := candidateOf(f, opts)
 		ok = ok && !(opts.Own && f.Borrows())
+		// A fragment that stays ends the run, because merged rows must be adjacent.
 		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.Meta.ID)) {
 			end()
 			continue
 		}
+		// Indices cover whole fragments, so only equally covered ones may be merged.
 		if len(bin) > 0 && bin[0].coverage != c.coverage {
 			end()
 		}
@@ -271,6 +273,7 @@ func indexCoverage(d *dataset.Dataset, opts Options) (coverage, error) {
 		if x.Name == fragreuse.Name {
 			continue
 		}
+		// Rows must not move twice before their segment is rebuilt.
 		if moved, err := d.IsMoved(x); moved || err != nil || len(x.FragmentBitmap) == 0 {
 			return coverage{unknown: true}, err
 		}

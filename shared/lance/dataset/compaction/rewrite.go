@@ -124,6 +124,7 @@ func carryLineage(ctx context.Context, old []*fragment.Fragment, fresh []*pb.Fra
 			}
 		}
 	}
+	// The new fragments hold the live rows in order, so they take the ids in order.
 	for _, f := range fresh {
 		n := f.PhysicalRows
 		f.RowIDs = rowid.New(ids[:n]).Encode()

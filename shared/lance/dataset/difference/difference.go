@@ -195,6 +195,7 @@ func (c *comparison) compare(ctx context.Context) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	// From here on, was holds the ids that are live in both versions.
 	if err := was.intersect(ctx, now); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ func isTrusted(ctx context.Context, a, b uint64, fields []int32, commits Commits
 		if looked == maxCommits {
 			return false, nil
 		}
+		// Step back from the newer version, until both meet.
 		newer, older := &a, &b
 		if b > a {
 			newer, older = &b, &a

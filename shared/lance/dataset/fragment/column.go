@@ -151,6 +151,7 @@ func (f *Fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 	if err != nil {
 		return nil, err
 	}
+	// Deleted rows repeat row 0 of the joined rows.
 	back := make([]int32, set.len())
 	for i, row := range live {
 		back[row] = int32(i)

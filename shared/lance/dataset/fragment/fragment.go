@@ -151,6 +151,7 @@ func (f *Fragment) parts(field *schema.Field) ([]part, error) {
 	case 1:
 		return parts, nil
 	}
+	// If several files list a leaf, the first one counts.
 	taken := map[int32]bool{}
 	for i, p := range parts {
 		kept, err := field.Keep(func(leaf *schema.Field) bool {

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// Reserved field ids of the data file columns with row ids and row versions that are too large for
-// the manifest. No schema lists these fields.
+// Reserved field ids. Row ids and row versions that are too large for the manifest are stored in
+// data file columns with these ids. No schema lists them.
 //
 // Source: crate lance-table, src/format/fragment.rs.
 const (

@@ -136,6 +136,7 @@ func together(parts []*part.Part) (op pb.Operation, rows int64, err error) {
 			}
 			overwritten.Fragments = append(overwritten.Fragments, op.Fragments...)
 		}
+		// Appends and overwrites cannot be mixed.
 		if p.Overwrites() != parts[0].Overwrites() {
 			return nil, 0, fmt.Errorf("%w: part 1 and part %d do not have the same mode", ErrUnlikeParts, i+1)
 		}

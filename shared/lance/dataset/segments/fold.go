@@ -70,6 +70,7 @@ func Folds(d *dataset.Dataset, can func(snapshot.Index) bool) ([]Fold, error) {
 				of = append(of, e)
 			}
 		}
+		// A segment of an unknown form must not be combined with others.
 		if slices.ContainsFunc(of, func(e *pb.IndexMetadata) bool { return !indexmeta.IsKnown(e) || len(e.CoveringFields) > 0 }) || !can(x) {
 			continue
 		}

@@ -190,6 +190,7 @@ func (s *Snapshot) Contents(ctx context.Context, blobs []Blob) ([][]byte, error)
 			})
 		}
 	}
+	// The blobs of one data file are read together.
 	for file, which := range inFile {
 		group.Go(func() error { return s.readFrom(ctx, file, blobs, which, contents) })
 	}

@@ -100,6 +100,8 @@ func (s IndexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, ra
 		var rows []uint64
 		runs := (f.Rows + runRows - 1) / runRows
 		wanted := int64(math.Ceil(share * float64(runs)))
+		// Selection sampling: each run is chosen with the probability that yields wanted runs in
+		// total.
 		for run := range runs {
 			if random.Int64N(runs-run) >= wanted {
 				continue

@@ -64,6 +64,8 @@ func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projectio
 		return nil, nil, 0, err
 	}
 	pl = &plan{snapshot: s, fields: p.fields(), fragments: s.fragments(), only: opts.Only, span: opts.Span, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
+	// A filter makes the position of a row in the result unknown, so Offset rows are skipped after
+	// it. Without one, whole windows before Offset need not be read.
 	if opts.Where != nil {
 		pl.choice = choice{where: opts.Where, none: emptyBatch(p.schema)}
 		if pl.choice.tested, err = s.Project(opts.Where.Columns); err != nil {
@@ -86,6 +88,7 @@ func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projectio
 	if err := pl.begin(ctx); err != nil {
 		return nil, nil, 0, err
 	}
+	// The first window may begin before Offset.
 	if opts.Where == nil && len(pl.first) > 0 {
 		skip = max(pl.from-pl.first[0].offset, 0)
 	}
@@ -207,6 +210,7 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 	for len(p.fragments) > 0 && len(group) < MaxConcurrentReads && p.offset < p.to {
 		f := p.fragments[0]
 		p.fragments = p.fragments[1:]
+		// Fragments before Offset are skipped without opening their files.
 		deleted, err := f.Deletions(ctx)
 		if err != nil {
 			return nil, err

@@ -305,11 +305,13 @@ func (a *readAhead[T]) takeRun(ctx context.Context) []result[T] {
 	for _, r := range run {
 		bytes += r.bytes
 	}
+	// Later runs are estimated by the sizes of those before, averaged to damp outliers.
 	if bytes > 0 && first.bytes > 0 {
 		a.scale = max(1, (a.scale+float64(bytes)/first.bytes)/2)
 		a.proven = true
 	}
 	a.current = first.part
+	// A refused window and those after it are read again one at a time.
 	if last := len(run) - 1; run[last].refused {
 		a.alone, run = slices.Clone(first.windows[last:]), run[:last]
 		if last == 0 {

@@ -33,6 +33,7 @@ func (s *Snapshot) Places(ctx context.Context, segment *Segment, ids []uint64) e
 			continue
 		}
 		ids[i] = id
+		// Ids come in runs of one fragment, so its rows are looked up once per run.
 		if id>>32 != at.id || !at.known {
 			if err := at.load(ctx, id>>32); err != nil {
 				return err

@@ -27,6 +27,7 @@ func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint6
 		return nil, err
 	}
 	defer room.Close()
+	// Read each row once, in address order, whatever the order and repetitions asked for.
 	sorted := slices.Clone(addresses)
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
@@ -34,6 +35,7 @@ func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint6
 	if err != nil {
 		return nil, err
 	}
+	// Concatenation copies the rows.
 	if len(batches) > 1 {
 		if err := room.Take(ctx, room.Held()); err != nil {
 			return nil, err
@@ -54,6 +56,7 @@ func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint6
 	if err := takeRepeated(ctx, all, len(addresses)); err != nil {
 		return nil, err
 	}
+	// Restore the requested order.
 	order := make([]int32, len(addresses))
 	for i, address := range addresses {
 		at, _ := slices.BinarySearch(sorted, address)

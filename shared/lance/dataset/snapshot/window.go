@@ -136,6 +136,7 @@ func (s *Snapshot) assemble(ctx context.Context, w window, p *Projection, rows [
 		return nil, err
 	}
 	columns := make([]arrow.Array, len(p.columns))
+	// Columns of read are in the order of missing.
 	for i, c := range p.columns {
 		switch {
 		case have[c.name] != nil:

@@ -56,6 +56,7 @@ func parseLists(c *pb.FixedSizeList, s *values.Shape) (*listChunks, error) {
 		}
 		c = inner
 	}
+	// A constant in place of the items means that all of them are null.
 	if _, allNull := c.Values.(*pb.Constant); allNull {
 		if lists.Buffers() == 1 {
 			return nil, lance.Corruptf("list items without values or validity")

@@ -57,6 +57,7 @@ func NewPacker(t *arrow.StructType, v lance.Version) (*Packer, error) {
 		m.Values = values.New(s)
 		p.Members = append(p.Members, m)
 		p.Row.Bits += s.ValueBits()
+		// After version 2.0, rows with vectors are stored like rows of variable width.
 		if s.Kind == values.Variable || s.Dims != nil && v != lance.V2_0 {
 			p.Row.Kind = values.Variable
 		}

@@ -40,7 +40,7 @@ const (
 	lz4Patience   = 6  // after 1<<6 bytes without a match it tries every second position, and so on
 )
 
-// append appends plain, compressed, to b.
+// append appends the LZ4 block of plain to b.
 func (e *lz4Encoder) append(b, plain []byte) []byte {
 	clear(e.last[:])
 	if e.shift = 64 - 8*4; len(plain) > lz4SmallBlock {

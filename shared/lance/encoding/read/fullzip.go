@@ -113,6 +113,7 @@ func (z *fullZip) read(fetch encoding.Fetch, room values.Room, rows []encoding.R
 		pieces[i] = fetch(0, span.From, span.To)
 		missing = missing || pieces[i] == nil
 	}
+	// All pieces were requested, so the next round has them.
 	if missing {
 		return nil, nil
 	}

@@ -50,6 +50,7 @@ func (c *itemCollector) add(part *Items, first, last int, rows []encoding.RowRan
 		entry, row = end, to
 		return nil
 	}
+	// Skip the end of a row that began in an earlier part.
 	if part.levels.Rep != nil {
 		entry = part.nextRow(0)
 		value = part.visible(0, entry)

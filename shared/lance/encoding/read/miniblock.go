@@ -316,6 +316,7 @@ func (m *miniBlock) splitChunk(chunk []byte) (count int, bufs [][]byte, err erro
 	if len(chunk) < header {
 		return 0, nil, lance.Corruptf("chunk of %d bytes with a header of %d", len(chunk), header)
 	}
+	// Buffers begin at multiples of 8; their sizes precede them.
 	at, sizes := (header+7)&^7, chunk[2:]
 	next := func(wide bool) []byte {
 		size := int(binary.LittleEndian.Uint16(sizes))

@@ -285,11 +285,13 @@ func expand[O int32 | int64](s *Shredder, offsets []O, null uint16, rank int) {
 	e := 0
 	for _, sp := range s.oldSpans {
 		for i := sp.From; i < sp.To; i, e = i+1, e+1 {
+			// Copy entries that were cut off further out.
 			for s.oldDef[e] >= s.limit {
 				s.rep, s.def = append(s.rep, s.oldRep[e]), append(s.def, s.oldDef[e])
 				e++
 			}
 			d := s.oldDef[e]
+			// The first item continues the list's entry; the others add entries.
 			from, to := int(offsets[i]), int(offsets[i+1])
 			if d == 0 && from == to {
 				d = null + 1

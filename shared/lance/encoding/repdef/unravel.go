@@ -53,6 +53,7 @@ func (u *Unraveler) step(i int) *Step { return &u.path.Steps[len(u.path.Steps)-i
 func (u *Unraveler) Add(p *Plan, l Levels, nulls int, leafOnly bool) error {
 	c := climb{plan: p, Levels: l}
 	for i := range u.nodes {
+		// Nulls without stored values have no levels to climb.
 		if i == 0 && nulls >= 0 {
 			u.nodes[0].valid.AppendZeros(nulls)
 			if p.layers[0] == pb.NullableItem {

@@ -210,6 +210,7 @@ func (a *arrayReader) fixedSizeList(enc *pb.ArrayFixedSizeList, s *values.Shape,
 	if len(inner.Dims) == 0 {
 		inner.Dims = nil
 	}
+	// The items are read like rows of a type without the outermost dimension.
 	items, err := a.read(enc.Items, inner, scaled)
 	if err != nil || a.missing {
 		return a.plainItems(s), err

@@ -100,6 +100,7 @@ func (a *arrayReader) binary(enc *pb.ArrayBinary, s *values.Shape, rows []encodi
 		return nil, values.ErrTooLarge
 	}
 	v.Offsets = make([]int32, 1, len(ends.ends)+1)
+	// Offsets count from the start of the fetched bytes, not of the page.
 	at := 0
 	for i, r := range rows {
 		last := ends.spans[i].From

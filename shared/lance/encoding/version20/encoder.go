@@ -153,6 +153,7 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(encoding.Page) e
 	if c.node.Type.ID() == arrow.STRUCT && !allZero(cut) {
 		return fmt.Errorf("%w: null structs in data files of version 2.0", lance.ErrUnsupported)
 	}
+	// Indices of one page must fit their width: end the page before the dictionary overflows.
 	if c.dict != nil && c.slots > 0 && c.dict.Overflows(arr.(*array.Dictionary), s) {
 		if err := c.flush(emit); err != nil {
 			return err

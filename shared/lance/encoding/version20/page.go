@@ -101,6 +101,7 @@ func (r *PageReader) ReadLists(fetch encoding.Fetch, room values.Room, rows []en
 		a.fetchSmallPage()
 		return nil, nil
 	}
+	// The items are rows of another column, to be read next.
 	lists := &Lists{valid: ends.valid}
 	at := 0
 	for i, r := range rows {

@@ -223,6 +223,7 @@ func (c *ColumnEncoder) Flush(emit func(encoding.Page) error) error {
 		packer:      c.packer,
 		distinct:    c.repeats.distinct,
 	}
+	// Repeated texts were gathered as indices.
 	if c.repeats.dict != nil {
 		p.values, p.dict = c.repeats.indices, c.repeats.dict
 	}
@@ -284,6 +285,7 @@ func (p *pageRows) encode(emit func(encoding.Page) error) error {
 	if p.packer != nil {
 		return p.encodePacked(emit)
 	}
+	// Special forms come first: constants, a dictionary, full-zip for large values.
 	first := p.firstValid()
 	if first < 0 {
 		return emit(p.constantNulls())
@@ -404,6 +406,7 @@ func (p *pageRows) packPage() error {
 		if len(p.def) > 0 {
 			def = p.def[e]
 		}
+		// An entry above visible has no stored value; a null in a visible entry is stored empty.
 		if def > p.visible {
 			continue
 		}

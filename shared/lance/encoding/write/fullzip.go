@@ -60,6 +60,7 @@ func (p *pageRows) fullZip() (encoding.Page, error) {
 		if p.values.NoItems() {
 			layout.ValueCompression = codec.ListCodec(p.values, &pb.Constant{})
 		}
+		// Values without levels are their memory.
 		if z.isPlain() {
 			return encoding.NewPage(layout, p.n, p.values.Fixed), nil
 		}
@@ -141,6 +142,7 @@ func (z *zipper) zip() {
 		if z.bitsDef > 0 {
 			def = z.def[e]
 		}
+		// Only pages of variable rows need an index of where rows begin.
 		if needRows && rep == z.maxRep {
 			z.rows = append(z.rows, len(z.data))
 		}
