@@ -1,7 +1,11 @@
-// Package deletion holds the deleted rows of a fragment: as a [Vector] in memory, and as
-// deletion files. A deletion file always lists all deleted rows of its fragment, so a
-// reader needs only the one that the manifest names. Few deleted rows are stored as an
-// Arrow file (arrowfile.go), many as a roaring bitmap (file.go); see [Encode].
+// Package deletion holds the deleted rows of a fragment: as a [Vector] in memory, and as deletion
+// files. A deletion file always lists all deleted rows of its fragment, so a reader needs only the
+// one named in the manifest. Few deleted rows are stored as an Arrow file (arrowfile.go), many as a
+// roaring bitmap (file.go); see [Encode].
+//
+// For example, a delete of row 5 in fragment 3 from version 7, where row 2 was deleted before,
+// writes _deletions/3-7-<random id>.arrow with the offsets 2 and 5. The file of the older version
+// stays for its readers.
 package deletion
 
 import (

@@ -1,6 +1,7 @@
 // Package indexmeta reads entries of a manifest's index section: the kind of an index and its
 // parameters. A [Kind] has the names used by clients and manifests; a [Description] describes the
-// index of an entry. Package index reads index files.
+// index of an entry. For example, details of the type URL /lance.table.BTreeIndexDetails mean the
+// kind [BTree], which clients call BTREE. Package index reads index files.
 package indexmeta
 
 import (

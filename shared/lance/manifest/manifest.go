@@ -1,11 +1,17 @@
-// Package manifest reads and writes the versions of a table: manifest files, their names,
-// the transactions that made them, and the feature flags that restrict readers and writers.
+// Package manifest reads and writes the versions of a table: manifest files, their names, the
+// transactions that made them, and the feature flags that restrict readers and writers.
 //
-// To create the manifest of version N+1 under its name, on condition that it does not
-// exist, is the commit of version N+1. [Latest] and [Probe] find the newest version, [Read]
-// reads one, [Manifest.Encode] makes the file of the next. file.go shows the layout of a
-// manifest file, names.go its names. Package operation computes the next manifest, and
-// package dataset commits it.
+// A commit of version N+1 creates its manifest on condition that the name does not exist. [Latest]
+// and [Probe] find the newest version, [Read] reads one, [Manifest.Encode] makes the file of the
+// next. For example, the directory of a table with three versions lists as
+//
+//	_versions/18446744073709551612.manifest    version 3: 2^64-1 minus 3
+//	_versions/18446744073709551613.manifest    version 2
+//	_versions/18446744073709551614.manifest    version 1
+//
+// so the first name of a listing is the newest version. file.go shows the layout of a manifest
+// file, names.go its names. Package operation computes the next manifest, and package dataset
+// commits it.
 package manifest
 
 import (

@@ -1,4 +1,11 @@
-// Package cache keeps decoded parts of tables in memory, within one budget per process.
+// Package cache keeps decoded parts of tables in memory, within one budget per process. A key is
+// the URI of an object and a part of it. For example, the rows 0 to 65535 of column 3 in a data
+// file are cached under the table's URI and the part
+//
+//	t.lance/data/0100….lance?52714#0-65536 …@3
+//
+// which names the file, its size, the rows, the form of the field and its column. See package
+// fragment for the keys.
 package cache
 
 import (

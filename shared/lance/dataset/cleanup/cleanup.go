@@ -5,6 +5,12 @@
 // new manifest with the same files. Orphans must be older than the longest write takes from its
 // first file to its commit.
 //
+// For example, a compaction has replaced data files a and b of version 7 by file c of version 8:
+//
+//	day 1    _versions: 7 (a b), 8 (c)    data: a b c
+//	day 8    Expire deletes version 7, which was superseded a week ago
+//	day 9    DeleteOrphans deletes a and b
+//
 // [DeleteVersions] deletes the manifests of chosen versions.
 package cleanup
 

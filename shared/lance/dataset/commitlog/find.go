@@ -1,5 +1,8 @@
 // Package commitlog searches the newest versions of a table for a commit id. A writer whose request
-// got no answer can thus learn whether it was committed.
+// got no answer can thus learn whether it was committed. For example, a client sends a commit with
+// id x at 12:00 and loses the connection. [Find] reads the transactions of the newest version, of
+// the one before it and so on, until one contains x or its version was made before 11:55, allowing
+// for clock skew.
 package commitlog
 
 import (

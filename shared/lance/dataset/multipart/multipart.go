@@ -1,5 +1,13 @@
 // Package multipart writes rows in parts, by several requests, and commits all parts as one
-// version. Package part stores the receipts of uncommitted parts. Begin with [Write] and [Commit].
+// version. Package part stores the receipts of uncommitted parts. For example, three requests write
+// parts of a large append and a fourth one commits:
+//
+//	Write(rows of part 1)    data/0100….lance    kept by part.Place.Keep as _uploads/<upload>/1.txn
+//	Write(rows of part 2)    data/0111….lance    _uploads/<upload>/2.txn
+//	Write(rows of part 3)    data/1100….lance    _uploads/<upload>/3.txn
+//	Commit(parts 1 2 3)      one version with three new fragments
+//
+// Begin with [Write] and [Commit].
 package multipart
 
 import (

@@ -1,5 +1,7 @@
-// Package tags creates, moves and deletes tags of a table. Package refs reads and lists them. Its
-// functions take the main table, never a branch.
+// Package tags creates, moves and deletes tags of a table. Package refs reads and lists them. A tag
+// is a small object with a version number; cleanups keep that version. For example, Create(t, "v1",
+// "", 7) puts _refs/tags/v1.json, on condition that it does not exist, and Update moves it by its
+// ETag. The functions take the main table, never a branch.
 package tags
 
 import (

@@ -1,7 +1,8 @@
-// Package column holds the state that a column keeps while its rows wait for a page, in all
-// versions of the format: the storage that the field's metadata asks for ([Options], [Storage]),
-// the items of its dictionary ([Dictionary]) and the rows of a packed struct ([Packer]). Packages
-// write and version20 make pages of it.
+// Package column holds the state of a column while its rows wait for a page, in all versions of the
+// format: the storage options from the field's metadata ([Options], [Storage]), the items of its
+// dictionary ([Dictionary]) and the rows of a packed struct ([Packer]). Packages write and
+// version20 make pages of it. For example, a field with the metadata lance-encoding:compression =
+// zstd has Options with that scheme, and its pages try chunks that are compressed by it.
 package column
 
 import (
