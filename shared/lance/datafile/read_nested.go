@@ -87,6 +87,7 @@ type nullField struct {
 	room values.Room
 }
 
+// array returns n nulls and charges their memory.
 func (f nullField) array(n int) (arrow.Array, error) {
 	if err := takeWidth(f.room, f.t, n); err != nil {
 		return nil, err

@@ -114,6 +114,7 @@ type leafV20 struct {
 	builder version20.LeafBuilder
 }
 
+// want divides the rows among the pages.
 func (l *leafV20) want(rows []encoding.RowRange) (err error) {
 	l.rows = countRows(rows)
 	l.parts, err = l.column.splitV20(rows)
@@ -186,6 +187,7 @@ func (s *structV20) run(src *source) (bool, []interval, error) {
 	return done, wanted, nil
 }
 
+// array assembles n structs. They have no nulls, because version 2.0 cannot store null structs.
 func (s *structV20) array(n int) (arrow.Array, error) {
 	children := make([]arrow.ArrayData, len(s.children))
 	for i, child := range s.children {
@@ -210,6 +212,7 @@ type listV20 struct {
 	node   repdef.Node
 }
 
+// want divides the lists among the pages.
 func (l *listV20) want(rows []encoding.RowRange) (err error) {
 	l.parts, err = l.column.splitV20(rows)
 	l.lists = make([]*version20.Lists, len(l.parts))
@@ -281,6 +284,7 @@ func (l *listV20) askItems() error {
 	return l.items.want(rows)
 }
 
+// array assembles n lists from the offsets and the items.
 func (l *listV20) array(n int) (arrow.Array, error) {
 	if l.node.Len != n {
 		return nil, fmt.Errorf("%w: column %d has %d lists, want %d", lance.ErrCorrupt, l.column.index, l.node.Len, n)

@@ -24,6 +24,7 @@ const maxTrail = 8
 
 func newTrail() *trail { return &trail{turn: make(chan struct{}, 1)} }
 
+// memBytes returns the bytes of all extents.
 func (t *trail) memBytes() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,6 +71,7 @@ func (t *trail) have(ranges []objectstore.Range, gap, end int64) (held []extent,
 	return held, missing
 }
 
+// add puts new extents first and drops the oldest ones.
 func (t *trail) add(read []extent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

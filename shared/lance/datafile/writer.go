@@ -203,6 +203,7 @@ func (w *Writer) put(b []byte) error {
 	return err
 }
 
+// align pads the file to a multiple of pageAlignment.
 func (w *Writer) align() error {
 	if extra := w.size % pageAlignment; extra != 0 {
 		return w.put(bytes.Repeat([]byte{pagePadding}, int(pageAlignment-extra)))
@@ -271,6 +272,7 @@ func (w *Writer) tail() []byte {
 // extentBytes is the length of an entry of a table: a position and a size.
 const extentBytes = 16
 
+// appendExtent appends u64 position and u64 size.
 func appendExtent(b []byte, position, size uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b, position)
 	return binary.LittleEndian.AppendUint64(b, size)

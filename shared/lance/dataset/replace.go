@@ -243,6 +243,7 @@ func sameRows(read, base *Dataset) bool {
 	})
 }
 
+// sameDeletions compares deletion files by read version and random id.
 func sameDeletions(a, b *pb.DeletionFile) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -338,6 +339,7 @@ func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion
 	return file, nil
 }
 
+// sameFiles compares data files by path and fields.
 func sameFiles(a, b *pb.Fragment) bool {
 	return slices.EqualFunc(a.Files, b.Files, func(x, y pb.DataFile) bool {
 		return x.Path == y.Path && slices.Equal(x.Fields, y.Fields)

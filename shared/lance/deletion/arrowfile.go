@@ -68,6 +68,8 @@ func parseArrow(data []byte, physicalRows uint64) (*Vector, error) {
 	return &Vector{bits: bits}, nil
 }
 
+// arrowError converts an error of package arrowipc: unsupported features stay such, and anything
+// else is lance.ErrCorrupt.
 func arrowError(err error) error {
 	if errors.Is(err, arrowipc.ErrUnsupported) {
 		return fmt.Errorf("%w: arrow deletion file: %w", lance.ErrUnsupported, err)

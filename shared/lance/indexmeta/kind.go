@@ -14,7 +14,7 @@ type Kind uint8
 
 // The kinds. An index of vectors is one Kind until its details are read.
 const (
-	Unknown Kind = iota // of no use to anybody here
+	Unknown Kind = iota // a kind that this library does not know
 	BTree
 	Bitmap
 	LabelList
@@ -112,6 +112,7 @@ func KindNamed(name string) Kind {
 	return Unknown
 }
 
+// isNamed compares names without regard to case and underscores.
 func isNamed(kind, name string) bool {
 	plain := strings.NewReplacer("_", "")
 	return strings.EqualFold(plain.Replace(kind), plain.Replace(name))

@@ -56,6 +56,7 @@ type parser struct {
 	err  error
 }
 
+// fail records the first error and moves to the end of the text, which ends the parse.
 func (p *parser) fail(format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf("%w: %s at byte %d", ErrSyntax, fmt.Sprintf(format, args...), p.at)
@@ -80,6 +81,7 @@ func (p *parser) take(set string) bool {
 	return false
 }
 
+// space skips white space.
 func (p *parser) space() {
 	for p.take(" \t\n\r\f") {
 	}

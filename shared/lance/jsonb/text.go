@@ -56,6 +56,7 @@ func takeEntries(b []byte, n int) (entries func(i int) uint32, rest []byte, err 
 	return func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }, b[4*n:], nil
 }
 
+// appendContainer dispatches on the header: scalar, array or object.
 func appendContainer(dst, value []byte, depth int) ([]byte, error) {
 	if depth == maxDepth {
 		return nil, corrupt("nested deeper than %d", maxDepth)
@@ -74,6 +75,7 @@ func appendContainer(dst, value []byte, depth int) ([]byte, error) {
 	return nil, corrupt("header %#x", header)
 }
 
+// appendArray appends an array. The entries come first, then the data of each in order.
 func appendArray(dst, b []byte, n, depth int) ([]byte, error) {
 	entries, data, err := takeEntries(b, n)
 	if err != nil {

@@ -32,6 +32,7 @@ func (f *File) structNode(field *schema.Field) (node, error) {
 	return s, nil
 }
 
+// data assembles structs without nulls, because the format stores none.
 func (s *structNode) data(n int64) (arrow.ArrayData, error) {
 	children := make([]arrow.ArrayData, len(s.nodes))
 	for i, member := range s.nodes {
@@ -76,6 +77,7 @@ func (l *listNode) width() int64 {
 	return 4
 }
 
+// give first receives the offsets of the lists, then bytes for the items.
 func (l *listNode) give(parts [][]byte) error {
 	if l.read {
 		return l.items.give(parts)
@@ -179,6 +181,7 @@ func (d *dictionaryNode) want(picks []pick) error {
 	return d.values.want([]pick{{0, 0, d.stored.dictionary.Length}})
 }
 
+// data builds the array. A null value in the dictionary makes its rows null.
 func (d *dictionaryNode) data(n int64) (arrow.ArrayData, error) {
 	if err := d.indices.check(n); err != nil {
 		return nil, err

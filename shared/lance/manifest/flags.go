@@ -134,6 +134,7 @@ func (m *Manifest) SetFlags() error {
 	return nil
 }
 
+// fileHas reports whether a data file has the version of new files.
 func fileHas(f *pb.DataFile, v lance.Version) bool {
 	is, err := fileVersion(f)
 	return err == nil && is == v

@@ -29,6 +29,7 @@ const (
 	maxProbes  = 8    // versions that Probe reads before it lists instead
 )
 
+// locate parses the version and scheme from a listed name.
 func locate(info objectstore.Info) (Location, error) {
 	version, scheme, ok := ParseName(path.Base(info.Key))
 	if !ok {

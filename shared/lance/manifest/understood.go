@@ -39,6 +39,7 @@ func (m *Manifest) SetFileVersion(v lance.Version) {
 	m.DataFormat = &pb.DataFormat{FileFormat: fileFormat, Version: name}
 }
 
+// formatVersion parses the data format of a manifest: "lance" and a version.
 func formatVersion(f *pb.DataFormat) (lance.Version, error) {
 	if f.FileFormat != fileFormat {
 		return lance.Version{}, fmt.Errorf("%w: data files of the format %q", lance.ErrUnsupported, f.FileFormat)
@@ -161,6 +162,7 @@ func holdsField(f *pb.Fragment, id int32) bool {
 	return false
 }
 
+// checkUnderstoodFile checks the version of a data file entry.
 func checkUnderstoodFile(f *pb.Fragment, file *pb.DataFile) error {
 	if _, err := fileVersion(file); err != nil {
 		return fmt.Errorf("file %s of fragment %d: %w", file.Path, f.ID, err)

@@ -293,6 +293,7 @@ func rewrites(op *pb.Rewrite, fragments map[uint64]bool) bool {
 	return overlap(fragments, rewritten(op))
 }
 
+// rewritten returns the ids of the fragments that a rewrite replaces.
 func rewritten(op *pb.Rewrite) map[uint64]bool {
 	ids := map[uint64]bool{}
 	for _, g := range op.Groups {
@@ -336,6 +337,7 @@ func bloomsIntersect(a, b *pb.BloomFilter) bool {
 	return false
 }
 
+// checkOverwrite conflicts with other overwrites, and with changes of the config keys that it sets.
 func checkOverwrite(ours *pb.Overwrite, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Overwrite:
@@ -349,6 +351,7 @@ func checkOverwrite(ours *pb.Overwrite, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
+// checkRewrite conflicts with changes of the rows and indices of its fragments.
 func checkRewrite(ours *pb.Rewrite, theirs pb.Operation) Verdict {
 	mine := rewritten(ours)
 	switch theirs := theirs.(type) {
@@ -373,6 +376,7 @@ func checkRewrite(ours *pb.Rewrite, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
+// checkMerge must be redone after any change of rows, because it lists all fragments.
 func checkMerge(theirs pb.Operation) Verdict {
 	switch theirs.(type) {
 	case *pb.Append, *pb.Delete, *pb.Update, *pb.Rewrite, *pb.Merge, *pb.DataReplacement:
@@ -383,6 +387,7 @@ func checkMerge(theirs pb.Operation) Verdict {
 	return Compatible
 }
 
+// checkProject must be redone after other changes of columns, because it lists all columns.
 func checkProject(theirs pb.Operation) Verdict {
 	switch theirs.(type) {
 	case *pb.Merge, *pb.Project:
@@ -393,6 +398,7 @@ func checkProject(theirs pb.Operation) Verdict {
 	return Compatible
 }
 
+// checkDataReplacement conflicts if its fields or fragments are gone or were rewritten.
 func checkDataReplacement(ours *pb.DataReplacement, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Overwrite, *pb.Restore:
@@ -445,6 +451,7 @@ func anyReplacement(op *pb.DataReplacement, f func(fragment, field uint64) bool)
 	return false
 }
 
+// checkUpdateBases conflicts if both add a base path of the same id, name or path.
 func checkUpdateBases(ours *pb.UpdateBases, theirs pb.Operation) Verdict {
 	added, ok := theirs.(*pb.UpdateBases)
 	if !ok {

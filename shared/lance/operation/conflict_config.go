@@ -7,6 +7,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
+// checkUpdateConfig conflicts if both change the same key, or the same metadata.
 func checkUpdateConfig(ours *pb.UpdateConfig, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Overwrite:

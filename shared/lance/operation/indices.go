@@ -112,6 +112,7 @@ func dependsOn(x *pb.IndexMetadata, fields []uint32) bool {
 	return slices.ContainsFunc(x.Fields, func(id int32) bool { return slices.Contains(fields, uint32(id)) })
 }
 
+// removeAll removes the ids of fragments from a coverage.
 func removeAll(b *roaring.Bitmap, fragments []*pb.Fragment) {
 	for _, f := range fragments {
 		b.Remove(uint32(f.ID))

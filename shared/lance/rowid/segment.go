@@ -78,6 +78,7 @@ type holesSegment struct {
 	holes array
 }
 
+// parseHoles checks that the holes ascend and lie within the range.
 func parseHoles(span rangeSegment, m *pb.EncodedU64Array) (segment, error) {
 	holes, err := parseArray(m)
 	if err != nil {
@@ -203,6 +204,7 @@ func (b bitmapSegment) at(k int64) uint64 {
 
 func (b bitmapSegment) bounds() (uint64, uint64) { return b.at(0), b.at(b.count - 1) }
 
+// appendTo walks over the set bits from position from on.
 func (b bitmapSegment) appendTo(ids []uint64, from, to int64) []uint64 {
 	if from >= to {
 		return ids

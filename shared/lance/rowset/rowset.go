@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Set is rows of a version, by their addresses. It takes up to two bytes for a row, and
-// next to nothing for rows that follow one another. The zero value is empty. It is not safe for
-// concurrent use while rows are added.
+// A Set holds rows of a version by address. It takes up to two bytes per row, and almost nothing
+// for consecutive rows. The zero value is empty. It is not safe for concurrent use while rows are
+// added.
 type Set struct {
 	fragments map[uint64]*roaring.Bitmap // offsets of rows by fragment id
 	bytes     int64                      // see Bytes

@@ -98,6 +98,7 @@ func (s *Schema) BlobValues() *arrow.Schema {
 	return arrow.NewSchema(mapFields(plain.Fields(), blobPart), &metadata)
 }
 
+// blobPart gives blob v2 fields, at any depth, the form with position and size.
 func blobPart(f arrow.Field) arrow.Field {
 	if name, _ := f.Metadata.GetValue(extensionName); name == blobV2Extension {
 		f.Type = arrow.StructOf(blobPartValue...)

@@ -129,6 +129,7 @@ func (s *Schema) MetadataBytes() int {
 	return total
 }
 
+// sizeOf returns the bytes of keys and values.
 func sizeOf(metadata map[string]string) (bytes int) {
 	for key, value := range metadata {
 		bytes += len(key) + len(value)

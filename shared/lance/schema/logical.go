@@ -269,6 +269,8 @@ func dictionaryName(t *arrow.DictionaryType) (string, bool) {
 	return fmt.Sprintf("dict:%s:%s:false", values, index), ok
 }
 
+// vectorName returns the logical type of a fixed-size list, such as fixed_size_list:float:128. ok
+// is false for items without a logical type.
 func vectorName(t *arrow.FixedSizeListType) (string, bool) {
 	item := t.ElemField()
 	if name, _ := item.Metadata.GetValue(extensionName); name == bfloat16Extension &&

@@ -182,6 +182,8 @@ func costsIndices(d *dataset.Dataset, group []uint64, covered coverage) bool {
 	})
 }
 
+// candidateOf reports whether a fragment is small, or has enough deleted rows to be rewritten
+// alone.
 func candidateOf(f *fragment.Fragment, opts Options) (candidate, bool) {
 	lost := float64(f.DeletedRows()) > opts.DeletedShare*float64(f.Rows)
 	small := f.Rows < opts.TargetRows && f.Bytes() < opts.TargetBytes

@@ -176,6 +176,7 @@ func (d *File) read(ctx context.Context, rows int64, fields []*schema.Field, set
 // filePart returns the cache key of the open file.
 func (d *File) filePart() string { return string(d.appendFile(make([]byte, 0, len(d.key)+24))) }
 
+// appendFile appends the file's part of a cache key.
 func (d *File) appendFile(b []byte) []byte {
 	b = append(append(b, d.key...), '?')
 	b = strconv.AppendUint(b, d.meta.SizeBytes, 10)
@@ -216,6 +217,7 @@ func (d *File) cached(field *schema.Field, set Selection) (arrow.Array, bool) {
 	return cache.Get[arrow.Array](d.cache, d.base.URI, d.runPart(field, set))
 }
 
+// keep caches a decoded run, but no single rows.
 func (d *File) keep(field *schema.Field, set Selection, column arrow.Array) {
 	if set.Single == nil && !set.Transient {
 		cache.Put(d.cache, d.base.URI, d.runPart(field, set), column, int64(column.Data().SizeInBytes()))

@@ -1,8 +1,8 @@
 // Package listing lists the versions of a table page by page and describes single versions. Storage
 // lists manifests newest first (see package manifest), so a page in descending order is one
-// request. For a page in ascending order the package guesses version numbers: if versions 1 to 3
-// and 900 to 1000 exist, it asks for the versions below 3, finds all of them, and then searches for
-// the next one with growing steps. Begin with [Versions].
+// request. For a page in ascending order the package guesses version numbers. For example, if
+// versions 1 to 3 and 900 to 1000 exist, it looks for the version after 3 by listings below 5, 7,
+// 11, 19 and so on. Begin with [Versions].
 package listing
 
 import (

@@ -108,6 +108,7 @@ func CheckBranch(name string) error {
 	return checkLength(name)
 }
 
+// checkLength bounds the object name after percent-encoding.
 func checkLength(name string) error {
 	if len(refKey("", name)) > maxRefName {
 		return fmt.Errorf("%w: %.40q… is too long", ErrName, name)

@@ -44,6 +44,7 @@ func (w legacyWriter) AddBuffer([]byte) (int, error) {
 	return 0, fmt.Errorf("%w: a global buffer in a file of the legacy version", lance.ErrUnsupported)
 }
 
+// Close returns a summary without column indices, which legacy entries lack.
 func (w legacyWriter) Close() (datafile.Summary, error) {
 	sum, err := w.Writer.Close()
 	return datafile.Summary{Rows: sum.Rows, Size: sum.Size, Fields: sum.Fields}, err

@@ -160,6 +160,7 @@ func (u *upload) finish(ctx context.Context, puts *errgroup.Group) error {
 	return nil
 }
 
+// abort releases the memory and ends a stream without an object.
 func (u *upload) abort() {
 	u.room.Release()
 	if u.stream != nil {

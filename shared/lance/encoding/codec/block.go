@@ -150,6 +150,7 @@ func decodeRunBlock(dst *values.Values, c *pb.RLE, buf []byte, n int) error {
 // of the block does not bound it.
 const maxConstantBlock = 1 << 24
 
+// decodeConstantBlock repeats the value in the description.
 func decodeConstantBlock(dst *values.Values, c *pb.Constant, n int) error {
 	if dst.Shape.Kind != values.Fixed || dst.Shape.Bits == 1 || 8*len(c.Value) != dst.Shape.ValueBits() || n > maxConstantBlock {
 		return lance.Corruptf("constant of %d bytes for values of another type", len(c.Value))

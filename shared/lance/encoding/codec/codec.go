@@ -101,6 +101,7 @@ func WantFixed(s *values.Shape, bits int, codec string) error {
 	return nil
 }
 
+// unsupportedCodec names the codec that cannot decode such content.
 func unsupportedCodec(what string, c pb.Codec) error {
 	if c == nil {
 		return fmt.Errorf("%w: %s without an encoding", lance.ErrCorrupt, what)

@@ -31,6 +31,7 @@ func newFlatChunks(c *pb.Flat, s *values.Shape) (ChunkDecoder, error) {
 
 func (flatChunks) Buffers() int { return 1 }
 
+// Decode appends the bytes as they are.
 func (f flatChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	size := (n*f.bits + 7) / 8
 	if len(bufs[0]) < size {

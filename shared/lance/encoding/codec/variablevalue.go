@@ -54,6 +54,7 @@ func (plainValue) Decode(dst *values.Values, b []byte) error { return dst.Append
 
 type fsstValue struct{ table *fsst.Table }
 
+// Decode expands the codes of one text.
 func (v fsstValue) Decode(dst *values.Values, b []byte) error {
 	var err error
 	if dst.Data, err = AppendText(v.table, dst.Data, b); err != nil {
@@ -64,6 +65,7 @@ func (v fsstValue) Decode(dst *values.Values, b []byte) error {
 
 type compressedValue struct{ scheme pb.CompressionScheme }
 
+// Decode decompresses one value.
 func (v compressedValue) Decode(dst *values.Values, b []byte) error {
 	plain, err := compress.Decompress(v.scheme, b, dst.Room)
 	if err != nil {

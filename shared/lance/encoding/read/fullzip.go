@@ -251,6 +251,7 @@ func (z *fullZip) wholeIndex(fetch encoding.Fetch) []byte {
 	return index
 }
 
+// checkSpan validates the positions of rows against the size of buffer 0.
 func (z *fullZip) checkSpan(from, to uint64) (int, int, bool, error) {
 	if from > to || to > uint64(z.sizes[0]) {
 		return 0, 0, false, lance.Corruptf("rows at [%d, %d) of %d bytes", from, to, z.sizes[0])

@@ -71,6 +71,7 @@ func valueData(t arrow.DataType, v *Values, valid *Bitmap) (arrow.ArrayData, err
 	return elementData(t, v.Fixed, v.N, valid), nil
 }
 
+// variableData builds strings or binaries. offsets has the width of the type's offsets.
 func variableData(t arrow.DataType, v *Values, valid *Bitmap, offsets []byte) arrow.ArrayData {
 	buffers := []*memory.Buffer{validBuffer(valid), memory.NewBufferBytes(offsets), memory.NewBufferBytes(v.Data)}
 	return array.NewData(t, v.N, buffers, nil, nullsOf(valid), 0)
