@@ -187,7 +187,7 @@ func (d *Dump) field(tag, size, depth int, typ protowire.Type, name string, inde
 	}
 }
 
-// short prints numbers, the first few of them.
+// short formats the first few numbers of a list.
 func short(v reflect.Value) string {
 	text := fmt.Sprint(v.Interface())
 	if len(text) > 60 {

@@ -89,7 +89,7 @@ func countRows(rows []encoding.RowRange) int {
 	return n
 }
 
-// splitV20 is split with an error for rows past the end of the column.
+// splitV20 divides rows among pages like split. Rows past the end of the column are an error.
 func (c *fileColumn) splitV20(rows []encoding.RowRange) ([]part, error) {
 	if n := len(rows); n > 0 && rows[n-1].To > c.rows() {
 		return nil, fmt.Errorf("%w: column %d has %d items, want %d", lance.ErrCorrupt, c.index, c.rows(), rows[n-1].To)

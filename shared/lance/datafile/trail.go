@@ -35,7 +35,7 @@ func (t *trail) memBytes() int64 {
 	return n
 }
 
-// at returns the position of the extent that a range goes on from, or -1.
+// at returns the position of the extent that a range continues, or -1.
 func (t *trail) at(r objectstore.Range, gap int64) int {
 	return slices.IndexFunc(t.extents, func(e extent) bool { return r.Offset >= e.from && r.Offset-e.end() <= gap })
 }
@@ -79,7 +79,7 @@ func (t *trail) add(read []extent) {
 	t.extents = t.extents[:min(len(t.extents), maxTrail)]
 }
 
-// readOn is read for a scan, of ranges that are smaller than a gap of the store.
+// readOn reads ranges that are smaller than the store's read gap, for a scan.
 func (s *source) readOn(ctx context.Context, ranges []objectstore.Range) error {
 	t := s.file.trail
 	// Do not block for memory while others wait for the turn.

@@ -108,7 +108,7 @@ func liveRows(a arrow.Array, live []bool) []bool {
 	return out
 }
 
-// describeBlobs is describe for a blob column itself.
+// describeBlobs stores the values of a blob column and returns their descriptions.
 func (w *blobWriter) describeBlobs(f *schema.Field, column arrow.Array, live []bool) (arrow.Array, error) {
 	limits, err := limitsOf(f)
 	if err != nil {

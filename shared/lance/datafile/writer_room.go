@@ -133,7 +133,7 @@ func offsetSize[O int32 | int64](data arrow.ArrayData, from, to int, unit float6
 	return RowSize{Bytes: 4*int64(to-from) + int64(units*unit), Longest: int64(float64(longest) * unit)}
 }
 
-// listSize is sizeOf for lists, on the assumption that all items are of the same size.
+// listSize estimates lists, assuming that all items have the same size.
 func listSize[O int32 | int64](data arrow.ArrayData, from, to int) RowSize {
 	items := data.Children()[0]
 	all := sizeOf(items, items.Offset(), items.Offset()+items.Len())

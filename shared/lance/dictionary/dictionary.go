@@ -10,7 +10,7 @@
 //	                  right before
 //
 // There is no validity: texts and bytes of length zero are null. Since positions refer to
-// one file, values that move to another file are written anew. In an empty file, the texts
+// one file, values that move to another file are written again. In an empty file, the texts
 // "x" and "yz" are
 //
 //	0   78 79 7a                  xyz

@@ -101,7 +101,7 @@ func vectorType(d *pb.VectorIndexDetails) string {
 	return name + "FLAT"
 }
 
-// metricName is empty for a metric to come.
+// metricName returns the name of a metric, "" for one of a later version.
 func metricName(m pb.VectorMetric) string {
 	names := []string{pb.VectorL2: "l2", pb.VectorCosine: "cosine", pb.VectorDot: "dot", pb.VectorHamming: "hamming"}
 	if int(m) >= len(names) {

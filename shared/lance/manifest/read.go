@@ -30,11 +30,10 @@ const (
 	entryBytes = 256
 )
 
-// Read reads the manifest under key. A size, known from a listing, saves a request for
-// manifests between 64 KiB and 1 MiB; 0 means that it is not known. A manifest up to 64 KiB
-// takes one request, a longer one of unknown size takes two. The inline transaction is kept
-// if it was read as well. For bytes past the first request, the read holds memory of the
-// context's share.
+// Read reads the manifest under key. A size, known from a listing, saves a request for manifests
+// between 64 KiB and 1 MiB; 0 means unknown. A manifest up to 64 KiB takes one request, a longer
+// one of unknown size takes two. The inline transaction is kept if it was read as well. Bytes past
+// the first request are charged to the context's memory budget during the read.
 func Read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -120,8 +119,8 @@ func takeEntries(ctx context.Context, message []byte) error {
 	return memory.FromContext(ctx).Take(ctx, int64(max(more, 0)))
 }
 
-// readRange reads a range of the object that info describes. It takes memory from the
-// context's share for the range and for the parsed messages.
+// readRange reads a range of the object that info describes. It charges the range and the parsed
+// messages to the context's memory budget.
 func readRange(ctx context.Context, store objectstore.Store, key string, info objectstore.Info, offset, length int64) ([]byte, error) {
 	if err := memory.FromContext(ctx).Take(ctx, parsedFactor*length); err != nil {
 		return nil, err

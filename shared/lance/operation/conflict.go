@@ -65,7 +65,7 @@ type Ours struct {
 //	   with one of other fields, or with one that has a key in common
 //	²  X when both set the same key of the config
 //	³  the new entries lose the fragments whose field was rewritten: see [Rebased]
-//	⁴  R if a rewritten fragment is covered by a new entry, or one does not say what it covers
+//	⁴  R if a rewritten fragment is covered by a new entry, or one has no recorded coverage
 //	⁵  X instead of R
 //	⁶  X also when ours changes metadata of the schema or of fields (theirs an Overwrite),
 //	   or when both change that of the schema or of the same field

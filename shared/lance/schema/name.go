@@ -35,7 +35,7 @@ func CheckName(name string) error {
 	return checkPath(name)
 }
 
-// checkPath returns ErrName for a name that is not its own path.
+// checkPath returns ErrName for a name that a path would have to quote.
 func checkPath(name string) error {
 	if name == "" || strings.ContainsAny(name, ".`") {
 		return fmt.Errorf("%w: %q: it cannot be empty or contain a dot or a backtick", ErrName, name)

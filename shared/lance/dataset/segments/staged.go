@@ -60,7 +60,8 @@ func OpenStaged(ctx context.Context, d *dataset.Dataset, id, name string) (*data
 	return datafile.Open(ctx, at.Store, at.Prefix+"/_indices/"+id+"/"+name, 0, nil)
 }
 
-// HasStaged reports whether all files of a staged segment exist in full. An orphan cleanup may have deleted old ones.
+// HasStaged reports whether all files of a staged segment exist in full. An orphan cleanup may have
+// deleted old ones.
 func HasStaged(ctx context.Context, d *dataset.Dataset, s Staged) (bool, error) {
 	at, sizes := d.Table().Stage(), map[string]int64{}
 	folder := at.Prefix + "/_indices/" + s.UUID + "/"

@@ -35,8 +35,8 @@ func Create(ctx context.Context, t *dataset.Table, name, branch string, version 
 	return err
 }
 
-// Update moves an existing tag to another version and keeps its metadata. The error is refs.ErrNoTag for the tag,
-// dataset.ErrNoVersion or refs.ErrNoBranch for the version.
+// Update moves an existing tag to another version and keeps its metadata. The error is
+// refs.ErrNoTag for the tag, dataset.ErrNoVersion or refs.ErrNoBranch for the version.
 func Update(ctx context.Context, t *dataset.Table, name, branch string, version uint64) error {
 	to, err := newTag(ctx, t, branch, version)
 	if err != nil {

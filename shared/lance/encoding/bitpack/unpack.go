@@ -21,7 +21,7 @@
 //	value  32   row 16 of lane 0   bits 48-50 of the lane: bits 16-18 of packed[32]
 //
 // Word k of all lanes is 128 bytes for every T, and so is a row of unpacked values. The code
-// handles both as 16 words of 64 bits, each of which holds several lanes side by side: unpacking a
+// handles both as 16 words of 64 bits, each of which holds several adjacent lanes: unpacking a
 // row shifts and masks one or two such rows of words.
 //
 // Source: crate lance-bitpacking, which quotes the FastLanes paper (Afroozeh, Boncz).

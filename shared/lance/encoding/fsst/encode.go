@@ -50,7 +50,7 @@ const longSlots = 1024
 
 func longSlot(word uint64) uint64 { return (word & 0xffffff) * 0x9E3779B97F4A7C15 >> 54 }
 
-// noMatch is a match that no text has: its mask is 0 and its value is not.
+// noMatch matches no text: its mask is 0 and its value is not.
 var noMatch = match{val: 1}
 
 // newEncoder returns an encoder without symbols for texts in which the byte end is rare.

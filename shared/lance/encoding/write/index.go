@@ -26,8 +26,8 @@ func (p *pageRows) buildDictionary() (*values.Values, *column.Dictionary) {
 	return indices, d
 }
 
-// indexValues is buildDictionary for up to maxItems distinct values, without regard to the size of
-// the result.
+// indexValues builds a dictionary of at most maxItems distinct values, like buildDictionary but
+// whatever the size of the result.
 func (p *pageRows) indexValues(maxItems int) (*values.Values, *column.Dictionary) {
 	d := column.NewPageDictionary(p.values.Shape, p.offsetBits, maxItems, p.Options.DictMaxBytes)
 	// A null number goes on with the item before it. Null texts are empty ones, as in
