@@ -25,8 +25,8 @@ import (
 // Name is the name of the entry in the index section.
 const Name = "__lance_frag_reuse"
 
-// Moves are the compactions of a version, the oldest first. The zero value and nil are none. They do not
-// change and are safe for concurrent use.
+// Moves holds the compactions of a version, oldest first. The zero value and nil hold none. It is
+// immutable and safe for concurrent use.
 type Moves struct {
 	compactions []map[uint32]*source // by the fragments that each has replaced
 	newest      uint64               // version from which the last of them began
@@ -117,7 +117,7 @@ func read(compaction map[uint32]*source, g *pb.FragmentReuseGroup) error {
 	return nil
 }
 
-// treemap decodes sets of rows by fragment: their number in 8 bytes, and for each the fragment in 4 and a
+// treemap decodes sets of rows by fragment: u64 number of fragments, then for each its u32 id and a
 // portable roaring bitmap.
 func treemap(data []byte) (map[uint32]*roaring.Bitmap, error) {
 	if len(data) < 8 {

@@ -37,7 +37,8 @@ func VersionOf(x *pb.IndexMetadata) int32 {
 	return *x.IndexVersion
 }
 
-// NamesAddresses reports whether an entry is of segments that refer to rows by their addresses, see [Kind.NamesAddresses].
+// NamesAddresses reports whether the segment of an entry stores row addresses; see
+// [Kind.NamesAddresses].
 func NamesAddresses(x *pb.IndexMetadata) bool {
 	return x.Details != nil && KindOf(x.Details.TypeURL).NamesAddresses(VersionOf(x))
 }

@@ -59,8 +59,8 @@ func (k Kind) String() string { return kinds[k].name }
 // Newest returns the newest known version of the kind's format.
 func (k Kind) Newest() int32 { return kinds[k].version }
 
-// NamesAddresses reports whether segments of a version of the kind's format refer to rows by their addresses even in a
-// table with stable row ids. Such a segment loses rows that move.
+// NamesAddresses reports whether segments of a version of the kind's format store row addresses
+// even in a table with stable row ids. Such a segment loses rows that move.
 //
 // Source: IndexMetadata::results_are_row_addrs of crate lance-table.
 func (k Kind) NamesAddresses(version int32) bool { return int64(version) >= kinds[k].addresses }

@@ -88,8 +88,8 @@ func (s *Set) AddHeldBitmap(ctx context.Context, held *memory.Hold, fragment uin
 	return held.Resize(ctx, s.Bytes())
 }
 
-// Slice returns the rows from one rank, from 0, to before another, in a set of their own. The rank of a row is
-// the number of lower addresses in the set.
+// Slice returns a new set of the rows with ranks [from, to). The rank of a row is the number of
+// lower addresses in the set.
 func (s *Set) Slice(from, to int64) *Set {
 	some := &Set{}
 	for _, id := range slices.Sorted(maps.Keys(s.fragments)) {

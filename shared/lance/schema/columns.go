@@ -8,11 +8,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Columns returns the arrays of a batch of the incoming schema as columns of Schema, in its
-// order and of its types. Blobs of version 2.2 keep one of the forms that [Schema.Match]
-// accepts. Values are shared with the batch, except for JSON text, which becomes JSONB. A
-// null in a field that is not nullable, malformed JSON, and rows without columns, which no data file can hold,
-// are [ErrMismatch].
+// Columns returns the arrays of a batch of the incoming schema as columns of Schema, in its order
+// and of its types. Blobs of version 2.2 keep one of the forms that [Schema.Match] accepts. Values
+// are shared with the batch, except for JSON text, which becomes JSONB. A null in a field that is
+// not nullable, malformed JSON, and rows without columns, which no data file can hold, are
+// [ErrMismatch].
 func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	if len(m.Schema.Fields) == 0 && batch.NumRows() > 0 {
 		return nil, fmt.Errorf("%w: %d rows without columns", ErrMismatch, batch.NumRows())
