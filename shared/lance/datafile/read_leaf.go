@@ -26,7 +26,7 @@ type leafTask struct {
 	structure bool // a field around the leaf takes its structure from it
 }
 
-// A part is the wanted rows of one page.
+// A part selects the wanted rows of one page.
 type part struct {
 	index int
 	page  *filePage

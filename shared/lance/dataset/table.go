@@ -149,7 +149,7 @@ func (t *Table) Latest(ctx context.Context) (*Dataset, error) {
 	return t.opened(ctx, d)
 }
 
-// latest is Latest before the access check.
+// latest opens the newest version without the access check.
 func (t *Table) latest(ctx context.Context) (*Dataset, error) {
 	if k, ok := t.known(); ok {
 		return t.probe(ctx, k)
@@ -262,7 +262,7 @@ func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	return t.opened(ctx, d)
 }
 
-// version is Version before the access check. It tries both naming schemes.
+// version opens a version without the access check. It tries both naming schemes.
 func (t *Table) version(ctx context.Context, version uint64) (*Dataset, error) {
 	for _, scheme := range schemesOf(version) {
 		if d, err := t.load(ctx, version, scheme); !errors.Is(err, ErrNoVersion) {

@@ -79,7 +79,7 @@ func looksLikeNoise(b []byte) bool {
 		counts[b[i]]++
 		n++
 	}
-	// random data would have one pair in 256
+	// In noise, one of 256 pairs of sampled bytes is equal. There are n²/2 pairs; allow a quarter more.
 	return 256*2*pairs < n*n*5/4
 }
 
