@@ -17,7 +17,7 @@ import (
 
 func valueType(t testing.TB, f indextest.Folder) arrow.DataType { return f.Type(t, lookupFile, "min") }
 
-// floats returns an array in which a missing number is NULL.
+// floats returns an array of floats, with NULL for a nil value.
 func floats(values ...any) arrow.Array {
 	b := array.NewFloat64Builder(memory.DefaultAllocator)
 	for _, v := range values {
@@ -126,7 +126,7 @@ func TestSearchesFindTheZonesOfValues(t *testing.T) {
 	}
 }
 
-// checkZones returns how many zones are left out.
+// checkZones returns the number of excluded zones.
 func checkZones(t *testing.T, r *Reader, q index.Question, found index.Answer) (left int) {
 	t.Helper()
 	rows := slices.Collect(found.Rows.All())
