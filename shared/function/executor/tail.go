@@ -3,13 +3,13 @@ package executor
 import "strings"
 
 const (
-	// tailBytes is how much of what a process writes on its standard error is kept.
+	// tailBytes is the size of the kept end of a process's standard error.
 	tailBytes = 64 << 10
-	// toldBytes is how much of it an error tells.
+	// toldBytes is the size of the part that an error quotes.
 	toldBytes = 1 << 10
 )
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the end of the data written to it.
 type tail struct {
 	bytes []byte
 	isCut bool
