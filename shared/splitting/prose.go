@@ -80,7 +80,7 @@ func sentences(text string) iter.Seq[span] {
 
 // A sentence is the state of the scanner at a possible end of a sentence.
 type sentence struct {
-	ended bool // by a sign, behind which only signs that close and white space came
+	ended bool // a final sign was found, followed only by closing signs and white space
 	wide  bool // and that sign needs no white space
 	space bool // white space is last
 	lines int  // line feeds in it

@@ -22,7 +22,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text returns the last of it, without the values of variables. It must not be called during a Write.
+// text returns the end of the kept bytes, with the values of variables concealed. It must not be called
+// during a Write.
 func (t *tail) text(environment map[string]string) string {
 	text := concealer(environment).HideEnd(string(t.bytes), t.isCut)
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))

@@ -25,7 +25,7 @@ type Recipe struct {
 	SubVectors int    `json:"sub_vectors,omitempty"` // of a vector, in PQ
 	Bits       int    `json:"bits,omitempty"`        // of a code
 	Edges      int    `json:"edges,omitempty"`       // of a new node of a graph
-	Candidates int    `json:"candidates,omitempty"`  // that a new node of a graph chooses from
+	Candidates int    `json:"candidates,omitempty"`  // candidate neighbours of a new graph node (ef construction)
 }
 
 // IndexType implements index.Typed.

@@ -154,7 +154,7 @@ func zoneColumns(t *testing.T, r *Reader) (fragments, starts []uint64) {
 	return read[4].(*array.Uint64).Uint64Values(), read[5].(*array.Uint64).Uint64Values()
 }
 
-// Whatever is in the file of a segment, reading it ends, within a bound of memory.
+// For any content of a segment's file, reading terminates within a memory limit.
 func FuzzRead(f *testing.F) {
 	all, files := indextest.Segments(f, lookupFile)
 	types := map[string]bool{}

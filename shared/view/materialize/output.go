@@ -105,7 +105,7 @@ func (o *output) chosen(ctx context.Context, batch arrow.RecordBatch) (arrow.Rec
 	return take.Batch(batch, chosen)
 }
 
-// columns returns the rows of the view that chosen rows give.
+// columns returns the view rows for the selected source rows.
 func (o *output) columns(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.from))
 	for i, f := range o.schema.Fields() {
