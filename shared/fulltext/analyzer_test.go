@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// testdata/terms.json is what native Lance makes of texts, with parameters of all kinds.
+// testdata/terms.json has the terms that native Lance makes from texts, with parameters of all kinds.
 func TestTermsAreThoseOfNativeLance(t *testing.T) {
 	data, err := os.ReadFile("testdata/terms.json")
 	if err != nil {

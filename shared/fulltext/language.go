@@ -65,8 +65,8 @@ func stopWordsOf(language string) (map[string]bool, error) {
 	return wordSet(strings.Fields(string(list))), nil
 }
 
-// allStopWords returns the stop words of all languages, including those without a stemmer,
-// without the excluded words.
+// allStopWords returns the stop words of all languages, including languages without a stemmer, except for
+// the excluded words.
 var allStopWords = sync.OnceValues(func() (map[string]bool, error) {
 	files, err := fs.Glob(stopWordFiles, "stopwords/*.txt")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// found searches texts, one row each, of which the index covers the first few, and
-// returns the scores by row.
+// found searches texts, one per row, and returns the scores by row. The index covers the first covered
+// rows.
 func found(t testing.TB, q Query, covered int, texts ...string) map[int]float32 {
 	t.Helper()
 	a := Plain(false)
@@ -130,7 +130,7 @@ func TestScoresCombine(t *testing.T) {
 	}
 }
 
-// One column that is combined with no other is just that column.
+// A combined search of one column equals a search of that column.
 func TestCombinedFieldsOfOneColumnAreAMatch(t *testing.T) {
 	texts := []string{"brown fox", "brown dog brown", "cat", ""}
 	want := found(t, one("brown dog"), 4, texts...)

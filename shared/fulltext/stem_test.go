@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// testdata/stems.json is what native Lance makes of words in each language.
+// testdata/stems.json has the stems of native Lance for words of each language.
 func TestStemsAreThoseOfNativeLance(t *testing.T) {
 	data, err := os.ReadFile("testdata/stems.json")
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 	"tiltyard/shared/sql/sqltest"
 )
 
-// TestAnythingIsComputedOrRefusedQuickly makes texts of the filters that native Lance was asked,
-// damaged in every way, and of pieces of the language in no order, some nested deeply. What
-// is still an expression is computed.
+// TestAnythingIsComputedOrRefusedQuickly makes damaged variants of the golden filters, and random sequences
+// of tokens, some deeply nested. Texts that are still valid expressions are evaluated.
 func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 	texts := 100_000
 	if testing.Short() {

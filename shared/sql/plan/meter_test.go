@@ -85,8 +85,9 @@ func hostile() []string {
 	)
 }
 
-// TestHostileExpressionsStayWithinTheirShare evaluates what makes much of little under a small
-// share: it is computed, or refused, and never takes much more than that.
+// TestHostileExpressionsStayWithinTheirShare evaluates expressions whose results are much larger than their
+// arguments, with a small memory share: each is computed or refused, and never uses much more than the
+// share.
 func TestHostileExpressionsStayWithinTheirShare(t *testing.T) {
 	const limit = 48 << 20
 	rec := hostileBatch()
@@ -137,7 +138,7 @@ func evalText(ctx context.Context, text string, rec arrow.RecordBatch) error {
 	return err
 }
 
-// heapPeak looks at the heap until the context ends, and then says how much was in use.
+// heapPeak samples the heap until the context ends, and then sends the maximal size.
 func heapPeak(ctx context.Context) <-chan uint64 {
 	peak := make(chan uint64, 1)
 	go func() {
@@ -145,7 +146,7 @@ func heapPeak(ctx context.Context) <-chan uint64 {
 		var now runtime.MemStats
 		for ctx.Err() == nil {
 			runtime.ReadMemStats(&now)
-			if now.HeapAlloc > most { // with garbage: what is left of it is what counts
+			if now.HeapAlloc > most { // includes garbage; only the live part counts
 				runtime.GC()
 				runtime.ReadMemStats(&now)
 				most = max(most, now.HeapAlloc)
@@ -215,7 +216,7 @@ func TestPlanningMakesLittle(t *testing.T) {
 	}
 }
 
-// TestEvaluationEndsWithItsContext counts how much work is done after the end.
+// TestEvaluationEndsWithItsContext counts the work done after the end of the context.
 func TestEvaluationEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

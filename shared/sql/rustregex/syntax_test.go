@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// shape writes an expression with brackets around what each part is of.
+// shape writes an expression with brackets around the parts of each node.
 func shape(n *Node) string {
 	subs := make([]string, len(n.Subs))
 	for i, sub := range n.Subs {
@@ -38,7 +38,7 @@ func shape(n *Node) string {
 	}
 }
 
-// The forms are those that Rust's crate regex-syntax 0.8 makes.
+// The expected forms come from Rust's crate regex-syntax 0.8.
 func TestRegexesAreReadAsRustReadsThem(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"":                           "empty",
@@ -103,7 +103,7 @@ func TestRegexesThatAreNone(t *testing.T) {
 	}
 }
 
-// triples are the pieces that an index of ngrams knows of texts in lower case.
+// triples returns the trigrams of a lowercase text.
 func triples(text string) (pieces []string) {
 	run := 0
 	for i := range len(text) {
