@@ -37,4 +37,5 @@ case " ${WITHOUT:-} " in
 	;;
 esac
 go test -timeout 20m "$@" $others || failed=1
+scripts/test-outside.sh || failed=1
 exit $failed

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/snowball"
 )
 
 // An Analyzer turns texts into terms. It is safe for concurrent use.
@@ -14,7 +15,7 @@ type Analyzer struct {
 	json    bool
 	longest int // words of at least this many bytes are dropped; 0 is no limit
 	lower   bool
-	stemmer stemmer
+	stemmer snowball.Stemmer
 	stops   map[string]bool
 	fold    bool
 }
@@ -47,12 +48,12 @@ func NewAnalyzer(p Params) (*Analyzer, error) {
 	if p.MaxTokenLength != nil {
 		a.longest = max(*p.MaxTokenLength, 1)
 	}
-	stem, known := stemmers[p.Language]
-	if !known && (p.Stem || p.RemoveStopWords) {
+	stemmer := snowball.New(p.Language)
+	if stemmer == nil && (p.Stem || p.RemoveStopWords) {
 		return nil, fmt.Errorf("%w: text in %q", lance.ErrUnsupported, p.Language)
 	}
 	if p.Stem {
-		a.stemmer = stem
+		a.stemmer = stemmer
 	}
 	switch {
 	case !p.RemoveStopWords:
@@ -129,7 +130,7 @@ func (a *Analyzer) term(word string) (string, bool) {
 		word = lowered(word)
 	}
 	if a.stemmer != nil {
-		word = a.stemmer.stem(word)
+		word = a.stemmer.Stem(word)
 	}
 	if a.stops[word] {
 		return "", false

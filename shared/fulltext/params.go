@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/snowball"
 )
 
 // Params control how a text becomes terms. An index stores them as JSON in its metadata file; its manifest
@@ -73,8 +73,8 @@ func DefaultsOf(tokenizer string) Params {
 // Check returns an [Error] if an index cannot be built with the parameters. Its text names the accepted
 // values.
 func (p *Params) Check() error {
-	if _, known := stemmers[p.Language]; !known {
-		return invalid("language %.40q is unknown; it may be %s", p.Language, strings.Join(slices.Sorted(maps.Keys(stemmers)), ", "))
+	if snowball.New(p.Language) == nil {
+		return invalid("language %.40q is unknown; it may be %s", p.Language, strings.Join(snowball.Languages(), ", "))
 	}
 	if p.BlockSize != 128 && p.BlockSize != 256 {
 		return invalid("block_size is %d; it may be 128 or 256", p.BlockSize)
