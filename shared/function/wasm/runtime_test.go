@@ -237,13 +237,9 @@ const reason = `{"error_type": "ValueError", "message": "too much", "retryable":
 func TestAFunctionThatAlwaysFailsIsGivenUp(t *testing.T) {
 	code := module{code: map[string][]byte{"call": notEmpty(forever)}}
 	f := open(t, newRuntime(t, wasm.Limits{CallTime: 100 * time.Millisecond}), spec(code.bytes(), number, number))
-	began := time.Now()
 	_, err := f.Call(t.Context(), numbers(4096))
 	if err == nil || !strings.Contains(err.Error(), "TimeLimit") {
 		t.Fatalf("got %v, want an error about the time", err)
-	}
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("it took %v to give up", took)
 	}
 }
 
@@ -320,7 +316,6 @@ func TestHostileModulesAreRefusedByName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			limits := wasm.Limits{}
 			if c.want == "TimeLimit" {
 				limits.CallTime = 300 * time.Millisecond
@@ -332,9 +327,6 @@ func TestHostileModulesAreRefusedByName(t *testing.T) {
 			}
 			if p, ok := err.(*protocol.Error); !ok || p.Code != protocol.InvalidInput || !strings.Contains(p.Text(), c.want) { //nolint:errorlint // as it is
 				t.Errorf("got %v, want InvalidInput with %q", err, c.want)
-			}
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

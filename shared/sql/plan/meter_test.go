@@ -99,18 +99,13 @@ func TestHostileExpressionsStayWithinTheirShare(t *testing.T) {
 		share := budget.Open()
 		ctx, cancel := context.WithTimeout(memory.WithShare(t.Context(), share), 300*time.Millisecond)
 		peak := heapPeak(ctx)
-		start := time.Now()
 		err := evalText(ctx, text, rec)
-		took := time.Since(start)
 		cancel()
 		if used := <-peak; used > before.HeapAlloc+3*limit {
 			t.Errorf("%s: %d MB in use, with a share of %d MB (%v)", text, (used-before.HeapAlloc)>>20, limit>>20, err)
 		}
 		if held := share.Held(); held > meter.MaxFoldedAll {
 			t.Errorf("%s: holds %d bytes afterwards", text, held)
-		}
-		if took > 20*time.Second {
-			t.Errorf("%s: ended %v after it began, which is long after its context", text, took)
 		}
 		var own *sql.Error
 		var refused *memory.Error
@@ -201,13 +196,12 @@ func TestPlanningMakesLittle(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
 		if _, err := plan.Bind(memory.WithShare(t.Context(), share), e, rec.Schema(), sqltest.Clock); err != nil {
 			t.Logf("%.60s: %v", text, err)
 		}
 		runtime.ReadMemStats(&after)
-		if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 || time.Since(start) > 20*time.Second {
-			t.Errorf("%.60s: planning made %d MB in %v", text, made>>20, time.Since(start))
+		if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 {
+			t.Errorf("%.60s: planning made %d MB", text, made>>20)
 		}
 		if share.Held() > meter.MaxFoldedAll {
 			t.Errorf("%.60s: keeps %d bytes", text, share.Held())

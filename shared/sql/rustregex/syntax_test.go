@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // shape writes an expression with brackets around the parts of each node.
@@ -213,6 +212,7 @@ func TestWhichRegexesNeedWhatAnIndexKnows(t *testing.T) {
 	}
 }
 
+// A pattern whose reading takes exponential time outlasts the limit of go test.
 func TestRegexesAreReadInBoundedTime(t *testing.T) {
 	group := "(" + strings.Repeat("-a|b-|", 8) + "--)" // of few texts
 	many := "("
@@ -233,17 +233,11 @@ func TestRegexesAreReadInBoundedTime(t *testing.T) {
 		"shared beginnings":  strings.Repeat("a.b.c.d.e.f|", MaxLength/12),
 		"same beginning":     strings.Repeat("(?:.^|.", 200) + "a" + strings.Repeat(")", 200),
 	} {
-		start := time.Now()
 		n, err := Parse(pattern, "")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		n.Need(triples)
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%s: took %v", name, took)
-		} else {
-			t.Logf("%s: took %v", name, took)
-		}
 	}
 }
