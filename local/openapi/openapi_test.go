@@ -15,6 +15,8 @@ import (
 
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/protocol/refapi"
 )
 
 // written returns the files, and the document among them.
@@ -46,11 +48,11 @@ func TestTheFilesAreCurrent(t *testing.T) {
 func TestEachOperationIsDescribed(t *testing.T) {
 	_, c := written(t)
 	paths := c.document["paths"].(map[string]any)
-	if len(paths) != len(protocol.Operations) {
-		t.Errorf("the document has %d paths, want %d", len(paths), len(protocol.Operations))
+	if len(paths) != len(operations.All) {
+		t.Errorf("the document has %d paths, want %d", len(paths), len(operations.All))
 	}
 	seen := map[string]bool{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		item, _ := paths[op.Path].(map[string]any)
 		if len(item) != len(op.Methods) {
 			t.Errorf("%s has %d methods, want %v", op.Path, len(item), op.Methods)
@@ -104,7 +106,7 @@ func TestNothingIsSaidOfUnknownOperations(t *testing.T) {
 		"needsOne": slices.Collect(maps.Keys(needsOne)), "examples": slices.Collect(maps.Keys(examples)),
 	} {
 		for _, name := range names {
-			if _, ok := protocol.Lookup(name); !ok {
+			if _, ok := operations.Lookup(name); !ok {
 				t.Errorf("%s has %s, which is no operation", what, name)
 			}
 		}
@@ -169,12 +171,12 @@ func TestRequestsNeedWhatIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := map[string]bool{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if shapes[op.Name].IsUpload {
 			continue
 		}
 		t.Run(op.Name, func(t *testing.T) {
-			name := op.RequestType().Name()
+			name := nameOf(op.RequestType())
 			schema := map[string]any{"$ref": "#/components/schemas/" + name}
 			for _, e := range examples[op.Name] {
 				value := plainValue(t, e.body)
@@ -227,7 +229,7 @@ func checkMinimum(t *testing.T, op protocol.Operation, whole map[string]any) {
 	t.Helper()
 	least := map[string]any{}
 	for name, value := range whole {
-		if slices.Contains(required[op.RequestType().Name()], name) {
+		if slices.Contains(required[nameOf(op.RequestType())], name) {
 			least[name] = value
 		}
 	}
@@ -297,13 +299,13 @@ func TestAnswersHaveTheirSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	types := map[reflect.Type]bool{httpapi.ProblemType: true, reflect.TypeFor[protocol.ServerVersion](): true}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if response := op.ResponseType(); shapes[op.Name].Answers == "" && response != reflect.TypeFor[protocol.Empty]() {
 			types[response] = true
 		}
 	}
 	s := &schemas{comments: &comments{}, made: map[string]object{}, kinds: map[string]reflect.Type{}}
-	if s.comments, err = readComments("../../shared/protocol", "../../shared/httpapi"); err != nil {
+	if s.comments, err = readComments("../../shared/protocol", "../../shared/protocol/*api", "../../shared/httpapi"); err != nil {
 		t.Fatal(err)
 	}
 	for typ := range types {
@@ -320,7 +322,7 @@ func TestAnswersHaveTheirSchemas(t *testing.T) {
 				t.Errorf("%s: %v", typ, err)
 				continue
 			}
-			if err := c.check(typ.Name(), schema, plainValue(t, encoded)); err != nil {
+			if err := c.check(nameOf(typ), schema, plainValue(t, encoded)); err != nil {
 				t.Errorf("an answer that is full: %v: %v", isFull, err)
 			}
 		}
@@ -342,7 +344,7 @@ func fill(t *testing.T, v reflect.Value, isFull bool, constants map[string][]str
 		return
 	case **struct{}, *protocol.Dialect:
 		return
-	case *map[string]protocol.BranchContents, *map[string]protocol.Properties:
+	case *map[string]refapi.BranchContents, *map[string]protocol.Properties:
 		v.Set(reflect.MakeMap(v.Type())) // as the services do
 	}
 	switch v.Kind() {
@@ -353,7 +355,7 @@ func fill(t *testing.T, v reflect.Value, isFull bool, constants map[string][]str
 			}
 		}
 	case reflect.String:
-		if known := constants[v.Type().Name()]; len(known) > 0 {
+		if known := constants[nameOf(v.Type())]; len(known) > 0 {
 			v.SetString(known[0])
 		} else if isFull {
 			v.SetString("a")

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // A Shape is what a route knows about the bodies of its operation. Documents of the API are made from
@@ -24,7 +25,7 @@ type Shape struct {
 
 // Shape returns the shape of the route's operation.
 func (r Route) Shape() Shape {
-	operation, _ := protocol.Lookup(r.operation)
+	operation, _ := operations.Lookup(r.operation)
 	return Shape{
 		Operation: r.operation, Request: r.request, Response: r.response,
 		IsUpload: r.body == arrowBody, IsOnce: operation.Access == protocol.Write && !r.concealed, Answers: r.answers,

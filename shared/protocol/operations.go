@@ -1,10 +1,8 @@
 package protocol
 
 import (
-	"cmp"
 	"net/http"
 	"reflect"
-	"slices"
 )
 
 // Group names a family of operations: the package under shared/service that answers them.
@@ -54,10 +52,12 @@ type Operation struct {
 	// The other fields are zero in most rows.
 
 	// Function is the folder under functions: the unit of deployment and of the roles in AWS, and what policies,
-	// metrics and the documentation group operations by. [Operations] sets it.
+	// metrics and the documentation group operations by. The package operations sets it.
 	Function string
 	// Permission is the name of the operation that the caller must be permitted; in a row empty for its own.
 	Permission string
+	// ArrowBody means that the body of a request is an Arrow IPC stream, and never JSON.
+	ArrowBody bool
 	// Frees means that the operation deletes stored data, or begins a job that does. It must be possible on a full disk.
 	Frees bool
 	// LeastBody is the shortest valid body, as JSON; in a row empty for {}.
@@ -83,8 +83,7 @@ func (o Operation) NewRequest() Request { return reflect.New(o.RequestType()).In
 
 // IsJSON reports whether the operation is one from a JSON object to another, or to an empty answer.
 func (o Operation) IsJSON() bool {
-	switch o.Request.(type) {
-	case *CreateTableRequest, *InsertIntoTableRequest, *MergeInsertIntoTableRequest:
+	if o.ArrowBody {
 		return false
 	}
 	switch o.Response.(type) {
@@ -104,49 +103,13 @@ const (
 	Own     Origin = "own"     // this service, beside all specifications
 )
 
-// Lookup returns the operation of that name.
-func Lookup(name string) (Operation, bool) {
-	for _, op := range Operations {
-		if op.Name == name {
-			return op, true
-		}
-	}
-	return Operation{}, false
-}
-
+// These are the methods of a row, the specification's own first.
 var (
-	post = []string{http.MethodPost}
-	get  = []string{http.MethodGet}
-	list = []string{http.MethodGet, http.MethodPost} // the lists answer both
-
-	listByPost = []string{http.MethodPost, http.MethodGet} // and so do these
+	ByPost      = []string{http.MethodPost}
+	ByGet       = []string{http.MethodGet}
+	ByGetOrPost = []string{http.MethodGet, http.MethodPost}
+	ByPostOrGet = []string{http.MethodPost, http.MethodGet}
 )
-
-// Operations is the one table of operations: routing, permissions, deployment, the Go client and
-// documentation are made from it. Nobody changes it. Its rows stand beside the types of their requests.
-var Operations = slices.Concat(
-	in("namespace", namespaceOperations, accessOperations),
-	in("table", tableOperations),
-	in("schema", schemaOperations),
-	in("data", dataOperations, logOperations),
-	in("query", queryOperations),
-	in("index", indexOperations),
-	in("version", versionOperations),
-	in("ref", refOperations),
-	in("transaction", transactionOperations, jobOperations, eventOperations, maintainOperations),
-	in("view", materializedViewOperations, viewOperations, functionOperations, secretOperations, tableErrorOperations),
-)
-
-// in completes the rows of the operations that one function serves.
-func in(function string, lists ...[]Operation) []Operation {
-	rows := slices.Concat(lists...)
-	for i := range rows {
-		rows[i].Function = function
-		rows[i].Permission = cmp.Or(rows[i].Permission, rows[i].Name)
-		rows[i].LeastBody = cmp.Or(rows[i].LeastBody, "{}")
-	}
-	return rows
-}
 
 // SpecificationVersion is the version of the public specification that is spoken here.
 const SpecificationVersion = "0.13"

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ var timeUnits = map[string]arrow.TimeUnit{
 // word leaves open is read as the native Lance does: timestamps are in microseconds.
 func decodeType(t JSONType, depth int) (arrow.DataType, error) {
 	bad := func(why string) (arrow.DataType, error) {
-		return nil, Errorf(InvalidInput, "data type %s %s", quoteShort(t.Type), why)
+		return nil, Errorf(InvalidInput, "data type %s %s", QuoteShort(t.Type), why)
 	}
 	if depth > maxTypeNesting {
 		return bad("is nested too deep")
@@ -163,4 +164,68 @@ func nestedType(t JSONType, word string, depth int, bad func(string) (arrow.Data
 		return bad("needs a length")
 	}
 	return arrow.FixedSizeListOfField(int32(*t.Length), fields[0]), nil
+}
+
+// Matches reports whether the JSON of a type stands for a type. Some words leave open what the type has, such
+// as the unit of a time; they stand for all types that are written so.
+func (t JSONType) Matches(typ arrow.DataType) bool {
+	if decoded, err := decodeType(t, 0); err == nil && SameFunctionType(decoded, typ) {
+		return true
+	}
+	written, err := encodeType(DialectNamespace, "", typ, 0)
+	return err == nil && sameJSONType(t, written)
+}
+
+// sameJSONType compares types in JSON. The names and the nullability of the items of lists do not count.
+func sameJSONType(a, b JSONType) bool {
+	if a.Type != b.Type || len(a.Fields) != len(b.Fields) || (a.Length == nil) != (b.Length == nil) || a.Length != nil && *a.Length != *b.Length {
+		return false
+	}
+	for i := range a.Fields {
+		x, y := a.Fields[i], b.Fields[i]
+		if a.Type == "struct" && (x.Name != y.Name || x.Nullable != y.Nullable) || !sameJSONType(x.Type, y.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// A TypeName is a data type as clients write it: a JSON object or a string, in either
+// vocabulary. Type is nil when there is none.
+type TypeName struct{ Type arrow.DataType }
+
+// MarshalJSON writes the word of the public specification, or that of LanceDB clients where the
+// former leaves a unit or a time zone out.
+func (n TypeName) MarshalJSON() ([]byte, error) {
+	if n.Type == nil {
+		return []byte("null"), nil
+	}
+	for _, dialect := range []Dialect{DialectNamespace, DialectLanceDB} {
+		written, err := encodeType(dialect, "", n.Type, 0)
+		if err != nil {
+			continue
+		}
+		if read, err := decodeType(written, 0); err == nil && arrow.TypeEqual(read, n.Type) {
+			return json.Marshal(written)
+		}
+	}
+	return nil, Errorf(Unsupported, "data type %s has no JSON form", n.Type)
+}
+
+// UnmarshalJSON reads the type.
+func (n *TypeName) UnmarshalJSON(body []byte) error {
+	if string(body) == "null" {
+		return nil
+	}
+	var written JSONType
+	if len(body) > 0 && body[0] == '"' {
+		if err := json.Unmarshal(body, &written.Type); err != nil {
+			return err
+		}
+	} else if err := json.Unmarshal(body, &written); err != nil {
+		return err
+	}
+	var err error
+	n.Type, err = decodeType(written, 0)
+	return err
 }

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"tiltyard/shared/event"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record"
 )
 
@@ -28,7 +28,7 @@ import (
 type Target interface {
 	// Send returns nil when the target has taken all events. After an error it may have taken some of them. The error
 	// tells nothing secret.
-	Send(ctx context.Context, events []protocol.Event) error
+	Send(ctx context.Context, events []eventapi.Event) error
 }
 
 // A Forwarder sends the events of a log to a target. It is safe for concurrent use; if several send at the same time,
@@ -141,11 +141,11 @@ func (f *Forwarder) page(ctx context.Context, s state) (event.Page, error) {
 }
 
 func (f *Forwarder) pageAt(ctx context.Context, from event.Cursor) (event.Page, error) {
-	return f.Log.Read(ctx, from, pageSize, func(*protocol.Event) bool { return true })
+	return f.Log.Read(ctx, from, pageSize, func(*eventapi.Event) bool { return true })
 }
 
 // Batches cuts events, in JSON, into groups that are small enough for one request.
-func Batches(events []protocol.Event, most, maxBytes int) ([][]json.RawMessage, error) {
+func Batches(events []eventapi.Event, most, maxBytes int) ([][]json.RawMessage, error) {
 	var all [][]json.RawMessage
 	size := 0
 	for i := range events {

@@ -5,12 +5,12 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/views"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
 )
 
 // Explain returns what a subject may do with an object. Whoever is no administrator asks about himself, and
 // about objects that exist for him: else the answer would show that a policy names the object.
-func (s *Service) Explain(ctx context.Context, req *protocol.ExplainAccessRequest) (*protocol.ExplainAccessResponse, error) {
+func (s *Service) Explain(ctx context.Context, req *accessapi.ExplainRequest) (*accessapi.ExplainResponse, error) {
 	principal, administrator := auth.FromContext(ctx), auth.MayExplainOthers(ctx)
 	if principal == nil {
 		principal = &auth.Principal{}
@@ -36,8 +36,8 @@ func (s *Service) Explain(ctx context.Context, req *protocol.ExplainAccessReques
 			found.Decisions[i].Policies = nil
 		}
 	}
-	return &protocol.ExplainAccessResponse{
-		Subject: protocol.AccessSubject{
+	return &accessapi.ExplainResponse{
+		Subject: accessapi.Subject{
 			Subject: principal.Subject, Issuer: principal.Issuer, Groups: principal.Groups, Roles: principal.Roles, Scopes: principal.Scopes,
 		},
 		ByPolicies: found.ByPolicies, Visible: found.Visible, Administrator: administrator, Operations: found.Decisions,
@@ -45,7 +45,7 @@ func (s *Service) Explain(ctx context.Context, req *protocol.ExplainAccessReques
 }
 
 // seen returns an error unless the object exists for the caller.
-func (s *Service) seen(ctx context.Context, req *protocol.ExplainAccessRequest) error {
+func (s *Service) seen(ctx context.Context, req *accessapi.ExplainRequest) error {
 	if req.OfNamespace() {
 		_, err := s.names.Namespaces.Get(ctx, req.ObjectID)
 		return err

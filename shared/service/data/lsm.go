@@ -7,14 +7,16 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/operations"
 )
 
 // Every table is as if its log were off and empty, and flushing and compacting have nothing to do. A table
 // with the log of a native writer is not written, and is read without the log only if a request asks for that.
 
 // withoutLSM returns the operation that answers for a table without a log.
-func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMRequest) (*Response, error) {
-	return func(ctx context.Context, req *protocol.LSMRequest) (*Response, error) {
+func withoutLSM[Response any](s *Service) func(context.Context, *dataapi.LSMRequest) (*Response, error) {
+	return func(ctx context.Context, req *dataapi.LSMRequest) (*Response, error) {
 		if err := s.checkNoLog(ctx, req); err != nil {
 			return nil, err
 		}
@@ -23,22 +25,22 @@ func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMReq
 }
 
 // LSMSpec returns how native writers collect rows in a log, nil for a table without one.
-func (s *Service) LSMSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetLSMWriteSpecResponse, error) {
+func (s *Service) LSMSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.GetLSMWriteSpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
 	if err == nil && spec != nil && spec.MaintainedIndexes == nil {
 		spec.MaintainedIndexes, err = s.allIndices(ctx, req) // clients of this name take no null
 	}
-	return &protocol.GetLSMWriteSpecResponse{Spec: spec}, err
+	return &dataapi.GetLSMWriteSpecResponse{Spec: spec}, err
 }
 
 // RTESpec is LSMSpec under the name that newer clients use.
-func (s *Service) RTESpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetRTESpecResponse, error) {
+func (s *Service) RTESpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.GetRTESpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
-	return &protocol.GetRTESpecResponse{Spec: spec}, err
+	return &dataapi.GetRTESpecResponse{Spec: spec}, err
 }
 
 // allIndices returns the names of the indices of a table.
-func (s *Service) allIndices(ctx context.Context, req *protocol.LSMRequest) (*protocol.List[string], error) {
+func (s *Service) allIndices(ctx context.Context, req *dataapi.LSMRequest) (*protocol.List[string], error) {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,7 @@ func (s *Service) allIndices(ctx context.Context, req *protocol.LSMRequest) (*pr
 	return &names, err
 }
 
-func (s *Service) logSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMWriteSpec, error) {
+func (s *Service) logSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.LSMWriteSpec, error) {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {
 		return nil, err
@@ -61,9 +63,9 @@ func (s *Service) logSpec(ctx context.Context, req *protocol.LSMRequest) (*proto
 
 // refused returns the routes of the operations that are refused for each table.
 func (s *Service) refused() (routes []httpapi.Route) {
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if op.Refused != nil {
-			routes = append(routes, httpapi.JSON(op.Name, func(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMResponse, error) {
+			routes = append(routes, httpapi.JSON(op.Name, func(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.LSMResponse, error) {
 				return nil, s.Refuse(ctx, op, req)
 			}))
 		}
@@ -72,13 +74,13 @@ func (s *Service) refused() (routes []httpapi.Route) {
 }
 
 // Refuse returns the error of an operation that is refused for each table, or the reason why there is no such table.
-func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *protocol.LSMRequest) error {
+func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *dataapi.LSMRequest) error {
 	return cmp.Or(s.checkNoLog(ctx, req), error(op.Refused))
 }
 
 // checkNoLog returns an error for a table that needs what this service does not have to be written:
 // the log of a native writer is such a thing.
-func (s *Service) checkNoLog(ctx context.Context, req *protocol.LSMRequest) error {
+func (s *Service) checkNoLog(ctx context.Context, req *dataapi.LSMRequest) error {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {
 		return err
@@ -86,7 +88,7 @@ func (s *Service) checkNoLog(ctx context.Context, req *protocol.LSMRequest) erro
 	return table.CheckWritable(ctx)
 }
 
-func (s *Service) tableOf(ctx context.Context, req *protocol.LSMRequest) (*engine.Table, error) {
+func (s *Service) tableOf(ctx context.Context, req *dataapi.LSMRequest) (*engine.Table, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
 		return nil, err

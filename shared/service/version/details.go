@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -17,7 +18,7 @@ const detailFanOut = 8
 
 // addDetails reads the versions of a table and adds what they hold to their entries. Versions that are
 // deleted meanwhile stay without details, and one that cannot be read says so.
-func addDetails(ctx context.Context, id []string, table *engine.Table, branch string, entries []protocol.TableVersion) error {
+func addDetails(ctx context.Context, id []string, table *engine.Table, branch string, entries []versionapi.Version) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(detailFanOut)
 	for i := range entries {
@@ -30,7 +31,7 @@ func addDetails(ctx context.Context, id []string, table *engine.Table, branch st
 				entries[i].Details = details(id, branch, found)
 			case protocol.HasCode(err, protocol.TableVersionNotFound):
 			case protocol.HasCode(err, protocol.InvalidTableState, protocol.Unsupported) && errors.As(err, &known):
-				entries[i].Details = &protocol.VersionDetails{Unreadable: known.Message}
+				entries[i].Details = &versionapi.Details{Unreadable: known.Message}
 			default:
 				return err
 			}
@@ -40,8 +41,8 @@ func addDetails(ctx context.Context, id []string, table *engine.Table, branch st
 	return group.Wait()
 }
 
-func details(id []string, branch string, found listing.Details) *protocol.VersionDetails {
-	d := &protocol.VersionDetails{
+func details(id []string, branch string, found listing.Details) *versionapi.Details {
+	d := &versionapi.Details{
 		Operation: found.Operation, Authors: found.Authors, NumRows: found.Rows, NumDeletedRows: found.DeletedRows,
 		NumFragments: found.Fragments, NumBytes: found.Bytes,
 	}

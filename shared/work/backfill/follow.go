@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/record"
 	"tiltyard/shared/tables"
 )
@@ -32,7 +33,7 @@ func Following(on tables.Tables, kind job.Kind) job.Kind {
 
 // Allowance returns what the record of a table has for a column that jobs may fill without a request: for
 // those of expressions together, and for each use of a function. use is nil for an expression.
-func Allowance(use *protocol.FunctionBinding) (string, error) {
+func Allowance(use *schemaapi.FunctionBinding) (string, error) {
 	if use == nil {
 		return "expressions", nil
 	}

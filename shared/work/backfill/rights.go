@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/work/calling"
 )
 
@@ -19,7 +20,7 @@ import (
 // would let him be used by whoever has written the metadata.
 
 // userOf returns a context with the rights of whoever has the columns of a table use a function.
-func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, column string, use *protocol.FunctionBinding) (context.Context, error) {
+func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, column string, use *schemaapi.FunctionBinding) (context.Context, error) {
 	what, err := Allowance(use)
 	if err != nil {
 		return nil, err
