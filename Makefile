@@ -8,8 +8,9 @@ export PYTHON
 # Everything is pure Go; only the race detector, which sets this for itself, is not.
 export CGO_ENABLED := 0
 
-# Functions do not tell where they were built; with one way to build, all share what is built.
-export GOFLAGS := $(GOFLAGS) -trimpath
+# Programs do not contain the place where they were built, nor what none of them uses (scripts/build-functions.sh). With one
+# way to build, the server, the functions, the tests and the linter share what is compiled.
+export GOFLAGS := $(GOFLAGS) -trimpath -tags=lambda.norpc,arrow_json_stdlib
 
 # A binary carries the commit it was built from; a tree that is no repository has none.
 ifneq ($(shell git rev-parse HEAD >/dev/null 2>&1 && echo yes),yes)
