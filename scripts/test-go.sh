@@ -10,10 +10,10 @@ set -eu
 cd "$(dirname "$0")/.."
 # Run with a stand-in for S3 and DynamoDB, unless the environment names one already.
 [ -n "${TILTYARD_TEST_S3+named}" ] || exec env TILTYARD_TEST_S3= scripts/ministack.sh scripts/test-go.sh "$@"
-case " ${WITHOUT:-} " in *" race "*) vet= ;; *) vet=-vet=off ;; esac
+case " ${WITHOUT:-} ${GOFLAGS:-} " in *" race "* | *" -vet=off "*) ;; *) export GOFLAGS="${GOFLAGS:-} -vet=off" ;; esac
 # The simulation takes minutes and lets one goroutine run at a time: it runs beside the others.
 simulated=tiltyard/local/simulation
-[ -n "${BESIDE_SIMULATION:-}" ] || exec env BESIDE_SIMULATION=1 scripts/beside.sh "go test $vet -timeout 20m $* ${SIMULATION:-} $simulated" scripts/test-go.sh "$@"
+[ -n "${BESIDE_SIMULATION:-}" ] || exec env BESIDE_SIMULATION=1 scripts/beside.sh "go test -timeout 20m $* ${SIMULATION:-} $simulated" scripts/test-go.sh "$@"
 concurrent=$(go list ./... | grep -vxF "$simulated" | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|take|httpapi|idempotency|objectstore|record|transaction|job|service|tables|work|lance/dataset))(/|$)')
 # Those that take minutes come first, so that none of them runs alone at the end.
 slow=$(printf 'tiltyard/shared/%s\n' work/indexing engine lance/dataset service/all objectstore/s3store work/refresh work/backfill)
@@ -24,7 +24,7 @@ failed=0
 case " ${WITHOUT:-} " in
 *" race "*)
 	echo '*** WITHOUT=race: the race detector does not run ***'
-	go test $vet -timeout 20m "$@" $concurrent || failed=1
+	go test -timeout 20m "$@" $concurrent || failed=1
 	;;
 *)
 	command -v "$(go env CC)" >/dev/null || {
@@ -32,10 +32,10 @@ case " ${WITHOUT:-} " in
 		exit 1
 	}
 	long=$(grep -rlE --include='*_test.go' 'testing\.Short\(\)|rapid\.Check' local shared | xargs -n1 dirname | sort -u | sed 's,^,tiltyard/,' | grep -xF "$concurrent")
-	CGO_ENABLED=1 go test -vet=off -race -short -timeout 20m "$@" $concurrent || failed=1
-	go test $vet -timeout 20m "$@" $long || failed=1
-	CGO_ENABLED=1 go test -vet=off -race "$@" -run SideBySide ./shared/lance/datafile || failed=1
+	CGO_ENABLED=1 go test -race -short -timeout 20m "$@" $concurrent || failed=1
+	go test -timeout 20m "$@" $long || failed=1
+	CGO_ENABLED=1 go test -race "$@" -run SideBySide ./shared/lance/datafile || failed=1
 	;;
 esac
-go test $vet -timeout 20m "$@" $others || failed=1
+go test -timeout 20m "$@" $others || failed=1
 exit $failed
