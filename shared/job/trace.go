@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/tracing"
 )
 
-// work names what a message asks for, in its span.
+// work returns the name of a message's work for its span.
 func (m Message) work() string {
 	switch {
 	case m.Job == "":
@@ -51,7 +51,8 @@ func goesOn(err error) bool {
 	return settled(err) == nil || errors.Is(err, errYield) || errors.Is(err, errHeavy) || errors.As(err, &wait)
 }
 
-// wordOf returns a word for an error, whose text may quote values.
+// wordOf returns a word for an error. The text of the error is not used, because it may quote
+// confidential values.
 func wordOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
