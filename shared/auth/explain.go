@@ -41,8 +41,8 @@ func CheckExplainOthers(ctx context.Context) error {
 	return nil
 }
 
-// Explain returns the decisions about each operation on an object, in the order of the table of operations, that
-// would be made about a principal now.
+// Explain returns the decision that policies or scopes now make for a principal on each operation on an object, in the
+// order of the table of operations.
 func Explain(ctx context.Context, principal *Principal, object Object) *Explanation {
 	limited := limits(ctx)
 	found := &Explanation{ByPolicies: limited != nil, Visible: true}

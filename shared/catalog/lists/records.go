@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A child is a record that was listed.
+// A child is a listed record.
 type child struct {
 	objectstore.Info
 	view *stored.View // nil when the record is not that of a view

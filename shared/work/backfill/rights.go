@@ -18,7 +18,8 @@ import (
 // current rights of the principal that declared the column. With the rights of the sender of a request, a writer of the
 // metadata could make use of that sender.
 
-// userOf returns a context with the rights of whoever has the columns of a table use a function.
+// userOf returns a context with the current rights of the principal for whom the columns of a table
+// call a function.
 func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, column string, use *protocol.FunctionBinding) (context.Context, error) {
 	what, err := Allowance(use)
 	if err != nil {
