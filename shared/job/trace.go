@@ -45,8 +45,7 @@ func (s Stage) run(ctx context.Context, r *Run) (result any, err error) {
 	return result, err
 }
 
-// goesOn reports whether a run ended without a failure although its job has not ended, as at a
-// pause or a deadline.
+// goesOn reports whether the error ends a run without a failure, as at a pause, a deadline or a delay.
 func goesOn(err error) bool {
 	var wait later
 	return settled(err) == nil || errors.Is(err, errYield) || errors.Is(err, errHeavy) || errors.As(err, &wait)
