@@ -33,7 +33,7 @@ import (
 var update = flag.Bool("update", false, "write the tables of docs again")
 
 func TestDocsListTheOperations(t *testing.T) {
-	checkSection(t, "../../docs/api.md", "operations", operations(t))
+	checkSection(t, "../../docs/api.md", "operations", listOperations(t))
 }
 
 func TestDocsListTheSettings(t *testing.T) {
@@ -166,8 +166,8 @@ func ignoredFields() string {
 	return text
 }
 
-// operations lists what is served, and names what is not, group by group.
-func operations(t *testing.T) string {
+// listOperations lists what is served, and names what is not, group by group.
+func listOperations(t *testing.T) string {
 	serves := prober(t)
 	var groups []string
 	served, missing := map[string][]string{}, map[string][]string{}

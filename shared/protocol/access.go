@@ -1,5 +1,6 @@
 package protocol
 
+// accessOperations are the rows of the operations on access.
 var accessOperations = []Operation{
 	{
 		Name: "ExplainAccess", Methods: post, Path: "/v1/access/explain", Group: GroupAccess, Access: Read, Origin: Own,
@@ -57,17 +58,17 @@ const (
 	AccessNamespace
 )
 
-var accessObjects = enum{"kind", []string{"Table", "Namespace"}}
+var accessObjects = NewEnum("kind", "Table", "Namespace")
 
 // String returns the PascalCase spelling.
-func (o AccessObject) String() string { return accessObjects.text(uint8(o)) }
+func (o AccessObject) String() string { return accessObjects.Text(uint8(o)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (o AccessObject) MarshalText() ([]byte, error) { return accessObjects.marshal(uint8(o)) }
+func (o AccessObject) MarshalText() ([]byte, error) { return accessObjects.Marshal(uint8(o)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (o *AccessObject) UnmarshalText(text []byte) error {
-	return accessObjects.parse(text, (*uint8)(o))
+	return accessObjects.Parse(text, (*uint8)(o))
 }
 
 // AccessSubject is the holder of a token, as policies see it: the claims of the token.

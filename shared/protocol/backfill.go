@@ -1,5 +1,7 @@
 package protocol
 
+import "net/http"
+
 // AlterTableBackfillColumnsRequest asks for the values of a computed column. What is not listed here is
 // about how other services run functions, and is ignored.
 type AlterTableBackfillColumnsRequest struct {
@@ -38,4 +40,4 @@ type AlterTableBackfillColumnsResponse struct {
 }
 
 // HTTPStatus returns the status of the answer.
-func (*AlterTableBackfillColumnsResponse) HTTPStatus() int { return statusAccepted }
+func (*AlterTableBackfillColumnsResponse) HTTPStatus() int { return http.StatusAccepted }

@@ -21,6 +21,7 @@ func atMost(field string, v *int64, limit int64) error {
 	return nil
 }
 
+// requireText refuses an absent or empty field.
 func requireText(field, value string) error {
 	if value == "" {
 		return Errorf(InvalidInput, "%s is required and must not be empty", field)
@@ -36,6 +37,9 @@ func quoteShort(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// MaxFilterBytes is the greatest length of a filter.
+const MaxFilterBytes = 64 << 10
 
 // The limits of properties.
 const (

@@ -1,5 +1,7 @@
 package protocol
 
+import "net/http"
+
 // DiffTableBranchesRequest asks what a branch and its table have changed since the branch was made.
 type DiffTableBranchesRequest struct {
 	Common
@@ -100,9 +102,9 @@ type CherryPickTableBranchResponse struct {
 // HTTPStatus returns the status of the answer: that of a conflict if the branch cannot be cherry-picked.
 func (r *CherryPickTableBranchResponse) HTTPStatus() int {
 	if r.Status == CherryPickFailed {
-		return statusConflict
+		return http.StatusConflict
 	}
-	return statusOK
+	return http.StatusOK
 }
 
 // A CherryPickStatus is the outcome of a cherry-pick.

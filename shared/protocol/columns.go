@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+// schemaOperations are the rows of the operations on columns and metadata.
 var schemaOperations = []Operation{
 	{
 		Name: "AlterTableAddColumns", Methods: post, Path: "/v1/table/{id}/add_columns", Group: GroupSchema, Access: Write, Origin: Spec,

@@ -6,21 +6,25 @@ import (
 	"time"
 )
 
+// dataOperations are the rows of the operations that write rows.
 var dataOperations = []Operation{
 	{
 		Name: "CreateTable", Methods: post, Path: "/v1/table/{id}/create", Group: GroupData, Access: Write, Origin: Spec,
 		Request: new(CreateTableRequest), Response: new(CreateTableResponse), Summary: "Create a table from an Arrow stream",
-		Note: "The body is an Arrow IPC stream; one without rows creates an empty table.",
+		ArrowBody: true,
+		Note:      "The body is an Arrow IPC stream; one without rows creates an empty table.",
 	},
 	{
 		Name: "InsertIntoTable", Methods: post, Path: "/v1/table/{id}/insert", Group: GroupData, Access: Write, Origin: Spec,
 		Request: new(InsertIntoTableRequest), Response: new(InsertIntoTableResponse), Summary: "Add the rows of an Arrow stream",
-		Note: "The body is an Arrow IPC stream. Columns are matched by name; nullable columns may be missing.",
+		ArrowBody: true,
+		Note:      "The body is an Arrow IPC stream. Columns are matched by name; nullable columns may be missing.",
 	},
 	{
 		Name: "MergeInsertIntoTable", Methods: post, Path: "/v1/table/{id}/merge_insert", Group: GroupData, Access: Write, Origin: Spec,
 		Request: new(MergeInsertIntoTableRequest), Response: new(MergeInsertIntoTableResponse), Summary: "Merge the rows of an Arrow stream by key columns",
-		Note: "The body is an Arrow IPC stream. Without an action the merge changes nothing.",
+		ArrowBody: true,
+		Note:      "The body is an Arrow IPC stream. Without an action the merge changes nothing.",
 	},
 	{
 		Name: "UpdateTable", Methods: post, Path: "/v1/table/{id}/update", Group: GroupData, Access: Write, Origin: Spec,

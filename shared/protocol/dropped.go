@@ -124,7 +124,7 @@ func (r *UndropTableRequest) NewID() []string {
 // Targets are the new name, if it is another one.
 func (r *UndropTableRequest) Targets() []Target {
 	if to := r.NewID(); !slices.Equal(to, r.ID) {
-		return []Target{{"CreateTable", to}}
+		return []Target{{Operation: "CreateTable", ID: to}}
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (r *UndropNamespaceRequest) Targets() []Target {
 	if len(r.NewID) == 0 || slices.Equal(r.NewID, r.ID) {
 		return nil
 	}
-	return []Target{{"CreateNamespace", r.NewID}}
+	return []Target{{Operation: "CreateNamespace", ID: r.NewID}}
 }
 
 // UndropNamespaceResponse counts what is back.
@@ -193,6 +193,7 @@ type UndropNamespaceResponse struct {
 // dropIDs are the ids of drops.
 var dropIDs = regexp.MustCompile(`^[0-9a-z]{0,64}$`)
 
+// checkDropID refuses a text that is not the id of a drop. An empty one stands for the newest drop.
 func checkDropID(id string) error {
 	if !dropIDs.MatchString(id) {
 		return Errorf(InvalidInput, "drop_id is not the id of a drop; the list of what is dropped has the ids")

@@ -12,16 +12,16 @@ const (
 	CreateModeOverwrite                   // replace it
 )
 
-var createModes = enum{"mode", []string{"Create", "ExistOk", "Overwrite"}}
+var createModes = NewEnum("mode", "Create", "ExistOk", "Overwrite")
 
 // String returns the PascalCase spelling.
-func (m CreateMode) String() string { return createModes.text(uint8(m)) }
+func (m CreateMode) String() string { return createModes.Text(uint8(m)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (m CreateMode) MarshalText() ([]byte, error) { return createModes.marshal(uint8(m)) }
+func (m CreateMode) MarshalText() ([]byte, error) { return createModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
-func (m *CreateMode) UnmarshalText(text []byte) error { return createModes.parse(text, (*uint8)(m)) }
+func (m *CreateMode) UnmarshalText(text []byte) error { return createModes.Parse(text, (*uint8)(m)) }
 
 // RegisterMode is what to do when the name to be registered is taken.
 type RegisterMode uint8
@@ -32,17 +32,17 @@ const (
 	RegisterModeOverwrite                     // replace the registration
 )
 
-var registerModes = enum{"mode", []string{"Create", "Overwrite"}}
+var registerModes = NewEnum("mode", "Create", "Overwrite")
 
 // String returns the PascalCase spelling.
-func (m RegisterMode) String() string { return registerModes.text(uint8(m)) }
+func (m RegisterMode) String() string { return registerModes.Text(uint8(m)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (m RegisterMode) MarshalText() ([]byte, error) { return registerModes.marshal(uint8(m)) }
+func (m RegisterMode) MarshalText() ([]byte, error) { return registerModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *RegisterMode) UnmarshalText(text []byte) error {
-	return registerModes.parse(text, (*uint8)(m))
+	return registerModes.Parse(text, (*uint8)(m))
 }
 
 // InsertMode is what an insert does with the rows that are there.
@@ -54,16 +54,16 @@ const (
 	InsertModeOverwrite                   // replace them
 )
 
-var insertModes = enum{"mode", []string{"Append", "Overwrite"}}
+var insertModes = NewEnum("mode", "Append", "Overwrite")
 
 // String returns the PascalCase spelling.
-func (m InsertMode) String() string { return insertModes.text(uint8(m)) }
+func (m InsertMode) String() string { return insertModes.Text(uint8(m)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (m InsertMode) MarshalText() ([]byte, error) { return insertModes.marshal(uint8(m)) }
+func (m InsertMode) MarshalText() ([]byte, error) { return insertModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
-func (m *InsertMode) UnmarshalText(text []byte) error { return insertModes.parse(text, (*uint8)(m)) }
+func (m *InsertMode) UnmarshalText(text []byte) error { return insertModes.Parse(text, (*uint8)(m)) }
 
 // DropMode is what to do when the namespace to be dropped does not exist.
 type DropMode uint8
@@ -74,16 +74,16 @@ const (
 	DropModeSkip          // nothing
 )
 
-var dropModes = enum{"mode", []string{"Fail", "Skip"}}
+var dropModes = NewEnum("mode", "Fail", "Skip")
 
 // String returns the PascalCase spelling.
-func (m DropMode) String() string { return dropModes.text(uint8(m)) }
+func (m DropMode) String() string { return dropModes.Text(uint8(m)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (m DropMode) MarshalText() ([]byte, error) { return dropModes.marshal(uint8(m)) }
+func (m DropMode) MarshalText() ([]byte, error) { return dropModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
-func (m *DropMode) UnmarshalText(text []byte) error { return dropModes.parse(text, (*uint8)(m)) }
+func (m *DropMode) UnmarshalText(text []byte) error { return dropModes.Parse(text, (*uint8)(m)) }
 
 // DropBehavior is what to do when the namespace to be dropped is not empty.
 type DropBehavior uint8
@@ -94,17 +94,17 @@ const (
 	DropBehaviorCascade                      // drop the contents first
 )
 
-var dropBehaviors = enum{"behavior", []string{"Restrict", "Cascade"}}
+var dropBehaviors = NewEnum("behavior", "Restrict", "Cascade")
 
 // String returns the PascalCase spelling.
-func (b DropBehavior) String() string { return dropBehaviors.text(uint8(b)) }
+func (b DropBehavior) String() string { return dropBehaviors.Text(uint8(b)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (b DropBehavior) MarshalText() ([]byte, error) { return dropBehaviors.marshal(uint8(b)) }
+func (b DropBehavior) MarshalText() ([]byte, error) { return dropBehaviors.Marshal(uint8(b)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (b *DropBehavior) UnmarshalText(text []byte) error {
-	return dropBehaviors.parse(text, (*uint8)(b))
+	return dropBehaviors.Parse(text, (*uint8)(b))
 }
 
 // DistanceType is how near two vectors are.
@@ -119,13 +119,13 @@ const (
 	DistanceHamming              // differing bits
 )
 
-var distanceTypes = enum{"distance_type", []string{"", "l2", "cosine", "dot", "hamming"}}
+var distanceTypes = NewEnum("distance_type", "", "l2", "cosine", "dot", "hamming")
 
 // String returns the lower-case spelling that clients parse, and "" for DistanceUnset.
-func (d DistanceType) String() string { return distanceTypes.text(uint8(d)) }
+func (d DistanceType) String() string { return distanceTypes.Text(uint8(d)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (d DistanceType) MarshalText() ([]byte, error) { return distanceTypes.marshal(uint8(d)) }
+func (d DistanceType) MarshalText() ([]byte, error) { return distanceTypes.Marshal(uint8(d)) }
 
 // UnmarshalText accepts the spellings and their aliases (euclidean, inner_product) in any case.
 func (d *DistanceType) UnmarshalText(text []byte) error {
@@ -137,32 +137,37 @@ func (d *DistanceType) UnmarshalText(text []byte) error {
 		*d = DistanceDot
 		return nil
 	}
-	return distanceTypes.parse(text, (*uint8)(d))
+	return distanceTypes.Parse(text, (*uint8)(d))
 }
 
-// enum is the spellings of an enumeration by value, and the name of its field.
-type enum struct {
+// An Enum holds the spellings of an enumeration by value, and the name of its field.
+type Enum struct {
 	field  string
 	values []string
 }
 
-func (e enum) text(v uint8) string {
+// NewEnum returns the enumeration of a field. The spellings are those of the values from 0 on; a value that requests
+// cannot name has "".
+func NewEnum(field string, values ...string) Enum { return Enum{field, values} }
+
+// Text returns the spelling of a value, and "invalid" for an unknown one.
+func (e Enum) Text(v uint8) string {
 	if int(v) >= len(e.values) {
 		return "invalid"
 	}
 	return e.values[v]
 }
 
-// marshal returns the spelling of a value. An unknown value has none and is an error.
-func (e enum) marshal(v uint8) ([]byte, error) {
+// Marshal returns the spelling of a value. An unknown value has none and is an error.
+func (e Enum) Marshal(v uint8) ([]byte, error) {
 	if int(v) >= len(e.values) {
 		return nil, Errorf(InvalidInput, "%s %d is not known; the last value is %d, %s", e.field, v, len(e.values)-1, e.values[len(e.values)-1])
 	}
 	return []byte(e.values[v]), nil
 }
 
-// parse sets v to the value of a spelling. No text at all is the default, as without the field.
-func (e enum) parse(text []byte, v *uint8) error {
+// Parse sets v to the value of a spelling. No text at all is the default, as without the field.
+func (e Enum) Parse(text []byte, v *uint8) error {
 	if len(text) == 0 {
 		*v = 0
 		return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// eventOperations are the rows of the operations on events.
 var eventOperations = []Operation{
 	{
 		Name: "ListEvents", Methods: post, Path: "/v1/event/list", Group: GroupEvent, Access: Read, Origin: Own,

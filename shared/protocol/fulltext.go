@@ -84,17 +84,17 @@ const (
 	TextAnd
 )
 
-var textOperators = enum{"operator", []string{"Or", "And"}}
+var textOperators = NewEnum("operator", "Or", "And")
 
 // String returns the PascalCase spelling.
-func (o TextOperator) String() string { return textOperators.text(uint8(o)) }
+func (o TextOperator) String() string { return textOperators.Text(uint8(o)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (o TextOperator) MarshalText() ([]byte, error) { return textOperators.marshal(uint8(o)) }
+func (o TextOperator) MarshalText() ([]byte, error) { return textOperators.Marshal(uint8(o)) }
 
 // UnmarshalText accepts the spellings in any case.
 func (o *TextOperator) UnmarshalText(text []byte) error {
-	return textOperators.parse(text, (*uint8)(o))
+	return textOperators.Parse(text, (*uint8)(o))
 }
 
 // Granularity selects what is a document of a search: the whole text of a row, or each element of a list.
@@ -107,17 +107,17 @@ const (
 	GranularityElement
 )
 
-var granularities = enum{"document_granularity", []string{"", "row", "list_element"}}
+var granularities = NewEnum("document_granularity", "", "row", "list_element")
 
 // String returns the lower-case spelling.
-func (g Granularity) String() string { return granularities.text(uint8(g)) }
+func (g Granularity) String() string { return granularities.Text(uint8(g)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (g Granularity) MarshalText() ([]byte, error) { return granularities.marshal(uint8(g)) }
+func (g Granularity) MarshalText() ([]byte, error) { return granularities.Marshal(uint8(g)) }
 
 // UnmarshalText accepts the spellings in any case.
 func (g *Granularity) UnmarshalText(text []byte) error {
-	return granularities.parse(text, (*uint8)(g))
+	return granularities.Parse(text, (*uint8)(g))
 }
 
 // OptionalInt is a number for which null, or "auto", means something else than absence: a

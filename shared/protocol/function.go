@@ -8,10 +8,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strconv"
 )
 
+// functionOperations are the rows of the operations on functions.
 var functionOperations = []Operation{
 	{
 		Name: "CreateFunction", Methods: post, Path: "/v1/function/{id}/create", Group: GroupFunction, Access: Write, Origin: LanceDB,
@@ -300,7 +302,7 @@ func checkBindings(bindings []SecretBinding, env map[string]string) error {
 	bound := map[string]bool{}
 	for i, b := range bindings {
 		_, declared := env[b.Variable]
-		name := SecretRequest{Common{ID: b.Secret.ID()}}
+		name := SecretRequest{Common: Common{ID: b.Secret.ID()}}
 		switch {
 		case b.Kind != "env":
 			return Errorf(InvalidInput, "secret_bindings[%d].kind is %s; only env is possible", i, quoteShort(b.Kind))
@@ -380,7 +382,7 @@ type CreateFunctionResponse struct {
 }
 
 // HTTPStatus returns the status of the answer.
-func (*CreateFunctionResponse) HTTPStatus() int { return statusAccepted }
+func (*CreateFunctionResponse) HTTPStatus() int { return http.StatusAccepted }
 
 // DropFunctionResponse says whether there was a function.
 type DropFunctionResponse struct {

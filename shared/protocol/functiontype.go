@@ -14,7 +14,8 @@ import (
 //
 // Source: the fixtures of lancedb 0.40, tests/fixtures/first_class_functions/v1/arrow_types.json.
 
-const blobWord = "blob_v2"
+// BlobWord is the text of the type of blobs.
+const BlobWord = "blob_v2"
 
 // BlobType is the type of columns of blobs as functions know it.
 var BlobType = arrow.StructOf(
@@ -32,7 +33,7 @@ var functionWords = map[string]bool{
 // Field returns the field as Arrow has it. The error is InvalidInput.
 func (f FunctionField) Field() (arrow.Field, error) {
 	field := arrow.Field{Name: f.Name, Nullable: f.Nullable}
-	if f.ArrowType == blobWord {
+	if f.ArrowType == BlobWord {
 		field.Type = BlobType
 		field.Metadata = arrow.MetadataFrom(map[string]string{"ARROW:extension:name": "lance.blob.v2"})
 		return field, nil
@@ -43,7 +44,7 @@ func (f FunctionField) Field() (arrow.Field, error) {
 }
 
 // IsBlob reports whether the field holds blobs.
-func (f FunctionField) IsBlob() bool { return f.ArrowType == blobWord }
+func (f FunctionField) IsBlob() bool { return f.ArrowType == BlobWord }
 
 // ParseFunctionType returns the type of a text. The error is InvalidInput.
 func ParseFunctionType(text string) (arrow.DataType, error) {

@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// indexOperations are the rows of the operations on indices.
 var indexOperations = []Operation{
 	{
 		Name: "CreateTableIndex", Methods: post, Path: "/v1/table/{id}/create_index", Group: GroupIndex, Access: Write, Origin: Spec,

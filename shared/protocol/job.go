@@ -2,6 +2,7 @@ package protocol
 
 import "encoding/json"
 
+// jobOperations are the rows of the operations on jobs.
 var jobOperations = []Operation{
 	{
 		Name: "ListJobs", Methods: listByPost, Path: "/v1/jobs/list", Group: GroupJob, Access: Read, Origin: LanceDB,

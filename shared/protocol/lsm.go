@@ -1,5 +1,7 @@
 package protocol
 
+// logOperations are the rows of the operations on a write-ahead log.
+//
 // LanceDB servers may collect the writes to a table in a log beside it (LSM, in newer clients RTE),
 // from which they are merged into the table later. This service merges rows into the table before
 // it answers, so the operations on the log refuse or have nothing to do.

@@ -1,5 +1,6 @@
 package protocol
 
+// maintainOperations are the rows of the operations that maintain tables.
 var maintainOperations = []Operation{
 	{
 		Name: "MaintainTable", Methods: post, Path: "/v1/table/{id}/maintain", Group: GroupTable, Access: Write, Origin: Own,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 )
 
+// materializedViewOperations are the rows of the operations on materialized views.
 var materializedViewOperations = []Operation{
 	{
 		Name: "CreateMaterializedView", Methods: post, Path: "/v1/materialized_view/{id}/create", Group: GroupView, Access: Write, Origin: Spec,
@@ -207,20 +208,12 @@ type CreateMaterializedViewResponse struct {
 func (r *CreateMaterializedViewResponse) HTTPStatus() int {
 	switch {
 	case !r.ForLanceDB:
-		return statusCreated
+		return http.StatusCreated
 	case r.JobID != "":
-		return statusAccepted
+		return http.StatusAccepted
 	}
-	return statusOK
+	return http.StatusOK
 }
-
-// Statuses that answers ask for with HTTPStatus.
-const (
-	statusOK       = 200
-	statusCreated  = 201
-	statusAccepted = 202
-	statusConflict = 409
-)
 
 // RefreshMaterializedViewRequest asks for the rows that the definition of a view gives now. What is
 // not listed here is about how other services run functions, and is ignored.
@@ -272,7 +265,7 @@ type RefreshMaterializedViewResponse struct {
 }
 
 // HTTPStatus returns the status of the answer.
-func (*RefreshMaterializedViewResponse) HTTPStatus() int { return statusAccepted }
+func (*RefreshMaterializedViewResponse) HTTPStatus() int { return http.StatusAccepted }
 
 // MaterializedViewRequest names a view.
 type MaterializedViewRequest struct {

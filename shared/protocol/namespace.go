@@ -2,6 +2,7 @@ package protocol
 
 import "net/http"
 
+// namespaceOperations are the rows of the operations on namespaces.
 var namespaceOperations = []Operation{
 	{
 		Name: "CreateNamespace", Methods: post, Path: "/v1/namespace/{id}/create", Group: GroupNamespace, Access: Write, Origin: Spec,

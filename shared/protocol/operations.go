@@ -58,6 +58,8 @@ type Operation struct {
 	Function string
 	// Permission is the name of the operation that the caller must be permitted; in a row empty for its own.
 	Permission string
+	// ArrowBody means that the body of a request is an Arrow IPC stream, and never JSON.
+	ArrowBody bool
 	// Frees means that the operation deletes stored data, or begins a job that does. It must be possible on a full disk.
 	Frees bool
 	// LeastBody is the shortest valid body, as JSON; in a row empty for {}.
@@ -83,8 +85,7 @@ func (o Operation) NewRequest() Request { return reflect.New(o.RequestType()).In
 
 // IsJSON reports whether the operation is one from a JSON object to another, or to an empty answer.
 func (o Operation) IsJSON() bool {
-	switch o.Request.(type) {
-	case *CreateTableRequest, *InsertIntoTableRequest, *MergeInsertIntoTableRequest:
+	if o.ArrowBody {
 		return false
 	}
 	switch o.Response.(type) {
@@ -104,22 +105,12 @@ const (
 	Own     Origin = "own"     // this service, beside all specifications
 )
 
-// Lookup returns the operation of that name.
-func Lookup(name string) (Operation, bool) {
-	for _, op := range Operations {
-		if op.Name == name {
-			return op, true
-		}
-	}
-	return Operation{}, false
-}
-
+// These are the methods of a row, the specification's own first.
 var (
-	post = []string{http.MethodPost}
-	get  = []string{http.MethodGet}
-	list = []string{http.MethodGet, http.MethodPost} // the lists answer both
-
-	listByPost = []string{http.MethodPost, http.MethodGet} // and so do these
+	post       = []string{http.MethodPost}
+	get        = []string{http.MethodGet}
+	list       = []string{http.MethodGet, http.MethodPost}
+	listByPost = []string{http.MethodPost, http.MethodGet}
 )
 
 // Operations is the one table of operations: routing, permissions, deployment, the Go client and
@@ -146,6 +137,16 @@ func in(function string, lists ...[]Operation) []Operation {
 		rows[i].LeastBody = cmp.Or(rows[i].LeastBody, "{}")
 	}
 	return rows
+}
+
+// Lookup returns the operation of that name.
+func Lookup(name string) (Operation, bool) {
+	for _, op := range Operations {
+		if op.Name == name {
+			return op, true
+		}
+	}
+	return Operation{}, false
 }
 
 // SpecificationVersion is the version of the public specification that is spoken here.

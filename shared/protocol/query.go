@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+// queryOperations are the rows of the operations that read rows.
 var queryOperations = []Operation{
 	{
 		Name: "QueryTable", Methods: post, Path: "/v1/table/{id}/query", Group: GroupQuery, Access: Read, Origin: Spec,
@@ -62,7 +63,6 @@ const (
 	MaxNProbes          = 4096
 	MaxEF               = 10_000
 	MaxRefineFactor     = 100
-	MaxFilterBytes      = 64 << 10
 )
 
 // QueryTableRequest asks for rows: those nearest to a vector, those that match a text, or

@@ -5,6 +5,7 @@ import (
 	"net/http"
 )
 
+// refOperations are the rows of the operations on tags and branches.
 var refOperations = []Operation{
 	{
 		Name: "ListTableTags", Methods: listByPost, Path: "/v1/table/{id}/tags/list", Group: GroupRef, Access: Read, Origin: Spec,

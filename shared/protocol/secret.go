@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// secretOperations are the rows of the operations on secrets.
 var secretOperations = []Operation{
 	{
 		Name: "CreateSecret", Methods: post, Path: "/v1/secret/{id}/create", Group: GroupSecret, Access: Write, Origin: LanceDB,

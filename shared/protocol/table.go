@@ -2,6 +2,7 @@ package protocol
 
 import "slices"
 
+// tableOperations are the rows of the operations on tables in the catalog.
 var tableOperations = []Operation{
 	{
 		Name: "ListTables", Methods: list, Path: "/v1/namespace/{id}/table/list", Group: GroupTable, Access: Read, Origin: Spec,

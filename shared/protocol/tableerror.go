@@ -1,5 +1,6 @@
 package protocol
 
+// tableErrorOperations are the rows of the operations on the failures of functions in a table.
 var tableErrorOperations = []Operation{
 	{
 		Name: "ListTableErrors", Methods: post, Path: "/v1/table/{id}/errors", Group: GroupTable, Access: Read, Origin: LanceDB,

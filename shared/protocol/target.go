@@ -22,14 +22,14 @@ func (o Operation) Makes() bool {
 
 // Targets are the new name.
 func (r *RenameTableRequest) Targets() []Target {
-	return []Target{{"CreateTable", r.NewID()}}
+	return []Target{{Operation: "CreateTable", ID: r.NewID()}}
 }
 
 // Targets are the tables of the entries.
 func (r *BatchCreateTableVersionsRequest) Targets() []Target {
 	all := make([]Target, len(r.Entries))
 	for i := range r.Entries {
-		all[i] = Target{"CreateTableVersion", r.Entries[i].ID}
+		all[i] = Target{Operation: "CreateTableVersion", ID: r.Entries[i].ID}
 	}
 	return all
 }
@@ -38,7 +38,7 @@ func (r *BatchCreateTableVersionsRequest) Targets() []Target {
 func (r *BatchCommitTablesRequest) Targets() []Target {
 	all := make([]Target, len(r.Operations))
 	for i := range r.Operations {
-		all[i] = Target{r.Operations[i].name(), r.Operations[i].TableID()}
+		all[i] = Target{Operation: r.Operations[i].name(), ID: r.Operations[i].TableID()}
 	}
 	return all
 }

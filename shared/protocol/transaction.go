@@ -2,6 +2,7 @@ package protocol
 
 import "encoding/json"
 
+// transactionOperations are the rows of the operations on transactions.
 var transactionOperations = []Operation{
 	{
 		Name: "DescribeTransaction", Methods: post, Path: "/v1/transaction/{id}/describe", Group: GroupTransaction, Access: Read, Origin: Spec,
@@ -27,19 +28,19 @@ const (
 	TransactionCanceled                    //
 )
 
-var transactionStatuses = enum{"status", []string{"", "Queued", "Running", "Succeeded", "Failed", "Canceled"}}
+var transactionStatuses = NewEnum("status", "", "Queued", "Running", "Succeeded", "Failed", "Canceled")
 
 // String returns the PascalCase spelling.
-func (s TransactionStatus) String() string { return transactionStatuses.text(uint8(s)) }
+func (s TransactionStatus) String() string { return transactionStatuses.Text(uint8(s)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
 func (s TransactionStatus) MarshalText() ([]byte, error) {
-	return transactionStatuses.marshal(uint8(s))
+	return transactionStatuses.Marshal(uint8(s))
 }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (s *TransactionStatus) UnmarshalText(text []byte) error {
-	return transactionStatuses.parse(text, (*uint8)(s))
+	return transactionStatuses.Parse(text, (*uint8)(s))
 }
 
 // Ended reports whether a transaction of that status is over.
@@ -57,17 +58,17 @@ const (
 	SetPropertySkip                      // keep what is there
 )
 
-var setPropertyModes = enum{"setPropertyAction.mode", []string{"Overwrite", "Fail", "Skip"}}
+var setPropertyModes = NewEnum("setPropertyAction.mode", "Overwrite", "Fail", "Skip")
 
 // String returns the PascalCase spelling.
-func (m SetPropertyMode) String() string { return setPropertyModes.text(uint8(m)) }
+func (m SetPropertyMode) String() string { return setPropertyModes.Text(uint8(m)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (m SetPropertyMode) MarshalText() ([]byte, error) { return setPropertyModes.marshal(uint8(m)) }
+func (m SetPropertyMode) MarshalText() ([]byte, error) { return setPropertyModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *SetPropertyMode) UnmarshalText(text []byte) error {
-	return setPropertyModes.parse(text, (*uint8)(m))
+	return setPropertyModes.Parse(text, (*uint8)(m))
 }
 
 // UnsetPropertyMode is what unsetting a property does when there is none of that key.
@@ -79,17 +80,17 @@ const (
 	UnsetPropertyFail                          // fail the whole request
 )
 
-var unsetPropertyModes = enum{"unsetPropertyAction.mode", []string{"Skip", "Fail"}}
+var unsetPropertyModes = NewEnum("unsetPropertyAction.mode", "Skip", "Fail")
 
 // String returns the PascalCase spelling.
-func (m UnsetPropertyMode) String() string { return unsetPropertyModes.text(uint8(m)) }
+func (m UnsetPropertyMode) String() string { return unsetPropertyModes.Text(uint8(m)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (m UnsetPropertyMode) MarshalText() ([]byte, error) { return unsetPropertyModes.marshal(uint8(m)) }
+func (m UnsetPropertyMode) MarshalText() ([]byte, error) { return unsetPropertyModes.Marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *UnsetPropertyMode) UnmarshalText(text []byte) error {
-	return unsetPropertyModes.parse(text, (*uint8)(m))
+	return unsetPropertyModes.Parse(text, (*uint8)(m))
 }
 
 // DescribeTransactionRequest asks how a transaction stands. The last component of the id

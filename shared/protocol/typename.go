@@ -164,3 +164,27 @@ func nestedType(t JSONType, word string, depth int, bad func(string) (arrow.Data
 	}
 	return arrow.FixedSizeListOfField(int32(*t.Length), fields[0]), nil
 }
+
+// Matches reports whether the JSON of a type stands for a type. Some words leave open what the type has, such
+// as the unit of a time; they stand for all types that are written so.
+func (t JSONType) Matches(typ arrow.DataType) bool {
+	if decoded, err := decodeType(t, 0); err == nil && SameFunctionType(decoded, typ) {
+		return true
+	}
+	written, err := encodeType(DialectNamespace, "", typ, 0)
+	return err == nil && sameJSONType(t, written)
+}
+
+// sameJSONType compares types in JSON. The names and the nullability of the items of lists do not count.
+func sameJSONType(a, b JSONType) bool {
+	if a.Type != b.Type || len(a.Fields) != len(b.Fields) || (a.Length == nil) != (b.Length == nil) || a.Length != nil && *a.Length != *b.Length {
+		return false
+	}
+	for i := range a.Fields {
+		x, y := a.Fields[i], b.Fields[i]
+		if a.Type == "struct" && (x.Name != y.Name || x.Nullable != y.Nullable) || !sameJSONType(x.Type, y.Type) {
+			return false
+		}
+	}
+	return true
+}

@@ -2,6 +2,7 @@ package protocol
 
 import "time"
 
+// versionOperations are the rows of the operations on versions of tables.
 var versionOperations = []Operation{
 	{
 		Name: "ListTableVersions", Methods: listByPost, Path: "/v1/table/{id}/version/list", Group: GroupVersion, Access: Read, Origin: Spec,
@@ -138,17 +139,17 @@ const (
 	NamingSchemeV1
 )
 
-var namingSchemes = enum{"naming_scheme", []string{"V2", "V1"}}
+var namingSchemes = NewEnum("naming_scheme", "V2", "V1")
 
 // String returns the specification's spelling.
-func (s NamingScheme) String() string { return namingSchemes.text(uint8(s)) }
+func (s NamingScheme) String() string { return namingSchemes.Text(uint8(s)) }
 
 // MarshalText returns what String returns, and an error for an unknown value.
-func (s NamingScheme) MarshalText() ([]byte, error) { return namingSchemes.marshal(uint8(s)) }
+func (s NamingScheme) MarshalText() ([]byte, error) { return namingSchemes.Marshal(uint8(s)) }
 
 // UnmarshalText accepts the spelling in any case.
 func (s *NamingScheme) UnmarshalText(text []byte) error {
-	return namingSchemes.parse(text, (*uint8)(s))
+	return namingSchemes.Parse(text, (*uint8)(s))
 }
 
 // StagedVersion names a manifest that a client has written, to be the next version.

@@ -1,5 +1,6 @@
 package protocol
 
+// viewOperations are the rows of the operations on views without rows of their own.
 var viewOperations = []Operation{
 	{
 		Name: "CreateView", Methods: post, Path: "/v1/view/{id}/create", Group: GroupView, Access: Write, Origin: LanceDB,
