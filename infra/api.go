@@ -12,14 +12,14 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // routes returns the routes of the operations that some function serves; each route leads
 // to the function with the name of the operation's group. Other operations and unknown
 // paths go to the function called default.
-func routes() []protocol.GatewayRoute {
-	return slices.DeleteFunc(protocol.GatewayRoutes(), func(r protocol.GatewayRoute) bool {
+func routes() []operations.GatewayRoute {
+	return slices.DeleteFunc(operations.GatewayRoutes(), func(r operations.GatewayRoute) bool {
 		_, served := functions[r.Function]
 		return !served
 	})
@@ -27,7 +27,7 @@ func routes() []protocol.GatewayRoute {
 
 // routeID returns the id of a route's construct, from which CDK makes the id of the
 // resource.
-func routeID(r protocol.GatewayRoute) string {
+func routeID(r operations.GatewayRoute) string {
 	id := "Route" + title(strings.ToLower(r.Method))
 	for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.Path, "/v1"), func(c rune) bool { return c < 'a' || c > 'z' }) {
 		id += title(word)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 func TestFoldersAndTableOfFunctionsAgree(t *testing.T) {
@@ -35,7 +35,7 @@ func TestEachOperationIsRoutedToItsGroup(t *testing.T) {
 		target := p["Target"].(map[string]any)["Fn::Join"].([]any)[1].([]any)[1]
 		got[p["RouteKey"].(string)] = integrations[reference(t, target)]
 	}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		for _, method := range op.Methods {
 			for _, end := range []string{"", "/{proxy+}"} { // the second is for LanceDB's slash
 				function, ok := got[method+" "+op.Path+end]

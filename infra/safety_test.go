@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // What is made to be thrown away has no protection, and all else has.
@@ -93,7 +94,7 @@ func TestPagesOfOtherOriginsAreLetInByNameAlone(t *testing.T) {
 
 // Each route has the limit of its class, in both kinds of gateways.
 func TestRequestsAreThrottledByTheClassOfTheirRoute(t *testing.T) {
-	want := func(r protocol.GatewayRoute) float64 {
+	want := func(r operations.GatewayRoute) float64 {
 		switch {
 		case r.Function == "data" || r.Function == "query" || r.Function == "schema":
 			return 500

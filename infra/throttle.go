@@ -11,11 +11,12 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // rate returns how many requests a second the gateway lets through to a route. Twice as many may come
 // in a burst.
-func (c Config) rate(r protocol.GatewayRoute) int {
+func (c Config) rate(r operations.GatewayRoute) int {
 	switch {
 	case functions[r.Function].rows:
 		return c.ThrottleRows

@@ -6,21 +6,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
 )
 
 // newAccessCommand explains what the caller, or somebody else, may do with an object.
 func newAccessCommand(s *session) *cobra.Command {
 	var namespace, allowed bool
-	var subject protocol.AccessSubject
+	var subject accessapi.Subject
 	cmd := s.command("access [NAME]", "Explain what you, or another subject, may do with a table, a view or a namespace", atMost(1), func(r *run) error {
 		id, err := s.id(strings.Join(r.args, ""))
 		if err != nil {
 			return err
 		}
-		req := &protocol.ExplainAccessRequest{ObjectID: id.ID, Subject: subject}
+		req := &accessapi.ExplainRequest{ObjectID: id.ID, Subject: subject}
 		if namespace {
-			req.Kind = protocol.AccessNamespace
+			req.Kind = accessapi.Namespace
 		}
 		if len(subject.Issuer)+len(subject.Groups)+len(subject.Roles)+len(subject.Scopes) > 0 && subject.Subject == "" {
 			return usagef("--subject is required beside --issuer, --group, --role and --scope")
@@ -50,7 +50,7 @@ func newAccessCommand(s *session) *cobra.Command {
 }
 
 // decidedBy names what has decided about an operation.
-func decidedBy(found *protocol.ExplainAccessResponse, one protocol.AccessDecision) string {
+func decidedBy(found *accessapi.ExplainResponse, one accessapi.Decision) string {
 	if !found.ByPolicies {
 		return "the scopes of the token"
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // A benchResult is what the answers to one query have taken. Times are milliseconds.
@@ -58,7 +59,7 @@ One request before them is not counted. The first error ends the command.`
 }
 
 // bench sends a query so many times, by so many clients.
-func bench(r *run, req *protocol.QueryTableRequest, requests, clients int) (*benchResult, error) {
+func bench(r *run, req *queryapi.Request, requests, clients int) (*benchResult, error) {
 	done := &benchResult{Requests: requests, Clients: clients}
 	took := make([]time.Duration, requests)
 	group := new(errgroup.Group)
@@ -100,7 +101,7 @@ func bench(r *run, req *protocol.QueryTableRequest, requests, clients int) (*ben
 }
 
 // timed sends a query and reads its answer to the end. It returns the number of rows.
-func timed(r *run, req *protocol.QueryTableRequest) (rows int64, err error) {
+func timed(r *run, req *queryapi.Request) (rows int64, err error) {
 	answer, err := r.client.QueryTable(r.ctx, req)
 	if err != nil {
 		return 0, err

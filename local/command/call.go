@@ -7,14 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // newCallCommand calls any operation from a JSON object to another, also one that has no command of its own.
 func newCallCommand(s *session) *cobra.Command {
 	var body string
 	cmd := s.command("call OPERATION [NAME]", "Send the request of any operation, and print the answer as JSON", between(1, 2), func(r *run) error {
-		op, ok := protocol.Lookup(r.args[0])
+		op, ok := operations.Lookup(r.args[0])
 		if !ok {
 			return usagef("no operation is called %q; tiltyard help call lists them", r.args[0])
 		}
@@ -42,7 +42,7 @@ func newCallCommand(s *session) *cobra.Command {
 	cmd.Flags().StringVar(&body, "body", "{}", "the request, as JSON")
 	var long strings.Builder
 	long.WriteString("Send the request of any operation, and print the answer as JSON. NAME is the object of the path.\n\n")
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if op.NoMethod == "" && op.IsJSON() {
 			fmt.Fprintf(&long, "%-27s %s\n", op.Name, op.Summary)
 		}

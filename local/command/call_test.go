@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // Each operation from JSON to JSON can be called, and its answer is that of the server.
@@ -30,7 +30,7 @@ func TestCallSendsAnyOperation(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d with %q: %s%s", c.args, code, c.code, c.wants, out, errs)
 		}
 	}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		_, errs, code := tiltyard(t, "", "call", op.Name)
 		if usage := strings.Contains(errs, "give a name"); usage != strings.Contains(op.Path, "{id}") || strings.Contains(op.Path, "{id}") && code != 2 {
 			t.Errorf("%s: exit code %d: %s", op.Name, code, errs)

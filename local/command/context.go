@@ -20,6 +20,7 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // A target is a server and the token for it.
@@ -140,7 +141,7 @@ you can read. No command prints it.`,
 				return &UsageError{err}
 			}
 			err = s.bounded(cmd, func(ctx context.Context) error {
-				_, err := c.ListNamespaces(ctx, &protocol.ListNamespacesRequest{Page: protocol.Page{Limit: new(int64(1))}})
+				_, err := c.ListNamespaces(ctx, &namespaceapi.ListRequest{Page: protocol.Page{Limit: new(int64(1))}})
 				return err
 			})
 			if err != nil && !errors.Is(err, protocol.PermissionDenied) {

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // A Finding is one thing that doctor finds to be wrong, in a root or in a service.
@@ -136,7 +139,7 @@ type examination struct {
 // service looks at all tables and jobs.
 func (e *examination) service() error {
 	var names []string
-	for name, err := range e.client.AllTables(e.ctx, &protocol.ListAllTablesRequest{}) {
+	for name, err := range e.client.AllTables(e.ctx, &tableapi.ListAllRequest{}) {
 		if err != nil {
 			return err
 		}
@@ -165,7 +168,7 @@ func (e *examination) table(name string) error {
 		return err
 	}
 	table := protocol.Common{ID: id}
-	found, err := e.client.DescribeTable(e.ctx, &protocol.DescribeTableRequest{Common: table, LoadDetailedMetadata: true})
+	found, err := e.client.DescribeTable(e.ctx, &tableapi.DescribeRequest{Common: table, LoadDetailedMetadata: true})
 	switch {
 	case protocol.HasCode(err, protocol.TableNotFound, protocol.NamespaceNotFound, protocol.PermissionDenied):
 		return nil // dropped meanwhile, or none of this token's business
@@ -186,7 +189,7 @@ func (e *examination) table(name string) error {
 // indices looks for indices that lack many rows. Maintenance brings all of a table up to date.
 func (e *examination) indices(name string, table protocol.Common) error {
 	var stale []Finding
-	for index, err := range e.client.Indices(e.ctx, &protocol.ListTableIndicesRequest{Common: table}) {
+	for index, err := range e.client.Indices(e.ctx, &indexapi.ListRequest{Common: table}) {
 		if isOfObject(err) {
 			e.report.Add(Finding{Kind: "damaged-index", Object: name, Reason: err.Error(), Mend: "drop the index and create it again"})
 			return nil
@@ -216,7 +219,7 @@ func (e *examination) indices(name string, table protocol.Common) error {
 
 // fold brings the indices of a table up to date, and waits until that is done.
 func (e *examination) fold(table protocol.Common) error {
-	begun, err := e.client.MaintainTable(e.ctx, &protocol.MaintainTableRequest{
+	begun, err := e.client.MaintainTable(e.ctx, &tableapi.MaintainRequest{
 		Common: table, Indices: new(true), Compact: new(false), Cleanup: new(false),
 	})
 	if err != nil || begun.JobID == "" {
@@ -228,7 +231,7 @@ func (e *examination) fold(table protocol.Common) error {
 
 // jobs looks for jobs that do not go on.
 func (e *examination) jobs() error {
-	for job, err := range e.client.Jobs(e.ctx, &protocol.ListJobsRequest{}) {
+	for job, err := range e.client.Jobs(e.ctx, &jobapi.ListRequest{}) {
 		if protocol.HasCode(err, protocol.Unsupported, protocol.PermissionDenied) {
 			return nil // a server without jobs
 		}
@@ -238,13 +241,13 @@ func (e *examination) jobs() error {
 		name := job.JobID + " of " + job.Table
 		began := time.UnixMilli(job.CreatedAtMillis)
 		switch {
-		case job.State == protocol.JobInProgress && job.Progress == nil && time.Since(began) > patience:
+		case job.State == jobapi.InProgress && job.Progress == nil && time.Since(began) > patience:
 			e.report.Add(Finding{
 				Kind: "stuck-job", Object: name, Reason: fmt.Sprintf("%s was begun at %s, and no worker has taken it", job.JobType, began.UTC().Format(time.RFC3339)),
 				Mend: "look whether workers run and reach the queue; tiltyard job resume it if it is paused",
 			})
-		case job.State == protocol.JobFailed:
-			whole, err := e.client.DescribeJob(e.ctx, &protocol.JobRequest{JobID: job.JobID})
+		case job.State == jobapi.Failed:
+			whole, err := e.client.DescribeJob(e.ctx, &jobapi.Request{JobID: job.JobID})
 			if err != nil {
 				return err
 			}

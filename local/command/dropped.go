@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 func newDroppedCommand(s *session) *cobra.Command {
@@ -16,7 +18,7 @@ func newDroppedCommand(s *session) *cobra.Command {
 			heading = append(heading, "BYTES")
 		}
 		out := s.list(r.cmd, heading...)
-		for one, err := range r.client.Dropped(r.ctx, &protocol.ListDroppedRequest{Common: id, Sizes: sizes}) {
+		for one, err := range r.client.Dropped(r.ctx, &namespaceapi.ListDroppedRequest{Common: id, Sizes: sizes}) {
 			if err != nil {
 				return err
 			}
@@ -35,7 +37,7 @@ func newDroppedCommand(s *session) *cobra.Command {
 func newPurge(s *session) *cobra.Command {
 	var drop string
 	purge := s.on("purge TABLE", "Delete the files of a dropped table before its time", exactly(1), func(r *run, id protocol.Common) error {
-		_, err := r.client.PurgeTable(r.ctx, &protocol.PurgeTableRequest{Common: id, DropID: drop})
+		_, err := r.client.PurgeTable(r.ctx, &tableapi.PurgeRequest{Common: id, DropID: drop})
 		return err
 	})
 	purge.Flags().StringVar(&drop, "drop", "", "which drop of the table, as dropped list shows it; the newest when not given")
@@ -54,8 +56,8 @@ func newUndropCommand(s *session) *cobra.Command {
 			}
 		}
 		if namespace {
-			back, err := patiently(r, func() (*protocol.UndropNamespaceResponse, error) {
-				return r.client.UndropNamespace(r.ctx, &protocol.UndropNamespaceRequest{Common: id, DropID: drop, NewID: to.ID})
+			back, err := patiently(r, func() (*namespaceapi.UndropResponse, error) {
+				return r.client.UndropNamespace(r.ctx, &namespaceapi.UndropRequest{Common: id, DropID: drop, NewID: to.ID})
 			})
 			if err != nil {
 				return err
@@ -67,7 +69,7 @@ func newUndropCommand(s *session) *cobra.Command {
 		if last == 0 {
 			around = []string{protocol.DefaultDelimiter} // the root
 		}
-		back, err := r.client.UndropTable(r.ctx, &protocol.UndropTableRequest{
+		back, err := r.client.UndropTable(r.ctx, &tableapi.UndropRequest{
 			Common: id, DropID: drop, NewTableName: to.ID[last], NewNamespaceID: around,
 		})
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 func newEventCommand(s *session) *cobra.Command {
-	req := new(protocol.ListEventsRequest)
+	req := new(eventapi.ListRequest)
 	var within string
 	list := s.command("list", "List the events of changes, the oldest first", exactly(0), func(r *run) (err error) {
 		if req.Within, err = s.within(within); err != nil {
@@ -24,7 +24,7 @@ func newEventCommand(s *session) *cobra.Command {
 			return err
 		}
 		if req.Cursor == "" {
-			req.Cursor = protocol.EventsLatest
+			req.Cursor = eventapi.Latest
 		}
 		return s.events(r, *req, true)
 	})
@@ -48,10 +48,10 @@ const followPause = 2 * time.Second
 
 // events writes events up to the newest, and those that come later if it follows. At the end it writes the cursor
 // to standard error.
-func (s *session) events(r *run, req protocol.ListEventsRequest, follows bool) error {
+func (s *session) events(r *run, req eventapi.ListRequest, follows bool) error {
 	out := s.list(r.cmd, "TIME (UTC)", "TYPE", "OBJECT", "BRANCH", "VERSION", "OPERATION", "ADDED", "DELETED")
 	defer func() {
-		if req.Cursor != "" && req.Cursor != protocol.EventsLatest {
+		if req.Cursor != "" && req.Cursor != eventapi.Latest {
 			fmt.Fprintln(r.cmd.ErrOrStderr(), "cursor:", req.Cursor)
 		}
 	}()

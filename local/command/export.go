@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 func newExportCommand(s *session) *cobra.Command {
@@ -24,9 +25,9 @@ func newExportCommand(s *session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		req := &protocol.QueryTableRequest{Common: id, Version: at.at(r.cmd), Branch: at.branch, Filter: where}
+		req := &queryapi.Request{Common: id, Version: at.at(r.cmd), Branch: at.branch, Filter: where}
 		for _, column := range columns {
-			req.Columns = append(req.Columns, protocol.ProjectedColumn{Name: column})
+			req.Columns = append(req.Columns, queryapi.ProjectedColumn{Name: column})
 		}
 		rows, err := r.client.QueryTable(r.ctx, req)
 		if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/client"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // newFindCommand finds tables in all namespaces, or in one and those inside of it.
 func newFindCommand(s *session) *cobra.Command {
 	var namespace string
 	var in, columns, properties []string
-	req := &protocol.FindTablesRequest{}
+	req := &tableapi.FindRequest{}
 	cmd := s.command("find [WORD...]", "Find tables by name, column, property, tag or comment", atLeast(0), func(r *run) error {
 		around, err := s.id(namespace)
 		if err != nil {
@@ -27,7 +27,7 @@ func newFindCommand(s *session) *cobra.Command {
 		}
 		for _, text := range properties {
 			key, value, _ := strings.Cut(text, "=")
-			req.Properties = append(req.Properties, protocol.PropertyCondition{Key: key, Value: value})
+			req.Properties = append(req.Properties, tableapi.PropertyCondition{Key: key, Value: value})
 		}
 		out := s.list(r.cmd, "TABLE", "MATCHES")
 		for one, err := range r.client.Found(r.ctx, req) {
@@ -58,26 +58,26 @@ Each WORD occurs in one of the places of --in, and each flag is a condition more
 }
 
 // places are those of --in.
-func places(in []string) (found []protocol.FindPlace) {
+func places(in []string) (found []tableapi.FindPlace) {
 	for _, one := range in {
 		if one == "all" {
-			return []protocol.FindPlace{protocol.FindName, protocol.FindColumn, protocol.FindProperty, protocol.FindTag, protocol.FindComment}
+			return []tableapi.FindPlace{tableapi.FindName, tableapi.FindColumn, tableapi.FindProperty, tableapi.FindTag, tableapi.FindComment}
 		}
-		found = append(found, protocol.FindPlace(one))
+		found = append(found, tableapi.FindPlace(one))
 	}
 	return found
 }
 
 // columnCondition reads NAME:TYPE. No type has a colon.
-func columnCondition(text string) protocol.ColumnCondition {
+func columnCondition(text string) tableapi.ColumnCondition {
 	if at := strings.LastIndexByte(text, ':'); at >= 0 {
-		return protocol.ColumnCondition{Name: text[:at], Type: text[at+1:]}
+		return tableapi.ColumnCondition{Name: text[:at], Type: text[at+1:]}
 	}
-	return protocol.ColumnCondition{Name: text}
+	return tableapi.ColumnCondition{Name: text}
 }
 
 // matchText writes matches in a line.
-func matchText(matches []protocol.TableMatch) string {
+func matchText(matches []tableapi.Match) string {
 	texts := make([]string, len(matches))
 	for i, m := range matches {
 		texts[i] = fmt.Sprint(m.In, " ", m.Name)

@@ -13,12 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 func newFunctionCommand(s *session) *cobra.Command {
 	list := s.in("list", "List the functions of a namespace, each with all its versions", func(r *run, id protocol.Common) error {
 		out := s.list(r.cmd, "NAME", "VERSION", "RUNTIME", "SIGNATURE", "DISABLED")
-		for v, err := range r.client.Functions(r.ctx, &protocol.ListFunctionsRequest{Common: id}) {
+		for v, err := range r.client.Functions(r.ctx, &functionapi.ListRequest{Common: id}) {
 			if err != nil {
 				return err
 			}
@@ -28,7 +29,7 @@ func newFunctionCommand(s *session) *cobra.Command {
 	})
 	var version string
 	show := s.on("show FUNCTION", "Show a version of a function", exactly(1), func(r *run, id protocol.Common) error {
-		v, err := r.client.DescribeFunction(r.ctx, &protocol.FunctionRequest{Common: id, Version: version})
+		v, err := r.client.DescribeFunction(r.ctx, &functionapi.Request{Common: id, Version: version})
 		if err != nil {
 			return err
 		}
@@ -37,7 +38,7 @@ func newFunctionCommand(s *session) *cobra.Command {
 	})
 	versionFlag(show, &version)
 	drop := s.on("drop FUNCTION", "Remove a function with all its versions", exactly(1), func(r *run, id protocol.Common) error {
-		done, err := r.client.DropFunction(r.ctx, &protocol.FunctionRequest{Common: id, Version: version})
+		done, err := r.client.DropFunction(r.ctx, &functionapi.Request{Common: id, Version: version})
 		if err == nil && !done.Dropped {
 			say(r.cmd, "there is no such function")
 		}
@@ -66,7 +67,7 @@ func newFunctionCreate(s *session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		req := &protocol.CreateFunctionRequest{}
+		req := &functionapi.CreateRequest{}
 		if f.body {
 			err = json.Unmarshal(content, req)
 		} else {
@@ -94,7 +95,7 @@ func newFunctionCreate(s *session) *cobra.Command {
 }
 
 // describe fills a request for a function whose code is the content of a file.
-func (f functionSource) describe(s *session, extension string, content []byte, req *protocol.CreateFunctionRequest) error {
+func (f functionSource) describe(s *session, extension string, content []byte, req *functionapi.CreateRequest) error {
 	artifact, kind := "", ""
 	switch extension {
 	case ".wasm":
@@ -113,22 +114,22 @@ func (f functionSource) describe(s *session, extension string, content []byte, r
 	if len(f.env) > 0 {
 		runtime["env"] = f.env
 	}
-	var bindings []protocol.SecretBinding
+	var bindings []functionapi.SecretBinding
 	for variable, name := range f.secrets {
 		secret, err := s.object(name)
 		if err != nil {
 			return err
 		}
 		last := len(secret.ID) - 1
-		bindings = append(bindings, protocol.SecretBinding{
-			Kind: "env", Variable: variable, Secret: protocol.SecretReference{Name: secret.ID[last], Namespace: secret.ID[:last]},
+		bindings = append(bindings, functionapi.SecretBinding{
+			Kind: "env", Variable: variable, Secret: functionapi.SecretReference{Name: secret.ID[last], Namespace: secret.ID[:last]},
 		})
 	}
-	slices.SortFunc(bindings, func(a, b protocol.SecretBinding) int { return strings.Compare(a.Variable, b.Variable) })
+	slices.SortFunc(bindings, func(a, b functionapi.SecretBinding) int { return strings.Compare(a.Variable, b.Variable) })
 	body, err := json.Marshal(map[string]any{
 		"artifact": map[string]any{
-			"kind": artifact, "digest": protocol.DigestOf(content),
-			"content": protocol.FunctionContent{Encoding: "base64", Data: base64.StdEncoding.EncodeToString(content)},
+			"kind": artifact, "digest": functionapi.DigestOf(content),
+			"content": functionapi.Content{Encoding: "base64", Data: base64.StdEncoding.EncodeToString(content)},
 		},
 		"signature": signature, "runtime": runtime, "secret_bindings": bindings,
 	})
@@ -139,8 +140,8 @@ func (f functionSource) describe(s *session, extension string, content []byte, r
 }
 
 // signature returns what the flags say of parameters and results.
-func (f functionSource) signature() (protocol.FunctionSignature, error) {
-	var signature protocol.FunctionSignature
+func (f functionSource) signature() (functionapi.Signature, error) {
+	var signature functionapi.Signature
 	for _, text := range f.inputs {
 		field, err := parseField(text)
 		if err != nil {
@@ -152,10 +153,10 @@ func (f functionSource) signature() (protocol.FunctionSignature, error) {
 	case len(f.outputs) == 0:
 		return signature, fmt.Errorf("--output is required, such as --output utf8")
 	case len(f.outputs) == 1 && !strings.Contains(f.outputs[0], ":"):
-		signature.Output = protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: f.outputs[0], Nullable: new(bool)}
+		signature.Output = functionapi.Output{Kind: functionapi.ScalarOutput, ArrowType: f.outputs[0], Nullable: new(bool)}
 		return signature, nil
 	}
-	signature.Output.Kind = protocol.NamedStructOutput
+	signature.Output.Kind = functionapi.NamedStructOutput
 	for _, text := range f.outputs {
 		field, err := parseField(text)
 		if err != nil {
@@ -167,18 +168,18 @@ func (f functionSource) signature() (protocol.FunctionSignature, error) {
 }
 
 // parseField reads NAME:TYPE, or NAME:TYPE? for one that may be null.
-func parseField(text string) (protocol.FunctionField, error) {
+func parseField(text string) (functionapi.Field, error) {
 	name, kind, found := strings.Cut(text, ":")
 	if !found || name == "" || kind == "" {
-		return protocol.FunctionField{}, fmt.Errorf("%s is not of the form NAME:TYPE", strconv.Quote(text))
+		return functionapi.Field{}, fmt.Errorf("%s is not of the form NAME:TYPE", strconv.Quote(text))
 	}
 	kind, nullable := strings.CutSuffix(kind, "?")
-	return protocol.FunctionField{Name: name, ArrowType: kind, Nullable: nullable}, nil
+	return functionapi.Field{Name: name, ArrowType: kind, Nullable: nullable}, nil
 }
 
 // signatureText writes a signature in one line, as the flags of create have its parts.
-func signatureText(s protocol.FunctionSignature) string {
-	fields := func(all []protocol.FunctionField) string {
+func signatureText(s functionapi.Signature) string {
+	fields := func(all []functionapi.Field) string {
 		var texts []string
 		for _, f := range all {
 			text := f.Name + ":" + f.ArrowType
@@ -190,13 +191,13 @@ func signatureText(s protocol.FunctionSignature) string {
 		return "(" + strings.Join(texts, ", ") + ")"
 	}
 	out := s.Output.ArrowType
-	if s.Output.Kind != protocol.ScalarOutput {
+	if s.Output.Kind != functionapi.ScalarOutput {
 		out = fields(s.Output.Fields)
 	}
 	return fields(s.Inputs) + " -> " + out
 }
 
 // runtimeOf returns the kind of the runtime of a version.
-func runtimeOf(v protocol.FunctionVersion) string {
-	return protocol.FunctionDefinition{Runtime: v.Image.Descriptor.Runtime}.RuntimeKind()
+func runtimeOf(v functionapi.Version) string {
+	return functionapi.Definition{Runtime: v.Image.Descriptor.Runtime}.RuntimeKind()
 }

@@ -4,12 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
 )
 
 func newIndexCommand(s *session) *cobra.Command {
 	list := s.on("list TABLE", "List the indices of a table", exactly(1), func(r *run, id protocol.Common) error {
 		out := s.list(r.cmd, "NAME", "TYPE", "COLUMNS", "INDEXED", "UNINDEXED")
-		for index, err := range r.client.Indices(r.ctx, &protocol.ListTableIndicesRequest{Common: id}) {
+		for index, err := range r.client.Indices(r.ctx, &indexapi.ListRequest{Common: id}) {
 			if err != nil {
 				return err
 			}
@@ -23,7 +24,7 @@ func newIndexCommand(s *session) *cobra.Command {
 		if kind == "" {
 			return usagef("--type is required, such as BTREE, BITMAP, FTS or IVF_PQ")
 		}
-		req := &protocol.CreateTableIndexRequest{Common: id, Column: r.args[1], Type: kind, Name: name, Replace: &replace}
+		req := &indexapi.CreateRequest{Common: id, Column: r.args[1], Type: kind, Name: name, Replace: &replace}
 		if err := req.DistanceType.UnmarshalText([]byte(metric)); err != nil {
 			return usagef("--metric: %w", err)
 		}
@@ -39,7 +40,7 @@ func newIndexCommand(s *session) *cobra.Command {
 	create.Flags().BoolVar(&replace, "replace", false, "replace an index of the same name")
 	waitFlag(create, &wait)
 	drop := s.on("drop TABLE NAME", "Remove an index", exactly(2), func(r *run, id protocol.Common) error {
-		_, err := r.client.DropTableIndex(r.ctx, &protocol.DropTableIndexRequest{Common: id, IndexName: r.args[1]})
+		_, err := r.client.DropTableIndex(r.ctx, &indexapi.DropRequest{Common: id, IndexName: r.args[1]})
 		return err
 	})
 	return newGroup("index", "Indices of tables", list, create, drop)

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // createIt is the advice where the table does not exist.
@@ -52,7 +54,7 @@ func newInsertCommand(s *session) *cobra.Command {
 		source = read.counted(source)
 		switch {
 		case len(merge) > 0:
-			answer, err := r.client.MergeInsertIntoTable(r.ctx, &protocol.MergeInsertIntoTableRequest{
+			answer, err := r.client.MergeInsertIntoTable(r.ctx, &dataapi.MergeInsertRequest{
 				Common: id, On: merge, WhenMatchedUpdateAll: true, WhenNotMatchedInsertAll: true, Branch: branch,
 			}, source)
 			if err != nil {
@@ -60,16 +62,16 @@ func newInsertCommand(s *session) *cobra.Command {
 			}
 			return s.show(r.cmd, answer, "inserted rows", answer.NumInsertedRows, "updated rows", answer.NumUpdatedRows, "version", answer.Version)
 		case create:
-			answer, err := r.client.CreateTable(r.ctx, &protocol.CreateTableRequest{Common: id}, source)
+			answer, err := r.client.CreateTable(r.ctx, &dataapi.CreateTableRequest{Common: id}, source)
 			if err != nil {
 				err = advisedTooLarge(err, "create the table with some of the rows, and insert the others, which go in parts")
 				return advised(err, protocol.TableAlreadyExists, "leave out --create to add rows, or use --overwrite to replace those that are there")
 			}
 			return s.show(r.cmd, answer, "location", answer.Location, "version", answer.Version)
 		}
-		req := &protocol.InsertIntoTableRequest{Common: id, Branch: branch}
+		req := &dataapi.InsertRequest{Common: id, Branch: branch}
 		if overwrite {
-			req.Mode = protocol.InsertModeOverwrite
+			req.Mode = dataapi.InsertModeOverwrite
 		}
 		answer, err := r.client.InsertInParts(r.ctx, req, source, 0)
 		if err != nil {
@@ -119,7 +121,7 @@ func columnsOf(r *run, id protocol.Common, branch string, create bool) (*arrow.S
 	if create {
 		return nil, usagef("--create needs Arrow or Parquet: CSV and JSON do not say which types columns have")
 	}
-	rows, err := r.client.QueryTable(r.ctx, &protocol.QueryTableRequest{Common: id, Branch: branch, Filter: "false", K: new(int64(1))})
+	rows, err := r.client.QueryTable(r.ctx, &queryapi.Request{Common: id, Branch: branch, Filter: "false", K: new(int64(1))})
 	if err != nil {
 		return nil, advised(err, protocol.TableNotFound, createIt)
 	}

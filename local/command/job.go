@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
 )
 
 func newJobCommand(s *session) *cobra.Command {
 	list := s.command("list", "List the jobs, the newest first", exactly(0), func(r *run) error {
 		out := s.list(r.cmd, "JOB", "TYPE", "TABLE", "STATE", "BEGUN (UTC)")
-		for job, err := range r.client.Jobs(r.ctx, &protocol.ListJobsRequest{}) {
+		for job, err := range r.client.Jobs(r.ctx, &jobapi.ListRequest{}) {
 			if err != nil {
 				return err
 			}
@@ -21,7 +21,7 @@ func newJobCommand(s *session) *cobra.Command {
 		return out.flush()
 	})
 	show := s.command("show JOB", "Show the state of a job", exactly(1), func(r *run) error {
-		job, err := r.client.DescribeJob(r.ctx, &protocol.JobRequest{JobID: r.args[0]})
+		job, err := r.client.DescribeJob(r.ctx, &jobapi.Request{JobID: r.args[0]})
 		if err != nil {
 			return err
 		}
@@ -29,14 +29,14 @@ func newJobCommand(s *session) *cobra.Command {
 	})
 	wait := s.command("wait JOB", "Wait for the end of a job", exactly(1), func(r *run) error { return s.begun(r, r.args[0], true) })
 	cancel := s.command("cancel JOB", "End a job; what it has committed stays", exactly(1), func(r *run) error {
-		return r.client.CancelJob(r.ctx, &protocol.JobRequest{JobID: r.args[0]})
+		return r.client.CancelJob(r.ctx, &jobapi.Request{JobID: r.args[0]})
 	})
 	pause := s.command("pause JOB", "Stop a job until it is resumed", exactly(1), func(r *run) error {
-		_, err := r.client.PauseJob(r.ctx, &protocol.JobRequest{JobID: r.args[0]})
+		_, err := r.client.PauseJob(r.ctx, &jobapi.Request{JobID: r.args[0]})
 		return err
 	})
 	resume := s.command("resume JOB", "Let a job go on", exactly(1), func(r *run) error {
-		_, err := r.client.ResumeJob(r.ctx, &protocol.JobRequest{JobID: r.args[0]})
+		_, err := r.client.ResumeJob(r.ctx, &jobapi.Request{JobID: r.args[0]})
 		return err
 	})
 	return newGroup("job", "Long work of the server", list, show, wait, cancel, pause, resume)
@@ -64,7 +64,7 @@ func (s *session) begun(r *run, jobID string, wait bool) error {
 	return s.showJob(r.cmd, job)
 }
 
-func (s *session) showJob(cmd *cobra.Command, job *protocol.DescribeJobResponse) error {
+func (s *session) showJob(cmd *cobra.Command, job *jobapi.DescribeResponse) error {
 	fields := []any{"job", job.JobID, "type", job.JobType, "state", job.JobState, "begun (UTC)", at(job.CreationMs), "result", string(job.Result)}
 	if job.Progress != nil {
 		fields = append(fields, "progress", progressText(job.Progress))
@@ -89,7 +89,7 @@ func newBar(cmd *cobra.Command) *bar {
 }
 
 // draw draws the state of a job over that before.
-func (b *bar) draw(job *protocol.DescribeJobResponse) {
+func (b *bar) draw(job *jobapi.DescribeResponse) {
 	if job.Progress != nil {
 		b.tell(progressText(job.Progress))
 	}
@@ -112,7 +112,7 @@ func (b *bar) end() {
 }
 
 // progressText is a bar of the steps of a stage, as far as their number is known.
-func progressText(p *protocol.JobProgress) string {
+func progressText(p *jobapi.Progress) string {
 	text := cellsOf(p.StepsDone, p.Steps) + fmt.Sprintf("stage %d of %d, %s", min(p.StagesDone+1, max(p.Stages, 1)), max(p.Stages, 1), printable(p.Stage, false))
 	if p.RowsDone > 0 {
 		text += fmt.Sprintf(", %d rows", p.RowsDone)

@@ -4,10 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 func newMaintainCommand(s *session) *cobra.Command {
-	req := new(protocol.MaintainTableRequest)
+	req := new(tableapi.MaintainRequest)
 	var compact, indices, cleanup, wait bool
 	cmd := s.on("maintain TABLE", "Join small fragments, bring indices up to date and delete old versions", exactly(1), func(r *run, id protocol.Common) error {
 		req.Common = id

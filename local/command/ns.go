@@ -6,14 +6,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 func newNamespaceCommand(s *session) *cobra.Command {
 	list := s.in("list", "List the namespaces in a namespace", func(r *run, id protocol.Common) error {
-		return s.names(r.cmd, r.client.Namespaces(r.ctx, &protocol.ListNamespacesRequest{Common: id}))
+		return s.names(r.cmd, r.client.Namespaces(r.ctx, &namespaceapi.ListRequest{Common: id}))
 	})
 	show := s.in("show", "Show the properties of a namespace", func(r *run, id protocol.Common) error {
-		found, err := r.client.DescribeNamespace(r.ctx, &protocol.DescribeNamespaceRequest{Common: id})
+		found, err := r.client.DescribeNamespace(r.ctx, &namespaceapi.DescribeRequest{Common: id})
 		if err != nil {
 			return err
 		}
@@ -22,7 +23,7 @@ func newNamespaceCommand(s *session) *cobra.Command {
 	var properties map[string]string
 	var existOK, cascade, ifExists bool
 	create := s.on("create NAMESPACE", "Make a namespace", exactly(1), func(r *run, id protocol.Common) error {
-		req := &protocol.CreateNamespaceRequest{Common: id, Properties: properties}
+		req := &namespaceapi.CreateRequest{Common: id, Properties: properties}
 		if existOK {
 			req.Mode = protocol.CreateModeExistOk
 		}
@@ -32,11 +33,11 @@ func newNamespaceCommand(s *session) *cobra.Command {
 	create.Flags().StringToStringVar(&properties, "property", nil, "a property KEY=VALUE; may be repeated")
 	create.Flags().BoolVar(&existOK, "exist-ok", false, "do nothing if it exists")
 	drop := s.on("drop NAMESPACE", "Remove a namespace", exactly(1), func(r *run, id protocol.Common) error {
-		req := &protocol.DropNamespaceRequest{Common: id}
+		req := &namespaceapi.DropRequest{Common: id}
 		if cascade {
-			req.Behavior = protocol.DropBehaviorCascade
+			req.Behavior = namespaceapi.DropBehaviorCascade
 		}
-		dropped, err := patiently(r, func() (*protocol.DropNamespaceResponse, error) { return r.client.DropNamespace(r.ctx, req) })
+		dropped, err := patiently(r, func() (*namespaceapi.DropResponse, error) { return r.client.DropNamespace(r.ctx, req) })
 		if ifExists && errors.Is(err, protocol.NamespaceNotFound) {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // tableRows is how many rows a table on the terminal has unless --limit is given.
@@ -35,9 +36,9 @@ func newQueryCommand(s *session) *cobra.Command {
 		}
 		switch {
 		case q.explain:
-			return s.plan(r.cmd)(r.client.ExplainTableQueryPlan(r.ctx, &protocol.ExplainTableQueryPlanRequest{Common: id, Query: req}))
+			return s.plan(r.cmd)(r.client.ExplainTableQueryPlan(r.ctx, &queryapi.ExplainPlanRequest{Common: id, Query: req}))
 		case q.analyze:
-			return s.plan(r.cmd)(r.client.AnalyzeTableQueryPlan(r.ctx, &protocol.AnalyzeTableQueryPlanRequest{QueryTableRequest: *req}))
+			return s.plan(r.cmd)(r.client.AnalyzeTableQueryPlan(r.ctx, &queryapi.AnalyzePlanRequest{Request: *req}))
 		case q.link:
 			return s.link(r, req)
 		}
@@ -82,7 +83,7 @@ words. Rows come as a table, with --output json as JSON with one row in a line, 
 const fewer = "ask for less by --limit or --columns; what was stored is deleted after a day"
 
 // rows returns the rows that a query finds.
-func (q *question) rows(r *run, req *protocol.QueryTableRequest) (*client.Rows, error) {
+func (q *question) rows(r *run, req *queryapi.Request) (*client.Rows, error) {
 	if !q.stored {
 		return r.client.QueryTable(r.ctx, req)
 	}
@@ -90,11 +91,11 @@ func (q *question) rows(r *run, req *protocol.QueryTableRequest) (*client.Rows, 
 	if err != nil {
 		return nil, advisedTooLarge(err, fewer)
 	}
-	return r.client.ReadTableResult(r.ctx, &protocol.ReadTableResultRequest{Common: req.Common, ResultID: made.ID})
+	return r.client.ReadTableResult(r.ctx, &queryapi.ReadResultRequest{Common: req.Common, ResultID: made.ID})
 }
 
 // link has the rows of a query stored, and shows where they are.
-func (s *session) link(r *run, req *protocol.QueryTableRequest) error {
+func (s *session) link(r *run, req *queryapi.Request) error {
 	made, err := r.client.StoreQuery(r.ctx, req)
 	if err != nil {
 		return advisedTooLarge(err, fewer)
@@ -124,8 +125,8 @@ func (q *question) flags(cmd *cobra.Command) {
 }
 
 // request returns the query that the flags ask for.
-func (q *question) request(cmd *cobra.Command, id protocol.Common) (*protocol.QueryTableRequest, error) {
-	req := &protocol.QueryTableRequest{
+func (q *question) request(cmd *cobra.Command, id protocol.Common) (*queryapi.Request, error) {
+	req := &queryapi.Request{
 		Common: id, Version: q.at.at(cmd), Branch: q.at.branch, Filter: q.where, Prefilter: true, Offset: q.offset,
 		VectorColumn: q.column, WithRowID: q.rowID,
 	}
@@ -146,11 +147,11 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*protocol.Qu
 	}
 	for _, text := range q.columns {
 		name, expression, _ := strings.Cut(text, "=")
-		req.Columns = append(req.Columns, protocol.ProjectedColumn{Name: strings.TrimSpace(name), Expression: strings.TrimSpace(expression)})
+		req.Columns = append(req.Columns, queryapi.ProjectedColumn{Name: strings.TrimSpace(name), Expression: strings.TrimSpace(expression)})
 	}
 	for _, text := range q.order {
 		name, descending := strings.CutPrefix(text, "-")
-		req.OrderBy = append(req.OrderBy, protocol.OrderBy{ColumnName: name, Ascending: new(!descending)})
+		req.OrderBy = append(req.OrderBy, queryapi.OrderBy{ColumnName: name, Ascending: new(!descending)})
 	}
 	if q.vector != "" {
 		if err := json.Unmarshal([]byte(q.vector), &req.Vector); err != nil {
@@ -158,14 +159,14 @@ func (q *question) request(cmd *cobra.Command, id protocol.Common) (*protocol.Qu
 		}
 	}
 	if q.text != "" {
-		req.FullTextQuery = &protocol.FullTextQuery{Text: q.text, Columns: q.textColumns}
+		req.FullTextQuery = &queryapi.FullTextQuery{Text: q.text, Columns: q.textColumns}
 	}
 	return req, nil
 }
 
 // plan returns a function that writes a plan.
-func (s *session) plan(cmd *cobra.Command) func(*protocol.QueryPlan, error) error {
-	return func(plan *protocol.QueryPlan, err error) error {
+func (s *session) plan(cmd *cobra.Command) func(*queryapi.Plan, error) error {
+	return func(plan *queryapi.Plan, err error) error {
 		if err != nil {
 			return err
 		}

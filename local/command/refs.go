@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/refapi"
+	"tiltyard/shared/protocol/versionapi"
 )
 
 // newVersionCommands returns the commands for the versions of tables.
@@ -18,7 +20,7 @@ func newVersionCommands(s *session) []*cobra.Command {
 			columns = columns[:2]
 		}
 		out := s.list(r.cmd, columns...)
-		for version, err := range r.client.Versions(r.ctx, &protocol.ListTableVersionsRequest{Common: id, Descending: true, Details: !brief}) {
+		for version, err := range r.client.Versions(r.ctx, &versionapi.ListRequest{Common: id, Descending: true, Details: !brief}) {
 			if err != nil {
 				return err
 			}
@@ -32,7 +34,7 @@ func newVersionCommands(s *session) []*cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = r.client.RestoreTable(r.ctx, &protocol.RestoreTableRequest{Common: id, Version: &version})
+		_, err = r.client.RestoreTable(r.ctx, &versionapi.RestoreRequest{Common: id, Version: &version})
 		return err
 	})
 	return []*cobra.Command{list, newVersionCompare(s), restore}
@@ -41,7 +43,7 @@ func newVersionCommands(s *session) []*cobra.Command {
 func newVersionCompare(s *session) *cobra.Command {
 	var branch string
 	cmd := s.on("compare TABLE VERSION [VERSION]", "Count the rows that differ between two versions, the other one being the newest", between(2, 3), func(r *run, id protocol.Common) error {
-		req := &protocol.CompareTableVersionsRequest{Common: id, Branch: branch}
+		req := &versionapi.CompareRequest{Common: id, Branch: branch}
 		for i, to := range []**int64{&req.FromVersion, &req.ToVersion}[:len(r.args)-1] {
 			version, err := number(r.args[i+1])
 			if err != nil {
@@ -49,7 +51,7 @@ func newVersionCompare(s *session) *cobra.Command {
 			}
 			*to = &version
 		}
-		found, err := patiently(r, func() (*protocol.CompareTableVersionsResponse, error) {
+		found, err := patiently(r, func() (*versionapi.CompareResponse, error) {
 			return r.client.CompareTableVersions(r.ctx, req)
 		})
 		if err != nil {
@@ -70,7 +72,7 @@ ids of each kind, the values of _rowid. The console shows the values.`
 }
 
 // told returns the cells of what is known of a version: nothing if the server does not tell.
-func told(d *protocol.VersionDetails) []any {
+func told(d *versionapi.Details) []any {
 	switch {
 	case d == nil:
 		return nil
@@ -83,7 +85,7 @@ func told(d *protocol.VersionDetails) []any {
 func newTagCommand(s *session) *cobra.Command {
 	list := s.on("list TABLE", "List the tags of a table", exactly(1), func(r *run, id protocol.Common) error {
 		out := s.list(r.cmd, "NAME", "VERSION", "BRANCH")
-		for tag, err := range r.client.Tags(r.ctx, &protocol.ListTableTagsRequest{Common: id}) {
+		for tag, err := range r.client.Tags(r.ctx, &refapi.ListTagsRequest{Common: id}) {
 			if err != nil {
 				return err
 			}
@@ -91,25 +93,25 @@ func newTagCommand(s *session) *cobra.Command {
 		}
 		return out.flush()
 	})
-	set := func(use, short string, do func(*run, *protocol.SetTableTagRequest) error) *cobra.Command {
+	set := func(use, short string, do func(*run, *refapi.SetTagRequest) error) *cobra.Command {
 		return s.on(use+" TABLE TAG VERSION", short, exactly(3), func(r *run, id protocol.Common) error {
 			version, err := number(r.args[2])
 			if err != nil {
 				return err
 			}
-			return do(r, &protocol.SetTableTagRequest{Common: id, Tag: r.args[1], Version: &version})
+			return do(r, &refapi.SetTagRequest{Common: id, Tag: r.args[1], Version: &version})
 		})
 	}
 	drop := s.on("delete TABLE TAG", "Remove a tag", exactly(2), func(r *run, id protocol.Common) error {
-		_, err := r.client.DeleteTableTag(r.ctx, &protocol.DeleteTableTagRequest{Common: id, Tag: r.args[1]})
+		_, err := r.client.DeleteTableTag(r.ctx, &refapi.DeleteTagRequest{Common: id, Tag: r.args[1]})
 		return err
 	})
 	return newGroup("tag", "Names of versions", list,
-		set("create", "Give a name to a version", func(r *run, req *protocol.SetTableTagRequest) error {
+		set("create", "Give a name to a version", func(r *run, req *refapi.SetTagRequest) error {
 			_, err := r.client.CreateTableTag(r.ctx, req)
 			return err
 		}),
-		set("move", "Let a tag name another version", func(r *run, req *protocol.SetTableTagRequest) error {
+		set("move", "Let a tag name another version", func(r *run, req *refapi.SetTagRequest) error {
 			_, err := r.client.UpdateTableTag(r.ctx, req)
 			return err
 		}), drop)
@@ -118,7 +120,7 @@ func newTagCommand(s *session) *cobra.Command {
 func newBranchCommand(s *session) *cobra.Command {
 	list := s.on("list TABLE", "List the branches of a table", exactly(1), func(r *run, id protocol.Common) error {
 		out := s.list(r.cmd, "NAME", "FROM VERSION", "FROM BRANCH", "MADE (UTC)")
-		for b, err := range r.client.Branches(r.ctx, &protocol.ListTableBranchesRequest{Common: id}) {
+		for b, err := range r.client.Branches(r.ctx, &refapi.ListBranchesRequest{Common: id}) {
 			if err != nil {
 				return err
 			}
@@ -129,7 +131,7 @@ func newBranchCommand(s *session) *cobra.Command {
 	})
 	var from int64
 	create := s.on("create TABLE BRANCH", "Make a branch of a version", exactly(2), func(r *run, id protocol.Common) error {
-		req := &protocol.CreateTableBranchRequest{Common: id, Name: r.args[1]}
+		req := &refapi.CreateBranchRequest{Common: id, Name: r.args[1]}
 		if r.cmd.Flags().Changed("from") {
 			req.FromVersion = &from
 		}
@@ -138,7 +140,7 @@ func newBranchCommand(s *session) *cobra.Command {
 	})
 	create.Flags().Int64Var(&from, "from", 0, "the version; the newest when not given")
 	drop := s.on("delete TABLE BRANCH", "Remove a branch and its versions", exactly(2), func(r *run, id protocol.Common) error {
-		_, err := r.client.DeleteTableBranch(r.ctx, &protocol.DeleteTableBranchRequest{Common: id, Name: r.args[1]})
+		_, err := r.client.DeleteTableBranch(r.ctx, &refapi.DeleteBranchRequest{Common: id, Name: r.args[1]})
 		return err
 	})
 	return newGroup("branch", "Branches of tables", list, create, drop)

@@ -7,15 +7,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/schemaapi"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 func newTableCommand(s *session) *cobra.Command {
 	var all bool
 	list := s.in("list", "List the tables in a namespace", func(r *run, id protocol.Common) error {
 		if all {
-			return s.names(r.cmd, r.client.AllTables(r.ctx, &protocol.ListAllTablesRequest{}))
+			return s.names(r.cmd, r.client.AllTables(r.ctx, &tableapi.ListAllRequest{}))
 		}
-		return s.names(r.cmd, r.client.Tables(r.ctx, &protocol.ListTablesRequest{Common: id}))
+		return s.names(r.cmd, r.client.Tables(r.ctx, &tableapi.ListRequest{Common: id}))
 	})
 	list.Flags().BoolVar(&all, "all", false, "list those of all namespaces, as names joined by $")
 	return newGroup("table", "Tables", list, newTableShow(s), newTableStats(s), newTableStorage(s), newTableCount(s), newTableDrop(s),
@@ -26,7 +30,7 @@ func newTableCommand(s *session) *cobra.Command {
 func newTableShow(s *session) *cobra.Command {
 	var at place
 	cmd := s.on("show TABLE", "Show the version, the location and the columns of a table", exactly(1), func(r *run, id protocol.Common) error {
-		found, err := r.client.DescribeTable(r.ctx, &protocol.DescribeTableRequest{
+		found, err := r.client.DescribeTable(r.ctx, &tableapi.DescribeRequest{
 			Common: id, LoadDetailedMetadata: true, Version: at.at(r.cmd), Branch: at.branch, VendCredentials: new(false),
 		})
 		if err != nil {
@@ -71,7 +75,7 @@ func (p *place) at(cmd *cobra.Command) *int64 {
 
 func newTableStats(s *session) *cobra.Command {
 	return s.on("stats TABLE", "Show the sizes of a table", exactly(1), func(r *run, id protocol.Common) error {
-		stats, err := r.client.GetTableStats(r.ctx, &protocol.GetTableStatsRequest{Common: id})
+		stats, err := r.client.GetTableStats(r.ctx, &tableapi.GetStatsRequest{Common: id})
 		if err != nil {
 			return err
 		}
@@ -86,8 +90,8 @@ func newTableStorage(s *session) *cobra.Command {
 	var at place
 	var files int64
 	cmd := s.on("storage TABLE", "Show how much of the data files each column takes", exactly(1), func(r *run, id protocol.Common) error {
-		found, err := patiently(r, func() (*protocol.GetTableStorageResponse, error) {
-			return r.client.GetTableStorage(r.ctx, &protocol.GetTableStorageRequest{Common: id, Version: at.at(r.cmd), Branch: at.branch, MaxFiles: &files})
+		found, err := patiently(r, func() (*tableapi.GetStorageResponse, error) {
+			return r.client.GetTableStorage(r.ctx, &tableapi.GetStorageRequest{Common: id, Version: at.at(r.cmd), Branch: at.branch, MaxFiles: &files})
 		})
 		if err != nil {
 			return err
@@ -113,7 +117,7 @@ func newTableStorage(s *session) *cobra.Command {
 file is a request to the storage. If the version has more files than --files, the numbers are an
 estimate by a sample of them, and the command says so. Other bytes are contents of blobs, columns
 that were dropped, and metadata of the files.`
-	cmd.Flags().Int64Var(&files, "files", protocol.DefaultStorageFiles, "how many files are read, at most 1000")
+	cmd.Flags().Int64Var(&files, "files", tableapi.DefaultStorageFiles, "how many files are read, at most 1000")
 	at.flags(cmd)
 	return cmd
 }
@@ -122,8 +126,8 @@ func newTableCount(s *session) *cobra.Command {
 	var at place
 	var where string
 	cmd := s.on("count TABLE", "Count rows", exactly(1), func(r *run, id protocol.Common) error {
-		count, err := patiently(r, func() (*protocol.CountTableRowsResponse, error) {
-			return r.client.CountTableRows(r.ctx, &protocol.CountTableRowsRequest{Common: id, Predicate: where, Version: at.at(r.cmd), Branch: at.branch})
+		count, err := patiently(r, func() (*queryapi.CountRowsResponse, error) {
+			return r.client.CountTableRows(r.ctx, &queryapi.CountRowsRequest{Common: id, Predicate: where, Version: at.at(r.cmd), Branch: at.branch})
 		})
 		if err != nil {
 			return err
@@ -138,15 +142,15 @@ func newTableCount(s *session) *cobra.Command {
 func newTableDrop(s *session) *cobra.Command {
 	var ifExists, keep, now bool
 	cmd := s.on("drop TABLE", "Remove a table; undrop restores it for a time", exactly(1), func(r *run, id protocol.Common) error {
-		var dropped *protocol.DropTableResponse
+		var dropped *tableapi.DropResponse
 		var err error
 		if keep && now {
 			return usagef("--keep-data and --now exclude each other")
 		}
 		if keep {
-			_, err = r.client.DeregisterTable(r.ctx, &protocol.DeregisterTableRequest{Common: id})
+			_, err = r.client.DeregisterTable(r.ctx, &tableapi.DeregisterRequest{Common: id})
 		} else {
-			dropped, err = r.client.DropTable(r.ctx, &protocol.DropTableRequest{Common: id})
+			dropped, err = r.client.DropTable(r.ctx, &tableapi.DropRequest{Common: id})
 		}
 		if ifExists && errors.Is(err, protocol.TableNotFound) {
 			return nil
@@ -155,7 +159,7 @@ func newTableDrop(s *session) *cobra.Command {
 			return err
 		}
 		if now {
-			_, err = r.client.PurgeTable(r.ctx, &protocol.PurgeTableRequest{Common: id, DropID: dropped.DropID})
+			_, err = r.client.PurgeTable(r.ctx, &tableapi.PurgeRequest{Common: id, DropID: dropped.DropID})
 			return err
 		}
 		say(r.cmd, "tiltyard undrop %s restores it until %s; its files stay until then", r.args[0], at(dropped.RestorableUntilMillis))
@@ -185,14 +189,14 @@ func newTableRename(s *session) *cobra.Command {
 		if last == 0 {
 			namespace = []string{protocol.DefaultDelimiter} // the root
 		}
-		_, err = r.client.RenameTable(r.ctx, &protocol.RenameTableRequest{Common: id, NewTableName: to.ID[last], NewNamespaceID: namespace})
+		_, err = r.client.RenameTable(r.ctx, &tableapi.RenameRequest{Common: id, NewTableName: to.ID[last], NewNamespaceID: namespace})
 		return advised(err, protocol.TableAlreadyExists, nameTaken)
 	})
 }
 
 func newTableRegister(s *session) *cobra.Command {
 	return s.on("register TABLE LOCATION", "Give a name to a table that exists on storage", exactly(2), func(r *run, id protocol.Common) error {
-		_, err := r.client.RegisterTable(r.ctx, &protocol.RegisterTableRequest{Common: id, Location: r.args[1]})
+		_, err := r.client.RegisterTable(r.ctx, &tableapi.RegisterRequest{Common: id, Location: r.args[1]})
 		return advised(err, protocol.TableAlreadyExists, nameTaken)
 	})
 }
@@ -200,7 +204,7 @@ func newTableRegister(s *session) *cobra.Command {
 func newTableUpdate(s *session) *cobra.Command {
 	var where string
 	cmd := s.on("update TABLE COLUMN=EXPRESSION...", "Set columns to SQL expressions", atLeast(2), func(r *run, id protocol.Common) error {
-		req := &protocol.UpdateTableRequest{Common: id, Predicate: where}
+		req := &dataapi.UpdateRequest{Common: id, Predicate: where}
 		for _, text := range r.args[1:] {
 			column, expression, err := assignment(text)
 			if err != nil {
@@ -208,7 +212,7 @@ func newTableUpdate(s *session) *cobra.Command {
 			}
 			req.Updates = append(req.Updates, []string{column, expression})
 		}
-		done, err := patiently(r, func() (*protocol.UpdateTableResponse, error) { return r.client.UpdateTable(r.ctx, req) })
+		done, err := patiently(r, func() (*dataapi.UpdateResponse, error) { return r.client.UpdateTable(r.ctx, req) })
 		if err != nil {
 			return err
 		}
@@ -224,8 +228,8 @@ func newTableDelete(s *session) *cobra.Command {
 		if where == "" {
 			return usagef("--where is required: which rows to delete; --where true is all of them")
 		}
-		done, err := patiently(r, func() (*protocol.DeleteFromTableResponse, error) {
-			return r.client.DeleteFromTable(r.ctx, &protocol.DeleteFromTableRequest{Common: id, Predicate: where})
+		done, err := patiently(r, func() (*dataapi.DeleteResponse, error) {
+			return r.client.DeleteFromTable(r.ctx, &dataapi.DeleteRequest{Common: id, Predicate: where})
 		})
 		if err != nil {
 			return err
@@ -238,15 +242,15 @@ func newTableDelete(s *session) *cobra.Command {
 
 func newTableAdd(s *session) *cobra.Command {
 	return s.on("add-columns TABLE COLUMN=EXPRESSION...", "Add columns that SQL expressions compute once", atLeast(2), func(r *run, id protocol.Common) error {
-		req := &protocol.AlterTableAddColumnsRequest{Common: id}
+		req := &schemaapi.AddColumnsRequest{Common: id}
 		for _, text := range r.args[1:] {
 			column, expression, err := assignment(text)
 			if err != nil {
 				return err
 			}
-			req.NewColumns = append(req.NewColumns, protocol.NewColumn{Name: column, Expression: expression})
+			req.NewColumns = append(req.NewColumns, schemaapi.NewColumn{Name: column, Expression: expression})
 		}
-		_, err := patiently(r, func() (*protocol.AlterTableAddColumnsResponse, error) {
+		_, err := patiently(r, func() (*schemaapi.AddColumnsResponse, error) {
 			return r.client.AlterTableAddColumns(r.ctx, req)
 		})
 		return err
@@ -255,7 +259,7 @@ func newTableAdd(s *session) *cobra.Command {
 
 func newTableDropColumns(s *session) *cobra.Command {
 	return s.on("drop-columns TABLE COLUMN...", "Remove columns", atLeast(2), func(r *run, id protocol.Common) error {
-		_, err := r.client.AlterTableDropColumns(r.ctx, &protocol.AlterTableDropColumnsRequest{Common: id, Columns: r.args[1:]})
+		_, err := r.client.AlterTableDropColumns(r.ctx, &schemaapi.DropColumnsRequest{Common: id, Columns: r.args[1:]})
 		return err
 	})
 }

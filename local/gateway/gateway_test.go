@@ -15,7 +15,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // A scripted function keeps the event it got and gives one answer.
@@ -84,9 +84,9 @@ func TestEachPathGoesToItsFunction(t *testing.T) {
 // Whatever operation a client of LanceDB or another one sends, the function of its group gets
 // it, and no other.
 func TestEachOperationReachesItsGroup(t *testing.T) {
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		functions := map[string]Function{}
-		for _, op := range protocol.Operations {
+		for _, op := range operations.All {
 			functions[op.Function] = &scripted{answer: fine("")}
 		}
 		functions[Fallback] = &scripted{answer: fine("")}

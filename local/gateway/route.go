@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // A route leads the paths of a pattern to a function.
@@ -21,7 +21,7 @@ type route struct {
 // segments first.
 func newRoutes(functions map[string]Function) []route {
 	var all []route
-	for _, line := range protocol.GatewayRoutes() {
+	for _, line := range operations.GatewayRoutes() {
 		if functions[line.Function] == nil {
 			continue
 		}

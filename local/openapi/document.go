@@ -15,6 +15,8 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
@@ -30,7 +32,7 @@ func readShapes() (map[string]httpapi.Shape, error) {
 		shape := route.Shape()
 		shapes[shape.Operation] = shape
 	}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if _, ok := shapes[op.Name]; !ok {
 			return nil, fmt.Errorf("no service has a route for %s", op.Name)
 		}
@@ -53,14 +55,14 @@ func newDocument(shapes map[string]httpapi.Shape, comments *comments) *document 
 func (d *document) build() object {
 	d.schemas.of(reflect.TypeFor[protocol.JSONSchema]())
 	d.schemas.asked = true
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if !d.shapes[op.Name].IsUpload && slices.Contains(op.Methods, http.MethodPost) {
 			d.schemas.of(op.RequestType())
 		}
 	}
 	d.schemas.asked = false
 	paths := object{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		item := object{}
 		for i, method := range op.Methods {
 			item = item.with(strings.ToLower(method), d.operation(op, method, i > 0))
@@ -116,7 +118,7 @@ func (d *document) operation(op protocol.Operation, method string, isSecond bool
 // ignoredFields maps the fields of an operation that have no effect to the reasons.
 func ignoredFields(operation string) object {
 	var fields object
-	for _, f := range protocol.Ignored {
+	for _, f := range operations.Ignored {
 		if f.Operation == operation {
 			fields = fields.with(f.Field, f.Reason)
 		}
@@ -259,7 +261,7 @@ func (d *document) rows(response reflect.Type, types ...string) object {
 	if response != reflect.TypeFor[protocol.Rows]() {
 		return content
 	}
-	return content.with("application/json", object{{"schema", d.schemas.of(reflect.TypeFor[protocol.StoredResult]())}})
+	return content.with("application/json", object{{"schema", d.schemas.of(reflect.TypeFor[queryapi.StoredResult]())}})
 }
 
 // redirect is an answer that leads to stored rows.
@@ -271,7 +273,7 @@ func (d *document) redirect(response reflect.Type) object {
 	if response != reflect.TypeFor[protocol.Rows]() {
 		return answer
 	}
-	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(reflect.TypeFor[protocol.StoredResult]())}}}})
+	return answer.with("content", object{{"application/json", object{{"schema", d.schemas.of(reflect.TypeFor[queryapi.StoredResult]())}}}})
 }
 
 // components lists the schemas by name, and what all operations share.

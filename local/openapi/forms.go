@@ -4,36 +4,43 @@ import (
 	"reflect"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/refapi"
+	"tiltyard/shared/protocol/schemaapi"
+	"tiltyard/shared/protocol/secretapi"
+	"tiltyard/shared/protocol/transactionapi"
 )
 
 // formOf returns the schema of a type that encodes itself, nil for other types.
 func formOf(t reflect.Type) func(*schemas) object {
 	switch t {
-	case reflect.TypeFor[protocol.Concealed]():
+	case reflect.TypeFor[secretapi.Concealed]():
 		return func(*schemas) object { return object{{"type", "string"}, {"writeOnly", true}} }
-	case reflect.TypeFor[protocol.QueryVector]():
+	case reflect.TypeFor[queryapi.Vector]():
 		return queryVector
-	case reflect.TypeFor[protocol.Projection]():
+	case reflect.TypeFor[queryapi.Projection]():
 		return projection
-	case reflect.TypeFor[protocol.FullTextQuery]():
+	case reflect.TypeFor[queryapi.FullTextQuery]():
 		return fullTextQuery
 	case reflect.TypeFor[protocol.TypeName]():
 		return typeName
-	case reflect.TypeFor[protocol.OptionalInt]():
+	case reflect.TypeFor[queryapi.OptionalInt]():
 		return func(*schemas) object {
 			return object{{"anyOf", []object{{{"type", []string{"integer", "null"}}}, {{"const", "auto"}}}}, {"default", 0}}
 		}
-	case reflect.TypeFor[protocol.OptionalMaximum]():
+	case reflect.TypeFor[indexapi.OptionalMaximum]():
 		return func(*schemas) object { return object{{"type", []string{"integer", "null"}}} }
-	case reflect.TypeFor[protocol.CountTableRowsResponse]():
+	case reflect.TypeFor[queryapi.CountRowsResponse]():
 		return func(s *schemas) object {
 			return s.alone(t, object{{"type", "integer"}, {"format", "int64"}})
 		}
-	case reflect.TypeFor[protocol.ListTableTagsResponse]():
+	case reflect.TypeFor[refapi.ListTagsResponse]():
 		return listedTags
-	case reflect.TypeFor[protocol.UpdateTableSchemaMetadataRequest]():
+	case reflect.TypeFor[schemaapi.UpdateMetadataRequest]():
 		return func(s *schemas) object { return s.alone(t, mapOf(object{{"type", "string"}})) }
-	case reflect.TypeFor[protocol.TransactionAction](), reflect.TypeFor[protocol.UpdateTableResponse]():
+	case reflect.TypeFor[transactionapi.Action](), reflect.TypeFor[dataapi.UpdateResponse]():
 		return func(s *schemas) object { return s.component(t, s.structure) }
 	}
 	return nil
@@ -74,7 +81,7 @@ func (s *schemas) named(t reflect.Type, forms ...object) object {
 func queryVector(s *schemas) object {
 	vector := arrayOf(object{{"type", "number"}})
 	return s.named(
-		reflect.TypeFor[protocol.QueryVector](),
+		reflect.TypeFor[queryapi.Vector](),
 		record(nil, object{{"single_vector", vector}, {"multi_vector", arrayOf(vector)}}), vector, arrayOf(vector), object{{"type", "null"}},
 	)
 }
@@ -83,7 +90,7 @@ func projection(s *schemas) object {
 	names, aliases := arrayOf(object{{"type", "string"}}), mapOf(object{{"type", "string"}})
 	pairs := arrayOf(names)
 	return s.named(
-		reflect.TypeFor[protocol.Projection](),
+		reflect.TypeFor[queryapi.Projection](),
 		record(nil, object{{"column_names", names}, {"column_aliases", aliases}}), names, aliases, pairs,
 	)
 }
@@ -91,10 +98,10 @@ func projection(s *schemas) object {
 func fullTextQuery(s *schemas) object {
 	columns := arrayOf(object{{"type", "string"}})
 	text := object{{"query", object{{"type", "string"}}}, {"columns", columns}}
-	node := object{{"query", s.of(reflect.TypeFor[protocol.TextQuery]())}, {"columns", columns}}
+	node := object{{"query", s.of(reflect.TypeFor[queryapi.TextQuery]())}, {"columns", columns}}
 	needed := []string{"query"}
 	return s.named(
-		reflect.TypeFor[protocol.FullTextQuery](),
+		reflect.TypeFor[queryapi.FullTextQuery](),
 		record([]string{"string_query"}, object{{"string_query", record(needed, text)}}),
 		record([]string{"structured_query"}, object{{"structured_query", record(needed, node)}}),
 		record(needed, text), record(needed, node),
@@ -107,8 +114,8 @@ func typeName(s *schemas) object {
 
 // listedTags is the form for clients of the Lance Namespace protocol.
 func listedTags(s *schemas) object {
-	tags := mapOf(s.of(reflect.TypeFor[protocol.TagContents]()))
-	return s.alone(reflect.TypeFor[protocol.ListTableTagsResponse](), object{
+	tags := mapOf(s.of(reflect.TypeFor[refapi.TagContents]()))
+	return s.alone(reflect.TypeFor[refapi.ListTagsResponse](), object{
 		{"type", "object"},
 		{"properties", object{{"tags", tags}, {"page_token", object{{"type", "string"}}}}},
 		{"required", []string{"tags"}},

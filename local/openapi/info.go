@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 const about = `A catalog and query service for Lance tables. It serves the operations of the Lance Namespace REST protocol, those
@@ -72,7 +73,7 @@ func llms() string {
 	b.WriteString(llmsHead)
 	for _, group := range groups {
 		b.WriteString("\n### " + group.name + ": " + group.about + "\n\n")
-		for _, op := range protocol.Operations {
+		for _, op := range operations.All {
 			if op.Function == group.name {
 				b.WriteString("- " + op.Name + ": " + strings.Join(op.Methods, ", ") + " " + op.Path + " - " + op.Summary + "\n")
 			}

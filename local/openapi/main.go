@@ -3,7 +3,7 @@
 //
 //	go generate ./local/openapi
 //
-// Nobody writes the document by hand. Its paths are the rows of [protocol.Operations]; its schemas are
+// Nobody writes the document by hand. Its paths are the rows of [operations.All]; its schemas are
 // the Go types of their requests and responses (schema.go), with the forms of the types that encode
 // themselves (forms.go); its descriptions are the comments of those types (comments.go). What neither has
 // is in info.go, and in needs.go: the fields that a request needs, and examples. Tests compare all of that with what the service accepts.

@@ -15,6 +15,8 @@ import (
 
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/protocol/refapi"
 )
 
 // written returns the files, and the document among them.
@@ -46,11 +48,11 @@ func TestTheFilesAreCurrent(t *testing.T) {
 func TestEachOperationIsDescribed(t *testing.T) {
 	_, c := written(t)
 	paths := c.document["paths"].(map[string]any)
-	if len(paths) != len(protocol.Operations) {
-		t.Errorf("the document has %d paths, want %d", len(paths), len(protocol.Operations))
+	if len(paths) != len(operations.All) {
+		t.Errorf("the document has %d paths, want %d", len(paths), len(operations.All))
 	}
 	seen := map[string]bool{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		item, _ := paths[op.Path].(map[string]any)
 		if len(item) != len(op.Methods) {
 			t.Errorf("%s has %d methods, want %v", op.Path, len(item), op.Methods)
@@ -104,7 +106,7 @@ func TestNothingIsSaidOfUnknownOperations(t *testing.T) {
 		"needsOne": slices.Collect(maps.Keys(needsOne)), "examples": slices.Collect(maps.Keys(examples)),
 	} {
 		for _, name := range names {
-			if _, ok := protocol.Lookup(name); !ok {
+			if _, ok := operations.Lookup(name); !ok {
 				t.Errorf("%s has %s, which is no operation", what, name)
 			}
 		}
@@ -169,7 +171,7 @@ func TestRequestsNeedWhatIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := map[string]bool{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if shapes[op.Name].IsUpload {
 			continue
 		}
@@ -297,7 +299,7 @@ func TestAnswersHaveTheirSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	types := map[reflect.Type]bool{httpapi.ProblemType: true, reflect.TypeFor[protocol.ServerVersion](): true}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if response := op.ResponseType(); shapes[op.Name].Answers == "" && response != reflect.TypeFor[protocol.Empty]() {
 			types[response] = true
 		}
@@ -342,7 +344,7 @@ func fill(t *testing.T, v reflect.Value, isFull bool, constants map[string][]str
 		return
 	case **struct{}, *protocol.Dialect:
 		return
-	case *map[string]protocol.BranchContents, *map[string]protocol.Properties:
+	case *map[string]refapi.BranchContents, *map[string]protocol.Properties:
 		v.Set(reflect.MakeMap(v.Type())) // as the services do
 	}
 	switch v.Kind() {

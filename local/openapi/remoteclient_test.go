@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // A remoteClient is what a version of LanceDB's remote client sends and reads, by operation.
@@ -40,13 +41,13 @@ func readRemoteClients(t *testing.T) map[string]remoteClient {
 func TestFieldsOfRemoteClientsAreKnownOrListed(t *testing.T) {
 	_, c := written(t)
 	ignored := map[string]bool{}
-	for _, f := range protocol.Ignored {
+	for _, f := range operations.Ignored {
 		ignored[f.Operation+"."+f.Field] = true
 	}
 	sent := 0
 	for version, client := range readRemoteClients(t) {
 		for name, fields := range client.Requests {
-			op, ok := protocol.Lookup(name)
+			op, ok := operations.Lookup(name)
 			if !ok {
 				t.Errorf("%s: no operation %s", version, name)
 				continue
@@ -56,10 +57,10 @@ func TestFieldsOfRemoteClientsAreKnownOrListed(t *testing.T) {
 			for _, field := range fields {
 				sent++
 				if !known[field] && !ignored[name+"."+field] {
-					t.Errorf("lancedb %s sends %s.%s, which is neither a field of the operation nor listed in protocol.Ignored", version, name, field)
+					t.Errorf("lancedb %s sends %s.%s, which is neither a field of the operation nor listed in operations.Ignored", version, name, field)
 				}
 				if known[field] && ignored[name+"."+field] {
-					t.Errorf("%s.%s is a field of the operation and listed in protocol.Ignored", name, field)
+					t.Errorf("%s.%s is a field of the operation and listed in operations.Ignored", name, field)
 				}
 			}
 		}
@@ -119,7 +120,7 @@ func TestRemoteClientsReadTheAnswers(t *testing.T) {
 	for version, client := range readRemoteClients(t) {
 		for place, want := range client.Answers {
 			operation, list, isEntry := strings.Cut(place, ".")
-			op, _ := protocol.Lookup(operation)
+			op, _ := operations.Lookup(operation)
 			answer := reflect.New(op.ResponseType()).Elem()
 			if dialect := answer.FieldByName("Dialect"); dialect.IsValid() {
 				dialect.Set(reflect.ValueOf(protocol.DialectLanceDB))

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/service/all/alltest"
 )
 
@@ -58,7 +59,7 @@ type server struct {
 // answer. where is the id and, after a ?, the query string.
 func (s *server) call(operation, where string, status int, body ...string) map[string]any {
 	s.Helper()
-	op, _ := protocol.Lookup(operation)
+	op, _ := operations.Lookup(operation)
 	text := op.LeastBody
 	if given := examples[operation]; len(given) > 0 {
 		text = string(given[0].body)
@@ -256,7 +257,7 @@ func TestAServerAnswersAsTheDocumentSays(t *testing.T) {
 	s.call("CreateFunction", "shop$half", 202, withoutSecrets(string(examples["CreateFunction"][0].body)))
 	s.call("ListFunctions", "shop", 200)
 	s.call("DropFunction", "shop$none", 200)
-	for _, op := range protocol.Operations { // most others refuse the least that they take
+	for _, op := range operations.All { // most others refuse the least that they take
 		if !s.called[op.Name] {
 			got := s.send(op, "shop$orders", op.LeastBody)
 			if got.status >= 500 && got.status != http.StatusNotImplemented {

@@ -11,13 +11,13 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 func TestThePageHasTheMetricsOfWhatWasServed(t *testing.T) {
 	requests := memory.NewBudget(1000, 800)
 	m := prometheus.New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests)
-	query, _ := protocol.Lookup("QueryTable")
+	query, _ := operations.Lookup("QueryTable")
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 3 * time.Millisecond, Received: 10, Sent: 100, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 5 * time.Millisecond, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Operation: query, Status: 404, Code: "table-not-found", Duration: 2 * time.Minute, Storage: new(objectstore.Usage)})

@@ -26,6 +26,10 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/secretapi"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
@@ -156,7 +160,7 @@ func checkSection(t *testing.T, page, name, want string) {
 // reason.
 func ignoredFields() string {
 	text := "| operation | fields | what a field does elsewhere |\n| --- | --- | --- |\n"
-	for rest := protocol.Ignored; len(rest) > 0; {
+	for rest := operations.Ignored; len(rest) > 0; {
 		first, names := rest[0], []string(nil)
 		for len(rest) > 0 && rest[0].Operation == first.Operation && rest[0].Reason == first.Reason {
 			names, rest = append(names, "`"+rest[0].Field+"`"), rest[1:]
@@ -171,7 +175,7 @@ func listOperations(t *testing.T) string {
 	serves := prober(t)
 	var groups []string
 	served, missing := map[string][]string{}, map[string][]string{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if len(served[op.Function])+len(missing[op.Function]) == 0 {
 			groups = append(groups, op.Function)
 		}
@@ -243,13 +247,13 @@ func limits() string {
 		{"an id", "%d parts of %d bytes", []any{protocol.MaxIDLevels, protocol.MaxIDComponentBytes}},
 		{"properties of a namespace or a table", "%d entries, %d bytes for a key or a value", []any{protocol.MaxProperties, protocol.MaxPropertyBytes}},
 		{"a filter of a query", "%d bytes", []any{protocol.MaxFilterBytes}},
-		{"columns that a query names", "%d", []any{protocol.MaxQueryColumns}},
-		{"vectors of a query", "%d vectors of %d dimensions", []any{protocol.MaxQueryVectors, protocol.MaxVectorDimensions}},
+		{"columns that a query names", "%d", []any{queryapi.MaxColumns}},
+		{"vectors of a query", "%d vectors of %d dimensions", []any{queryapi.MaxVectors, queryapi.MaxVectorDimensions}},
 		{"fuzzy words of a text query, and these times `max_expansions`", "%d, %d", []any{fulltext.MaxFuzzyWords, fulltext.MaxFuzzyExpansions}},
-		{"`nprobes`, `ef`, `refine_factor`", "%d, %d, %d", []any{protocol.MaxNProbes, protocol.MaxEF, protocol.MaxRefineFactor}},
-		{"a secret", "%d bytes, %d for its name", []any{protocol.MaxSecretBytes, protocol.MaxSecretNameBytes}},
+		{"`nprobes`, `ef`, `refine_factor`", "%d, %d, %d", []any{queryapi.MaxNProbes, queryapi.MaxEF, queryapi.MaxRefineFactor}},
+		{"a secret", "%d bytes, %d for its name", []any{secretapi.MaxBytes, secretapi.MaxNameBytes}},
 		{"a function", "%d parameters or outputs, %d bytes without its content, %d for its name",
-			[]any{protocol.MaxFunctionFields, protocol.MaxFunctionDefinition, protocol.MaxFunctionNameBytes}},
+			[]any{functionapi.MaxFields, functionapi.MaxDefinition, functionapi.MaxNameBytes}},
 	} {
 		fmt.Fprintf(&b, "| %s | "+row.format+" |\n", append([]any{row.of}, row.values...)...)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/record"
 )
 
@@ -392,7 +392,7 @@ func (h awayFirst) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Handler.ServeHTTP(w, r)
 		return
 	}
-	var to protocol.RenameTableRequest
+	var to tableapi.RenameRequest
 	body, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(body, &to)
 	to.ID = strings.Split(strings.TrimPrefix(from, "/v1/table/"), "$")

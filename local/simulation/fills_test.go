@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // fills are computed columns of one table, which jobs fill in one step or in rounds of parts while rows come,
@@ -177,7 +177,7 @@ func finishFills(c *client) {
 			continue // its function was dropped
 		}
 		failed := o.lookAtFilled(column)
-		var told struct{ Records []protocol.TableError }
+		var told struct{ Records []tableapi.RowError }
 		listed := c.do(anything("fills", "list failures", post(filledTable+"errors", map[string]any{"job_id": id, "column": column})))
 		if listed.ok() {
 			listed.decode(&told)

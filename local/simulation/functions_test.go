@@ -16,7 +16,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/function"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/sealing"
 )
 
@@ -46,7 +48,7 @@ func (c *client) createFunction(code int) *op {
 	artifact := []byte(strconv.Itoa(code))
 	return c.beginning("fills", fmt.Sprintf("create the function with the code %d", code), post(functionPath+"create", map[string]any{
 		"artifact": map[string]any{
-			"kind": "simulated_code", "digest": protocol.DigestOf(artifact),
+			"kind": "simulated_code", "digest": functionapi.DigestOf(artifact),
 			"content": map[string]any{"encoding": "base64", "data": base64.StdEncoding.EncodeToString(artifact)},
 		},
 		"signature":       map[string]any{"inputs": []any{numberType}, "output": map[string]any{"kind": "scalar", "arrow_type": "int64", "nullable": false}},
@@ -61,7 +63,7 @@ func (c *client) tellFunctions() {
 	items := c.world.jobs()
 	step, _ := c.world.now()
 	for _, job := range items {
-		var order struct{ Definition protocol.FunctionDefinition }
+		var order struct{ Definition functionapi.Definition }
 		if job.Kind != "create_function" || json.Unmarshal(job.Work.Input, &order) != nil {
 			continue
 		}
@@ -74,8 +76,8 @@ func (c *client) tellFunctions() {
 			return f.with("f", strings.TrimSpace(codes+" "+code))
 		}
 		perhaps := func(f facts) []facts { return []facts{f, made(f)} }
-		var told protocol.FunctionVersion
-		succeeded := job.Status == protocol.TransactionSucceeded
+		var told functionapi.Version
+		succeeded := job.Status == transactionapi.Succeeded
 		if succeeded {
 			if err := json.Unmarshal(job.Result, &told); err != nil {
 				c.world.witness.saw("job %s came to %s", job.ID, job.Result)
@@ -89,7 +91,7 @@ func (c *client) tellFunctions() {
 				}
 				f = made(f)
 				codes, _ := f.get("f")
-				if at := protocol.FunctionNumber(told.Version); slices.Index(strings.Fields(codes), code) != at-1 {
+				if at := functionapi.VersionNumber(told.Version); slices.Index(strings.Fields(codes), code) != at-1 {
 					return nil
 				}
 				return []facts{f}
@@ -104,7 +106,7 @@ func (c *client) tellFunctions() {
 // codeOfDigest returns the code of an artifact with a digest.
 func codeOfDigest(digest string) string {
 	for code := range functionCodes + 2 {
-		if protocol.DigestOf([]byte(strconv.Itoa(code))) == digest {
+		if functionapi.DigestOf([]byte(strconv.Itoa(code))) == digest {
 			return strconv.Itoa(code)
 		}
 	}
@@ -134,7 +136,7 @@ func listFunctions() *op {
 		domain: "function", text: "list functions", request: post("/v1/namespace/$/function/list", map[string]any{}),
 		apply: reading(func(f facts, o outcome) bool {
 			var told struct {
-				Functions []struct{ Definition protocol.FunctionVersion }
+				Functions []struct{ Definition functionapi.Version }
 			}
 			if !o.ok() {
 				return false
@@ -158,7 +160,7 @@ func listFunctions() *op {
 func (c *client) useFunction(code int) bool {
 	listed := c.do(listFunctions())
 	var told struct {
-		Functions []struct{ Definition protocol.FunctionVersion }
+		Functions []struct{ Definition functionapi.Version }
 	}
 	if listed.ok() {
 		listed.decode(&told)
@@ -183,7 +185,7 @@ func (c *client) useFunction(code int) bool {
 				"binding_metadata_version": 1,
 				"input_bindings":           []any{map[string]any{"parameter": "n", "field_path": "n", "arrow_type": "int64", "nullable": true}},
 				"input_schema":             schemaOf("n"), "output_schema": schemaOf(name),
-				"outputs": []any{map[string]any{"result_field": protocol.WholeResult, "output_name": name, "output_ordinal": 0}},
+				"outputs": []any{map[string]any{"result_field": schemaapi.WholeResult, "output_name": name, "output_ordinal": 0}},
 			},
 		}), invalid, badSchema, noColumn)).ok()
 	}

@@ -22,7 +22,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // indices are one of a table, which jobs build while rows come, change and go, others build an index
@@ -359,7 +359,7 @@ func idsOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, q query.Que
 
 func lookAtWords(ctx context.Context, t *engine.Table, d *dataset.Dataset, rows []indexedRow) string {
 	for _, word := range []string{"ember", "fjord"} {
-		got, err := idsOf(ctx, t, d, query.Query{Text: &protocol.FullTextQuery{Columns: []string{"s"}, Text: word}})
+		got, err := idsOf(ctx, t, d, query.Query{Text: &queryapi.FullTextQuery{Columns: []string{"s"}, Text: word}})
 		if err != nil {
 			return err.Error()
 		}

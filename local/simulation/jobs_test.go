@@ -14,6 +14,7 @@ import (
 
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -84,7 +85,7 @@ func finishJobs(c *client) {
 	c.do(c.beginJob(poison{}))
 	c.workAll()
 	begun := c.world.queue.begun
-	c.do(describeJob(begun[len(begun)-1], func(status protocol.TransactionStatus, _ string) bool { return status == protocol.TransactionSucceeded }))
+	c.do(describeJob(begun[len(begun)-1], func(status transactionapi.Status, _ string) bool { return status == transactionapi.Succeeded }))
 	c.reviveAll()
 	for _, id := range slices.Clone(begun) {
 		c.do(describeJob(id, endedWell))
@@ -99,7 +100,7 @@ func finishJobs(c *client) {
 	}
 	c.workAll()
 	for _, id := range slices.Clone(begun) {
-		c.do(describeJob(id, func(status protocol.TransactionStatus, failure string) bool {
+		c.do(describeJob(id, func(status transactionapi.Status, failure string) bool {
 			wentOn := c.world.queue.runs[id] > runs[id]
 			return endedWell(status, failure) && (wentOn || !strings.Contains(failure, "set aside"))
 		}))
@@ -107,7 +108,7 @@ func finishJobs(c *client) {
 }
 
 // endedWell reports whether a job has ended, and with the results of all parts if it came so far.
-func endedWell(status protocol.TransactionStatus, failure string) bool {
+func endedWell(status transactionapi.Status, failure string) bool {
 	return status.Ended() && !strings.Contains(failure, lostResults)
 }
 
@@ -156,7 +157,7 @@ func (c *client) beginJob(p poison) *op {
 			if !o.ok() { // nobody is told the id
 				return []facts{f}
 			}
-			return []facts{f.with("job "+idOf(o), string(protocol.TransactionQueued))}
+			return []facts{f.with("job "+idOf(o), string(transactionapi.Queued))}
 		},
 	}
 	begin.learn = func(o outcome) {
@@ -169,7 +170,7 @@ func (c *client) beginJob(p poison) *op {
 }
 
 // becomes is what may happen to a job while somebody works on it.
-func becomes(name string, from protocol.TransactionStatus, to ...protocol.TransactionStatus) func(f facts) []facts {
+func becomes(name string, from transactionapi.Status, to ...transactionapi.Status) func(f facts) []facts {
 	return func(f facts) []facts {
 		next := []facts{f}
 		if status, _ := f.get(name); status == string(from) {
@@ -193,8 +194,8 @@ func (c *client) work(m *message, dead bool) *op {
 		},
 		apply: reading(func(_ facts, o outcome) bool { return o.ok() }),
 		parts: []func(f facts) []facts{
-			becomes(name, protocol.TransactionQueued, protocol.TransactionRunning),
-			becomes(name, protocol.TransactionRunning, protocol.TransactionSucceeded, protocol.TransactionFailed),
+			becomes(name, transactionapi.Queued, transactionapi.Running),
+			becomes(name, transactionapi.Running, transactionapi.Succeeded, transactionapi.Failed),
 		},
 	}
 	if dead {
@@ -205,7 +206,7 @@ func (c *client) work(m *message, dead bool) *op {
 
 // resumeJob lets a job go on that is set aside, and does nothing to others.
 func resumeJob(id string) *op {
-	again := becomes("job "+id, protocol.TransactionFailed, protocol.TransactionQueued)
+	again := becomes("job "+id, transactionapi.Failed, transactionapi.Queued)
 	return &op{
 		domain: "job " + id, text: "resume job " + id, request: post(resumePath, id),
 		apply: reading(func(_ facts, o outcome) bool { return o.ok() }),
@@ -214,22 +215,22 @@ func resumeJob(id string) *op {
 }
 
 func cancelJob(id string) *op {
-	canceled := map[string]any{"setStatusAction": map[string]any{"status": protocol.TransactionCanceled}}
+	canceled := map[string]any{"setStatusAction": map[string]any{"status": transactionapi.Canceled}}
 	return &op{
 		domain: "job " + id, text: "cancel job " + id,
 		request: post("/v1/transaction/"+id+"/alter", map[string]any{"actions": []any{canceled}}),
 		apply: usual(func(f facts, _ outcome) (facts, bool) {
-			return f.with("job "+id, string(protocol.TransactionCanceled)), f.has("job " + id)
+			return f.with("job "+id, string(transactionapi.Canceled)), f.has("job " + id)
 		}, func(facts, outcome) bool { return false }),
 	}
 }
 
-func describeJob(id string, want func(status protocol.TransactionStatus, failure string) bool) *op {
+func describeJob(id string, want func(status transactionapi.Status, failure string) bool) *op {
 	return &op{
 		domain: "job " + id, text: "describe job " + id, request: post("/v1/transaction/"+id+"/describe", map[string]any{}),
 		apply: reading(func(f facts, o outcome) bool {
 			var told struct {
-				Status     protocol.TransactionStatus
+				Status     transactionapi.Status
 				Properties map[string]string
 			}
 			if o.ok() {

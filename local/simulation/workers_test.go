@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/all"
@@ -145,7 +145,7 @@ func (c *client) endedJob(domain, id string, fails func(failure string) bool) *o
 	o := anything(domain, "describe job "+id, post("/v1/transaction/"+id+"/describe", map[string]any{}))
 	o.learn = func(o outcome) {
 		var told struct {
-			Status     protocol.TransactionStatus
+			Status     transactionapi.Status
 			Properties map[string]string
 		}
 		if !o.ok() {
@@ -159,9 +159,9 @@ func (c *client) endedJob(domain, id string, fails func(failure string) bool) *o
 		switch {
 		case !told.Status.Ended():
 			c.world.witness.saw("job %s of kind %s is %s in the end", id, kind, told.Status)
-		case told.Status == protocol.TransactionSucceeded && commits && len(made) != 1:
+		case told.Status == transactionapi.Succeeded && commits && len(made) != 1:
 			c.world.witness.saw("job %s has succeeded: %s, and made the versions %v", id, result, made)
-		case told.Status == protocol.TransactionFailed && (len(made) > 0 || !fails(failure)):
+		case told.Status == transactionapi.Failed && (len(made) > 0 || !fails(failure)):
 			c.world.witness.saw("job %s of kind %s has failed: %s; it made the versions %v", id, kind, failure, made)
 		}
 		c.world.witness.counts[fmt.Sprint(kind, " ", told.Status)]++

@@ -27,6 +27,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record"
 )
 
@@ -130,7 +131,7 @@ func (a *Announcer) suggest(ctx context.Context, kind string, object []string, a
 type History interface {
 	// Commits calls f with the event data of each version after one, in order, until f returns false. It does nothing for a
 	// table without versions. After an error, such as [ErrNoBranch], the caller must discard the data that f received.
-	Commits(ctx context.Context, t *catalog.Table, b *Branch, after uint64, f func(at time.Time, data protocol.EventData) bool) error
+	Commits(ctx context.Context, t *catalog.Table, b *Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error
 	// VersionAt returns the version that a table had at a time, 0 for none.
 	VersionAt(ctx context.Context, t *catalog.Table, b *Branch, at time.Time) (uint64, error)
 	// Branches returns the branches of a table by name, or only the one of the given name, if there is one.
@@ -171,13 +172,13 @@ const maxBatchBytes = 128 << 10
 type draft struct {
 	mark  mark
 	uid   string
-	news  []protocol.Event
+	news  []eventapi.Event
 	bytes int
 }
 
 // add adds an event and reports whether there is room for another one. The id must depend on the change alone, so that a
 // repeated look gives the event the same id.
-func (d *draft) add(kind protocol.EventType, id string, at time.Time, data protocol.EventData) bool {
+func (d *draft) add(kind eventapi.Type, id string, at time.Time, data eventapi.Data) bool {
 	data.UID = d.uid
 	if data.ID == nil {
 		data.ID = d.mark.ID
@@ -185,12 +186,12 @@ func (d *draft) add(kind protocol.EventType, id string, at time.Time, data proto
 	subject := protocol.JoinID(data.ID, protocol.DefaultDelimiter)
 	const rest = 1024
 	d.bytes += rest + 4*len(subject) // the id is there twice, and longer with escapes
-	d.news = append(d.news, protocol.Event{ID: d.uid + "/" + id, Type: kind, Subject: subject, Time: at, Data: data})
+	d.news = append(d.news, eventapi.Event{ID: d.uid + "/" + id, Type: kind, Subject: subject, Time: at, Data: data})
 	return len(d.news) < event.MaxBatch && d.bytes < maxBatchBytes
 }
 
 // turn adds an event that may happen more than once.
-func (d *draft) turn(kind protocol.EventType, name string, at time.Time, data protocol.EventData) {
+func (d *draft) turn(kind eventapi.Type, name string, at time.Time, data eventapi.Data) {
 	d.mark.Turn++
 	d.add(kind, fmt.Sprintf("%s/%d", name, d.mark.Turn), at, data)
 }
@@ -302,13 +303,13 @@ func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of 
 				return event.News{}, err
 			}
 		case was == nil:
-			d.add(protocol.TableCreated, "created", found.Created, protocol.EventData{})
+			d.add(eventapi.TableCreated, "created", found.Created, eventapi.Data{})
 		case was.Dropped:
 			d.mark.ID, d.mark.Dropped = found.ID, false
-			d.turn(protocol.TableRestored, "restored", time.Time{}, protocol.EventData{})
+			d.turn(eventapi.TableRestored, "restored", time.Time{}, eventapi.Data{})
 		case !slices.Equal(was.ID, found.ID):
 			d.mark.ID = found.ID
-			d.turn(protocol.TableRenamed, "renamed", time.Time{}, protocol.EventData{FromID: was.ID})
+			d.turn(eventapi.TableRenamed, "renamed", time.Time{}, eventapi.Data{FromID: was.ID})
 		}
 		if of.main && a.history != nil {
 			more, err = a.addCommits(ctx, found, d)
@@ -323,12 +324,12 @@ func (a *Announcer) announceBatch(ctx context.Context, found *catalog.Table, of 
 
 // addCommits adds the commits that are not announced, and reports whether some did not fit.
 func (a *Announcer) addCommits(ctx context.Context, found *catalog.Table, d *draft) (more bool, err error) {
-	err = a.history.Commits(ctx, found, nil, d.mark.Version, func(at time.Time, data protocol.EventData) bool {
+	err = a.history.Commits(ctx, found, nil, d.mark.Version, func(at time.Time, data eventapi.Data) bool {
 		if more {
 			return false
 		}
 		d.mark.Version = uint64(data.Version)
-		more = !d.add(protocol.TableCommitted, fmt.Sprintf("version/%d", data.Version), at, data)
+		more = !d.add(eventapi.TableCommitted, fmt.Sprintf("version/%d", data.Version), at, data)
 		return true
 	})
 	return more, err
@@ -363,14 +364,14 @@ func (a *Announcer) announceNamespace(ctx context.Context, found *namespaces.Nam
 		}
 		switch {
 		case was == nil && !found.Created.Before(since):
-			d.add(protocol.NamespaceCreated, "created", found.Created, protocol.EventData{})
+			d.add(eventapi.NamespaceCreated, "created", found.Created, eventapi.Data{})
 		case was == nil || !was.Dropped && slices.Equal(was.ID, found.ID):
 		default:
 			if !was.Dropped {
-				d.turn(protocol.NamespaceDropped, "dropped", time.Time{}, protocol.EventData{})
+				d.turn(eventapi.NamespaceDropped, "dropped", time.Time{}, eventapi.Data{})
 			}
 			d.mark.ID, d.mark.Dropped = found.ID, false
-			d.turn(protocol.NamespaceRestored, "restored", time.Time{}, protocol.EventData{})
+			d.turn(eventapi.NamespaceRestored, "restored", time.Time{}, eventapi.Data{})
 		}
 		return d.result(was, a.Outbox.Now()), nil
 	})

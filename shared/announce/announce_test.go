@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/event"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record/objectrecord"
 )
 
@@ -47,7 +47,7 @@ func (h *histories) of(t *catalog.Table, b *announce.Branch) *line {
 	return h.branches[name][at]
 }
 
-func (h *histories) Commits(_ context.Context, t *catalog.Table, b *announce.Branch, after uint64, f func(time.Time, protocol.EventData) bool) error {
+func (h *histories) Commits(_ context.Context, t *catalog.Table, b *announce.Branch, after uint64, f func(time.Time, eventapi.Data) bool) error {
 	l := h.of(t, b)
 	if l == nil {
 		return nil
@@ -58,7 +58,7 @@ func (h *histories) Commits(_ context.Context, t *catalog.Table, b *announce.Bra
 	}
 	for i, at := range l.at {
 		version := first + uint64(i)
-		if version > after && !f(at, protocol.EventData{Version: int64(version)}) {
+		if version > after && !f(at, eventapi.Data{Version: int64(version)}) {
 			break
 		}
 	}
@@ -210,9 +210,9 @@ func (w *world) left(lineage string) {
 // news returns the events since it was last called, in short.
 func (w *world) news() (list []string) {
 	w.Helper()
-	var all []protocol.Event
+	var all []eventapi.Event
 	for at, more := (event.Cursor{}), true; more; {
-		page, err := w.announcer.Outbox.Log.Read(w.Context(), at, 1000, func(*protocol.Event) bool { return true })
+		page, err := w.announcer.Outbox.Log.Read(w.Context(), at, 1000, func(*eventapi.Event) bool { return true })
 		w.must(err)
 		all, at, more = append(all, page.Events...), page.Next, page.More
 	}

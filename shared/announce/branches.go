@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // The commits to the branches of a table are announced with the mark of the table, so that they are in one order with its
@@ -108,13 +108,13 @@ func (a *Announcer) addBranch(ctx context.Context, found *catalog.Table, d *draf
 		}
 	}
 	m.Gone = 0
-	err = a.history.Commits(ctx, found, &b, m.Version, func(at time.Time, data protocol.EventData) bool {
+	err = a.history.Commits(ctx, found, &b, m.Version, func(at time.Time, data eventapi.Data) bool {
 		if full {
 			return false
 		}
 		data.Branch = b.Name
 		m.Version = uint64(data.Version)
-		full = !d.add(protocol.BranchCommitted, fmt.Sprintf("branch/%s/version/%d", b.key(), data.Version), at, data)
+		full = !d.add(eventapi.BranchCommitted, fmt.Sprintf("branch/%s/version/%d", b.key(), data.Version), at, data)
 		return true
 	})
 	if err == nil {

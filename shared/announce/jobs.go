@@ -9,6 +9,9 @@ import (
 	"tiltyard/shared/event"
 	"tiltyard/shared/format"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -18,10 +21,10 @@ type jobMark struct {
 }
 
 // states maps the final states of transactions to those of jobs.
-var states = map[protocol.TransactionStatus]protocol.JobState{
-	protocol.TransactionSucceeded: protocol.JobDone,
-	protocol.TransactionFailed:    protocol.JobFailed,
-	protocol.TransactionCanceled:  protocol.JobCancelled,
+var states = map[transactionapi.Status]jobapi.State{
+	transactionapi.Succeeded: jobapi.Done,
+	transactionapi.Failed:    jobapi.Failed,
+	transactionapi.Canceled:  jobapi.Cancelled,
 }
 
 // isOfObject reports whether a job works on a table, a namespace or a function. Scheduled jobs have no object.
@@ -55,12 +58,12 @@ func (a *Announcer) Job(ctx context.Context, id string) error {
 				return event.News{}, err
 			}
 		}
-		data := protocol.EventData{ID: t.Object, JobID: id, JobType: t.Kind, State: states[t.Status], Message: end.Message}
-		ended := protocol.Event{
-			ID: fmt.Sprintf("%s/ended/%d", id, end.At.UnixMilli()), Type: protocol.JobEnded, Time: end.At,
+		data := eventapi.Data{ID: t.Object, JobID: id, JobType: t.Kind, State: states[t.Status], Message: end.Message}
+		ended := eventapi.Event{
+			ID: fmt.Sprintf("%s/ended/%d", id, end.At.UnixMilli()), Type: eventapi.JobEnded, Time: end.At,
 			Subject: protocol.JoinID(t.Object, protocol.DefaultDelimiter), Data: data,
 		}
-		return event.News{Events: []protocol.Event{ended}, Mark: jobMark{end.At}, Expires: a.Outbox.Now().Add(forgetMark)}, nil
+		return event.News{Events: []eventapi.Event{ended}, Mark: jobMark{end.At}, Expires: a.Outbox.Now().Add(forgetMark)}, nil
 	})
 	return err
 }

@@ -13,7 +13,8 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/transaction"
 )
@@ -37,7 +38,7 @@ func TestWhichEndsOfJobsAreAnnounced(t *testing.T) {
 		Source: "urn:test", Keep: 48 * time.Hour, Objects: objects, Records: records, Now: clock,
 	})
 	ids := map[string]string{} // by kind
-	add := func(kind string, object []string, status protocol.TransactionStatus, failure string) {
+	add := func(kind string, object []string, status transactionapi.Status, failure string) {
 		t.Helper()
 		began, err := transactions.BeginWork(t.Context(), kind, object, nil, "")
 		if err != nil {
@@ -49,16 +50,16 @@ func TestWhichEndsOfJobsAreAnnounced(t *testing.T) {
 		}
 		ids[kind] = began.ID
 	}
-	add("before the log", []string{"t"}, protocol.TransactionSucceeded, "")
+	add("before the log", []string{"t"}, transactionapi.Succeeded, "")
 	now = now.Add(time.Hour)
 	if _, err := a.Outbox.Log.Since(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	add("done", []string{"t"}, protocol.TransactionSucceeded, "")
-	add("failed", []string{"n", "t"}, protocol.TransactionFailed, "the disk is full")
-	add("cancelled", []string{"t"}, protocol.TransactionCanceled, "")
-	add("running", []string{"t"}, protocol.TransactionRunning, "")
-	add("of the clock", nil, protocol.TransactionSucceeded, "")
+	add("done", []string{"t"}, transactionapi.Succeeded, "")
+	add("failed", []string{"n", "t"}, transactionapi.Failed, "the disk is full")
+	add("cancelled", []string{"t"}, transactionapi.Canceled, "")
+	add("running", []string{"t"}, transactionapi.Running, "")
+	add("of the clock", nil, transactionapi.Succeeded, "")
 	for range 2 {
 		for _, kind := range []string{"before the log", "done", "failed", "cancelled", "running", "of the clock"} {
 			if err := a.Job(t.Context(), ids[kind]); err != nil {
@@ -69,7 +70,7 @@ func TestWhichEndsOfJobsAreAnnounced(t *testing.T) {
 			t.Errorf("a job that does not exist: %v", err)
 		}
 	}
-	page, err := a.Outbox.Log.Read(t.Context(), event.Cursor{}, 100, func(*protocol.Event) bool { return true })
+	page, err := a.Outbox.Log.Read(t.Context(), event.Cursor{}, 100, func(*eventapi.Event) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}

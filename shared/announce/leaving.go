@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/event"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record"
 )
 
@@ -249,9 +250,9 @@ func (a *Announcer) stands(ctx context.Context, kind keys.Kind, lineage string, 
 }
 
 // eventsOf are the types of events by the kind of object.
-var eventsOf = map[keys.Kind]struct{ created, dropped protocol.EventType }{
-	keys.Tables:     {protocol.TableCreated, protocol.TableDropped},
-	keys.Namespaces: {protocol.NamespaceCreated, protocol.NamespaceDropped},
+var eventsOf = map[keys.Kind]struct{ created, dropped eventapi.Type }{
+	keys.Tables:     {eventapi.TableCreated, eventapi.TableDropped},
+	keys.Namespaces: {eventapi.NamespaceCreated, eventapi.NamespaceDropped},
 }
 
 // announceDrop announces that an object was dropped.
@@ -272,10 +273,10 @@ func (a *Announcer) announceDrop(ctx context.Context, kind keys.Kind, lineage st
 			return event.News{}, err
 		}
 		if was == nil && !last.Created.Before(since) {
-			d.add(eventsOf[kind].created, "created", last.Created, protocol.EventData{})
+			d.add(eventsOf[kind].created, "created", last.Created, eventapi.Data{})
 		}
 		d.mark.Dropped = true
-		d.turn(eventsOf[kind].dropped, "dropped", last.At, protocol.EventData{Version: int64(d.mark.Version)})
+		d.turn(eventsOf[kind].dropped, "dropped", last.At, eventapi.Data{Version: int64(d.mark.Version)})
 		return d.result(was, a.Outbox.Now()), nil
 	})
 	return err

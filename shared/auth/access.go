@@ -8,6 +8,7 @@ import (
 	cedar "github.com/cedar-policy/cedar-go"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // An Access evaluates the policies for one principal during one request. After [Access.Admit] and
@@ -56,7 +57,7 @@ func (a *Access) Admit(op protocol.Operation, id []string) error {
 // AdmitTargets makes the same decision for the objects of a request other than the one in its path.
 func (a *Access) AdmitTargets(targets []protocol.Target) error {
 	for _, target := range targets {
-		work, known := protocol.Lookup(target.Operation)
+		work, known := operations.Lookup(target.Operation)
 		if !known {
 			return fmt.Errorf("no operation is called %s", target.Operation)
 		}
@@ -130,7 +131,7 @@ func actionUID(name string) cedar.EntityUID {
 // actionEntity puts an operation into its access and its group.
 func actionEntity(uid cedar.EntityUID) cedar.Entity {
 	e := cedar.Entity{UID: uid}
-	if op, known := protocol.Lookup(string(uid.ID)); known {
+	if op, known := operations.Lookup(string(uid.ID)); known {
 		e.Parents = cedar.NewEntityUIDSet(actionUID(string(op.Access)), actionUID(op.Function))
 	} else if uid.ID == useLocation || uid.ID == useSecret {
 		e.Parents = cedar.NewEntityUIDSet(actionUID(string(protocol.Write)))
@@ -224,7 +225,7 @@ func DataAccess(ctx context.Context, table []string) (reads, writes bool) {
 		return false, false
 	}
 	reads, writes = true, true
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if !ofData(op) {
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	cedar "github.com/cedar-policy/cedar-go"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
+	"tiltyard/shared/protocol/operations"
 )
 
 // explainOthers is the action of asking for the rights of other subjects. It is not an operation, belongs neither to read
@@ -18,7 +20,7 @@ const explainOthers = "ExplainOthers"
 type Explanation struct {
 	ByPolicies bool // else scopes decide
 	Visible    bool
-	Decisions  []protocol.AccessDecision
+	Decisions  []accessapi.Decision
 }
 
 // MayExplainOthers reports whether the sender of the request may ask for the rights of other principals.
@@ -52,14 +54,14 @@ func Explain(ctx context.Context, principal *Principal, object Object) *Explanat
 		found.Visible = about.sees(object)
 	}
 	seen := map[string]bool{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		name := op.Permission
 		of, ok := objectOf(op, nil)
 		if !ok || of.kind != object.kind || seen[name] {
 			continue
 		}
 		seen[name] = true
-		decision := protocol.AccessDecision{Operation: name, Access: op.Access}
+		decision := accessapi.Decision{Operation: name, Access: op.Access}
 		if limited == nil {
 			decision.Allowed = Authorize(principal, op) == nil
 		} else {
@@ -71,7 +73,7 @@ func Explain(ctx context.Context, principal *Principal, object Object) *Explanat
 }
 
 // explain is permits with the policies that have decided, in the order of their text.
-func (a *Access) explain(action string, object Object) (allowed bool, by []protocol.DecidingPolicy) {
+func (a *Access) explain(action string, object Object) (allowed bool, by []accessapi.DecidingPolicy) {
 	decision, why := cedar.Authorize(a.policies, entities{a}, a.request(action, object))
 	for _, reason := range why.Reasons {
 		policy := a.policies.Get(reason.PolicyID)
@@ -80,8 +82,8 @@ func (a *Access) explain(action string, object Object) (allowed bool, by []proto
 			effect = "forbid"
 		}
 		id := cmp.Or(string(policy.Annotations()["id"]), string(reason.PolicyID))
-		by = append(by, protocol.DecidingPolicy{ID: id, Effect: effect, Line: reason.Position.Line})
+		by = append(by, accessapi.DecidingPolicy{ID: id, Effect: effect, Line: reason.Position.Line})
 	}
-	slices.SortFunc(by, func(x, y protocol.DecidingPolicy) int { return cmp.Or(x.Line-y.Line, cmp.Compare(x.ID, y.ID)) })
+	slices.SortFunc(by, func(x, y accessapi.DecidingPolicy) int { return cmp.Or(x.Line-y.Line, cmp.Compare(x.ID, y.ID)) })
 	return decision == cedar.Allow, by
 }

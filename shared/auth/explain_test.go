@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
 )
 
 // Without policies the scopes of a token decide about each operation.
@@ -31,9 +32,9 @@ func TestPoliciesAreNamedByTheirAnnotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range Explain(WithAccess(t.Context(), access), p, Table([]string{"t"})).Decisions {
-		want := []protocol.DecidingPolicy{{ID: "all", Effect: "permit", Line: 1}}
+		want := []accessapi.DecidingPolicy{{ID: "all", Effect: "permit", Line: 1}}
 		if d.Operation == "QueryTable" {
-			want = append(want, protocol.DecidingPolicy{ID: "policy1", Effect: "permit", Line: 3})
+			want = append(want, accessapi.DecidingPolicy{ID: "policy1", Effect: "permit", Line: 3})
 		}
 		if !d.Allowed || len(d.Policies) != len(want) || d.Policies[0] != want[0] || d.Policies[len(want)-1] != want[len(want)-1] {
 			t.Errorf("%s: got %+v, want %+v", d.Operation, d.Policies, want)

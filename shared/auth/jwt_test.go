@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 const (
@@ -303,8 +304,8 @@ func FuzzJWT(f *testing.F) {
 }
 
 func TestAuthorizeByScope(t *testing.T) {
-	read, _ := protocol.Lookup("QueryTable")
-	write, _ := protocol.Lookup("DropTable")
+	read, _ := operations.Lookup("QueryTable")
+	write, _ := operations.Lookup("DropTable")
 	cases := []struct {
 		scopes    []string
 		operation protocol.Operation

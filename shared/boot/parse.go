@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // parsePlace accepts a path, a file URL with a percent-encoded path, or the URL of a bucket. It
@@ -149,7 +150,7 @@ func parseSource(text string) (string, error) {
 // parseEventRetention parses the retention of events.
 func parseEventRetention(text string) (time.Duration, error) {
 	d, err := protocol.ParseDropRetention(text)
-	if err != nil || d < protocol.MinEventRetention {
+	if err != nil || d < eventapi.MinRetention {
 		return 0, errors.New("must be a duration from 1d to 36500d, such as 7d")
 	}
 	return d, nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/httpapi"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 	"tiltyard/shared/tracing/tracetest"
 )
 
@@ -25,9 +25,9 @@ func TestTracesOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := env.Handler(httpapi.JSON("DescribeNamespace", func(ctx context.Context, _ *protocol.DescribeNamespaceRequest) (*protocol.DescribeNamespaceResponse, error) {
+	handler := env.Handler(httpapi.JSON("DescribeNamespace", func(ctx context.Context, _ *namespaceapi.DescribeRequest) (*namespaceapi.DescribeResponse, error) {
 		_, _, _ = env.Objects.Home().Store.Get(ctx, "some/key")
-		return &protocol.DescribeNamespaceResponse{}, nil
+		return &namespaceapi.DescribeResponse{}, nil
 	}))
 	for _, key := range []string{token, "another-token"} {
 		r := httptest.NewRequest(http.MethodPost, "/v1/namespace/sales/describe?filter=canary", strings.NewReader("{}"))
@@ -75,8 +75,8 @@ func TestStrangersDoNotDecideWhatIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := env.Handler(httpapi.JSON("DescribeNamespace", func(context.Context, *protocol.DescribeNamespaceRequest) (*protocol.DescribeNamespaceResponse, error) {
-		return &protocol.DescribeNamespaceResponse{}, nil
+	handler := env.Handler(httpapi.JSON("DescribeNamespace", func(context.Context, *namespaceapi.DescribeRequest) (*namespaceapi.DescribeResponse, error) {
+		return &namespaceapi.DescribeResponse{}, nil
 	}))
 	for _, of := range []struct{ key, path, parent string }{
 		{"unknown", "/v1/namespace/a/describe", "01"},

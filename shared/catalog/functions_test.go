@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 func versionOf(digest string, proved bool) stored.FunctionVersion {
@@ -138,7 +139,7 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	store := memstore.New()
 	c := open(t, store)
 	ctx := t.Context()
-	digest := protocol.DigestOf([]byte("code"))
+	digest := functionapi.DigestOf([]byte("code"))
 	put := func() string {
 		t.Helper()
 		key, err := c.Functions.PutArtifact(ctx, digest, []byte("code"))
@@ -165,7 +166,7 @@ func TestSweepTakesUnnamedArtifactsAway(t *testing.T) {
 	if err != nil || string(content) != "code" || !c.Functions.MayName(came) {
 		t.Errorf("got %q, %v", content, err)
 	}
-	if _, _, err := c.Functions.Artifact(ctx, named, protocol.DigestOf(nil)); !protocol.HasCode(err, protocol.InvalidTableState) {
+	if _, _, err := c.Functions.Artifact(ctx, named, functionapi.DigestOf(nil)); !protocol.HasCode(err, protocol.InvalidTableState) {
 		t.Errorf("content with another digest: got %v", err)
 	}
 	if deleted, err := c.Sweeper.Sweep(ctx, 0); err != nil || deleted != 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // A Part is a part of a blob. The zero value is the whole blob.
@@ -39,7 +40,7 @@ type Blob struct {
 
 // ReadTableBlob returns one value of a blob column, or a part of it. A part that begins behind the
 // end of the value is empty.
-func (c *Client) ReadTableBlob(ctx context.Context, req *protocol.ReadTableBlobRequest, part Part) (*Blob, error) {
+func (c *Client) ReadTableBlob(ctx context.Context, req *queryapi.ReadBlobRequest, part Part) (*Blob, error) {
 	if part.From < 0 || part.Size < 0 {
 		return nil, protocol.Errorf(protocol.InvalidInput, "ReadTableBlob: the part has %d bytes from %d on; neither may be negative", part.Size, part.From)
 	}

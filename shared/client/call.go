@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // ask calls an operation with a JSON answer. The response is nil for an empty answer, which means
@@ -110,7 +111,7 @@ type call struct {
 }
 
 func (c *Client) newCall(name string, req protocol.Request) (*call, error) {
-	op, ok := protocol.Lookup(name)
+	op, ok := operations.Lookup(name)
 	if !ok {
 		panic("client: no operation is called " + name)
 	}

@@ -95,5 +95,5 @@ func newTransport() http.RoundTripper {
 // ID names the object of a request: its namespaces and then its name. Without names it is the root
 // namespace.
 //
-//	&protocol.DescribeTableRequest{Common: client.ID("sales", "orders")}
+//	&tableapi.DescribeRequest{Common: client.ID("sales", "orders")}
 func ID(names ...string) protocol.Common { return protocol.Common{ID: names} }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/secretapi"
 )
 
 // encodePath fills the parameters in the path of an operation. Everything but letters, digits and a
@@ -112,7 +113,7 @@ var (
 
 // plain turns a value into maps, slices and values that write themselves.
 func plain(v reflect.Value) any {
-	if secret, ok := v.Interface().(protocol.Concealed); ok {
+	if secret, ok := v.Interface().(secretapi.Concealed); ok {
 		return string(secret)
 	}
 	if v.Type().Implements(jsonMarshaler) || v.Type().Implements(textMarshaler) {

@@ -18,6 +18,20 @@ import (
 	"tiltyard/shared/client"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/eventapi"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/schemaapi"
+	"tiltyard/shared/protocol/secretapi"
+	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/protocol/versionapi"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/service/all/alltest"
 )
 
@@ -43,12 +57,12 @@ func uploaded[Req any, PReq interface {
 // recordingRoutes returns a route for each operation.
 func recordingRoutes(s *seen) []httpapi.Route {
 	routes := []httpapi.Route{
-		uploaded[protocol.CreateTableRequest](s, "CreateTable"),
-		uploaded[protocol.InsertIntoTableRequest](s, "InsertIntoTable"),
-		uploaded[protocol.MergeInsertIntoTableRequest](s, "MergeInsertIntoTable"),
+		uploaded[dataapi.CreateTableRequest](s, "CreateTable"),
+		uploaded[dataapi.InsertRequest](s, "InsertIntoTable"),
+		uploaded[dataapi.MergeInsertRequest](s, "MergeInsertIntoTable"),
 	}
 	uploads := len(routes)
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if slices.ContainsFunc(routes[:uploads], func(r httpapi.Route) bool { return r.Shape().Operation == op.Name }) {
 			continue
 		}
@@ -76,7 +90,7 @@ func TestRequestsArriveAsTheyAre(t *testing.T) {
 	}
 	methods := reflect.ValueOf(c)
 	tried := 0
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		method := methods.MethodByName(op.Name)
 		if !method.IsValid() {
 			continue
@@ -97,13 +111,13 @@ func TestRequestsArriveAsTheyAre(t *testing.T) {
 			}
 			normalize(want.Interface().(protocol.Request).RequestCommon())
 			normalize(got.request.RequestCommon())
-			if explain, ok := got.request.(*protocol.ExplainTableQueryPlanRequest); ok {
+			if explain, ok := got.request.(*queryapi.ExplainPlanRequest); ok {
 				explain.Query.Common = protocol.Common{} // the server gives it that of the request
 			}
-			if function, ok := want.Interface().(*protocol.CreateFunctionRequest); ok {
+			if function, ok := want.Interface().(*functionapi.CreateRequest); ok {
 				function.Artifact.Content = nil // the server has decoded it
 			}
-			if diff := cmp.Diff(want.Interface(), got.request, cmp.Comparer(sameType), cmp.Comparer(sameJSON), cmpopts.IgnoreUnexported(protocol.CreateFunctionRequest{})); diff != "" {
+			if diff := cmp.Diff(want.Interface(), got.request, cmp.Comparer(sameType), cmp.Comparer(sameJSON), cmpopts.IgnoreUnexported(functionapi.CreateRequest{})); diff != "" {
 				t.Errorf("sent and decoded differ (-sent +decoded):\n%s", diff)
 			}
 		})
@@ -125,65 +139,65 @@ func sameJSON(a, b json.RawMessage) bool { return string(a) == string(b) }
 // settle gives fields values that are valid together.
 func settle(req any) {
 	switch req := req.(type) {
-	case *protocol.DescribeTableRequest:
+	case *tableapi.DescribeRequest:
 		req.Tag = ""
-	case *protocol.RenameTableRequest:
+	case *tableapi.RenameRequest:
 		req.NewNamespace = nil
-	case *protocol.ListEventsRequest:
+	case *eventapi.ListRequest:
 		req.ID, req.Cursor, req.Types = nil, "12.3", []string{"tiltyard.table."}
-	case *protocol.ListDroppedRequest:
+	case *namespaceapi.ListDroppedRequest:
 		req.PageToken = "t/20260102t150405zab"
-	case *protocol.FindTablesRequest:
-		req.ID, req.In = nil, []protocol.FindPlace{protocol.FindTag}
-	case *protocol.UndropNamespaceRequest:
+	case *tableapi.FindRequest:
+		req.ID, req.In = nil, []tableapi.FindPlace{tableapi.FindTag}
+	case *namespaceapi.UndropRequest:
 		req.DropID = "ab12"
-	case *protocol.UndropTableRequest:
+	case *tableapi.UndropRequest:
 		req.DropID = "ab12"
-	case *protocol.PurgeTableRequest:
+	case *tableapi.PurgeRequest:
 		req.DropID = "ab12"
-	case *protocol.CloneTableRequest:
+	case *tableapi.CloneRequest:
 		req.SourceTag = ""
-	case *protocol.AlterTableAddColumnsRequest:
-		req.NewColumns[0] = protocol.NewColumn{Name: "a", VirtualColumn: req.NewColumns[0].VirtualColumn}
+	case *schemaapi.AddColumnsRequest:
+		req.NewColumns[0] = schemaapi.NewColumn{Name: "a", VirtualColumn: req.NewColumns[0].VirtualColumn}
 		req.Function, req.AutoRefresh, req.AutoInterval = nil, nil, nil // they are for other columns
-	case *protocol.AlterTableAlterColumnsRequest:
+	case *schemaapi.AlterColumnsRequest:
 		req.Alterations[0].VirtualColumn = nil
-	case *protocol.UpdateTableRequest:
+	case *dataapi.UpdateRequest:
 		req.Updates = [][]string{{"a", "1"}}
-	case *protocol.QueryTableRequest:
+	case *queryapi.Request:
 		req.FullTextQuery = nil
-	case *protocol.ExplainTableQueryPlanRequest:
+	case *queryapi.ExplainPlanRequest:
 		settle(req.Query)
 		req.Query.Common = protocol.Common{}
-	case *protocol.AnalyzeTableQueryPlanRequest:
-		req.Vector = protocol.QueryVector{}
-	case *protocol.ReadTableBlobRequest:
+	case *queryapi.AnalyzePlanRequest:
+		req.Vector = queryapi.Vector{}
+	case *queryapi.ReadBlobRequest:
 		req.RowID = "3"
 		req.SourceURI, req.RowIsAddress, req.SourceCommitMicros = "", false, nil // they are refused
-	case *protocol.CreateTableIndexRequest:
+	case *indexapi.CreateRequest:
 		req.Probability = new(0.5)
-	case *protocol.BatchCommitTablesRequest:
+	case *versionapi.BatchCommitRequest:
 		req.ID = nil
 		req.Operations[0].Declare, req.Operations[0].Create, req.Operations[0].Deregister = nil, nil, nil
 		normalize(&req.Operations[0].Delete.Common)
-	case *protocol.BatchCreateTableVersionsRequest, *protocol.ListAllTablesRequest, *protocol.ExplainAccessRequest, *protocol.ListJobsRequest, *protocol.JobRequest, *protocol.QueryJobEventsRequest:
+	case *versionapi.BatchCreateRequest, *tableapi.ListAllRequest, *accessapi.ExplainRequest, *jobapi.ListRequest, *jobapi.Request, *jobapi.QueryEventsRequest:
 		req.(protocol.Request).RequestCommon().ID = nil
-	case *protocol.CreateFunctionRequest:
+	case *functionapi.CreateRequest:
 		req.ID = []string{"a", "half"}
-		req.Artifact.Digest = protocol.DigestOf([]byte("x / 2"))
+		req.Artifact.Digest = functionapi.DigestOf([]byte("x / 2"))
 		req.Artifact.Content.Encoding, req.Artifact.Content.Data = "base64", "eCAvIDI="
 		req.Signature.Inputs[0].ArrowType, req.Signature.Output.Fields, req.Signature.Initialization = "float64", nil, nil
-		req.Signature.Output.Kind, req.Signature.Output.ArrowType = protocol.ScalarOutput, "float64"
+		req.Signature.Output.Kind, req.Signature.Output.ArrowType = functionapi.ScalarOutput, "float64"
 		req.Signature.Output.Nullable = new(false)
 		req.Runtime = json.RawMessage(`{"kind":"sql"}`)
 		req.SecretBindings[0].Kind = "env"
-	case *protocol.FunctionRequest:
+	case *functionapi.Request:
 		req.Version = "1"
-	case *protocol.WriteSecretRequest:
+	case *secretapi.WriteRequest:
 		req.ID = []string{"a", "key-1"}
-	case *protocol.SecretRequest:
+	case *secretapi.Request:
 		req.ID = []string{"a", "key-1"}
-	case *protocol.CreateMaterializedViewRequest:
+	case *viewapi.CreateMaterializedRequest:
 		req.Kind = ""
 		req.UDTF.Kind = ""
 	}
@@ -197,21 +211,21 @@ func fill(v reflect.Value) {
 	case *protocol.Common:
 		field.ID = []string{"a", "b c+d/e%"}
 		return
-	case *protocol.QueryVector:
-		*field = protocol.QueryVector{Vectors: [][]float64{{1.5, 2}, {3, 4}}, Several: true}
+	case *queryapi.Vector:
+		*field = queryapi.Vector{Vectors: [][]float64{{1.5, 2}, {3, 4}}, Several: true}
 		return
-	case *protocol.Projection:
-		*field = protocol.Projection{{Name: "z", Expression: "a + 1"}, {Name: "b", Expression: "c"}}
+	case *queryapi.Projection:
+		*field = queryapi.Projection{{Name: "z", Expression: "a + 1"}, {Name: "b", Expression: "c"}}
 		return
-	case *protocol.FullTextQuery:
-		node := &protocol.TextQuery{Match: new(protocol.MatchQuery)}
+	case *queryapi.FullTextQuery:
+		node := &queryapi.TextQuery{Match: new(queryapi.MatchQuery)}
 		fill(reflect.ValueOf(node.Match).Elem())
-		*field = protocol.FullTextQuery{Columns: []string{"a"}, Node: node}
+		*field = queryapi.FullTextQuery{Columns: []string{"a"}, Node: node}
 		return
 	case *protocol.TypeName:
 		field.Type = &arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "UTC"}
 		return
-	case *protocol.OptionalInt:
+	case *queryapi.OptionalInt:
 		field.Null = true
 		return
 	case *json.RawMessage:
@@ -223,7 +237,7 @@ func fill(v reflect.Value) {
 	case *time.Duration:
 		*field = 90 * time.Second
 		return
-	case *protocol.OptionalMaximum:
+	case *indexapi.OptionalMaximum:
 		field.Given = true
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // An Error is the refusal of a request by the server. It wraps a *[protocol.Error] with the code,
@@ -120,7 +121,7 @@ func foreignRefusal(answer *http.Response, body []byte) *protocol.Error {
 var ErrAnswer = errors.New("the answer of the server is malformed")
 
 // An UnreadableTable is the error about a table that a search could not look into.
-type UnreadableTable protocol.UnreadableTable
+type UnreadableTable tableapi.Unreadable
 
 // Error names the table and the reason.
 func (e UnreadableTable) Error() string {

@@ -12,6 +12,11 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // A table is made of record batches, and searched for the rows nearest to a vector.
@@ -30,7 +35,7 @@ func Example() {
 	vectors.ValueBuilder().(*array.Float32Builder).AppendValues([]float32{0, 0, 3, 4, 6, 8}, nil)
 	batch := b.NewRecordBatch()
 
-	if _, err := c.CreateTable(ctx, &protocol.CreateTableRequest{Common: client.ID("points")}, client.Batches(schema, batch)); err != nil {
+	if _, err := c.CreateTable(ctx, &dataapi.CreateTableRequest{Common: client.ID("points")}, client.Batches(schema, batch)); err != nil {
 		log.Fatal(err)
 	}
 	if err := printNearest(ctx, c); err != nil {
@@ -43,11 +48,11 @@ func Example() {
 
 // printNearest prints the two points nearest to one.
 func printNearest(ctx context.Context, c *client.Client) error {
-	rows, err := c.QueryTable(ctx, &protocol.QueryTableRequest{
+	rows, err := c.QueryTable(ctx, &queryapi.Request{
 		Common: client.ID("points"),
-		Vector: protocol.QueryVector{Vectors: [][]float64{{3, 3}}},
+		Vector: queryapi.Vector{Vectors: [][]float64{{3, 3}}},
 		Filter: "id > 1", Prefilter: true, K: new(int64(2)),
-		Columns: protocol.Projection{{Name: "id"}, {Name: "_distance"}},
+		Columns: queryapi.Projection{{Name: "id"}, {Name: "_distance"}},
 	})
 	if err != nil {
 		return err
@@ -67,7 +72,7 @@ func printNearest(ctx context.Context, c *client.Client) error {
 // Programs act on the code of a refusal.
 func ExampleError() {
 	c := serveExample()
-	_, err := c.DescribeTable(context.Background(), &protocol.DescribeTableRequest{Common: client.ID("points")})
+	_, err := c.DescribeTable(context.Background(), &tableapi.DescribeRequest{Common: client.ID("points")})
 	switch refusal := (*client.Error)(nil); {
 	case errors.Is(err, protocol.TableNotFound):
 		fmt.Println("there is no such table")
@@ -82,11 +87,11 @@ func ExampleClient_Tables() {
 	ctx := context.Background()
 	c := serveExample()
 	for _, name := range []string{"a", "b", "c"} {
-		if _, err := c.DeclareTable(ctx, &protocol.DeclareTableRequest{Common: client.ID(name)}); err != nil {
+		if _, err := c.DeclareTable(ctx, &tableapi.DeclareRequest{Common: client.ID(name)}); err != nil {
 			log.Fatal(err)
 		}
 	}
-	for name, err := range c.Tables(ctx, &protocol.ListTablesRequest{Page: protocol.Page{Limit: new(int64(2))}}) {
+	for name, err := range c.Tables(ctx, &tableapi.ListRequest{Page: protocol.Page{Limit: new(int64(2))}}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -103,14 +108,14 @@ func ExampleClient_Wait() {
 	ctx := context.Background()
 	c := serveExample()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
-	if _, err := c.CreateTable(ctx, &protocol.CreateTableRequest{Common: client.ID("t")}, client.Batches(schema)); err != nil {
+	if _, err := c.CreateTable(ctx, &dataapi.CreateTableRequest{Common: client.ID("t")}, client.Batches(schema)); err != nil {
 		log.Fatal(err)
 	}
-	begun, err := c.CreateTableIndex(ctx, &protocol.CreateTableIndexRequest{Common: client.ID("t"), Column: "id", Type: "BTREE"})
+	begun, err := c.CreateTableIndex(ctx, &indexapi.CreateRequest{Common: client.ID("t"), Column: "id", Type: "BTREE"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	job, err := c.Wait(ctx, begun.JobID, func(job *protocol.DescribeJobResponse) {
+	job, err := c.Wait(ctx, begun.JobID, func(job *jobapi.DescribeResponse) {
 		if p := job.Progress; p != nil {
 			log.Printf("%s: %d of %d steps", p.Stage, p.StepsDone, p.Steps)
 		}
@@ -138,10 +143,10 @@ func ExampleSource() {
 			}
 		}
 	}}
-	if _, err := c.CreateTable(ctx, &protocol.CreateTableRequest{Common: client.ID("t")}, source); err != nil {
+	if _, err := c.CreateTable(ctx, &dataapi.CreateTableRequest{Common: client.ID("t")}, source); err != nil {
 		log.Fatal(err)
 	}
-	count, err := c.CountTableRows(ctx, &protocol.CountTableRowsRequest{Common: client.ID("t"), Predicate: "id >= 5000"})
+	count, err := c.CountTableRows(ctx, &queryapi.CountRowsRequest{Common: client.ID("t"), Predicate: "id >= 5000"})
 	if err != nil {
 		log.Fatal(err)
 	}

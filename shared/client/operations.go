@@ -6,484 +6,499 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/eventapi"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/refapi"
+	"tiltyard/shared/protocol/schemaapi"
+	"tiltyard/shared/protocol/secretapi"
+	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/protocol/transactionapi"
+	"tiltyard/shared/protocol/versionapi"
+	"tiltyard/shared/protocol/viewapi"
 )
 
 // CreateNamespace calls POST /v1/namespace/{id}/create: create a namespace.
-func (c *Client) CreateNamespace(ctx context.Context, req *protocol.CreateNamespaceRequest) (*protocol.CreateNamespaceResponse, error) {
-	return ask[protocol.CreateNamespaceResponse](ctx, c, "CreateNamespace", req)
+func (c *Client) CreateNamespace(ctx context.Context, req *namespaceapi.CreateRequest) (*namespaceapi.CreateResponse, error) {
+	return ask[namespaceapi.CreateResponse](ctx, c, "CreateNamespace", req)
 }
 
 // ListNamespaces calls GET /v1/namespace/{id}/list: list the namespaces in a namespace. See
 // [Client.Namespaces].
-func (c *Client) ListNamespaces(ctx context.Context, req *protocol.ListNamespacesRequest) (*protocol.ListNamespacesResponse, error) {
-	return ask[protocol.ListNamespacesResponse](ctx, c, "ListNamespaces", req)
+func (c *Client) ListNamespaces(ctx context.Context, req *namespaceapi.ListRequest) (*namespaceapi.ListResponse, error) {
+	return ask[namespaceapi.ListResponse](ctx, c, "ListNamespaces", req)
 }
 
 // DescribeNamespace calls POST /v1/namespace/{id}/describe: describe a namespace.
-func (c *Client) DescribeNamespace(ctx context.Context, req *protocol.DescribeNamespaceRequest) (*protocol.DescribeNamespaceResponse, error) {
-	return ask[protocol.DescribeNamespaceResponse](ctx, c, "DescribeNamespace", req)
+func (c *Client) DescribeNamespace(ctx context.Context, req *namespaceapi.DescribeRequest) (*namespaceapi.DescribeResponse, error) {
+	return ask[namespaceapi.DescribeResponse](ctx, c, "DescribeNamespace", req)
 }
 
 // DropNamespace calls POST /v1/namespace/{id}/drop: drop a namespace. An answer with a transaction_id means
 // that a job goes on to drop what is in the namespace. A nil response has a meaning of its own: there was no
 // such namespace, and the mode is Skip.
-func (c *Client) DropNamespace(ctx context.Context, req *protocol.DropNamespaceRequest) (*protocol.DropNamespaceResponse, error) {
-	return ask[protocol.DropNamespaceResponse](ctx, c, "DropNamespace", req)
+func (c *Client) DropNamespace(ctx context.Context, req *namespaceapi.DropRequest) (*namespaceapi.DropResponse, error) {
+	return ask[namespaceapi.DropResponse](ctx, c, "DropNamespace", req)
 }
 
 // NamespaceExists calls POST /v1/namespace/{id}/exists: ask whether a namespace exists. The answer is
 // NamespaceNotFound if there is none.
-func (c *Client) NamespaceExists(ctx context.Context, req *protocol.NamespaceExistsRequest) error {
+func (c *Client) NamespaceExists(ctx context.Context, req *namespaceapi.ExistsRequest) error {
 	_, err := ask[protocol.Empty](ctx, c, "NamespaceExists", req)
 	return err
 }
 
 // ListDropped calls GET /v1/namespace/{id}/dropped/list: list what was dropped in a namespace and can be
 // restored. Only Tiltyard has this operation. See [Client.Dropped].
-func (c *Client) ListDropped(ctx context.Context, req *protocol.ListDroppedRequest) (*protocol.ListDroppedResponse, error) {
-	return ask[protocol.ListDroppedResponse](ctx, c, "ListDropped", req)
+func (c *Client) ListDropped(ctx context.Context, req *namespaceapi.ListDroppedRequest) (*namespaceapi.ListDroppedResponse, error) {
+	return ask[namespaceapi.ListDroppedResponse](ctx, c, "ListDropped", req)
 }
 
 // UndropNamespace calls POST /v1/namespace/{id}/undrop: restore a dropped namespace with what was dropped with
 // it. Only Tiltyard has this operation.
-func (c *Client) UndropNamespace(ctx context.Context, req *protocol.UndropNamespaceRequest) (*protocol.UndropNamespaceResponse, error) {
-	return ask[protocol.UndropNamespaceResponse](ctx, c, "UndropNamespace", req)
+func (c *Client) UndropNamespace(ctx context.Context, req *namespaceapi.UndropRequest) (*namespaceapi.UndropResponse, error) {
+	return ask[namespaceapi.UndropResponse](ctx, c, "UndropNamespace", req)
 }
 
 // ExplainAccess calls POST /v1/access/explain: explain what a subject may do with an object. Only Tiltyard has
 // this operation.
-func (c *Client) ExplainAccess(ctx context.Context, req *protocol.ExplainAccessRequest) (*protocol.ExplainAccessResponse, error) {
-	return ask[protocol.ExplainAccessResponse](ctx, c, "ExplainAccess", req)
+func (c *Client) ExplainAccess(ctx context.Context, req *accessapi.ExplainRequest) (*accessapi.ExplainResponse, error) {
+	return ask[accessapi.ExplainResponse](ctx, c, "ExplainAccess", req)
 }
 
 // ListTables calls GET /v1/namespace/{id}/table/list: list the tables in a namespace. See [Client.Tables].
-func (c *Client) ListTables(ctx context.Context, req *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
-	return ask[protocol.ListTablesResponse](ctx, c, "ListTables", req)
+func (c *Client) ListTables(ctx context.Context, req *tableapi.ListRequest) (*tableapi.ListResponse, error) {
+	return ask[tableapi.ListResponse](ctx, c, "ListTables", req)
 }
 
 // ListAllTables calls GET /v1/table: list the tables of all namespaces. See [Client.AllTables].
-func (c *Client) ListAllTables(ctx context.Context, req *protocol.ListAllTablesRequest) (*protocol.ListTablesResponse, error) {
-	return ask[protocol.ListTablesResponse](ctx, c, "ListAllTables", req)
+func (c *Client) ListAllTables(ctx context.Context, req *tableapi.ListAllRequest) (*tableapi.ListResponse, error) {
+	return ask[tableapi.ListResponse](ctx, c, "ListAllTables", req)
 }
 
 // FindTables calls POST /v1/table/find: find tables by name, column, property, tag or comment. Only Tiltyard
 // has this operation. See [Client.Found].
-func (c *Client) FindTables(ctx context.Context, req *protocol.FindTablesRequest) (*protocol.FindTablesResponse, error) {
-	return ask[protocol.FindTablesResponse](ctx, c, "FindTables", req)
+func (c *Client) FindTables(ctx context.Context, req *tableapi.FindRequest) (*tableapi.FindResponse, error) {
+	return ask[tableapi.FindResponse](ctx, c, "FindTables", req)
 }
 
 // RegisterTable calls POST /v1/table/{id}/register: give a name to a table that exists on storage.
-func (c *Client) RegisterTable(ctx context.Context, req *protocol.RegisterTableRequest) (*protocol.RegisterTableResponse, error) {
-	return ask[protocol.RegisterTableResponse](ctx, c, "RegisterTable", req)
+func (c *Client) RegisterTable(ctx context.Context, req *tableapi.RegisterRequest) (*tableapi.RegisterResponse, error) {
+	return ask[tableapi.RegisterResponse](ctx, c, "RegisterTable", req)
 }
 
 // DescribeTable calls POST /v1/table/{id}/describe: describe a table at a version. The version and the schema
 // come only if load_detailed_metadata is set.
-func (c *Client) DescribeTable(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
-	return ask[protocol.DescribeTableResponse](ctx, c, "DescribeTable", req)
+func (c *Client) DescribeTable(ctx context.Context, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
+	return ask[tableapi.DescribeResponse](ctx, c, "DescribeTable", req)
 }
 
 // TableExists calls POST /v1/table/{id}/exists: ask whether a table exists. The answer is TableNotFound if
 // there is none.
-func (c *Client) TableExists(ctx context.Context, req *protocol.TableExistsRequest) error {
+func (c *Client) TableExists(ctx context.Context, req *tableapi.ExistsRequest) error {
 	_, err := ask[protocol.Empty](ctx, c, "TableExists", req)
 	return err
 }
 
 // DropTable calls POST /v1/table/{id}/drop: drop a table, and its data if it cannot be restored. If the answer
 // has a drop_id, UndropTable can restore the table.
-func (c *Client) DropTable(ctx context.Context, req *protocol.DropTableRequest) (*protocol.DropTableResponse, error) {
-	return ask[protocol.DropTableResponse](ctx, c, "DropTable", req)
+func (c *Client) DropTable(ctx context.Context, req *tableapi.DropRequest) (*tableapi.DropResponse, error) {
+	return ask[tableapi.DropResponse](ctx, c, "DropTable", req)
 }
 
 // DeregisterTable calls POST /v1/table/{id}/deregister: forget the name of a table and keep its data.
-func (c *Client) DeregisterTable(ctx context.Context, req *protocol.DeregisterTableRequest) (*protocol.DeregisterTableResponse, error) {
-	return ask[protocol.DeregisterTableResponse](ctx, c, "DeregisterTable", req)
+func (c *Client) DeregisterTable(ctx context.Context, req *tableapi.DeregisterRequest) (*tableapi.DeregisterResponse, error) {
+	return ask[tableapi.DeregisterResponse](ctx, c, "DeregisterTable", req)
 }
 
 // DeclareTable calls POST /v1/table/{id}/declare: reserve a name and a location for a table.
-func (c *Client) DeclareTable(ctx context.Context, req *protocol.DeclareTableRequest) (*protocol.DeclareTableResponse, error) {
-	return ask[protocol.DeclareTableResponse](ctx, c, "DeclareTable", req)
+func (c *Client) DeclareTable(ctx context.Context, req *tableapi.DeclareRequest) (*tableapi.DeclareResponse, error) {
+	return ask[tableapi.DeclareResponse](ctx, c, "DeclareTable", req)
 }
 
 // RenameTable calls POST /v1/table/{id}/rename: rename a table, also into another namespace.
-func (c *Client) RenameTable(ctx context.Context, req *protocol.RenameTableRequest) (*protocol.RenameTableResponse, error) {
-	return ask[protocol.RenameTableResponse](ctx, c, "RenameTable", req)
+func (c *Client) RenameTable(ctx context.Context, req *tableapi.RenameRequest) (*tableapi.RenameResponse, error) {
+	return ask[tableapi.RenameResponse](ctx, c, "RenameTable", req)
 }
 
 // GetTableStats calls POST /v1/table/{id}/stats: count rows, bytes, indices and fragments of a table.
-func (c *Client) GetTableStats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
-	return ask[protocol.GetTableStatsResponse](ctx, c, "GetTableStats", req)
+func (c *Client) GetTableStats(ctx context.Context, req *tableapi.GetStatsRequest) (*tableapi.GetStatsResponse, error) {
+	return ask[tableapi.GetStatsResponse](ctx, c, "GetTableStats", req)
 }
 
 // GetTableStorage calls POST /v1/table/{id}/storage: measure how much each column of a table takes. Only
 // Tiltyard has this operation.
-func (c *Client) GetTableStorage(ctx context.Context, req *protocol.GetTableStorageRequest) (*protocol.GetTableStorageResponse, error) {
-	return ask[protocol.GetTableStorageResponse](ctx, c, "GetTableStorage", req)
+func (c *Client) GetTableStorage(ctx context.Context, req *tableapi.GetStorageRequest) (*tableapi.GetStorageResponse, error) {
+	return ask[tableapi.GetStorageResponse](ctx, c, "GetTableStorage", req)
 }
 
 // CloneTable calls POST /v1/table/{id}/clone: create a table that begins as a version of another one.
-func (c *Client) CloneTable(ctx context.Context, req *protocol.CloneTableRequest) (*protocol.CloneTableResponse, error) {
-	return ask[protocol.CloneTableResponse](ctx, c, "CloneTable", req)
+func (c *Client) CloneTable(ctx context.Context, req *tableapi.CloneRequest) (*tableapi.CloneResponse, error) {
+	return ask[tableapi.CloneResponse](ctx, c, "CloneTable", req)
 }
 
 // UndropTable calls POST /v1/table/{id}/undrop: restore a dropped table or view, under its name or another one.
 // Only Tiltyard has this operation.
-func (c *Client) UndropTable(ctx context.Context, req *protocol.UndropTableRequest) (*protocol.UndropTableResponse, error) {
-	return ask[protocol.UndropTableResponse](ctx, c, "UndropTable", req)
+func (c *Client) UndropTable(ctx context.Context, req *tableapi.UndropRequest) (*tableapi.UndropResponse, error) {
+	return ask[tableapi.UndropResponse](ctx, c, "UndropTable", req)
 }
 
 // PurgeTable calls POST /v1/table/{id}/purge: delete the files of a dropped table before its time. Only
 // Tiltyard has this operation.
-func (c *Client) PurgeTable(ctx context.Context, req *protocol.PurgeTableRequest) (*protocol.PurgeTableResponse, error) {
-	return ask[protocol.PurgeTableResponse](ctx, c, "PurgeTable", req)
+func (c *Client) PurgeTable(ctx context.Context, req *tableapi.PurgeRequest) (*tableapi.PurgeResponse, error) {
+	return ask[tableapi.PurgeResponse](ctx, c, "PurgeTable", req)
 }
 
 // AlterTableAddColumns calls POST /v1/table/{id}/add_columns: add columns.
-func (c *Client) AlterTableAddColumns(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (*protocol.AlterTableAddColumnsResponse, error) {
-	return ask[protocol.AlterTableAddColumnsResponse](ctx, c, "AlterTableAddColumns", req)
+func (c *Client) AlterTableAddColumns(ctx context.Context, req *schemaapi.AddColumnsRequest) (*schemaapi.AddColumnsResponse, error) {
+	return ask[schemaapi.AddColumnsResponse](ctx, c, "AlterTableAddColumns", req)
 }
 
 // AlterTableAlterColumns calls POST /v1/table/{id}/alter_columns: rename columns, or change their types.
-func (c *Client) AlterTableAlterColumns(ctx context.Context, req *protocol.AlterTableAlterColumnsRequest) (*protocol.AlterTableAlterColumnsResponse, error) {
-	return ask[protocol.AlterTableAlterColumnsResponse](ctx, c, "AlterTableAlterColumns", req)
+func (c *Client) AlterTableAlterColumns(ctx context.Context, req *schemaapi.AlterColumnsRequest) (*schemaapi.AlterColumnsResponse, error) {
+	return ask[schemaapi.AlterColumnsResponse](ctx, c, "AlterTableAlterColumns", req)
 }
 
 // AlterTableDropColumns calls POST /v1/table/{id}/drop_columns: drop columns.
-func (c *Client) AlterTableDropColumns(ctx context.Context, req *protocol.AlterTableDropColumnsRequest) (*protocol.AlterTableDropColumnsResponse, error) {
-	return ask[protocol.AlterTableDropColumnsResponse](ctx, c, "AlterTableDropColumns", req)
+func (c *Client) AlterTableDropColumns(ctx context.Context, req *schemaapi.DropColumnsRequest) (*schemaapi.DropColumnsResponse, error) {
+	return ask[schemaapi.DropColumnsResponse](ctx, c, "AlterTableDropColumns", req)
 }
 
 // AlterTableBackfillColumns calls POST /v1/table/{id}/backfill_column: compute the values of a computed column
 // by a job.
-func (c *Client) AlterTableBackfillColumns(ctx context.Context, req *protocol.AlterTableBackfillColumnsRequest) (*protocol.AlterTableBackfillColumnsResponse, error) {
-	return ask[protocol.AlterTableBackfillColumnsResponse](ctx, c, "AlterTableBackfillColumns", req)
+func (c *Client) AlterTableBackfillColumns(ctx context.Context, req *schemaapi.BackfillColumnsRequest) (*schemaapi.BackfillColumnsResponse, error) {
+	return ask[schemaapi.BackfillColumnsResponse](ctx, c, "AlterTableBackfillColumns", req)
 }
 
 // UpdateFieldMetadata calls POST /v1/table/{id}/update_field_metadata: change the metadata of fields.
-func (c *Client) UpdateFieldMetadata(ctx context.Context, req *protocol.UpdateFieldMetadataRequest) (*protocol.UpdateFieldMetadataResponse, error) {
-	return ask[protocol.UpdateFieldMetadataResponse](ctx, c, "UpdateFieldMetadata", req)
+func (c *Client) UpdateFieldMetadata(ctx context.Context, req *schemaapi.UpdateFieldMetadataRequest) (*schemaapi.UpdateFieldMetadataResponse, error) {
+	return ask[schemaapi.UpdateFieldMetadataResponse](ctx, c, "UpdateFieldMetadata", req)
 }
 
 // UpdateTableSchemaMetadata calls POST /v1/table/{id}/schema_metadata/update: set keys of the metadata of the
 // schema. The answer has all of it.
-func (c *Client) UpdateTableSchemaMetadata(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
+func (c *Client) UpdateTableSchemaMetadata(ctx context.Context, req *schemaapi.UpdateMetadataRequest) (*protocol.Properties, error) {
 	return ask[protocol.Properties](ctx, c, "UpdateTableSchemaMetadata", req)
 }
 
 // UpdateTable calls POST /v1/table/{id}/update: set columns to SQL expressions in the rows that match.
-func (c *Client) UpdateTable(ctx context.Context, req *protocol.UpdateTableRequest) (*protocol.UpdateTableResponse, error) {
-	return ask[protocol.UpdateTableResponse](ctx, c, "UpdateTable", req)
+func (c *Client) UpdateTable(ctx context.Context, req *dataapi.UpdateRequest) (*dataapi.UpdateResponse, error) {
+	return ask[dataapi.UpdateResponse](ctx, c, "UpdateTable", req)
 }
 
 // DeleteFromTable calls POST /v1/table/{id}/delete: delete the rows that match.
-func (c *Client) DeleteFromTable(ctx context.Context, req *protocol.DeleteFromTableRequest) (*protocol.DeleteFromTableResponse, error) {
-	return ask[protocol.DeleteFromTableResponse](ctx, c, "DeleteFromTable", req)
+func (c *Client) DeleteFromTable(ctx context.Context, req *dataapi.DeleteRequest) (*dataapi.DeleteResponse, error) {
+	return ask[dataapi.DeleteResponse](ctx, c, "DeleteFromTable", req)
 }
 
 // CreateMultipartWrite calls POST /v1/table/{id}/multipart_write/create: begin a write of several parts. The
 // rows come as inserts with its upload_id and different upload_part_ids, and become one version. See
 // [Client.InsertInParts].
-func (c *Client) CreateMultipartWrite(ctx context.Context, req *protocol.CreateMultipartWriteRequest) (*protocol.CreateMultipartWriteResponse, error) {
-	return ask[protocol.CreateMultipartWriteResponse](ctx, c, "CreateMultipartWrite", req)
+func (c *Client) CreateMultipartWrite(ctx context.Context, req *dataapi.CreateMultipartWriteRequest) (*dataapi.CreateMultipartWriteResponse, error) {
+	return ask[dataapi.CreateMultipartWriteResponse](ctx, c, "CreateMultipartWrite", req)
 }
 
 // CompleteMultipartWrite calls POST /v1/table/{id}/multipart_write/complete: make one version of the parts of a
 // write.
-func (c *Client) CompleteMultipartWrite(ctx context.Context, req *protocol.EndMultipartWriteRequest) (*protocol.CompleteMultipartWriteResponse, error) {
-	return ask[protocol.CompleteMultipartWriteResponse](ctx, c, "CompleteMultipartWrite", req)
+func (c *Client) CompleteMultipartWrite(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*dataapi.CompleteMultipartWriteResponse, error) {
+	return ask[dataapi.CompleteMultipartWriteResponse](ctx, c, "CompleteMultipartWrite", req)
 }
 
 // AbortMultipartWrite calls POST /v1/table/{id}/multipart_write/abort: abandon a write of several parts.
-func (c *Client) AbortMultipartWrite(ctx context.Context, req *protocol.EndMultipartWriteRequest) (*protocol.AbortMultipartWriteResponse, error) {
-	return ask[protocol.AbortMultipartWriteResponse](ctx, c, "AbortMultipartWrite", req)
+func (c *Client) AbortMultipartWrite(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*dataapi.AbortMultipartWriteResponse, error) {
+	return ask[dataapi.AbortMultipartWriteResponse](ctx, c, "AbortMultipartWrite", req)
 }
 
 // CountTableRows calls POST /v1/table/{id}/count_rows: count the rows that match. The answer is a bare number.
-func (c *Client) CountTableRows(ctx context.Context, req *protocol.CountTableRowsRequest) (*protocol.CountTableRowsResponse, error) {
-	return ask[protocol.CountTableRowsResponse](ctx, c, "CountTableRows", req)
+func (c *Client) CountTableRows(ctx context.Context, req *queryapi.CountRowsRequest) (*queryapi.CountRowsResponse, error) {
+	return ask[queryapi.CountRowsResponse](ctx, c, "CountTableRows", req)
 }
 
 // PrewarmTable calls POST /v1/table/{id}/page_cache/prewarm: load columns into the cache.
-func (c *Client) PrewarmTable(ctx context.Context, req *protocol.PrewarmTableRequest) (*protocol.PrewarmTableResponse, error) {
-	return ask[protocol.PrewarmTableResponse](ctx, c, "PrewarmTable", req)
+func (c *Client) PrewarmTable(ctx context.Context, req *queryapi.PrewarmRequest) (*queryapi.PrewarmResponse, error) {
+	return ask[queryapi.PrewarmResponse](ctx, c, "PrewarmTable", req)
 }
 
 // FetchTableBlobs calls POST /v1/table/{id}/fetch_blobs: read whole values of a blob column.
-func (c *Client) FetchTableBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*Rows, error) {
+func (c *Client) FetchTableBlobs(ctx context.Context, req *queryapi.FetchBlobsRequest) (*Rows, error) {
 	return askRows(ctx, c, "FetchTableBlobs", req)
 }
 
 // CreateTableIndex calls POST /v1/table/{id}/create_index: create an index on a column. A job builds it.
-func (c *Client) CreateTableIndex(ctx context.Context, req *protocol.CreateTableIndexRequest) (*protocol.CreateTableIndexResponse, error) {
-	return ask[protocol.CreateTableIndexResponse](ctx, c, "CreateTableIndex", req)
+func (c *Client) CreateTableIndex(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
+	return ask[indexapi.CreateResponse](ctx, c, "CreateTableIndex", req)
 }
 
 // CreateTableScalarIndex calls POST /v1/table/{id}/create_scalar_index: create an index on a column of scalars.
 // A job builds it.
-func (c *Client) CreateTableScalarIndex(ctx context.Context, req *protocol.CreateTableIndexRequest) (*protocol.CreateTableIndexResponse, error) {
-	return ask[protocol.CreateTableIndexResponse](ctx, c, "CreateTableScalarIndex", req)
+func (c *Client) CreateTableScalarIndex(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
+	return ask[indexapi.CreateResponse](ctx, c, "CreateTableScalarIndex", req)
 }
 
 // ListTableIndices calls POST /v1/table/{id}/index/list: list the indices of a table. See [Client.Indices].
-func (c *Client) ListTableIndices(ctx context.Context, req *protocol.ListTableIndicesRequest) (*protocol.ListTableIndicesResponse, error) {
-	return ask[protocol.ListTableIndicesResponse](ctx, c, "ListTableIndices", req)
+func (c *Client) ListTableIndices(ctx context.Context, req *indexapi.ListRequest) (*indexapi.ListResponse, error) {
+	return ask[indexapi.ListResponse](ctx, c, "ListTableIndices", req)
 }
 
 // DescribeTableIndexStats calls POST /v1/table/{id}/index/{index_name}/stats: describe what an index covers.
-func (c *Client) DescribeTableIndexStats(ctx context.Context, req *protocol.DescribeTableIndexStatsRequest) (*protocol.DescribeTableIndexStatsResponse, error) {
-	return ask[protocol.DescribeTableIndexStatsResponse](ctx, c, "DescribeTableIndexStats", req)
+func (c *Client) DescribeTableIndexStats(ctx context.Context, req *indexapi.DescribeStatsRequest) (*indexapi.DescribeStatsResponse, error) {
+	return ask[indexapi.DescribeStatsResponse](ctx, c, "DescribeTableIndexStats", req)
 }
 
 // DropTableIndex calls POST /v1/table/{id}/index/{index_name}/drop: drop an index.
-func (c *Client) DropTableIndex(ctx context.Context, req *protocol.DropTableIndexRequest) (*protocol.DropTableIndexResponse, error) {
-	return ask[protocol.DropTableIndexResponse](ctx, c, "DropTableIndex", req)
+func (c *Client) DropTableIndex(ctx context.Context, req *indexapi.DropRequest) (*indexapi.DropResponse, error) {
+	return ask[indexapi.DropResponse](ctx, c, "DropTableIndex", req)
 }
 
 // PrewarmTableIndex calls POST /v1/table/{id}/index/{index_name}/prewarm: load an index into the cache.
-func (c *Client) PrewarmTableIndex(ctx context.Context, req *protocol.PrewarmTableIndexRequest) (*protocol.PrewarmTableIndexResponse, error) {
-	return ask[protocol.PrewarmTableIndexResponse](ctx, c, "PrewarmTableIndex", req)
+func (c *Client) PrewarmTableIndex(ctx context.Context, req *indexapi.PrewarmRequest) (*indexapi.PrewarmResponse, error) {
+	return ask[indexapi.PrewarmResponse](ctx, c, "PrewarmTableIndex", req)
 }
 
 // ListTableVersions calls POST /v1/table/{id}/version/list: list the versions of a table. See
 // [Client.Versions].
-func (c *Client) ListTableVersions(ctx context.Context, req *protocol.ListTableVersionsRequest) (*protocol.ListTableVersionsResponse, error) {
-	return ask[protocol.ListTableVersionsResponse](ctx, c, "ListTableVersions", req)
+func (c *Client) ListTableVersions(ctx context.Context, req *versionapi.ListRequest) (*versionapi.ListResponse, error) {
+	return ask[versionapi.ListResponse](ctx, c, "ListTableVersions", req)
 }
 
 // CreateTableVersion calls POST /v1/table/{id}/version/create: make a staged manifest the next version.
-func (c *Client) CreateTableVersion(ctx context.Context, req *protocol.CreateTableVersionRequest) (*protocol.CreateTableVersionResponse, error) {
-	return ask[protocol.CreateTableVersionResponse](ctx, c, "CreateTableVersion", req)
+func (c *Client) CreateTableVersion(ctx context.Context, req *versionapi.CreateRequest) (*versionapi.CreateResponse, error) {
+	return ask[versionapi.CreateResponse](ctx, c, "CreateTableVersion", req)
 }
 
 // DescribeTableVersion calls POST /v1/table/{id}/version/describe: describe a version.
-func (c *Client) DescribeTableVersion(ctx context.Context, req *protocol.DescribeTableVersionRequest) (*protocol.DescribeTableVersionResponse, error) {
-	return ask[protocol.DescribeTableVersionResponse](ctx, c, "DescribeTableVersion", req)
+func (c *Client) DescribeTableVersion(ctx context.Context, req *versionapi.DescribeRequest) (*versionapi.DescribeResponse, error) {
+	return ask[versionapi.DescribeResponse](ctx, c, "DescribeTableVersion", req)
 }
 
 // BatchDeleteTableVersions calls POST /v1/table/{id}/version/delete: delete versions of a table.
-func (c *Client) BatchDeleteTableVersions(ctx context.Context, req *protocol.BatchDeleteTableVersionsRequest) (*protocol.BatchDeleteTableVersionsResponse, error) {
-	return ask[protocol.BatchDeleteTableVersionsResponse](ctx, c, "BatchDeleteTableVersions", req)
+func (c *Client) BatchDeleteTableVersions(ctx context.Context, req *versionapi.BatchDeleteRequest) (*versionapi.BatchDeleteResponse, error) {
+	return ask[versionapi.BatchDeleteResponse](ctx, c, "BatchDeleteTableVersions", req)
 }
 
 // BatchCreateTableVersions calls POST /v1/table/version/batch-create: make versions of many tables, all or
 // none.
-func (c *Client) BatchCreateTableVersions(ctx context.Context, req *protocol.BatchCreateTableVersionsRequest) (*protocol.BatchCreateTableVersionsResponse, error) {
-	return ask[protocol.BatchCreateTableVersionsResponse](ctx, c, "BatchCreateTableVersions", req)
+func (c *Client) BatchCreateTableVersions(ctx context.Context, req *versionapi.BatchCreateRequest) (*versionapi.BatchCreateResponse, error) {
+	return ask[versionapi.BatchCreateResponse](ctx, c, "BatchCreateTableVersions", req)
 }
 
 // BatchCommitTables calls POST /v1/table/batch-commit: change many tables, all or none.
-func (c *Client) BatchCommitTables(ctx context.Context, req *protocol.BatchCommitTablesRequest) (*protocol.BatchCommitTablesResponse, error) {
-	return ask[protocol.BatchCommitTablesResponse](ctx, c, "BatchCommitTables", req)
+func (c *Client) BatchCommitTables(ctx context.Context, req *versionapi.BatchCommitRequest) (*versionapi.BatchCommitResponse, error) {
+	return ask[versionapi.BatchCommitResponse](ctx, c, "BatchCommitTables", req)
 }
 
 // RestoreTable calls POST /v1/table/{id}/restore: make an old version the newest.
-func (c *Client) RestoreTable(ctx context.Context, req *protocol.RestoreTableRequest) (*protocol.RestoreTableResponse, error) {
-	return ask[protocol.RestoreTableResponse](ctx, c, "RestoreTable", req)
+func (c *Client) RestoreTable(ctx context.Context, req *versionapi.RestoreRequest) (*versionapi.RestoreResponse, error) {
+	return ask[versionapi.RestoreResponse](ctx, c, "RestoreTable", req)
 }
 
 // CompareTableVersions calls POST /v1/table/{id}/version/compare: list the rows that differ between two
 // versions. Only Tiltyard has this operation.
-func (c *Client) CompareTableVersions(ctx context.Context, req *protocol.CompareTableVersionsRequest) (*protocol.CompareTableVersionsResponse, error) {
-	return ask[protocol.CompareTableVersionsResponse](ctx, c, "CompareTableVersions", req)
+func (c *Client) CompareTableVersions(ctx context.Context, req *versionapi.CompareRequest) (*versionapi.CompareResponse, error) {
+	return ask[versionapi.CompareResponse](ctx, c, "CompareTableVersions", req)
 }
 
 // ListTableTags calls POST /v1/table/{id}/tags/list: list the tags of a table. See [Client.Tags].
-func (c *Client) ListTableTags(ctx context.Context, req *protocol.ListTableTagsRequest) (*protocol.ListTableTagsResponse, error) {
-	return ask[protocol.ListTableTagsResponse](ctx, c, "ListTableTags", req)
+func (c *Client) ListTableTags(ctx context.Context, req *refapi.ListTagsRequest) (*refapi.ListTagsResponse, error) {
+	return ask[refapi.ListTagsResponse](ctx, c, "ListTableTags", req)
 }
 
 // GetTableTagVersion calls POST /v1/table/{id}/tags/version: describe a tag.
-func (c *Client) GetTableTagVersion(ctx context.Context, req *protocol.GetTableTagVersionRequest) (*protocol.GetTableTagVersionResponse, error) {
-	return ask[protocol.GetTableTagVersionResponse](ctx, c, "GetTableTagVersion", req)
+func (c *Client) GetTableTagVersion(ctx context.Context, req *refapi.GetTagVersionRequest) (*refapi.GetTagVersionResponse, error) {
+	return ask[refapi.GetTagVersionResponse](ctx, c, "GetTableTagVersion", req)
 }
 
 // CreateTableTag calls POST /v1/table/{id}/tags/create: create a tag.
-func (c *Client) CreateTableTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return ask[protocol.SetTableTagResponse](ctx, c, "CreateTableTag", req)
+func (c *Client) CreateTableTag(ctx context.Context, req *refapi.SetTagRequest) (*refapi.SetTagResponse, error) {
+	return ask[refapi.SetTagResponse](ctx, c, "CreateTableTag", req)
 }
 
 // UpdateTableTag calls POST /v1/table/{id}/tags/update: let a tag name another version.
-func (c *Client) UpdateTableTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return ask[protocol.SetTableTagResponse](ctx, c, "UpdateTableTag", req)
+func (c *Client) UpdateTableTag(ctx context.Context, req *refapi.SetTagRequest) (*refapi.SetTagResponse, error) {
+	return ask[refapi.SetTagResponse](ctx, c, "UpdateTableTag", req)
 }
 
 // DeleteTableTag calls POST /v1/table/{id}/tags/delete: delete a tag.
-func (c *Client) DeleteTableTag(ctx context.Context, req *protocol.DeleteTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return ask[protocol.SetTableTagResponse](ctx, c, "DeleteTableTag", req)
+func (c *Client) DeleteTableTag(ctx context.Context, req *refapi.DeleteTagRequest) (*refapi.SetTagResponse, error) {
+	return ask[refapi.SetTagResponse](ctx, c, "DeleteTableTag", req)
 }
 
 // ListTableBranches calls POST /v1/table/{id}/branches/list: list the branches of a table. See
 // [Client.Branches].
-func (c *Client) ListTableBranches(ctx context.Context, req *protocol.ListTableBranchesRequest) (*protocol.ListTableBranchesResponse, error) {
-	return ask[protocol.ListTableBranchesResponse](ctx, c, "ListTableBranches", req)
+func (c *Client) ListTableBranches(ctx context.Context, req *refapi.ListBranchesRequest) (*refapi.ListBranchesResponse, error) {
+	return ask[refapi.ListBranchesResponse](ctx, c, "ListTableBranches", req)
 }
 
 // CreateTableBranch calls POST /v1/table/{id}/branches/create: create a branch.
-func (c *Client) CreateTableBranch(ctx context.Context, req *protocol.CreateTableBranchRequest) (*protocol.CreateTableBranchResponse, error) {
-	return ask[protocol.CreateTableBranchResponse](ctx, c, "CreateTableBranch", req)
+func (c *Client) CreateTableBranch(ctx context.Context, req *refapi.CreateBranchRequest) (*refapi.CreateBranchResponse, error) {
+	return ask[refapi.CreateBranchResponse](ctx, c, "CreateTableBranch", req)
 }
 
 // DeleteTableBranch calls POST /v1/table/{id}/branches/delete: delete a branch and its versions.
-func (c *Client) DeleteTableBranch(ctx context.Context, req *protocol.DeleteTableBranchRequest) (*protocol.DeleteTableBranchResponse, error) {
-	return ask[protocol.DeleteTableBranchResponse](ctx, c, "DeleteTableBranch", req)
+func (c *Client) DeleteTableBranch(ctx context.Context, req *refapi.DeleteBranchRequest) (*refapi.DeleteBranchResponse, error) {
+	return ask[refapi.DeleteBranchResponse](ctx, c, "DeleteTableBranch", req)
 }
 
 // DiffTableBranches calls POST /v1/table/{id}/branches/diff: compare a branch with its table.
-func (c *Client) DiffTableBranches(ctx context.Context, req *protocol.DiffTableBranchesRequest) (*protocol.BranchDiff, error) {
-	return ask[protocol.BranchDiff](ctx, c, "DiffTableBranches", req)
+func (c *Client) DiffTableBranches(ctx context.Context, req *refapi.DiffBranchesRequest) (*refapi.BranchDiff, error) {
+	return ask[refapi.BranchDiff](ctx, c, "DiffTableBranches", req)
 }
 
 // DescribeTransaction calls POST /v1/transaction/{id}/describe: describe a transaction.
-func (c *Client) DescribeTransaction(ctx context.Context, req *protocol.DescribeTransactionRequest) (*protocol.TransactionResponse, error) {
-	return ask[protocol.TransactionResponse](ctx, c, "DescribeTransaction", req)
+func (c *Client) DescribeTransaction(ctx context.Context, req *transactionapi.DescribeRequest) (*transactionapi.Response, error) {
+	return ask[transactionapi.Response](ctx, c, "DescribeTransaction", req)
 }
 
 // AlterTransaction calls POST /v1/transaction/{id}/alter: change a transaction.
-func (c *Client) AlterTransaction(ctx context.Context, req *protocol.AlterTransactionRequest) (*protocol.TransactionResponse, error) {
-	return ask[protocol.TransactionResponse](ctx, c, "AlterTransaction", req)
+func (c *Client) AlterTransaction(ctx context.Context, req *transactionapi.AlterRequest) (*transactionapi.Response, error) {
+	return ask[transactionapi.Response](ctx, c, "AlterTransaction", req)
 }
 
 // ListJobs calls POST /v1/jobs/list: list jobs, the newest first. See [Client.Jobs].
-func (c *Client) ListJobs(ctx context.Context, req *protocol.ListJobsRequest) (*protocol.ListJobsResponse, error) {
-	return ask[protocol.ListJobsResponse](ctx, c, "ListJobs", req)
+func (c *Client) ListJobs(ctx context.Context, req *jobapi.ListRequest) (*jobapi.ListResponse, error) {
+	return ask[jobapi.ListResponse](ctx, c, "ListJobs", req)
 }
 
 // DescribeJob calls POST /v1/jobs/describe: describe a job. See [Client.Wait].
-func (c *Client) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.DescribeJobResponse, error) {
-	return ask[protocol.DescribeJobResponse](ctx, c, "DescribeJob", req)
+func (c *Client) DescribeJob(ctx context.Context, req *jobapi.Request) (*jobapi.DescribeResponse, error) {
+	return ask[jobapi.DescribeResponse](ctx, c, "DescribeJob", req)
 }
 
 // QueryJobEvents calls POST /v1/jobs/query_events: read the events of a job.
-func (c *Client) QueryJobEvents(ctx context.Context, req *protocol.QueryJobEventsRequest) (*Rows, error) {
+func (c *Client) QueryJobEvents(ctx context.Context, req *jobapi.QueryEventsRequest) (*Rows, error) {
 	return askRows(ctx, c, "QueryJobEvents", req)
 }
 
 // CancelJob calls POST /v1/jobs/cancel: cancel a job. What it has committed stays.
-func (c *Client) CancelJob(ctx context.Context, req *protocol.JobRequest) error {
+func (c *Client) CancelJob(ctx context.Context, req *jobapi.Request) error {
 	_, err := ask[protocol.Empty](ctx, c, "CancelJob", req)
 	return err
 }
 
 // PauseJob calls POST /v1/jobs/pause: pause a job.
-func (c *Client) PauseJob(ctx context.Context, req *protocol.JobRequest) (*protocol.PauseJobResponse, error) {
-	return ask[protocol.PauseJobResponse](ctx, c, "PauseJob", req)
+func (c *Client) PauseJob(ctx context.Context, req *jobapi.Request) (*jobapi.PauseResponse, error) {
+	return ask[jobapi.PauseResponse](ctx, c, "PauseJob", req)
 }
 
 // ResumeJob calls POST /v1/jobs/resume: resume a job.
-func (c *Client) ResumeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.ResumeJobResponse, error) {
-	return ask[protocol.ResumeJobResponse](ctx, c, "ResumeJob", req)
+func (c *Client) ResumeJob(ctx context.Context, req *jobapi.Request) (*jobapi.ResumeResponse, error) {
+	return ask[jobapi.ResumeResponse](ctx, c, "ResumeJob", req)
 }
 
 // ListEvents calls POST /v1/event/list: read the events of changes, the oldest first. The cursor of an answer
 // is to be sent back, also when there are no more events yet. Only Tiltyard has this operation.
-func (c *Client) ListEvents(ctx context.Context, req *protocol.ListEventsRequest) (*protocol.ListEventsResponse, error) {
-	return ask[protocol.ListEventsResponse](ctx, c, "ListEvents", req)
+func (c *Client) ListEvents(ctx context.Context, req *eventapi.ListRequest) (*eventapi.ListResponse, error) {
+	return ask[eventapi.ListResponse](ctx, c, "ListEvents", req)
 }
 
 // MaintainTable calls POST /v1/table/{id}/maintain: compact a table, bring its indices up to date, delete old
 // versions. A job does it; a dry run returns what the job would do. Only Tiltyard has this operation.
-func (c *Client) MaintainTable(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
-	return ask[protocol.MaintainTableResponse](ctx, c, "MaintainTable", req)
+func (c *Client) MaintainTable(ctx context.Context, req *tableapi.MaintainRequest) (*tableapi.MaintainResponse, error) {
+	return ask[tableapi.MaintainResponse](ctx, c, "MaintainTable", req)
 }
 
 // CreateMaterializedView calls POST /v1/materialized_view/{id}/create: create a materialized view.
-func (c *Client) CreateMaterializedView(ctx context.Context, req *protocol.CreateMaterializedViewRequest) (*protocol.CreateMaterializedViewResponse, error) {
-	return ask[protocol.CreateMaterializedViewResponse](ctx, c, "CreateMaterializedView", req)
+func (c *Client) CreateMaterializedView(ctx context.Context, req *viewapi.CreateMaterializedRequest) (*viewapi.CreateMaterializedResponse, error) {
+	return ask[viewapi.CreateMaterializedResponse](ctx, c, "CreateMaterializedView", req)
 }
 
 // RefreshMaterializedView calls POST /v1/materialized_view/{id}/refresh: refresh a materialized view by a job.
-func (c *Client) RefreshMaterializedView(ctx context.Context, req *protocol.RefreshMaterializedViewRequest) (*protocol.RefreshMaterializedViewResponse, error) {
-	return ask[protocol.RefreshMaterializedViewResponse](ctx, c, "RefreshMaterializedView", req)
+func (c *Client) RefreshMaterializedView(ctx context.Context, req *viewapi.RefreshRequest) (*viewapi.RefreshResponse, error) {
+	return ask[viewapi.RefreshResponse](ctx, c, "RefreshMaterializedView", req)
 }
 
 // DescribeMaterializedView calls POST /v1/materialized_view/{id}/describe: describe a materialized view.
-func (c *Client) DescribeMaterializedView(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DescribeMaterializedViewResponse, error) {
-	return ask[protocol.DescribeMaterializedViewResponse](ctx, c, "DescribeMaterializedView", req)
+func (c *Client) DescribeMaterializedView(ctx context.Context, req *viewapi.MaterializedRequest) (*viewapi.DescribeMaterializedResponse, error) {
+	return ask[viewapi.DescribeMaterializedResponse](ctx, c, "DescribeMaterializedView", req)
 }
 
 // DropMaterializedView calls POST /v1/materialized_view/{id}/drop: drop a materialized view.
-func (c *Client) DropMaterializedView(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DropMaterializedViewResponse, error) {
-	return ask[protocol.DropMaterializedViewResponse](ctx, c, "DropMaterializedView", req)
+func (c *Client) DropMaterializedView(ctx context.Context, req *viewapi.MaterializedRequest) (*viewapi.DropMaterializedResponse, error) {
+	return ask[viewapi.DropMaterializedResponse](ctx, c, "DropMaterializedView", req)
 }
 
 // ListMaterializedViews calls GET /v1/namespace/{id}/materialized_view/list: list the materialized views in a
 // namespace. See [Client.MaterializedViews].
-func (c *Client) ListMaterializedViews(ctx context.Context, req *protocol.ListMaterializedViewsRequest) (*protocol.ListMaterializedViewsResponse, error) {
-	return ask[protocol.ListMaterializedViewsResponse](ctx, c, "ListMaterializedViews", req)
+func (c *Client) ListMaterializedViews(ctx context.Context, req *viewapi.ListMaterializedRequest) (*viewapi.ListMaterializedResponse, error) {
+	return ask[viewapi.ListMaterializedResponse](ctx, c, "ListMaterializedViews", req)
 }
 
 // CreateView calls POST /v1/view/{id}/create: create a view without rows of its own.
-func (c *Client) CreateView(ctx context.Context, req *protocol.CreateViewRequest) (*protocol.DescribeViewResponse, error) {
-	return ask[protocol.DescribeViewResponse](ctx, c, "CreateView", req)
+func (c *Client) CreateView(ctx context.Context, req *viewapi.CreateRequest) (*viewapi.DescribeResponse, error) {
+	return ask[viewapi.DescribeResponse](ctx, c, "CreateView", req)
 }
 
 // DescribeView calls POST /v1/view/{id}/describe: describe a view.
-func (c *Client) DescribeView(ctx context.Context, req *protocol.ViewRequest) (*protocol.DescribeViewResponse, error) {
-	return ask[protocol.DescribeViewResponse](ctx, c, "DescribeView", req)
+func (c *Client) DescribeView(ctx context.Context, req *viewapi.Request) (*viewapi.DescribeResponse, error) {
+	return ask[viewapi.DescribeResponse](ctx, c, "DescribeView", req)
 }
 
 // DropView calls POST /v1/view/{id}/drop: drop a view.
-func (c *Client) DropView(ctx context.Context, req *protocol.ViewRequest) (*protocol.DropViewResponse, error) {
-	return ask[protocol.DropViewResponse](ctx, c, "DropView", req)
+func (c *Client) DropView(ctx context.Context, req *viewapi.Request) (*viewapi.DropResponse, error) {
+	return ask[viewapi.DropResponse](ctx, c, "DropView", req)
 }
 
 // ListViews calls GET /v1/namespace/{id}/view/list: list the views in a namespace. See [Client.Views].
-func (c *Client) ListViews(ctx context.Context, req *protocol.ListViewsRequest) (*protocol.ListViewsResponse, error) {
-	return ask[protocol.ListViewsResponse](ctx, c, "ListViews", req)
+func (c *Client) ListViews(ctx context.Context, req *viewapi.ListRequest) (*viewapi.ListResponse, error) {
+	return ask[viewapi.ListResponse](ctx, c, "ListViews", req)
 }
 
 // CreateFunction calls POST /v1/function/{id}/create: create a version of a function by a job.
-func (c *Client) CreateFunction(ctx context.Context, req *protocol.CreateFunctionRequest) (*protocol.CreateFunctionResponse, error) {
-	return ask[protocol.CreateFunctionResponse](ctx, c, "CreateFunction", req)
+func (c *Client) CreateFunction(ctx context.Context, req *functionapi.CreateRequest) (*functionapi.CreateResponse, error) {
+	return ask[functionapi.CreateResponse](ctx, c, "CreateFunction", req)
 }
 
 // DescribeFunction calls POST /v1/function/{id}/describe: describe a version of a function.
-func (c *Client) DescribeFunction(ctx context.Context, req *protocol.FunctionRequest) (*protocol.FunctionVersion, error) {
-	return ask[protocol.FunctionVersion](ctx, c, "DescribeFunction", req)
+func (c *Client) DescribeFunction(ctx context.Context, req *functionapi.Request) (*functionapi.Version, error) {
+	return ask[functionapi.Version](ctx, c, "DescribeFunction", req)
 }
 
 // DropFunction calls POST /v1/function/{id}/drop: drop a version of a function.
-func (c *Client) DropFunction(ctx context.Context, req *protocol.FunctionRequest) (*protocol.DropFunctionResponse, error) {
-	return ask[protocol.DropFunctionResponse](ctx, c, "DropFunction", req)
+func (c *Client) DropFunction(ctx context.Context, req *functionapi.Request) (*functionapi.DropResponse, error) {
+	return ask[functionapi.DropResponse](ctx, c, "DropFunction", req)
 }
 
 // ListFunctions calls GET /v1/namespace/{id}/function/list: list the functions in a namespace. See
 // [Client.Functions].
-func (c *Client) ListFunctions(ctx context.Context, req *protocol.ListFunctionsRequest) (*protocol.ListFunctionsResponse, error) {
-	return ask[protocol.ListFunctionsResponse](ctx, c, "ListFunctions", req)
+func (c *Client) ListFunctions(ctx context.Context, req *functionapi.ListRequest) (*functionapi.ListResponse, error) {
+	return ask[functionapi.ListResponse](ctx, c, "ListFunctions", req)
 }
 
 // CreateSecret calls POST /v1/secret/{id}/create: create a secret.
-func (c *Client) CreateSecret(ctx context.Context, req *protocol.WriteSecretRequest) error {
+func (c *Client) CreateSecret(ctx context.Context, req *secretapi.WriteRequest) error {
 	_, err := ask[protocol.Empty](ctx, c, "CreateSecret", req)
 	return err
 }
 
 // AlterSecret calls POST /v1/secret/{id}/alter: replace the value of a secret.
-func (c *Client) AlterSecret(ctx context.Context, req *protocol.WriteSecretRequest) error {
+func (c *Client) AlterSecret(ctx context.Context, req *secretapi.WriteRequest) error {
 	_, err := ask[protocol.Empty](ctx, c, "AlterSecret", req)
 	return err
 }
 
 // DescribeSecret calls POST /v1/secret/{id}/describe: describe a secret, without its value.
-func (c *Client) DescribeSecret(ctx context.Context, req *protocol.SecretRequest) (*protocol.DescribeSecretResponse, error) {
-	return ask[protocol.DescribeSecretResponse](ctx, c, "DescribeSecret", req)
+func (c *Client) DescribeSecret(ctx context.Context, req *secretapi.Request) (*secretapi.DescribeResponse, error) {
+	return ask[secretapi.DescribeResponse](ctx, c, "DescribeSecret", req)
 }
 
 // DropSecret calls POST /v1/secret/{id}/drop: drop a secret.
-func (c *Client) DropSecret(ctx context.Context, req *protocol.SecretRequest) error {
+func (c *Client) DropSecret(ctx context.Context, req *secretapi.Request) error {
 	_, err := ask[protocol.Empty](ctx, c, "DropSecret", req)
 	return err
 }
 
 // ListSecrets calls GET /v1/namespace/{id}/secret/list: list the secrets in a namespace. See [Client.Secrets].
-func (c *Client) ListSecrets(ctx context.Context, req *protocol.ListSecretsRequest) (*protocol.ListSecretsResponse, error) {
-	return ask[protocol.ListSecretsResponse](ctx, c, "ListSecrets", req)
+func (c *Client) ListSecrets(ctx context.Context, req *secretapi.ListRequest) (*secretapi.ListResponse, error) {
+	return ask[secretapi.ListResponse](ctx, c, "ListSecrets", req)
 }
 
 // ListTableErrors calls POST /v1/table/{id}/errors: list the rows that functions failed for. Those of the
 // newest job come first.
-func (c *Client) ListTableErrors(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
-	return ask[protocol.ListTableErrorsResponse](ctx, c, "ListTableErrors", req)
+func (c *Client) ListTableErrors(ctx context.Context, req *tableapi.ListErrorsRequest) (*tableapi.ListErrorsResponse, error) {
+	return ask[tableapi.ListErrorsResponse](ctx, c, "ListTableErrors", req)
 }

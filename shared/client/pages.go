@@ -9,6 +9,15 @@ import (
 	"slices"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/protocol/refapi"
+	"tiltyard/shared/protocol/secretapi"
+	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/protocol/versionapi"
+	"tiltyard/shared/protocol/viewapi"
 )
 
 // The methods of this file iterate over the entries of a list on all its pages. They request the
@@ -18,7 +27,7 @@ import (
 const pageSize = 1000
 
 // Namespaces yields the names of the namespaces in a namespace.
-func (c *Client) Namespaces(ctx context.Context, req *protocol.ListNamespacesRequest) iter.Seq2[string, error] {
+func (c *Client) Namespaces(ctx context.Context, req *namespaceapi.ListRequest) iter.Seq2[string, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
 		next.Page = page
@@ -31,7 +40,7 @@ func (c *Client) Namespaces(ctx context.Context, req *protocol.ListNamespacesReq
 }
 
 // Tables yields the names of the tables in a namespace.
-func (c *Client) Tables(ctx context.Context, req *protocol.ListTablesRequest) iter.Seq2[string, error] {
+func (c *Client) Tables(ctx context.Context, req *tableapi.ListRequest) iter.Seq2[string, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
 		next.Page = page
@@ -44,7 +53,7 @@ func (c *Client) Tables(ctx context.Context, req *protocol.ListTablesRequest) it
 }
 
 // AllTables yields the tables of all namespaces, as names joined by $.
-func (c *Client) AllTables(ctx context.Context, req *protocol.ListAllTablesRequest) iter.Seq2[string, error] {
+func (c *Client) AllTables(ctx context.Context, req *tableapi.ListAllRequest) iter.Seq2[string, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
 		next.Page = page
@@ -57,9 +66,9 @@ func (c *Client) AllTables(ctx context.Context, req *protocol.ListAllTablesReque
 }
 
 // Dropped yields the objects that were dropped in a namespace, at any depth, and can be restored.
-func (c *Client) Dropped(ctx context.Context, req *protocol.ListDroppedRequest) iter.Seq2[protocol.DroppedObject, error] {
+func (c *Client) Dropped(ctx context.Context, req *namespaceapi.ListDroppedRequest) iter.Seq2[namespaceapi.DroppedObject, error] {
 	next := *req
-	return pages(next.Page, func(page protocol.Page) ([]protocol.DroppedObject, string, error) {
+	return pages(next.Page, func(page protocol.Page) ([]namespaceapi.DroppedObject, string, error) {
 		next.Page = page
 		resp, err := c.ListDropped(ctx, &next)
 		if err != nil {
@@ -71,9 +80,9 @@ func (c *Client) Dropped(ctx context.Context, req *protocol.ListDroppedRequest) 
 
 // Found yields the tables that meet conditions. A table that cannot be read, so that it is not known whether it
 // meets them, comes as an [UnreadableTable], an error after which the loop may go on.
-func (c *Client) Found(ctx context.Context, req *protocol.FindTablesRequest) iter.Seq2[protocol.FoundTable, error] {
+func (c *Client) Found(ctx context.Context, req *tableapi.FindRequest) iter.Seq2[tableapi.Found, error] {
 	type result struct {
-		table      protocol.FoundTable
+		table      tableapi.Found
 		unreadable error
 	}
 	next := *req
@@ -92,7 +101,7 @@ func (c *Client) Found(ctx context.Context, req *protocol.FindTablesRequest) ite
 		}
 		return all, resp.PageToken, nil
 	})
-	return func(yield func(protocol.FoundTable, error) bool) {
+	return func(yield func(tableapi.Found, error) bool) {
 		for one, err := range results {
 			if !yield(one.table, cmp.Or(err, one.unreadable)) {
 				return
@@ -102,9 +111,9 @@ func (c *Client) Found(ctx context.Context, req *protocol.FindTablesRequest) ite
 }
 
 // Indices yields the indices of a table.
-func (c *Client) Indices(ctx context.Context, req *protocol.ListTableIndicesRequest) iter.Seq2[protocol.IndexContent, error] {
+func (c *Client) Indices(ctx context.Context, req *indexapi.ListRequest) iter.Seq2[indexapi.Content, error] {
 	next := *req
-	return pages(next.Page, func(page protocol.Page) ([]protocol.IndexContent, string, error) {
+	return pages(next.Page, func(page protocol.Page) ([]indexapi.Content, string, error) {
 		next.Page = page
 		resp, err := c.ListTableIndices(ctx, &next)
 		if err != nil {
@@ -115,9 +124,9 @@ func (c *Client) Indices(ctx context.Context, req *protocol.ListTableIndicesRequ
 }
 
 // Versions yields the versions of a table, the oldest first unless the request is descending.
-func (c *Client) Versions(ctx context.Context, req *protocol.ListTableVersionsRequest) iter.Seq2[protocol.TableVersion, error] {
+func (c *Client) Versions(ctx context.Context, req *versionapi.ListRequest) iter.Seq2[versionapi.Version, error] {
 	next := *req
-	return pages(next.Page, func(page protocol.Page) ([]protocol.TableVersion, string, error) {
+	return pages(next.Page, func(page protocol.Page) ([]versionapi.Version, string, error) {
 		next.Page = page
 		resp, err := c.ListTableVersions(ctx, &next)
 		if err != nil {
@@ -128,7 +137,7 @@ func (c *Client) Versions(ctx context.Context, req *protocol.ListTableVersionsRe
 }
 
 // Tags yields the tags of a table.
-func (c *Client) Tags(ctx context.Context, req *protocol.ListTableTagsRequest) iter.Seq2[Tag, error] {
+func (c *Client) Tags(ctx context.Context, req *refapi.ListTagsRequest) iter.Seq2[Tag, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]Tag, string, error) {
 		next.Page = page
@@ -141,7 +150,7 @@ func (c *Client) Tags(ctx context.Context, req *protocol.ListTableTagsRequest) i
 }
 
 // Branches yields the branches of a table.
-func (c *Client) Branches(ctx context.Context, req *protocol.ListTableBranchesRequest) iter.Seq2[Branch, error] {
+func (c *Client) Branches(ctx context.Context, req *refapi.ListBranchesRequest) iter.Seq2[Branch, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]Branch, string, error) {
 		next.Page = page
@@ -154,9 +163,9 @@ func (c *Client) Branches(ctx context.Context, req *protocol.ListTableBranchesRe
 }
 
 // Jobs yields the jobs, the newest first.
-func (c *Client) Jobs(ctx context.Context, req *protocol.ListJobsRequest) iter.Seq2[protocol.Job, error] {
+func (c *Client) Jobs(ctx context.Context, req *jobapi.ListRequest) iter.Seq2[jobapi.Job, error] {
 	next := *req
-	return pages(next.Page, func(page protocol.Page) ([]protocol.Job, string, error) {
+	return pages(next.Page, func(page protocol.Page) ([]jobapi.Job, string, error) {
 		next.Page = page
 		resp, err := c.ListJobs(ctx, &next)
 		if err != nil {
@@ -167,7 +176,7 @@ func (c *Client) Jobs(ctx context.Context, req *protocol.ListJobsRequest) iter.S
 }
 
 // MaterializedViews yields the names of the materialized views in a namespace.
-func (c *Client) MaterializedViews(ctx context.Context, req *protocol.ListMaterializedViewsRequest) iter.Seq2[string, error] {
+func (c *Client) MaterializedViews(ctx context.Context, req *viewapi.ListMaterializedRequest) iter.Seq2[string, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
 		next.Page = page
@@ -180,7 +189,7 @@ func (c *Client) MaterializedViews(ctx context.Context, req *protocol.ListMateri
 }
 
 // Views yields the names of the views in a namespace that have no rows of their own.
-func (c *Client) Views(ctx context.Context, req *protocol.ListViewsRequest) iter.Seq2[string, error] {
+func (c *Client) Views(ctx context.Context, req *viewapi.ListRequest) iter.Seq2[string, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]string, string, error) {
 		next.Page = page
@@ -193,9 +202,9 @@ func (c *Client) Views(ctx context.Context, req *protocol.ListViewsRequest) iter
 }
 
 // Secrets yields the secrets in a namespace.
-func (c *Client) Secrets(ctx context.Context, req *protocol.ListSecretsRequest) iter.Seq2[protocol.ListedSecret, error] {
+func (c *Client) Secrets(ctx context.Context, req *secretapi.ListRequest) iter.Seq2[secretapi.Listed, error] {
 	next := *req
-	return pages(next.Page, func(page protocol.Page) ([]protocol.ListedSecret, string, error) {
+	return pages(next.Page, func(page protocol.Page) ([]secretapi.Listed, string, error) {
 		next.Page = page
 		resp, err := c.ListSecrets(ctx, &next)
 		if err != nil {
@@ -206,15 +215,15 @@ func (c *Client) Secrets(ctx context.Context, req *protocol.ListSecretsRequest) 
 }
 
 // Functions yields all versions of the functions in a namespace.
-func (c *Client) Functions(ctx context.Context, req *protocol.ListFunctionsRequest) iter.Seq2[protocol.FunctionVersion, error] {
+func (c *Client) Functions(ctx context.Context, req *functionapi.ListRequest) iter.Seq2[functionapi.Version, error] {
 	next := *req
-	return pages(next.Page, func(page protocol.Page) ([]protocol.FunctionVersion, string, error) {
+	return pages(next.Page, func(page protocol.Page) ([]functionapi.Version, string, error) {
 		next.Page = page
 		resp, err := c.ListFunctions(ctx, &next)
 		if err != nil {
 			return nil, "", err
 		}
-		versions := make([]protocol.FunctionVersion, len(resp.Functions))
+		versions := make([]functionapi.Version, len(resp.Functions))
 		for i, listed := range resp.Functions {
 			versions[i] = listed.Definition
 		}
@@ -225,16 +234,16 @@ func (c *Client) Functions(ctx context.Context, req *protocol.ListFunctionsReque
 // A Tag is a name of a version.
 type Tag struct {
 	Name string
-	protocol.TagContents
+	refapi.TagContents
 }
 
 // A Branch is a line of versions of its own.
 type Branch struct {
 	Name string
-	protocol.BranchContents
+	refapi.BranchContents
 }
 
-func tags(resp *protocol.ListTableTagsResponse) []Tag {
+func tags(resp *refapi.ListTagsResponse) []Tag {
 	var all []Tag
 	for _, name := range slices.Sorted(maps.Keys(resp.Tags)) {
 		all = append(all, Tag{name, resp.Tags[name]})
@@ -242,7 +251,7 @@ func tags(resp *protocol.ListTableTagsResponse) []Tag {
 	return all
 }
 
-func branches(resp *protocol.ListTableBranchesResponse) []Branch {
+func branches(resp *refapi.ListBranchesResponse) []Branch {
 	var all []Branch
 	for _, name := range slices.Sorted(maps.Keys(resp.Branches)) {
 		all = append(all, Branch{name, resp.Branches[name]})

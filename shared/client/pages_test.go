@@ -11,6 +11,9 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/protocol/viewapi"
 )
 
 func TestAListThatFailsInBetween(t *testing.T) {
@@ -20,7 +23,7 @@ func TestAListThatFailsInBetween(t *testing.T) {
 	}}
 	var names []string
 	var failed error
-	for name, err := range scripted(t, s).Tables(t.Context(), &protocol.ListTablesRequest{Common: client.ID("n")}) {
+	for name, err := range scripted(t, s).Tables(t.Context(), &tableapi.ListRequest{Common: client.ID("n")}) {
 		if err != nil {
 			failed = err
 			continue
@@ -43,7 +46,7 @@ func TestASearchThatEndsLate(t *testing.T) {
 		{status: 200, body: `{"tables":[{"id":["c"],"matches":[]}]}`},
 	}}
 	var names, unreadable []string
-	for one, err := range scripted(t, s).Found(t.Context(), &protocol.FindTablesRequest{Text: "x"}) {
+	for one, err := range scripted(t, s).Found(t.Context(), &tableapi.FindRequest{Text: "x"}) {
 		if is := (client.UnreadableTable{}); errors.As(err, &is) {
 			unreadable = append(unreadable, err.Error())
 			continue
@@ -60,7 +63,7 @@ func TestASearchThatEndsLate(t *testing.T) {
 
 func TestAListThatRepeatsItself(t *testing.T) {
 	s := &script{answers: []answer{{status: 200, body: `{"views":["a"],"page_token":"a"}`}}}
-	for _, err := range scripted(t, s).Views(t.Context(), &protocol.ListViewsRequest{}) {
+	for _, err := range scripted(t, s).Views(t.Context(), &viewapi.ListRequest{}) {
 		if errors.Is(err, client.ErrAnswer) {
 			return
 		}
@@ -73,7 +76,7 @@ func TestAListThatRepeatsItself(t *testing.T) {
 
 func TestAListIsReadAsFarAsTheLoopGoes(t *testing.T) {
 	s := &script{answers: []answer{{status: 200, body: `{"views":["a"],"page_token":"a"}`}}}
-	for name, err := range scripted(t, s).Views(t.Context(), &protocol.ListViewsRequest{}) {
+	for name, err := range scripted(t, s).Views(t.Context(), &viewapi.ListRequest{}) {
 		if name != "a" || err != nil {
 			t.Errorf("got %q, %v; want a", name, err)
 		}
@@ -100,7 +103,7 @@ func TestWaitEndsWithTheJob(t *testing.T) {
 				s := &script{answers: []answer{{status: 200, body: running}, {status: 200, body: running}, {status: 200, body: test.last}}}
 				var steps int64
 				looks := 0
-				_, err := scripted(t, s).Wait(t.Context(), "j", func(job *protocol.DescribeJobResponse) {
+				_, err := scripted(t, s).Wait(t.Context(), "j", func(job *jobapi.DescribeResponse) {
 					looks++
 					if job.Progress != nil {
 						steps += job.Progress.StepsDone

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 )
 
 const (
@@ -35,7 +36,7 @@ const (
 // first one has added them without an answer.
 //
 // The rows of a server without multipart writes go in one request.
-func (c *Client) InsertInParts(ctx context.Context, req *protocol.InsertIntoTableRequest, rows Source, partBytes int64) (*protocol.InsertIntoTableResponse, error) {
+func (c *Client) InsertInParts(ctx context.Context, req *dataapi.InsertRequest, rows Source, partBytes int64) (*dataapi.InsertResponse, error) {
 	r := &partReader{schema: rows.Schema}
 	r.partBytes.Store(cmp.Or(partBytes, defaultPartBytes))
 	batches := rows.Batches
@@ -55,7 +56,7 @@ func (c *Client) InsertInParts(ctx context.Context, req *protocol.InsertIntoTabl
 			return answer, err
 		}
 	}
-	begun, err := c.CreateMultipartWrite(ctx, &protocol.CreateMultipartWriteRequest{Common: req.Common, Branch: req.Branch})
+	begun, err := c.CreateMultipartWrite(ctx, &dataapi.CreateMultipartWriteRequest{Common: req.Common, Branch: req.Branch})
 	if isUnserved(err) {
 		return c.InsertIntoTable(ctx, req, r.rest(first))
 	}
@@ -182,14 +183,14 @@ func (p *rowsPart) halves() (first, second *rowsPart) {
 // A multipartWrite is a write that has begun.
 type multipartWrite struct {
 	client *Client
-	req    protocol.InsertIntoTableRequest
+	req    dataapi.InsertRequest
 	reader *partReader
 	seed   uuid.UUID
 	rows   atomic.Int64 // that the server has taken
 }
 
 // send sends all parts, of which the first one is read, and completes the write.
-func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*protocol.InsertIntoTableResponse, error) {
+func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*dataapi.InsertResponse, error) {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(partsAtOnce)
 	var failed error
@@ -210,7 +211,7 @@ func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*protocol.I
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.InsertIntoTableResponse{TransactionID: done.TransactionID, NumInsertedRows: w.rows.Load(), Version: done.Version}, nil
+	return &dataapi.InsertResponse{TransactionID: done.TransactionID, NumInsertedRows: w.rows.Load(), Version: done.Version}, nil
 }
 
 // sendPart sends a part until the server has it, under an id of its own, which makes repetitions
@@ -227,7 +228,7 @@ func (w *multipartWrite) sendPart(ctx context.Context, at, width uint64, rows *r
 	}
 	source := rows.source(w.reader.schema)
 	call.rows, call.repeatable = &source, true
-	taken, err := askCall[protocol.InsertIntoTableResponse](ctx, call)
+	taken, err := askCall[dataapi.InsertResponse](ctx, call)
 	if isTooLarge(err) && rows.rows() > 1 && width > 1 {
 		w.reader.partBytes.Store(max(rows.size()/2, 1))
 		first, second := rows.halves()
@@ -250,6 +251,6 @@ func (w *multipartWrite) abort(ctx context.Context) {
 	_, _ = w.client.AbortMultipartWrite(ctx, w.end())
 }
 
-func (w *multipartWrite) end() *protocol.EndMultipartWriteRequest {
-	return &protocol.EndMultipartWriteRequest{Common: w.req.Common, Branch: w.req.Branch, UploadID: w.req.UploadID}
+func (w *multipartWrite) end() *dataapi.EndMultipartWriteRequest {
+	return &dataapi.EndMultipartWriteRequest{Common: w.req.Common, Branch: w.req.Branch, UploadID: w.req.UploadID}
 }

@@ -18,6 +18,8 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // pieces is a source of n batches of a row each, which can be read once and fails in the end if failure is set.
@@ -36,14 +38,14 @@ func pieces(t *testing.T, n int64, failure error) client.Source {
 	return client.Source{Schema: pointSchema, Batches: batches, Once: true}
 }
 
-func inParts(ctx context.Context, c *client.Client, rows client.Source) (*protocol.InsertIntoTableResponse, error) {
-	return c.InsertInParts(ctx, &protocol.InsertIntoTableRequest{Common: client.ID("t")}, rows, 1) // each batch is a part
+func inParts(ctx context.Context, c *client.Client, rows client.Source) (*dataapi.InsertResponse, error) {
+	return c.InsertInParts(ctx, &dataapi.InsertRequest{Common: client.ID("t")}, rows, 1) // each batch is a part
 }
 
 // idsIn returns the ids of the table t in the order of its rows.
 func idsIn(t *testing.T, c *client.Client) string {
 	t.Helper()
-	rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &protocol.QueryTableRequest{Common: client.ID("t")}))
+	rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &queryapi.Request{Common: client.ID("t")}))
 	return idsOf(t, rows)
 }
 
@@ -87,7 +89,7 @@ func TestRowsOfSeveralPartsBecomeOneVersion(t *testing.T) {
 			w := &watch{count: isPart, lose: never}
 			c := openBehind(t, w.wrap)
 			createPoints(t, c, "t", 100)
-			answer := ok[*protocol.InsertIntoTableResponse](t)(inParts(t.Context(), c, pieces(t, test.rows, nil)))
+			answer := ok[*dataapi.InsertResponse](t)(inParts(t.Context(), c, pieces(t, test.rows, nil)))
 			want := "100"
 			for id := range test.rows {
 				want += fmt.Sprint(" ", id)
@@ -113,7 +115,7 @@ func TestLostAnswersOfAnUploadAddNoRowTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := openBehind(t, w.wrap)
 			createPoints(t, c, "t")
-			answer := ok[*protocol.InsertIntoTableResponse](t)(inParts(t.Context(), c, pieces(t, 3, nil)))
+			answer := ok[*dataapi.InsertResponse](t)(inParts(t.Context(), c, pieces(t, 3, nil)))
 			if got := strings.Join(strings.Fields(idsIn(t, c)), " "); got != "0 1 2" || answer.NumInsertedRows != 3 {
 				t.Errorf("got the rows %s, %+v", got, answer)
 			}
@@ -215,9 +217,9 @@ func TestPartsThatAreTooLargeAreDivided(t *testing.T) {
 			}
 			all = append(all, points(ids...))
 		}
-		req := &protocol.InsertIntoTableRequest{Common: client.ID(name)}
-		answer := ok[*protocol.InsertIntoTableResponse](t)(c.InsertInParts(t.Context(), req, client.Batches(pointSchema, all...), partBytes))
-		rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &protocol.QueryTableRequest{Common: client.ID(name)}))
+		req := &dataapi.InsertRequest{Common: client.ID(name)}
+		answer := ok[*dataapi.InsertResponse](t)(c.InsertInParts(t.Context(), req, client.Batches(pointSchema, all...), partBytes))
+		rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &queryapi.Request{Common: client.ID(name)}))
 		want := ""
 		for id := range 140 {
 			want += fmt.Sprintln(id)

@@ -4,30 +4,30 @@ import (
 	"context"
 
 	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // QueryTable returns the rows that a query finds.
-func (c *Client) QueryTable(ctx context.Context, req *protocol.QueryTableRequest) (*Rows, error) {
+func (c *Client) QueryTable(ctx context.Context, req *queryapi.Request) (*Rows, error) {
 	return askRows(ctx, c, "QueryTable", complete(req))
 }
 
 // StoreQuery lets the server write the rows that a query finds to storage, where [Client.ReadTableResult]
 // reads them. It is for answers that are too large for the response of a function of AWS.
-func (c *Client) StoreQuery(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.StoredResult, error) {
+func (c *Client) StoreQuery(ctx context.Context, req *queryapi.Request) (*queryapi.StoredResult, error) {
 	call, err := c.newCall("QueryTable", complete(req))
 	if err != nil {
 		return nil, err
 	}
 	call.header.Set("Accept", arrowipc.ContentTypeStream+"; compression=zstd")
 	call.header.Set(resultHeader, "link")
-	return askCall[protocol.StoredResult](ctx, call)
+	return askCall[queryapi.StoredResult](ctx, call)
 }
 
 const resultHeader = "X-Tiltyard-Result"
 
 // ReadTableResult returns the rows of a stored answer, which only the caller that asked for it can read.
-func (c *Client) ReadTableResult(ctx context.Context, req *protocol.ReadTableResultRequest) (*Rows, error) {
+func (c *Client) ReadTableResult(ctx context.Context, req *queryapi.ReadResultRequest) (*Rows, error) {
 	call, err := c.newCall("ReadTableResult", req)
 	if err != nil {
 		return nil, err
@@ -37,28 +37,28 @@ func (c *Client) ReadTableResult(ctx context.Context, req *protocol.ReadTableRes
 }
 
 // ExplainTableQueryPlan returns how a query would be run.
-func (c *Client) ExplainTableQueryPlan(ctx context.Context, req *protocol.ExplainTableQueryPlanRequest) (*protocol.QueryPlan, error) {
+func (c *Client) ExplainTableQueryPlan(ctx context.Context, req *queryapi.ExplainPlanRequest) (*queryapi.Plan, error) {
 	if req.Query == nil {
-		return ask[protocol.QueryPlan](ctx, c, "ExplainTableQueryPlan", req)
+		return ask[queryapi.Plan](ctx, c, "ExplainTableQueryPlan", req)
 	}
-	return ask[protocol.QueryPlan](ctx, c, "ExplainTableQueryPlan", &completeExplain{*req, complete(req.Query)})
+	return ask[queryapi.Plan](ctx, c, "ExplainTableQueryPlan", &completeExplain{*req, complete(req.Query)})
 }
 
 // AnalyzeTableQueryPlan runs a query, and returns how that went.
-func (c *Client) AnalyzeTableQueryPlan(ctx context.Context, req *protocol.AnalyzeTableQueryPlanRequest) (*protocol.QueryPlan, error) {
-	return ask[protocol.QueryPlan](ctx, c, "AnalyzeTableQueryPlan", complete(&req.QueryTableRequest))
+func (c *Client) AnalyzeTableQueryPlan(ctx context.Context, req *queryapi.AnalyzePlanRequest) (*queryapi.Plan, error) {
+	return ask[queryapi.Plan](ctx, c, "AnalyzeTableQueryPlan", complete(&req.Request))
 }
 
 // completeQuery is a query with the two fields that the public specification requires in each
 // query, even if they have no effect.
 type completeQuery struct {
-	protocol.QueryTableRequest
+	queryapi.Request
 	Vector any `json:"vector"` // replaces the field of the request
 }
 
 // complete returns a query that means the same to servers which require all fields.
-func complete(req *protocol.QueryTableRequest) *completeQuery {
-	q := &completeQuery{QueryTableRequest: *req, Vector: struct{}{}}
+func complete(req *queryapi.Request) *completeQuery {
+	q := &completeQuery{Request: *req, Vector: struct{}{}}
 	if !req.Vector.Empty() {
 		q.Vector = req.Vector
 	}
@@ -74,6 +74,6 @@ func complete(req *protocol.QueryTableRequest) *completeQuery {
 
 // completeExplain is the request to explain such a query.
 type completeExplain struct {
-	protocol.ExplainTableQueryPlanRequest
+	queryapi.ExplainPlanRequest
 	Query *completeQuery `json:"query"` // replaces the field of the request
 }

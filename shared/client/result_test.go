@@ -6,21 +6,21 @@ import (
 	"testing"
 
 	"tiltyard/shared/client"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 func TestStoredRowsAreRead(t *testing.T) {
 	c := open(t)
 	createPoints(t, c, "t", 1, 2, 3)
-	made := ok[*protocol.StoredResult](t)(c.StoreQuery(t.Context(), &protocol.QueryTableRequest{Common: client.ID("t"), Filter: "id > 1"}))
+	made := ok[*queryapi.StoredResult](t)(c.StoreQuery(t.Context(), &queryapi.Request{Common: client.ID("t"), Filter: "id > 1"}))
 	if made.Rows != 2 || made.Version != 1 {
 		t.Errorf("made %+v", made)
 	}
-	rows := ok[*client.Rows](t)(c.ReadTableResult(t.Context(), &protocol.ReadTableResultRequest{Common: client.ID("t"), ResultID: made.ID}))
+	rows := ok[*client.Rows](t)(c.ReadTableResult(t.Context(), &queryapi.ReadResultRequest{Common: client.ID("t"), ResultID: made.ID}))
 	if got := idsOf(t, rows); got != "2 3" {
 		t.Errorf("read %s", got)
 	}
-	if _, err := c.ReadTableResult(t.Context(), &protocol.ReadTableResultRequest{Common: client.ID("u"), ResultID: made.ID}); err == nil {
+	if _, err := c.ReadTableResult(t.Context(), &queryapi.ReadResultRequest{Common: client.ID("u"), ResultID: made.ID}); err == nil {
 		t.Error("the result of another table was read")
 	}
 }
@@ -45,7 +45,7 @@ func TestTheTokenDoesNotGoToTheStorage(t *testing.T) {
 			w.WriteHeader(http.StatusSeeOther)
 		})
 	})
-	if _, err := c.ReadTableResult(t.Context(), &protocol.ReadTableResultRequest{Common: client.ID("t"), ResultID: "x"}); err == nil {
+	if _, err := c.ReadTableResult(t.Context(), &queryapi.ReadResultRequest{Common: client.ID("t"), ResultID: "x"}); err == nil {
 		t.Error("a refusal of the storage was taken for rows")
 	}
 }

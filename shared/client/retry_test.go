@@ -19,6 +19,10 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/secretapi"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // A script answers requests one after the other, without a connection.
@@ -98,15 +102,15 @@ var (
 func TestWhichRequestsAreRepeated(t *testing.T) {
 	const keyed, foreign = `{"version":"1","specification":"0.13","idempotency_keys":true}`, ""
 	read := func(ctx context.Context, c *client.Client) error {
-		_, err := c.DescribeTable(ctx, &protocol.DescribeTableRequest{Common: client.ID("t")})
+		_, err := c.DescribeTable(ctx, &tableapi.DescribeRequest{Common: client.ID("t")})
 		return err
 	}
 	write := func(ctx context.Context, c *client.Client) error {
-		_, err := c.DropTable(ctx, &protocol.DropTableRequest{Common: client.ID("t")})
+		_, err := c.DropTable(ctx, &tableapi.DropRequest{Common: client.ID("t")})
 		return err
 	}
 	upload := func(ctx context.Context, c *client.Client) error {
-		_, err := c.InsertIntoTable(ctx, &protocol.InsertIntoTableRequest{Common: client.ID("t")}, client.Batches(pointSchema, points(1)))
+		_, err := c.InsertIntoTable(ctx, &dataapi.InsertRequest{Common: client.ID("t")}, client.Batches(pointSchema, points(1)))
 		return err
 	}
 	once := func(ctx context.Context, c *client.Client) error {
@@ -114,11 +118,11 @@ func TestWhichRequestsAreRepeated(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = c.InsertIntoTable(ctx, &protocol.InsertIntoTableRequest{Common: client.ID("t")}, client.FromReader(reader))
+		_, err = c.InsertIntoTable(ctx, &dataapi.InsertRequest{Common: client.ID("t")}, client.FromReader(reader))
 		return err
 	}
 	secret := func(ctx context.Context, c *client.Client) error {
-		return c.CreateSecret(ctx, &protocol.WriteSecretRequest{SecretRequest: protocol.SecretRequest{Common: client.ID("s")}, Value: "v"})
+		return c.CreateSecret(ctx, &secretapi.WriteRequest{Request: secretapi.Request{Common: client.ID("s")}, Value: "v"})
 	}
 	cases := []struct {
 		name    string
@@ -179,7 +183,7 @@ func TestRepetitionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []answer{conflict}}
 		began := time.Now()
-		_, err := scripted(t, s).DropTable(t.Context(), &protocol.DropTableRequest{Common: client.ID("t")})
+		_, err := scripted(t, s).DropTable(t.Context(), &tableapi.DropRequest{Common: client.ID("t")})
 		if !errors.Is(err, protocol.ConcurrentModification) || len(s.seen) != 5 {
 			t.Errorf("%v after %d tries, want the conflict after 5", err, len(s.seen))
 		}
@@ -193,7 +197,7 @@ func TestTheServerSaysHowLongToWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []answer{{status: 429, body: throttled.body, retryAfter: "7"}, fine}}
 		began := time.Now()
-		if _, err := scripted(t, s).DropTable(t.Context(), &protocol.DropTableRequest{Common: client.ID("t")}); err != nil {
+		if _, err := scripted(t, s).DropTable(t.Context(), &tableapi.DropRequest{Common: client.ID("t")}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < 7*time.Second {
@@ -207,7 +211,7 @@ func TestAContextEndsTheRepetitions(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		s := &script{answers: []answer{brokeOff}}
-		_, err := scripted(t, s).DescribeTable(ctx, &protocol.DescribeTableRequest{Common: client.ID("t")})
+		_, err := scripted(t, s).DescribeTable(ctx, &tableapi.DescribeRequest{Common: client.ID("t")})
 		if err == nil || len(s.seen) == 0 || len(s.seen) > 3 {
 			t.Errorf("%v after %d tries, want an error after at most 3", err, len(s.seen))
 		}
@@ -231,15 +235,15 @@ func TestAWriteWhoseAnswerIsLostHappensOnce(t *testing.T) {
 	})
 	createPoints(t, c, "t", 1)
 	lose.Store(1)
-	_, err := c.InsertIntoTable(t.Context(), &protocol.InsertIntoTableRequest{Common: client.ID("t")}, client.Batches(pointSchema, points(2, 3)))
+	_, err := c.InsertIntoTable(t.Context(), &dataapi.InsertRequest{Common: client.ID("t")}, client.Batches(pointSchema, points(2, 3)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lose.Store(1)
-	if _, err := c.UpdateTable(t.Context(), &protocol.UpdateTableRequest{Common: client.ID("t"), Updates: [][]string{{"id", "id + 10"}}}); err != nil {
+	if _, err := c.UpdateTable(t.Context(), &dataapi.UpdateRequest{Common: client.ID("t"), Updates: [][]string{{"id", "id + 10"}}}); err != nil {
 		t.Fatal(err)
 	}
-	rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &protocol.QueryTableRequest{Common: client.ID("t")}))
+	rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &queryapi.Request{Common: client.ID("t")}))
 	ids := strings.Fields(idsOf(t, rows))
 	slices.Sort(ids)
 	if got := strings.Join(ids, " "); got != "11 12 13" || lose.Load() != 0 {
@@ -261,7 +265,7 @@ func (d *discard) WriteHeader(int)             {}
 
 func TestTokensGoToOneServer(t *testing.T) {
 	s := &script{answers: []answer{{status: 307, body: ""}}}
-	_, err := scripted(t, s).DescribeTable(t.Context(), &protocol.DescribeTableRequest{Common: client.ID("t")})
+	_, err := scripted(t, s).DescribeTable(t.Context(), &tableapi.DescribeRequest{Common: client.ID("t")})
 	if err == nil || len(s.seen) != 1 || s.seen[0].Header.Get("Authorization") != "Bearer t" {
 		t.Errorf("%v after %d requests, want an error after one", err, len(s.seen))
 	}
@@ -269,14 +273,14 @@ func TestTokensGoToOneServer(t *testing.T) {
 
 // The public specification requires vector and k of each query.
 func TestQueriesAreComplete(t *testing.T) {
-	vector := protocol.QueryVector{Vectors: [][]float64{{1}}}
+	vector := queryapi.Vector{Vectors: [][]float64{{1}}}
 	for _, test := range []struct {
-		req  protocol.QueryTableRequest
+		req  queryapi.Request
 		want string
 	}{
-		{protocol.QueryTableRequest{}, `{"id":["t"],"k":0,"vector":{}}`},
-		{protocol.QueryTableRequest{K: new(int64(3))}, `{"id":["t"],"k":3,"vector":{}}`},
-		{protocol.QueryTableRequest{Vector: vector}, `{"id":["t"],"k":10,"vector":{"single_vector":[1]}}`},
+		{queryapi.Request{}, `{"id":["t"],"k":0,"vector":{}}`},
+		{queryapi.Request{K: new(int64(3))}, `{"id":["t"],"k":3,"vector":{}}`},
+		{queryapi.Request{Vector: vector}, `{"id":["t"],"k":10,"vector":{"single_vector":[1]}}`},
 	} {
 		s := &script{answers: []answer{taken}}
 		test.req.ID = []string{"t"}

@@ -17,6 +17,8 @@ import (
 
 	"tiltyard/shared/client"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // encode writes batches in the form of a stream or of a file.
@@ -48,7 +50,7 @@ func encode(t *testing.T, file bool, batches ...arrow.RecordBatch) []byte {
 func query(t *testing.T, body []byte) (string, error) {
 	t.Helper()
 	c := scripted(t, &script{answers: []answer{{status: 200, body: string(body)}}})
-	rows, err := c.QueryTable(t.Context(), &protocol.QueryTableRequest{Common: client.ID("t")})
+	rows, err := c.QueryTable(t.Context(), &queryapi.Request{Common: client.ID("t")})
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +125,7 @@ func FuzzRows(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		rows, err := c.QueryTable(ctx, &protocol.QueryTableRequest{Common: client.ID("t")})
+		rows, err := c.QueryTable(ctx, &queryapi.Request{Common: client.ID("t")})
 		if err != nil {
 			return
 		}
@@ -175,7 +177,7 @@ func TestUploadsAreNotHeld(t *testing.T) {
 			}
 		}
 	}}
-	if _, err := c.InsertIntoTable(t.Context(), &protocol.InsertIntoTableRequest{Common: client.ID("t")}, source); err != nil {
+	if _, err := c.InsertIntoTable(t.Context(), &dataapi.InsertRequest{Common: client.ID("t")}, source); err != nil {
 		t.Fatal(err)
 	}
 	if madeAtFirst > batches/2 {
@@ -190,11 +192,11 @@ func TestASourceThatFailsStoresNothing(t *testing.T) {
 	source := client.Source{Schema: pointSchema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		_ = yield(points(2), nil) && yield(nil, cause)
 	}}
-	_, err := c.InsertIntoTable(t.Context(), &protocol.InsertIntoTableRequest{Common: client.ID("t")}, source)
+	_, err := c.InsertIntoTable(t.Context(), &dataapi.InsertRequest{Common: client.ID("t")}, source)
 	if !errors.Is(err, cause) {
 		t.Errorf("got %v, want the error of the source", err)
 	}
-	rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &protocol.QueryTableRequest{Common: client.ID("t")}))
+	rows := ok[*client.Rows](t)(c.QueryTable(t.Context(), &queryapi.Request{Common: client.ID("t")}))
 	if got := idsOf(t, rows); got != "1" {
 		t.Errorf("ids are %s, want 1", got)
 	}
@@ -218,7 +220,7 @@ func TestARefusalDoesNotWaitForTheSource(t *testing.T) {
 			<-release
 		}
 	}}
-	_, err = c.InsertIntoTable(t.Context(), &protocol.InsertIntoTableRequest{Common: client.ID("no")}, source)
+	_, err = c.InsertIntoTable(t.Context(), &dataapi.InsertRequest{Common: client.ID("no")}, source)
 	if !errors.Is(err, protocol.Unauthenticated) {
 		t.Errorf("got %v, want Unauthenticated", err)
 	}

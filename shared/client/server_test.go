@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/client"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/service/all/alltest"
 )
 
@@ -96,7 +96,7 @@ func collect[T any](t *testing.T, list iter.Seq2[T, error]) []T {
 // createPoints makes a table with these ids.
 func createPoints(t *testing.T, c *client.Client, name string, ids ...int64) {
 	t.Helper()
-	if _, err := c.CreateTable(t.Context(), &protocol.CreateTableRequest{Common: client.ID(name)}, client.Batches(pointSchema, points(ids...))); err != nil {
+	if _, err := c.CreateTable(t.Context(), &dataapi.CreateTableRequest{Common: client.ID(name)}, client.Batches(pointSchema, points(ids...))); err != nil {
 		t.Fatal(err)
 	}
 }

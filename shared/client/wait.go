@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
 )
 
 // A JobError is the end of a job that is not done: it failed, or was cancelled.
-type JobError struct{ Job *protocol.DescribeJobResponse }
+type JobError struct{ Job *jobapi.DescribeResponse }
 
 // Error returns the final state of the job and the reason.
 func (e *JobError) Error() string {
@@ -32,9 +32,9 @@ const (
 // Wait returns when a job has ended. The error is a *[JobError] if the job is not done. progress,
 // which may be nil, is called with the state of the job after each request. The end of the context
 // does not stop the job. A job that is paused, or waits for a worker, has not ended.
-func (c *Client) Wait(ctx context.Context, jobID string, progress func(*protocol.DescribeJobResponse)) (*protocol.DescribeJobResponse, error) {
+func (c *Client) Wait(ctx context.Context, jobID string, progress func(*jobapi.DescribeResponse)) (*jobapi.DescribeResponse, error) {
 	for wait := firstLook; ; wait = min(wait*3/2, longestLook) {
-		job, err := c.DescribeJob(ctx, &protocol.JobRequest{JobID: jobID})
+		job, err := c.DescribeJob(ctx, &jobapi.Request{JobID: jobID})
 		if err != nil {
 			return nil, err
 		}
@@ -42,9 +42,9 @@ func (c *Client) Wait(ctx context.Context, jobID string, progress func(*protocol
 			progress(job)
 		}
 		switch job.JobState {
-		case protocol.JobDone:
+		case jobapi.Done:
 			return job, nil
-		case protocol.JobFailed, protocol.JobCancelled:
+		case jobapi.Failed, jobapi.Cancelled:
 			return job, &JobError{job}
 		}
 		if !pause(ctx, wait) {

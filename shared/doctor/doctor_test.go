@@ -26,7 +26,7 @@ import (
 	"tiltyard/shared/multipart"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/record"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
@@ -128,7 +128,7 @@ func die(t *testing.T, h *servicetest.House, job string) {
 // upload begins a multipart write of the table t.
 func upload(t *testing.T, h *servicetest.House) string {
 	t.Helper()
-	begun, err := data.New(h.Tables, arrowipc.Limits{}).CreateMultipart(t.Context(), &protocol.CreateMultipartWriteRequest{Common: servicetest.Named("t")})
+	begun, err := data.New(h.Tables, arrowipc.Limits{}).CreateMultipart(t.Context(), &dataapi.CreateMultipartWriteRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func upload(t *testing.T, h *servicetest.House) string {
 // part sends a row as a part of an upload.
 func part(t *testing.T, h *servicetest.House, upload string) {
 	t.Helper()
-	_, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &protocol.InsertIntoTableRequest{
+	_, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &dataapi.InsertRequest{
 		Common: servicetest.Named("t"), Upload: servicetest.Upload(t, `[{"id":7,"name":"x"}]`), UploadID: upload, UploadPartID: uuid.NewString(),
 	})
 	if err != nil {

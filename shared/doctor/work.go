@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/event"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record"
 	"tiltyard/shared/transaction"
 )
@@ -64,7 +65,7 @@ func (d *doctor) job(t *transaction.Transaction) {
 	now := d.Tables.Now()
 	switch w := t.Work; {
 	case w == nil || w.Paused:
-	case w.Aside && t.Status == protocol.TransactionFailed:
+	case w.Aside && t.Status == transactionapi.Failed:
 		d.tell(Finding{
 			Kind: AsideJob, Object: name, Reason: fmt.Sprintf("%s was set aside after %d failures and %d deaths of its worker: %s", t.Kind, w.Failures, w.Deaths, t.Failure),
 			Mend: "mend the reason and then tiltyard job resume " + t.ID + ", or tiltyard job cancel it",

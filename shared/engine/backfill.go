@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // A Backfill is an order to compute values of a computed column.
@@ -40,7 +41,7 @@ type Backfill struct {
 	Progress func(done, total, rows int64)
 	// Open opens the function of a binding, and returns its parameters as it declares them. It is not
 	// called for columns that an expression computes.
-	Open func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error)
+	Open func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error)
 	// OpenEnvelope opens the function of a virtual column.
 	OpenEnvelope func(context.Context, *computed.Envelope) (function.Caller, error)
 	// Runs returns an error for the function of a virtual column that nothing runs. It may be nil when that is
@@ -97,7 +98,7 @@ type Backfilled struct {
 
 // CheckBackfill returns the error that a backfill would end with before it reads any row, and the use of a
 // registered function that computes the column; nil when it is another one.
-func (t *Table) CheckBackfill(ctx context.Context, b Backfill) (use *protocol.FunctionBinding, err error) {
+func (t *Table) CheckBackfill(ctx context.Context, b Backfill) (use *schemaapi.FunctionBinding, err error) {
 	err = Do(ctx, t, b.Version, func(ctx context.Context, d *dataset.Dataset) error {
 		column, err := computed.Open(ctx, d, b.Column, b.Where)
 		switch {

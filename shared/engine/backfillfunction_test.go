@@ -15,6 +15,8 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // doubler returns twice its parameter, and fails for numbers that are in bad.
@@ -53,17 +55,17 @@ func (d *doubler) Call(_ context.Context, in arrow.RecordBatch) (function.Result
 // use declares the column double by a function of id.
 func use(nullable bool) computed.Use {
 	no := false
-	field := protocol.FunctionField{Name: "n", ArrowType: "int64", Nullable: true}
-	signature := protocol.FunctionSignature{Inputs: protocol.List[protocol.FunctionField]{field}, Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64", Nullable: &no}}
-	result := protocol.WholeResult
+	field := functionapi.Field{Name: "n", ArrowType: "int64", Nullable: true}
+	signature := functionapi.Signature{Inputs: protocol.List[functionapi.Field]{field}, Output: functionapi.Output{Kind: functionapi.ScalarOutput, ArrowType: "int64", Nullable: &no}}
+	result := schemaapi.WholeResult
 	if nullable {
 		result = "r"
-		signature.Output = protocol.FunctionOutput{Kind: protocol.NamedStructOutput, Fields: []protocol.FunctionField{{Name: "r", ArrowType: "int64", Nullable: true}}}
+		signature.Output = functionapi.Output{Kind: functionapi.NamedStructOutput, Fields: []functionapi.Field{{Name: "r", ArrowType: "int64", Nullable: true}}}
 	}
-	return computed.Use{Signature: signature, Binding: protocol.FunctionBinding{
-		ID: "fb_1", Function: protocol.FunctionReference{Name: "twice", Version: "1"},
-		Inputs:       []protocol.InputBinding{{Parameter: "n", FieldPath: "id", ArrowType: "int64", Nullable: true}},
-		Outputs:      []protocol.OutputMapping{{ResultField: result, OutputName: "double"}},
+	return computed.Use{Signature: signature, Binding: schemaapi.FunctionBinding{
+		ID: "fb_1", Function: schemaapi.FunctionReference{Name: "twice", Version: "1"},
+		Inputs:       []schemaapi.InputBinding{{Parameter: "n", FieldPath: "id", ArrowType: "int64", Nullable: true}},
+		Outputs:      []schemaapi.OutputMapping{{ResultField: result, OutputName: "double"}},
 		InputSchema:  []byte(`{"fields":[{"name":"n","nullable":true,"type":{"type":"int64"}}]}`),
 		OutputSchema: []byte(`{"fields":[{"name":"double","nullable":true,"type":{"type":"int64"}}]}`),
 	}}
@@ -87,7 +89,7 @@ func (d *doubler) fill(t *testing.T, table *Table, where string) (Backfilled, []
 	var failed []RowFailure
 	got, err := table.Backfill(t.Context(), Backfill{
 		Column: "double", Where: where,
-		Open: func(_ context.Context, b *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		Open: func(_ context.Context, b *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 			if b.ID != "fb_1" || b.Outputs[0].FieldID == 0 || b.Inputs[0].FieldID != 0 {
 				t.Errorf("the binding is %+v", b)
 			}
@@ -196,7 +198,7 @@ func TestFunctionsThatCannotBeOpened(t *testing.T) {
 		t.Errorf("without runtimes: got %v, want Unsupported", err)
 	}
 	broken := errors.New("broken")
-	_, err := table.Backfill(t.Context(), Backfill{Column: "double", Open: func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+	_, err := table.Backfill(t.Context(), Backfill{Column: "double", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 		return nil, nil, broken
 	}})
 	if !errors.Is(err, broken) {

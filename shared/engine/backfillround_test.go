@@ -20,7 +20,7 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // slow is a doubler whose calls take so long.
@@ -123,7 +123,7 @@ func TestALongFragmentIsComputedInPieces(t *testing.T) {
 		saves := 0
 		b := Backfill{
 			Column: "double", Sizes: &BackfillSizes{Whole: 10, Rows: 10, Calls: rows, Parts: 10, CallParts: 10},
-			Open: func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+			Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 				return f, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 			},
 			Failed: func(f RowFailure) { failed = append(failed, fmt.Sprint(f.Fragment, " ", f.From, " ", f.Offset)) },

@@ -10,16 +10,17 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // A Behind is a computed column that is filled without a request, and whose values are not those of the newest
 // version. It stands for all columns that are computed together with it.
 type Behind struct {
 	Column   string
-	Use      *protocol.FunctionBinding // nil for an expression
-	Interval time.Duration             // from one fill to the next at least; 0 leaves that to the service
-	Rows     int64                     // of fragments whose values are not those of their inputs
-	Of       int64                     // rows of the table
+	Use      *schemaapi.FunctionBinding // nil for an expression
+	Interval time.Duration              // from one fill to the next at least; 0 leaves that to the service
+	Rows     int64                      // of fragments whose values are not those of their inputs
+	Of       int64                      // rows of the table
 	Version  uint64
 }
 

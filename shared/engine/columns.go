@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
@@ -316,7 +317,7 @@ func (t *Table) unbind(ctx context.Context, paths []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		op.SchemaMetadata = &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: protocol.FunctionBindingsKey, Value: u.Bindings}}}
+		op.SchemaMetadata = &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: schemaapi.FunctionBindingsKey, Value: u.Bindings}}}
 		return d.Commit(ctx, op)
 	})
 	return all, err

@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/vector"
 )
 
@@ -278,7 +279,7 @@ func TestQueryComputesColumns(t *testing.T) {
 		"malformed filter":        {Filter: "id >"},
 		"filter that is a number": {Filter: "id + 1"},
 		"search without vectors":  {Nearest: &query.Nearest{Vectors: [][]float64{{1}}}},
-		"text without a column":   {Text: &protocol.FullTextQuery{Text: "fox"}},
+		"text without a column":   {Text: &queryapi.FullTextQuery{Text: "fox"}},
 	} {
 		_, err := table.Query(t.Context(), AsOf{}, q)
 		wantCode(t, name, err, protocol.InvalidInput)

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // alterations returns JSON values like one, in each of which one part is another or gone.
@@ -48,7 +49,7 @@ func TestHostileUsesOfFunctionsAreRefused(t *testing.T) {
 	table := functionTable(t, true)
 	var declared string
 	err := Do(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) error {
-		declared = d.Schema().Metadata[protocol.FunctionBindingsKey]
+		declared = d.Schema().Metadata[schemaapi.FunctionBindingsKey]
 		return nil
 	})
 	var good any
@@ -66,13 +67,13 @@ func TestHostileUsesOfFunctionsAreRefused(t *testing.T) {
 	refused := 0
 	for _, text := range texts {
 		_, err := table.Alter(t.Context(), func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-			return d.Commit(ctx, &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: protocol.FunctionBindingsKey, Value: &text}}}})
+			return d.Commit(ctx, &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: schemaapi.FunctionBindingsKey, Value: &text}}}})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, checked := table.CheckBackfill(t.Context(), Backfill{Column: "double"})
-		_, filled := table.Backfill(t.Context(), Backfill{Column: "double", Where: "id > 0", Open: func(context.Context, *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		_, filled := table.Backfill(t.Context(), Backfill{Column: "double", Where: "id > 0", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 			return &doubler{}, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 		}})
 		_, behind := table.FillsBehind(t.Context())

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/vector"
 )
 
@@ -67,7 +67,7 @@ func (c searchedCase) asOf() AsOf { return AsOf{Version: &c.Version} }
 
 func (c searchedCase) query(t testing.TB) *query.Query {
 	t.Helper()
-	var given protocol.QueryVector
+	var given queryapi.Vector
 	if err := json.Unmarshal(c.Vector, &given); err != nil {
 		t.Fatal(err)
 	}

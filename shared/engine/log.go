@@ -12,12 +12,13 @@ import (
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 )
 
 // LogSpec returns how native writers collect rows in a write-ahead log beside the newest version, nil if
 // they do not. The error is Unsupported for ways that clients have no words for.
-func (t *Table) LogSpec(ctx context.Context) (*protocol.LSMWriteSpec, error) {
-	return Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*protocol.LSMWriteSpec, error) {
+func (t *Table) LogSpec(ctx context.Context) (*dataapi.LSMWriteSpec, error) {
+	return Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*dataapi.LSMWriteSpec, error) {
 		entry, err := logOf(d)
 		if err != nil || entry == nil {
 			return nil, err
@@ -45,14 +46,14 @@ func logOf(d *dataset.Dataset) (*pb.IndexMetadata, error) {
 // logSpec decodes the entry of a log.
 //
 // Source: table/merge/lsm.rs of crate lancedb, rte_spec_from_details.
-func logSpec(d *dataset.Dataset, entry *pb.IndexMetadata) (*protocol.LSMWriteSpec, error) {
+func logSpec(d *dataset.Dataset, entry *pb.IndexMetadata) (*dataapi.LSMWriteSpec, error) {
 	var details pb.MemWALDetails
 	if entry.Details != nil {
 		if err := details.Unmarshal(entry.Details.Value); err != nil {
 			return nil, fmt.Errorf("%w: details of %s: %w", lance.ErrCorrupt, indexmeta.MemWAL, err)
 		}
 	}
-	made := &protocol.LSMWriteSpec{WriterConfigDefaults: details.WriterDefaults}
+	made := &dataapi.LSMWriteSpec{WriterConfigDefaults: details.WriterDefaults}
 	if made.WriterConfigDefaults == nil {
 		made.WriterConfigDefaults = map[string]string{}
 	}

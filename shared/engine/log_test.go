@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 )
 
 // The table has a log that pylance 14.0.2 made. What is in it is not read, so reads need to say that they do
@@ -64,7 +65,7 @@ func TestReadsOfATableWithALogSayThatTheyDoWithout(t *testing.T) {
 		wantCode(t, what, write(), protocol.Unsupported)
 	}
 	spec, err := table.LogSpec(ctx)
-	want := &protocol.LSMWriteSpec{Sharding: protocol.LSMSharding{Mode: "unsharded"}, WriterConfigDefaults: map[string]string{}}
+	want := &dataapi.LSMWriteSpec{Sharding: dataapi.LSMSharding{Mode: "unsharded"}, WriterConfigDefaults: map[string]string{}}
 	if diff := cmp.Diff(want, spec); diff != "" || err != nil {
 		t.Errorf("specification: error %v (-want +got)\n%s", err, diff)
 	}

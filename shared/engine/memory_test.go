@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/take"
 )
 
@@ -237,7 +237,7 @@ func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
 	const rows, share = 1500, 12 << 20
 	table := created(t, numbered(0, rows, 100), false)
 	wide := query.Column{Name: "wide", Expression: "repeat(text, 400)"} // 60 MB in all
-	search := &query.Query{Text: &protocol.FullTextQuery{Text: "row", Columns: []string{"key"}}, Columns: []query.Column{wide}}
+	search := &query.Query{Text: &queryapi.FullTextQuery{Text: "row", Columns: []string{"key"}}, Columns: []query.Column{wide}}
 	for name, q := range map[string]*query.Query{
 		"scan": {Columns: []query.Column{wide, {Name: "n"}}},
 		"sort": {Columns: []query.Column{wide}, Order: []query.Order{{Column: "key"}}},
@@ -305,7 +305,7 @@ func TestTextSearchesFitIntoASmallShare(t *testing.T) {
 	}{{256 << 20, 10 << 20}, {12 << 20, 1 << 20}, {64 << 10, 0}} {
 		ctx, share := inShare(t, c.share)
 		answer, err := table.Query(ctx, AsOf{}, &query.Query{
-			Text: &protocol.FullTextQuery{Text: words, Columns: []string{"key"}}, Limit: &k, Columns: []query.Column{{Name: "n"}},
+			Text: &queryapi.FullTextQuery{Text: words, Columns: []string{"key"}}, Limit: &k, Columns: []query.Column{{Name: "n"}},
 		})
 		if c.least == 0 {
 			if refused := new(memory.Error); !errors.As(err, &refused) {

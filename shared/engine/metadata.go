@@ -10,13 +10,14 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // UpdateSchemaMetadata sets keys in the schema's metadata and leaves all others. It returns the
 // resulting metadata.
 func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string) (Written, map[string]string, error) {
-	if _, ok := set[protocol.FunctionBindingsKey]; ok {
-		return Written{}, nil, protocol.Errorf(protocol.InvalidInput, "the metadata key %s belongs to the columns of functions; add and drop those columns instead", protocol.FunctionBindingsKey)
+	if _, ok := set[schemaapi.FunctionBindingsKey]; ok {
+		return Written{}, nil, protocol.Errorf(protocol.InvalidInput, "the metadata key %s belongs to the columns of functions; add and drop those columns instead", schemaapi.FunctionBindingsKey)
 	}
 	var after map[string]string
 	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {

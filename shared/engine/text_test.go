@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // nativeTexts is the table in testdata/text.
@@ -62,8 +63,8 @@ func textAnswers(t *testing.T) []textAnswer {
 }
 
 type textAnswer struct {
-	Request protocol.QueryTableRequest // for words, with or without a filter
-	Scores  map[int64]float64          // by id
+	Request queryapi.Request  // for words, with or without a filter
+	Scores  map[int64]float64 // by id
 }
 
 func (a textAnswer) query() *query.Query {
@@ -116,7 +117,7 @@ func textTable(t *testing.T) *Table {
 }
 
 func wordQuery(text string) *query.Query {
-	q := &query.Query{Text: new(protocol.FullTextQuery)}
+	q := &query.Query{Text: new(queryapi.FullTextQuery)}
 	if err := json.Unmarshal([]byte(text), q.Text); err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/sql/selection"
 )
 
@@ -150,7 +151,7 @@ func TestQueriesThatAViewCannotAnswerAreRefused(t *testing.T) {
 		"a filter by one":              {"SELECT id AS key FROM t", &query.Query{Filter: "id = 1"}, protocol.InvalidInput, "id"},
 		"a column that is gone":        {"SELECT gone FROM t", &query.Query{}, protocol.InvalidInput, "gone"},
 		"an order by what is computed": {computed, &query.Query{Order: []query.Order{{Column: "id"}}}, protocol.InvalidInput, "computed"},
-		"words":                        {computed, &query.Query{Text: &protocol.FullTextQuery{Text: "a"}}, protocol.InvalidInput, "words"},
+		"words":                        {computed, &query.Query{Text: &queryapi.FullTextQuery{Text: "a"}}, protocol.InvalidInput, "words"},
 		"a filter after a limit":       {limited, &query.Query{Filter: "id = 1"}, protocol.InvalidInput, "LIMIT"},
 		"an order after a limit":       {limited, &query.Query{Order: []query.Order{{Column: "id"}}}, protocol.InvalidInput, "LIMIT"},
 		"a search without vectors":     {limited, near(query.Query{}), protocol.InvalidInput, "LIMIT"},

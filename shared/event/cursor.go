@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // A Cursor is a position between two events. Its text is the position of the last entry before it. If some events of the
@@ -36,7 +37,7 @@ func ParseCursor(text string) (Cursor, error) {
 	}
 	if err != nil || c.String() != text {
 		return Cursor{}, protocol.Errorf(protocol.InvalidInput,
-			"cursor %.80q is not from this list; send back the cursor of an answer, \"\" for the oldest event, or %q for what comes after the newest", text, protocol.EventsLatest)
+			"cursor %.80q is not from this list; send back the cursor of an answer, \"\" for the oldest event, or %q for what comes after the newest", text, eventapi.Latest)
 	}
 	return c, nil
 }

@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // thing is an object whose number of changes grows; each change is an event.
@@ -43,7 +44,7 @@ func (o *thing) news(text json.RawMessage) (News, error) {
 	}
 	var news News
 	for n := done + 1; n <= o.changes && len(news.Events) < 3; n++ {
-		news.Events = append(news.Events, protocol.Event{ID: fmt.Sprintf("%s/%d", o.name, n), Type: protocol.TableCommitted, Data: protocol.EventData{ID: []string{o.name}}})
+		news.Events = append(news.Events, eventapi.Event{ID: fmt.Sprintf("%s/%d", o.name, n), Type: eventapi.TableCommitted, Data: eventapi.Data{ID: []string{o.name}}})
 		news.Mark = n
 	}
 	return news, nil
@@ -55,7 +56,7 @@ func all(t *testing.T, l *Log, limit int) []string {
 	var ids []string
 	var at Cursor
 	for {
-		page, err := l.Read(t.Context(), at, limit, func(*protocol.Event) bool { return true })
+		page, err := l.Read(t.Context(), at, limit, func(*eventapi.Event) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +223,7 @@ func follow(t *testing.T, in place, stop chan struct{}) (ids []string) {
 	l := process(in, time.Now).Log
 	var at Cursor
 	for stopped := false; ; {
-		page, err := l.Read(t.Context(), at, 5, func(*protocol.Event) bool { return true })
+		page, err := l.Read(t.Context(), at, 5, func(*eventapi.Event) bool { return true })
 		if err != nil {
 			t.Error(err)
 			return ids
@@ -249,7 +250,7 @@ func TestAnEventIsACloudEvent(t *testing.T) {
 	objects := place{objects: memstore.New()}
 	a := &thing{name: "a", changes: 1}
 	complete(t, objects, a)
-	page, err := process(objects, time.Now).Log.Read(t.Context(), Cursor{}, 10, func(*protocol.Event) bool { return true })
+	page, err := process(objects, time.Now).Log.Read(t.Context(), Cursor{}, 10, func(*eventapi.Event) bool { return true })
 	if err != nil || len(page.Events) != 1 {
 		t.Fatalf("got %v, %v", page, err)
 	}
@@ -276,7 +277,7 @@ func TestOldEventsExpire(t *testing.T) {
 		t.Fatalf("deleted %d, %v; want one", deleted, err)
 	}
 	var expired *ExpiredError
-	_, err := process(objects, clock).Log.Read(t.Context(), Cursor{}, 100, func(*protocol.Event) bool { return true })
+	_, err := process(objects, clock).Log.Read(t.Context(), Cursor{}, 100, func(*eventapi.Event) bool { return true })
 	if !errors.As(err, &expired) || expired.Oldest.String() != "1" {
 		t.Fatalf("got %v, want that the cursor 1 is the oldest", err)
 	}
@@ -290,7 +291,7 @@ func TestOldEventsExpire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := l.Read(t.Context(), oldest, 100, func(*protocol.Event) bool { return true })
+	page, err := l.Read(t.Context(), oldest, 100, func(*eventapi.Event) bool { return true })
 	if err != nil || len(page.Events) != 1 || page.Events[0].ID != "a/4" {
 		t.Errorf("got %+v, %v; want a/4 alone", page.Events, err)
 	}
@@ -320,7 +321,7 @@ func TestACrashOfAnExpiryDoesNoHarm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := l.Read(t.Context(), oldest, 100, func(*protocol.Event) bool { return true })
+			page, err := l.Read(t.Context(), oldest, 100, func(*eventapi.Event) bool { return true })
 			if err != nil || len(page.Events) != 0 || page.More {
 				t.Fatalf("crash at %d: got %+v, %v; want no event", n, page.Events, err)
 			}
@@ -347,7 +348,7 @@ func TestAnnouncementsAfterACrashOfAnExpiry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := l.Read(t.Context(), oldest, 100, func(*protocol.Event) bool { return true })
+		page, err := l.Read(t.Context(), oldest, 100, func(*eventapi.Event) bool { return true })
 		if err != nil || len(page.Events) == 0 || page.Events[len(page.Events)-1].ID != "a/9" {
 			t.Fatalf("crash at %d: got %+v, %v; want a/9 at the end", n, page.Events, err)
 		}

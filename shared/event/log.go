@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/format"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 )
 
 // MinRetention is the shortest time for which a log keeps events.
-const MinRetention = protocol.MinEventRetention
+const MinRetention = eventapi.MinRetention
 
 // A Log is the sequence of events in an object store. It is safe for concurrent use.
 type Log struct {
@@ -48,7 +48,7 @@ func OpenLog(objects objectstore.Store, now func() time.Time) *Log {
 type entry struct {
 	Batch  string           `json:"batch"` // is unique
 	Key    string           `json:"key"`   // of the record that the batch came from
-	Events []protocol.Event `json:"events"`
+	Events []eventapi.Event `json:"events"`
 }
 
 // A start is where the log begins.
@@ -283,7 +283,7 @@ const (
 
 // A Page is a part of the log.
 type Page struct {
-	Events []protocol.Event
+	Events []eventapi.Event
 	Next   Cursor // where the following page begins
 	More   bool   // false: there was nothing more
 }
@@ -291,7 +291,7 @@ type Page struct {
 // Read returns the events from a cursor on for which wanted returns true, at most limit of them. It
 // may return fewer although there are more. The error is [*ExpiredError] if events after the cursor
 // were deleted.
-func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*protocol.Event) bool) (Page, error) {
+func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*eventapi.Event) bool) (Page, error) {
 	page := Page{Next: from, More: true}
 	ahead := 1
 	for looked := 0; looked < maxEntries; looked += ahead {
@@ -319,7 +319,7 @@ func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*pro
 }
 
 // take adds the events of an entry.
-func (p *Page) take(ctx context.Context, e *entry, limit int, wanted func(*protocol.Event) bool) error {
+func (p *Page) take(ctx context.Context, e *entry, limit int, wanted func(*eventapi.Event) bool) error {
 	for i := p.Next.Skip; i < len(e.Events); i++ {
 		if len(p.Events) == limit {
 			p.Next.Skip = i

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record"
 )
 
@@ -32,12 +32,12 @@ type kept struct {
 	Mark     json.RawMessage  `json:"mark"`
 	Batch    string           `json:"batch,omitempty"` // "": there is none, or it is known to be in the log
 	Position uint64           `json:"position,omitempty"`
-	Events   []protocol.Event `json:"events,omitempty"`
+	Events   []eventapi.Event `json:"events,omitempty"`
 }
 
 // News are the unannounced changes of an object.
 type News struct {
-	Events []protocol.Event // at most [MaxBatch]; Announce completes them
+	Events []eventapi.Event // at most [MaxBatch]; Announce completes them
 	Mark   any              // the next one; nil keeps the last one
 	// Expires is when the mark is forgotten, because nothing more will happen to the object; zero means never.
 	Expires time.Time
@@ -94,7 +94,7 @@ func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, f
 	return o.settle(ctx, &last, &next, true)
 }
 
-func (o *Outbox) complete(e *protocol.Event) {
+func (o *Outbox) complete(e *eventapi.Event) {
 	e.SpecVersion, e.Source, e.DataContentType = "1.0", o.Source, "application/json"
 	if e.Time.IsZero() {
 		e.Time = o.Now()

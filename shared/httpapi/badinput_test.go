@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // TestBadRequestsNeverReachServices tests what this layer decides: each request gets its status and
@@ -314,7 +316,7 @@ func FuzzPaths(f *testing.F) {
 	for _, path := range []string{"v1/table/a$b/describe/", "v1/table/%24/query", "v1/namespace/a%2Fb+c/list", "v1/table/version/batch-create", "//v1///table"} {
 		f.Add(path, "$")
 	}
-	rt := newRouter("", protocol.Operations)
+	rt := newRouter("", operations.All)
 	f.Fuzz(func(t *testing.T, path, delimiter string) {
 		m, err := rt.find(http.MethodPost, "/"+path)
 		if err != nil {
@@ -349,7 +351,7 @@ func FuzzQueryRequest(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var req protocol.QueryTableRequest
+		var req queryapi.Request
 		if err := unmarshal(body, &req); err != nil {
 			if protocol.CodeOf(err) != protocol.InvalidInput {
 				t.Fatalf("unmarshal: %v, want InvalidInput", err)

@@ -17,6 +17,7 @@ import (
 
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // send opens a connection and sends the head of a request, and some of its body.
@@ -192,7 +193,7 @@ func TestABodyIsParsedInTheMemoryThatIsTakenForIt(t *testing.T) {
 	for name, body := range map[string]string{"short numbers": short, "too many numbers": many, "numbers": floats} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_ = unmarshal([]byte(body), new(protocol.QueryTableRequest))
+		_ = unmarshal([]byte(body), new(queryapi.Request))
 		runtime.ReadMemStats(&after)
 		// All that was allocated; growing slices leave some behind.
 		if got := after.TotalAlloc - before.TotalAlloc; got > 2*parsedFactor*uint64(len(body)) {
@@ -206,7 +207,7 @@ func BenchmarkQueryBody(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := unmarshal(body, new(protocol.QueryTableRequest)); err != nil {
+		if err := unmarshal(body, new(queryapi.Request)); err != nil {
 			b.Fatal(err)
 		}
 	}

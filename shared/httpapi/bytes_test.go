@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 func TestRangesOfBytesAreParsed(t *testing.T) {
@@ -48,7 +49,7 @@ func TestRangesOfBytesAreParsed(t *testing.T) {
 
 // bytesHandler serves one value by the path of a blob, and fails from an offset on.
 func bytesHandler(value []byte, null bool, failFrom int64) http.Handler {
-	route := Bytes("ReadTableBlob", func(context.Context, *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
+	route := Bytes("ReadTableBlob", func(context.Context, *queryapi.ReadBlobRequest) (*protocol.Bytes, error) {
 		return &protocol.Bytes{
 			Version: 7, Null: null, Size: int64(len(value)),
 			Read: func(_ context.Context, from, size int64) ([]byte, error) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // unreadable is a body that must not be read.
@@ -29,7 +29,7 @@ func (b unreadable) Read([]byte) (int, error) {
 func TestStrangersAreRefusedBeforeTheirBodiesAreRead(t *testing.T) {
 	h := newTestHandler(new(service))
 	for _, token := range []string{"", "Bearer wrong", "Basic YTpi", "Bearer guest"} {
-		for _, op := range protocol.Operations {
+		for _, op := range operations.All {
 			path := strings.NewReplacer("{id}", "a$t", "{index_name}", "i", "{column}", "c", "{row_id}", "1").Replace(op.Path)
 			for _, slash := range []string{"", "/"} {
 				r := httptest.NewRequest(withBody(op), path+slash, unreadable{t})
@@ -58,7 +58,7 @@ func TestPoliciesDecideBeforeBodiesAreRead(t *testing.T) {
 	s := new(service)
 	h := Handler(s.routes(), Options{Verifier: verifier{}, Policies: policies})
 	for _, route := range s.routes() {
-		op, _ := protocol.Lookup(route.operation)
+		op, _ := operations.Lookup(route.operation)
 		if strings.HasPrefix(op.Name, "Describe") || !strings.Contains(op.Path, "{id}") {
 			continue
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // withoutEmpty are the operations whose requests have other fields than those of one JSON object, or fields
@@ -30,11 +32,11 @@ var withoutEmpty = map[string]bool{
 // emptyExceptions lists, by the Go type of the field, whether an empty value counts as none where
 // its JSON type does not decide it.
 var emptyExceptions = map[string]bool{
-	"protocol.QueryVector []":          true, // LanceDB clients always send the field
-	"protocol.QueryVector {}":          true,
-	"protocol.Projection {}":           true,
-	"*protocol.FullTextQuery {}":       false, // it asks for a search, and not for what
-	"*protocol.FunctionDeclaration {}": false, // it asks for columns of a function, and not of which
+	"queryapi.Vector []":                true, // LanceDB clients always send the field
+	"queryapi.Vector {}":                true,
+	"queryapi.Projection {}":            true,
+	"*queryapi.FullTextQuery {}":        false, // it asks for a search, and not for what
+	"*schemaapi.FunctionDeclaration {}": false, // it asks for columns of a function, and not of which
 }
 
 // emptyLists are the fields in which [] is a list of nothing, of which the operation makes a version.
@@ -45,7 +47,7 @@ var emptyLists = map[string]bool{
 // Clients send a missing field in many ways: as null, or as the empty value of the field's type.
 // All of these count as a missing field. An empty value of another type is refused.
 func TestEmptyFieldsAreNoFields(t *testing.T) {
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if withoutEmpty[op.Name] {
 			continue
 		}
@@ -172,7 +174,7 @@ func TestRequestsOfOtherClients(t *testing.T) {
 	}{
 		{"Java renames", "RenameTable", "/v1/table/a%24t/rename", `{"identity":null,"context":{},"id":[],"new_table_name":"u","new_namespace_id":[]}`,
 			func(r protocol.Request) bool {
-				return cmp.Equal(r.(*protocol.RenameTableRequest).NewID(), []string{"a", "u"})
+				return cmp.Equal(r.(*tableapi.RenameRequest).NewID(), []string{"a", "u"})
 			}},
 		{"Java describes", "DescribeTable", "/v1/table/a%24t/describe?with_table_uri=false&load_detailed_metadata=true", `{"context":{},"id":[],"version":null,"with_table_uri":false}`, nil},
 		{"Spark lists versions", "ListTableVersions", "/v1/table/a%24t/version/list?descending=true&limit=1&delimiter=%24", `null`, nil},
@@ -185,7 +187,7 @@ func TestRequestsOfOtherClients(t *testing.T) {
 	} {
 		t.Run(c.client, func(t *testing.T) {
 			var r protocol.Request
-			op, _ := protocol.Lookup(c.operation)
+			op, _ := operations.Lookup(c.operation)
 			h := Handler([]Route{noting(op, &r)}, Options{Verifier: verifier{}})
 			if w := (request{path: c.path, body: c.body}).do(t, h); w.Code != http.StatusOK {
 				t.Fatalf("got status %d: %s", w.Code, w.Body)

@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/origin"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/result"
 	"tiltyard/shared/tracing"
 )
@@ -83,14 +84,14 @@ type Limits struct {
 func Handler(routes []Route, options Options) http.Handler {
 	h := &handler{
 		Options: options.withDefaults(),
-		router:  newRouter(options.BasePath, protocol.Operations),
+		router:  newRouter(options.BasePath, operations.All),
 		routes:  make(map[string]Route, len(routes)),
 		ready:   readiness{age: readyAge, timeout: readyTimeout},
 		store:   readiness{age: storeAge, timeout: storeTimeout},
 	}
 	h.uploads = idempotency.OpenUploads(h.Ledger, h.Now)
 	for _, route := range routes {
-		if _, known := protocol.Lookup(route.operation); !known {
+		if _, known := operations.Lookup(route.operation); !known {
 			panic("httpapi: no operation is called " + route.operation)
 		}
 		if _, taken := h.routes[route.operation]; taken {

@@ -24,6 +24,11 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/record"
 )
 
@@ -32,7 +37,7 @@ type service struct {
 	calls int
 	got   any
 	err   error
-	drop  *protocol.DropNamespaceResponse
+	drop  *namespaceapi.DropResponse
 	rows  func() *protocol.Rows
 	do    func(ctx context.Context) error
 	// ignore means that bodies of uploads are not read.
@@ -54,33 +59,33 @@ func serve[Req, Resp any](s *service, resp Resp) func(context.Context, *Req) (*R
 
 func (s *service) routes() []Route {
 	return []Route{
-		JSON("CreateNamespace", serve[protocol.CreateNamespaceRequest](s, protocol.CreateNamespaceResponse{})),
-		JSON("DescribeNamespace", serve[protocol.DescribeNamespaceRequest](s, protocol.DescribeNamespaceResponse{})),
-		JSON("ListNamespaces", serve[protocol.ListNamespacesRequest](s, protocol.ListNamespacesResponse{})),
-		JSON("NamespaceExists", serve[protocol.NamespaceExistsRequest](s, protocol.Empty{})),
-		JSON("ListTables", serve[protocol.ListTablesRequest](s, protocol.ListTablesResponse{})),
-		JSON("ListAllTables", serve[protocol.ListAllTablesRequest](s, protocol.ListTablesResponse{})),
-		JSON("DescribeTable", serve[protocol.DescribeTableRequest](s, protocol.DescribeTableResponse{})),
-		JSON("TableExists", serve[protocol.TableExistsRequest](s, protocol.Empty{})),
-		JSON("DropTable", serve[protocol.DropTableRequest](s, protocol.DropTableResponse{})),
-		JSON("RegisterTable", serve[protocol.RegisterTableRequest](s, protocol.RegisterTableResponse{})),
-		JSON("DeclareTable", serve[protocol.DeclareTableRequest](s, protocol.DeclareTableResponse{
+		JSON("CreateNamespace", serve[namespaceapi.CreateRequest](s, namespaceapi.CreateResponse{})),
+		JSON("DescribeNamespace", serve[namespaceapi.DescribeRequest](s, namespaceapi.DescribeResponse{})),
+		JSON("ListNamespaces", serve[namespaceapi.ListRequest](s, namespaceapi.ListResponse{})),
+		JSON("NamespaceExists", serve[namespaceapi.ExistsRequest](s, protocol.Empty{})),
+		JSON("ListTables", serve[tableapi.ListRequest](s, tableapi.ListResponse{})),
+		JSON("ListAllTables", serve[tableapi.ListAllRequest](s, tableapi.ListResponse{})),
+		JSON("DescribeTable", serve[tableapi.DescribeRequest](s, tableapi.DescribeResponse{})),
+		JSON("TableExists", serve[tableapi.ExistsRequest](s, protocol.Empty{})),
+		JSON("DropTable", serve[tableapi.DropRequest](s, tableapi.DropResponse{})),
+		JSON("RegisterTable", serve[tableapi.RegisterRequest](s, tableapi.RegisterResponse{})),
+		JSON("DeclareTable", serve[tableapi.DeclareRequest](s, tableapi.DeclareResponse{
 			Location: "s3://b/t", StorageOptions: map[string]string{"aws_secret_access_key": "secret"},
 		})),
-		JSON("UpdateTable", serve[protocol.UpdateTableRequest](s, protocol.UpdateTableResponse{})),
-		JSON("DeleteFromTable", serve[protocol.DeleteFromTableRequest](s, protocol.DeleteFromTableResponse{})),
-		JSON("RestoreTable", serve[protocol.RestoreTableRequest](s, protocol.RestoreTableResponse{})),
-		JSON("ListTableVersions", serve[protocol.ListTableVersionsRequest](s, protocol.ListTableVersionsResponse{})),
-		JSON("CountTableRows", serve[protocol.CountTableRowsRequest](s, protocol.CountTableRowsResponse{Count: 42, Version: 7})),
-		JSON("ExplainTableQueryPlan", serve[protocol.ExplainTableQueryPlanRequest](s, "scan <t>")),
-		JSON("DropNamespace", func(_ context.Context, req *protocol.DropNamespaceRequest) (*protocol.DropNamespaceResponse, error) {
+		JSON("UpdateTable", serve[dataapi.UpdateRequest](s, dataapi.UpdateResponse{})),
+		JSON("DeleteFromTable", serve[dataapi.DeleteRequest](s, dataapi.DeleteResponse{})),
+		JSON("RestoreTable", serve[versionapi.RestoreRequest](s, versionapi.RestoreResponse{})),
+		JSON("ListTableVersions", serve[versionapi.ListRequest](s, versionapi.ListResponse{})),
+		JSON("CountTableRows", serve[queryapi.CountRowsRequest](s, queryapi.CountRowsResponse{Count: 42, Version: 7})),
+		JSON("ExplainTableQueryPlan", serve[queryapi.ExplainPlanRequest](s, "scan <t>")),
+		JSON("DropNamespace", func(_ context.Context, req *namespaceapi.DropRequest) (*namespaceapi.DropResponse, error) {
 			s.calls, s.got = s.calls+1, req
 			return s.drop, s.err
 		}),
-		Upload("CreateTable", upload[protocol.CreateTableRequest](s, protocol.CreateTableResponse{Version: 1})),
-		Upload("InsertIntoTable", upload[protocol.InsertIntoTableRequest](s, protocol.InsertIntoTableResponse{Version: 2})),
-		Upload("MergeInsertIntoTable", upload[protocol.MergeInsertIntoTableRequest](s, protocol.MergeInsertIntoTableResponse{Version: 3})),
-		Arrow("QueryTable", func(_ context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
+		Upload("CreateTable", upload[dataapi.CreateTableRequest](s, dataapi.CreateTableResponse{Version: 1})),
+		Upload("InsertIntoTable", upload[dataapi.InsertRequest](s, dataapi.InsertResponse{Version: 2})),
+		Upload("MergeInsertIntoTable", upload[dataapi.MergeInsertRequest](s, dataapi.MergeInsertResponse{Version: 3})),
+		Arrow("QueryTable", func(_ context.Context, req *queryapi.Request) (*protocol.Rows, error) {
 			s.calls, s.got = s.calls+1, req
 			if s.err != nil {
 				return nil, s.err
@@ -243,27 +248,27 @@ func TestRequestsAreDecoded(t *testing.T) {
 		want any
 	}{
 		{"modes in any spelling", request{path: "/v1/namespace/a/create", body: `{"mode":"exist_OK","properties":{"k":"v"},"unknown":[1]}`},
-			&protocol.CreateNamespaceRequest{Mode: protocol.CreateModeExistOk, Properties: map[string]string{"k": "v"}}},
+			&namespaceapi.CreateRequest{Mode: protocol.CreateModeExistOk, Properties: map[string]string{"k": "v"}}},
 		{"nulls", request{path: "/v1/namespace/a/create", body: `{"mode":null,"properties":null,"identity":null,"context":null}`},
-			&protocol.CreateNamespaceRequest{}},
-		{"no body", request{path: "/v1/namespace/a/create"}, &protocol.CreateNamespaceRequest{}},
-		{"integral float", request{path: "/v1/table/t/describe", body: `{"version":1.2e1}`}, &protocol.DescribeTableRequest{Version: version(12)}},
+			&namespaceapi.CreateRequest{}},
+		{"no body", request{path: "/v1/namespace/a/create"}, &namespaceapi.CreateRequest{}},
+		{"integral float", request{path: "/v1/table/t/describe", body: `{"version":1.2e1}`}, &tableapi.DescribeRequest{Version: version(12)}},
 		{"query wins", request{path: "/v1/table/t/describe?load_detailed_metadata=true&other=1", body: `{"load_detailed_metadata":false,"check_declared":true}`},
-			&protocol.DescribeTableRequest{LoadDetailedMetadata: true, CheckDeclared: true}},
+			&tableapi.DescribeRequest{LoadDetailedMetadata: true, CheckDeclared: true}},
 		{"list by GET", request{method: "GET", path: "/v1/namespace/a/table/list?limit=10&page_token=x&include_declared=true"},
-			&protocol.ListTablesRequest{Page: protocol.Page{Limit: version(10), PageToken: "x"}, IncludeDeclared: &yes}},
+			&tableapi.ListRequest{Page: protocol.Page{Limit: version(10), PageToken: "x"}, IncludeDeclared: &yes}},
 		{"list by POST", request{path: "/v1/namespace/a/table/list", body: `{"limit":3}`},
-			&protocol.ListTablesRequest{Page: protocol.Page{Limit: version(3)}}},
+			&tableapi.ListRequest{Page: protocol.Page{Limit: version(3)}}},
 		{"largest k", request{path: "/v1/table/t/explain_plan", body: `{"query":{"k":9223372036854775807,"vector":[],"id":["other"]}}`},
-			&protocol.ExplainTableQueryPlanRequest{Query: &protocol.QueryTableRequest{K: version(1<<63 - 1)}}},
+			&queryapi.ExplainPlanRequest{Query: &queryapi.Request{K: version(1<<63 - 1)}}},
 		{"merge parameters", request{path: "/v1/table/t/merge_insert?on=a&on=b,c&when_matched_update_all=true&when_matched_update_all_filt=target.id%3E1&timeout=30s&use_index=true"},
-			&protocol.MergeInsertIntoTableRequest{On: []string{"a", "b,c"}, WhenMatchedUpdateAll: true, WhenMatchedUpdateAllFilter: "target.id>1", Timeout: new(30 * time.Second), UseIndex: &yes}},
+			&dataapi.MergeInsertRequest{On: []string{"a", "b,c"}, WhenMatchedUpdateAll: true, WhenMatchedUpdateAllFilter: "target.id>1", Timeout: new(30 * time.Second), UseIndex: &yes}},
 		{"create parameters", request{path: "/v1/table/t/create/?mode=exist_ok&properties=%7B%22a%22%3A%22b%22%7D"},
-			&protocol.CreateTableRequest{Mode: protocol.CreateModeExistOk, Properties: map[string]string{"a": "b"}}},
+			&dataapi.CreateTableRequest{Mode: protocol.CreateModeExistOk, Properties: map[string]string{"a": "b"}}},
 		{"content type of another kind", request{path: "/v1/table/t/delete", body: `{"predicate":"id > 1"}`, header: map[string]string{"Content-Type": "text/plain"}},
-			&protocol.DeleteFromTableRequest{Predicate: "id > 1"}},
+			&dataapi.DeleteRequest{Predicate: "id > 1"}},
 		{"context of headers and body", request{path: "/v1/table/t/exists", body: `{"context":{"a":"1"}}`, header: map[string]string{"x-svc-ctx-Trace": "7"}},
-			&protocol.TableExistsRequest{Common: protocol.Common{Context: map[string]string{"a": "1", "trace": "7"}}}},
+			&tableapi.ExistsRequest{Common: protocol.Common{Context: map[string]string{"a": "1", "trace": "7"}}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -275,7 +280,7 @@ func TestRequestsAreDecoded(t *testing.T) {
 			got := s.got.(protocol.Request).RequestCommon()
 			want := c.want.(protocol.Request).RequestCommon()
 			want.ID, want.Delimiter, want.Dialect = got.ID, got.Delimiter, got.Dialect
-			if explain, ok := c.want.(*protocol.ExplainTableQueryPlanRequest); ok {
+			if explain, ok := c.want.(*queryapi.ExplainPlanRequest); ok {
 				explain.Query.Common = *want
 			}
 			if up, ok := s.got.(interface{ RequestUpload() *protocol.Upload }); ok {
@@ -292,7 +297,7 @@ func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
 	cases := []struct {
 		name   string
 		rq     request
-		drop   *protocol.DropNamespaceResponse
+		drop   *namespaceapi.DropResponse
 		status int
 		body   string
 		header map[string]string
@@ -303,7 +308,7 @@ func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
 		{name: "no body", rq: request{path: "/v1/namespace/a/exists"}, status: 200},
 		{name: "number", rq: request{path: "/v1/table/t/count_rows/"}, status: 200, body: `42`, header: map[string]string{"X-Lancedb-Version": "7"}},
 		{name: "string, not escaped", rq: request{path: "/v1/table/t/explain_plan", body: `{"query":{}}`}, status: 200, body: `"scan <t>"`},
-		{name: "dropped", rq: request{path: "/v1/namespace/a/drop"}, drop: &protocol.DropNamespaceResponse{}, status: 200, body: `{"properties":{}}`},
+		{name: "dropped", rq: request{path: "/v1/namespace/a/drop"}, drop: &namespaceapi.DropResponse{}, status: 200, body: `{"properties":{}}`},
 		{name: "nothing dropped", rq: request{path: "/v1/namespace/a/drop"}, status: 204},
 		{name: "nothing dropped, native client", rq: request{path: "/v1/namespace/a/drop", header: map[string]string{"User-Agent": ""}}, status: 200, body: `{}`},
 		{name: "request id echoed", rq: request{path: "/v1/namespace/a/exists", header: map[string]string{"X-Request-Id": "0b7c-1"}}, status: 200, header: map[string]string{"X-Request-Id": "0b7c-1"}},
@@ -452,7 +457,7 @@ func TestAccessLogHoldsNoSecrets(t *testing.T) {
 func TestHandlerRefusesWrongTables(t *testing.T) {
 	s := &service{}
 	for name, routes := range map[string][]Route{
-		"unknown": {JSON("NoSuchThing", serve[protocol.DropTableRequest](s, protocol.Empty{}))},
+		"unknown": {JSON("NoSuchThing", serve[tableapi.DropRequest](s, protocol.Empty{}))},
 		"doubled": append(s.routes(), s.routes()[0]),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // Of a body that is not valid JSON the normalizer makes none that is, and of a valid one it makes one that means the
@@ -40,7 +40,7 @@ func BenchmarkUnmarshalVector(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var req protocol.QueryTableRequest
+		var req queryapi.Request
 		if err := unmarshal([]byte(body), &req); err != nil || len(req.Vector.Vectors[0]) != 768 {
 			b.Fatal(err)
 		}

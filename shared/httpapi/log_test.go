@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // told is a handler and its reports of requests.
@@ -49,7 +50,7 @@ func TestChangesAndDenialsAreAudited(t *testing.T) {
 	cases := []struct {
 		name, path, token string
 		err               error
-		drop              *protocol.DropNamespaceResponse
+		drop              *namespaceapi.DropResponse
 		want              string
 	}{
 		{"change", "/v1/table/a$t/insert", testToken, nil, nil, "outcome=done principal=ada" + of + "InsertIntoTable object=a$t status=200 request_id=generated version=2\n"},
@@ -57,7 +58,7 @@ func TestChangesAndDenialsAreAudited(t *testing.T) {
 			"outcome=failed principal=ada" + of + "DropTable object=a$t status=404 request_id=generated code=table-not-found\n"},
 		{"change that may have happened", "/v1/table/a$t/drop", testToken, &protocol.Error{Code: protocol.ServiceUnavailable, Unsettled: true}, nil,
 			"outcome=unknown principal=ada" + of + "DropTable object=a$t status=503 request_id=generated code=service-unavailable\n"},
-		{"change that goes on", "/v1/namespace/a/drop", testToken, nil, &protocol.DropNamespaceResponse{TransactionID: []string{"tx1"}},
+		{"change that goes on", "/v1/namespace/a/drop", testToken, nil, &namespaceapi.DropResponse{TransactionID: []string{"tx1"}},
 			"outcome=done principal=ada" + of + "DropNamespace object=a status=200 request_id=generated transaction=tx1\n"},
 		{"nobody", "/v1/table/a$t/exists", "wrong-secret", nil, nil, `outcome=denied principal=""` + of + `TableExists object="" status=401 request_id=generated code=unauthenticated` + "\n"},
 		{"without the right", "/v1/table/a$t/insert", "reader", nil, nil, "outcome=denied principal=rae"},

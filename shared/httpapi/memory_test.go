@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 func TestARequestHoldsAShareOfTheMemory(t *testing.T) {
@@ -72,8 +73,8 @@ func TestALongAnswerIsHeld(t *testing.T) {
 	for i := range names {
 		names[i] = strings.Repeat("n", 100)
 	}
-	list := JSON("ListTables", func(context.Context, *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
-		return &protocol.ListTablesResponse{Tables: names}, nil
+	list := JSON("ListTables", func(context.Context, *tableapi.ListRequest) (*tableapi.ListResponse, error) {
+		return &tableapi.ListResponse{Tables: names}, nil
 	})
 	for limit, status := range map[int64]int{4 << 20: http.StatusOK, 500 << 10: http.StatusRequestEntityTooLarge} {
 		budget := memory.NewBudget(limit, limit)

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/result"
 )
 
@@ -32,7 +33,7 @@ const (
 	// redirect serves clients that follow redirects but do not support stored answers. A short answer
 	// is in the response; for a longer one the response redirects to the stored answer.
 	redirect delivery = "redirect"
-	// link answers with a [protocol.StoredResult], however short the rows are.
+	// link answers with a [queryapi.StoredResult], however short the rows are.
 	link delivery = "link"
 )
 
@@ -80,7 +81,7 @@ func (c *call) storeRows(rows *protocol.Rows, form arrowForm, asked delivery) er
 	if err != nil {
 		return err
 	}
-	answer := &protocol.StoredResult{
+	answer := &queryapi.StoredResult{
 		ID: made.ID, Location: made.Location, ExpiresAtMillis: made.Expires.UnixMilli(),
 		ContentType: form.contentType, Rows: c.rows, Bytes: made.Size, Version: rows.Version,
 	}
@@ -226,10 +227,10 @@ func (k *keptAnswer) drop() {
 // Result serves the operation that reads a stored answer. Where the store signs URLs, it redirects to
 // one.
 func Result(operation string) Route {
-	route := typed[protocol.ReadTableResultRequest, protocol.Bytes](operation)
+	route := typed[queryapi.ReadResultRequest, protocol.Bytes](operation)
 	route.answers = arrowipc.ContentTypeFile
 	route.serve = func(c *call) error {
-		req := new(protocol.ReadTableResultRequest)
+		req := new(queryapi.ReadResultRequest)
 		if err := c.decodeJSON(req); err != nil {
 			return err
 		}

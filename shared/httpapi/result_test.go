@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/result"
 )
 
@@ -78,7 +79,7 @@ func TestStoredAnswersAreReadByTheirCallers(t *testing.T) {
 		s := &service{rows: rowsOf(nil, intBatch(1, 2), intBatch(3))}
 		handler, _ := keeping(t, s, 1<<20)
 		w := request{path: path, body: `{"k":1}`, header: map[string]string{ResultHeader: "link"}}.do(t, handler)
-		var made protocol.StoredResult
+		var made queryapi.StoredResult
 		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != 200 {
 			t.Fatalf("%s: status %d, %v: %s", path, w.Code, err, w.Body)
 		}

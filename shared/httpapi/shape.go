@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // A Shape describes the bodies of an operation, for the generated documents of the API.
@@ -21,7 +22,7 @@ type Shape struct {
 
 // Shape returns the shape of the route's operation.
 func (r Route) Shape() Shape {
-	operation, _ := protocol.Lookup(r.operation)
+	operation, _ := operations.Lookup(r.operation)
 	return Shape{
 		Operation: r.operation, Request: r.request, Response: r.response,
 		IsUpload: r.body == arrowBody, IsOnce: operation.Access == protocol.Write && !r.concealed, Answers: r.answers,

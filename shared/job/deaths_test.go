@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -54,7 +55,7 @@ func TestJobsThatWereThereWhenAProcessDiedGoOn(t *testing.T) {
 		ids := []string{h.begin(t, 1), h.begin(t, 2), h.begin(t, 3)}
 		crowd(t, h, ids, 2)
 		for i, id := range ids {
-			wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, fmt.Sprint(i+1))
+			wantEnd(t, h.serve(t, id), transactionapi.Succeeded, fmt.Sprint(i+1))
 		}
 	})
 }
@@ -88,7 +89,7 @@ func TestSuspectsRunOneAtATime(t *testing.T) {
 			ids = append(ids, h.begin(t, false))
 		}
 		for _, id := range ids {
-			wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, "0")
+			wantEnd(t, h.serve(t, id), transactionapi.Succeeded, "0")
 		}
 		if most.Load() != 1 || mostOthers.Load() < 2 {
 			t.Errorf("%d suspects and %d others ran at the same time, want 1 and more than 1", most.Load(), mostOthers.Load())
@@ -127,7 +128,7 @@ func TestAJobThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 			if part > 0 {
 				want = "part 2 of stage parts ended the process of its worker 3 times; it is set aside until the job is resumed"
 			}
-			if got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure != want {
+			if got.Status != transactionapi.Failed || !got.Work.Aside || got.Failure != want {
 				t.Errorf("the job is %v (%s), want it set aside", got.Status, got.Failure)
 			}
 			if err := errors.Join(h.Do(t.Context(), m), h.Do(t.Context(), look)); err != nil {
@@ -139,7 +140,7 @@ func TestAJobThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 			if resumed, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, time.Now()); err != nil || !resumed {
 				t.Errorf("resumed: %v, %v", resumed, err)
 			}
-			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+			wantEnd(t, h.serve(t, m.Job), transactionapi.Succeeded, "6")
 			if err := h.Do(t.Context(), look); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +158,7 @@ func cancel(t *testing.T, h *house, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	canceled := []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: protocol.TransactionCanceled}}}
+	canceled := []transactionapi.Action{{SetStatus: &transactionapi.SetStatusAction{Status: transactionapi.Canceled}}}
 	if _, err := h.Transactions.Alter(t.Context(), ref, canceled); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestAJobThatIsCancelledAfterItWasSetAsideStaysSo(t *testing.T) {
 			t.Errorf("resumed: %v, %v; want ErrEnded", resumed, err)
 		}
 		got := h.serve(t, m.Job)
-		if shown := got.Describe(); got.Status != protocol.TransactionCanceled || shown["error"] != "" {
+		if shown := got.Describe(); got.Status != transactionapi.Canceled || shown["error"] != "" {
 			t.Errorf("the job is %v, with the properties %v", got.Status, shown)
 		}
 		events := told(h.events(t, m.Job), "", 0)
@@ -246,7 +247,7 @@ func TestLostMessagesAreMissed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Status.Ended() {
-				wantEnd(t, got, protocol.TransactionSucceeded, stagedResult)
+				wantEnd(t, got, transactionapi.Succeeded, stagedResult)
 				return
 			}
 			if err := h.Revive(t.Context(), got, time.Now()); err != nil || tries > 20 {
@@ -321,13 +322,13 @@ func TestWhatTheQueueGivesUpEndsItsJob(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: m.Job})
-			if err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure == "" {
+			if err != nil || got.Status != transactionapi.Failed || !got.Work.Aside || got.Failure == "" {
 				t.Errorf("part %d: the job is %v (%s), %v", part, got.Status, got.Failure, err)
 			}
 			if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+			wantEnd(t, h.serve(t, m.Job), transactionapi.Succeeded, "6")
 		}
 	})
 }
@@ -361,7 +362,7 @@ func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
 		}
 		died := time.Now()
 		second := newHouse(objects, queue, job.Single("s", func(context.Context, *job.Run) (any, error) { return 0, nil }))
-		wantEnd(t, second.serve(t, id), protocol.TransactionSucceeded, "0")
+		wantEnd(t, second.serve(t, id), transactionapi.Succeeded, "0")
 		if waited := time.Since(died); waited > 3*time.Minute {
 			t.Errorf("the next worker went on after %v", waited)
 		}

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -78,7 +79,7 @@ func TestEventsOfStagesAndParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), staged(func(string, int) {}))
 		id := h.begin(t, nil)
-		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, stagedResult)
+		wantEnd(t, h.serve(t, id), transactionapi.Succeeded, stagedResult)
 		events := h.events(t, id)
 		var steps []string
 		rows := int64(0)
@@ -154,7 +155,7 @@ func TestEventsOfADeathAndACancellation(t *testing.T) {
 		if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: id}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled }); err != nil {
+		if _, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = transactionapi.Canceled }); err != nil {
 			t.Fatal(err)
 		}
 		wantEvents(t, h.events(t, id), "", 0, "created", "claim", "claim_lost", "claim", "claim_lost", "claim", "claim_lost",

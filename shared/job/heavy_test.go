@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -63,7 +63,7 @@ func (h *houses) serve(t *testing.T, id string) *transaction.Transaction {
 
 func (h *houses) want(t *testing.T, got *transaction.Transaction, want map[string]string) {
 	t.Helper()
-	if got.Status != protocol.TransactionSucceeded {
+	if got.Status != transactionapi.Succeeded {
 		t.Errorf("the job is %v (%s)", got.Status, got.Failure)
 	}
 	for name, by := range want {
@@ -153,7 +153,7 @@ func TestWhatEndsALightWorkerGoesToHeavyWorkers(t *testing.T) {
 		if err := errors.Join(die(t, h.light, m), h.light.Do(t.Context(), m), die(t, h.heavy, m), die(t, h.heavy, m), h.heavy.Do(t.Context(), m)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.light.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside {
+		if got, err := h.light.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || got.Status != transactionapi.Failed || !got.Work.Aside {
 			t.Errorf("the job is %v, %v; want it set aside", got.Status, err)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -72,20 +72,20 @@ func TestALookThatEndsItsProcessAgainAndAgainIsSetAside(t *testing.T) {
 			t.Fatalf("%d looks after the last death, %d jobs that tell of them, want 0 and 1", l.looks, len(jobs))
 		}
 		got := jobs[0]
-		if got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Kind != "k" || len(got.Object) != 1 || got.Object[0] != "t" ||
+		if got.Status != transactionapi.Failed || !got.Work.Aside || got.Kind != "k" || len(got.Object) != 1 || got.Object[0] != "t" ||
 			!strings.Contains(got.Failure, "ended the process of its worker 3 times; it is set aside until the job is resumed") {
 			t.Errorf("the job is %+v, %v (%s), want it set aside", got, got.Status, got.Failure)
 		}
 		if _, err := l.ReviveAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if jobs := l.jobs(t); len(jobs) != 1 || jobs[0].Status != protocol.TransactionFailed {
+		if jobs := l.jobs(t); len(jobs) != 1 || jobs[0].Status != transactionapi.Failed {
 			t.Errorf("it goes on by itself: %v", jobs[0].Status)
 		}
 		if resumed, _, err := l.Resume(t.Context(), transaction.Unit{Job: got.ID}, time.Now()); err != nil || !resumed {
 			t.Fatalf("resumed: %v, %v", resumed, err)
 		}
-		wantEnd(t, l.serve(t, got.ID), protocol.TransactionSucceeded, "3")
+		wantEnd(t, l.serve(t, got.ID), transactionapi.Succeeded, "3")
 		l.do(t)
 		if l.looks != 2 || len(l.jobs(t)) != 2 {
 			t.Errorf("%d looks and %d jobs, want the job's own look, another, and its job", l.looks, len(l.jobs(t)))
@@ -109,11 +109,11 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !dies {
-				wantEnd(t, l.serve(t, m.Job), protocol.TransactionSucceeded, "null")
+				wantEnd(t, l.serve(t, m.Job), transactionapi.Succeeded, "null")
 				return
 			}
 			_, _, _ = die(t, l.house, m), die(t, l.house, m), die(t, l.house, m)
-			if got := l.serve(t, m.Job); got.Status != protocol.TransactionFailed || !got.Work.Aside {
+			if got := l.serve(t, m.Job); got.Status != transactionapi.Failed || !got.Work.Aside {
 				t.Errorf("the job is %v, aside: %v", got.Status, got.Work.Aside)
 			}
 			l.do(t)
@@ -151,7 +151,7 @@ func TestTheJobOfALookIsCancelled(t *testing.T) {
 		if resumed, _, err := l.Resume(t.Context(), transaction.Unit{Job: jobs[0].ID}, time.Now()); err != nil || !resumed {
 			t.Fatalf("resumed: %v, %v", resumed, err)
 		}
-		wantEnd(t, l.serve(t, jobs[0].ID), protocol.TransactionSucceeded, "3")
+		wantEnd(t, l.serve(t, jobs[0].ID), transactionapi.Succeeded, "3")
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 )
 
 // passing is jobs whose last two stages run in so many passes. Each of the two parts of a pass adds its
@@ -67,7 +67,7 @@ func TestStagesRunInPasses(t *testing.T) {
 			visits = append(visits, fmt.Sprint(stage, part, " ", sum))
 		}))
 		got := h.serve(t, h.begin(t, nil))
-		wantEnd(t, got, protocol.TransactionSucceeded, fmt.Sprint(3*passes))
+		wantEnd(t, got, transactionapi.Succeeded, fmt.Sprint(3*passes))
 		want := []string{}
 		for pass := range passes {
 			want = append(want, fmt.Sprint("work1 ", 3*pass), fmt.Sprint("work2 ", 3*pass))
@@ -108,7 +108,7 @@ func TestLateMessagesOfAPass(t *testing.T) {
 			}
 		}))
 		id = h.begin(t, nil)
-		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, "9")
+		wantEnd(t, h.serve(t, id), transactionapi.Succeeded, "9")
 	})
 }
 
@@ -117,7 +117,7 @@ func TestAPassBeginsAfterAnEarlierStage(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), job.Single("only", func(context.Context, *job.Run) (any, error) {
 			return job.Again{After: "only"}, nil
 		}))
-		if got := h.serve(t, h.begin(t, nil)); got.Status != protocol.TransactionFailed {
+		if got := h.serve(t, h.begin(t, nil)); got.Status != transactionapi.Failed {
 			t.Errorf("the job is %v with %s, want that it fails", got.Status, got.Result)
 		}
 	})

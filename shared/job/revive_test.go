@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -75,7 +75,7 @@ func TestTheClockSendsForLostMessages(t *testing.T) {
 		if sent, err := clock(job.ReviveAllKind); err != nil || strings.Join(sent, " ") != old {
 			t.Errorf("sent for %v with %v, want the old job alone, as the others were sent for now", sent, err)
 		}
-		wantEnd(t, h.serve(t, old), protocol.TransactionSucceeded, "1")
+		wantEnd(t, h.serve(t, old), transactionapi.Succeeded, "1")
 	})
 }
 
@@ -96,7 +96,7 @@ func TestWhatIsGivenUpSaysWhy(t *testing.T) {
 		}
 		got, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: begun.ID})
 		const why = `because: the worker does not run jobs of kind "unheard-of"; it is set aside`
-		if err != nil || got.Status != protocol.TransactionFailed || !strings.Contains(got.Failure, why) {
+		if err != nil || got.Status != transactionapi.Failed || !strings.Contains(got.Failure, why) {
 			t.Errorf("the job is %v with %q, %v; want it failed with %q", got.Status, got.Failure, err, why)
 		}
 	})

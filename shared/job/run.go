@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -121,7 +122,7 @@ func (r *Run) resultsOf(ctx context.Context, stage string, parts int) ([]json.Ra
 	}
 	results := make([]json.RawMessage, parts)
 	for i, part := range found {
-		if part == nil || part.Status != protocol.TransactionSucceeded {
+		if part == nil || part.Status != transactionapi.Succeeded {
 			return nil, fmt.Errorf("part %d of stage %s of job %s has no result", i+1, stage, r.unit.Job)
 		}
 		results[i] = part.Result

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -148,7 +149,7 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 	for i, part := range parts {
 		unit := transaction.Unit{Job: r.unit.Job, Stage: name, Part: i + 1}
 		switch {
-		case part != nil && part.Status == protocol.TransactionSucceeded:
+		case part != nil && part.Status == transactionapi.Succeeded:
 			continue
 		case part != nil && part.Status.Ended():
 			return nil, partFailed{unit, part}

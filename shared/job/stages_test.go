@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -56,7 +56,7 @@ func TestEachStageHasPartsOfItsOwn(t *testing.T) {
 			visits[fmt.Sprint(stage, part)]++
 		}))
 		got := h.serve(t, h.begin(t, nil))
-		wantEnd(t, got, protocol.TransactionSucceeded, stagedResult)
+		wantEnd(t, got, transactionapi.Succeeded, stagedResult)
 		for _, part := range []string{"train1", "shards1", "shards2", "shards3", "merge1", "merge2"} {
 			if visits[part] != 1 {
 				t.Errorf("the parts were done so often: %v", visits)
@@ -101,7 +101,7 @@ func TestPartsThatEndTogetherAreAllJoined(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantEnd(t, got, protocol.TransactionSucceeded, fmt.Sprint(n*(n+1)/2))
+		wantEnd(t, got, transactionapi.Succeeded, fmt.Sprint(n*(n+1)/2))
 		joins := 0
 		for { // what is left in the queue: the parts' messages, and that of the last of them
 			ctx, done := context.WithTimeout(t.Context(), time.Second)
@@ -137,7 +137,7 @@ func TestTwoWorkersAtOnceDoNoHarm(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, stagedResult)
+		wantEnd(t, h.serve(t, id), transactionapi.Succeeded, stagedResult)
 	})
 }
 
@@ -152,7 +152,7 @@ func TestAWorkerThatWasReplacedIsShutOut(t *testing.T) {
 			}
 			time.Sleep(61 * time.Second)
 		}
-		change := func(t *transaction.Transaction) { t.Status = protocol.TransactionSucceeded }
+		change := func(t *transaction.Transaction) { t.Status = transactionapi.Succeeded }
 		if _, err := h.Transactions.Leave(t.Context(), unit, "first", 0, change); !errors.Is(err, transaction.ErrHeld) {
 			t.Errorf("the first leaves with %v, want ErrHeld", err)
 		}
@@ -197,7 +197,7 @@ func TestProgressIsToldWhileItWorks(t *testing.T) {
 		seen(50*time.Second, map[string]string{"stage": "train", "stages": "0/3", "progress": "64/100", "rows": "64000"})
 		seen(140*time.Second, map[string]string{"stage": "shards", "stages": "1/3", "parts": "3/6", "rows": "21"})
 		seen(300*time.Second, map[string]string{"stage": "commit", "stages": "2/3", "rows": "42"})
-		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, "null")
+		wantEnd(t, h.serve(t, id), transactionapi.Succeeded, "null")
 	})
 }
 
@@ -234,7 +234,7 @@ func TestAPartHandsOverBeforeItsDeadline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, _ := h.Transactions.Job(t.Context(), transaction.Unit{Job: id}); got.Status.Ended() {
-				wantEnd(t, got, protocol.TransactionSucceeded, "20")
+				wantEnd(t, got, transactionapi.Succeeded, "20")
 				if steps != 20 {
 					t.Errorf("%d steps were done, want each once", steps)
 				}
@@ -260,7 +260,7 @@ func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
 					}
 					asked = true
 					if cancel {
-						_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+						_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = transactionapi.Canceled })
 						if err != nil {
 							t.Error(err)
 						}
@@ -281,9 +281,9 @@ func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
 				id = h.begin(t, nil)
 				got := h.serve(t, id)
 				if cancel {
-					wantEnd(t, got, protocol.TransactionCanceled, "")
+					wantEnd(t, got, transactionapi.Canceled, "")
 				} else {
-					wantEnd(t, got, protocol.TransactionSucceeded, stagedResult)
+					wantEnd(t, got, transactionapi.Succeeded, stagedResult)
 				}
 			})
 		}
@@ -311,7 +311,7 @@ func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
 		if _, _, err := h.Resume(t.Context(), transaction.Unit{Job: m.Job}, resumed); err != nil {
 			t.Fatal(err)
 		}
-		wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+		wantEnd(t, h.serve(t, m.Job), transactionapi.Succeeded, "6")
 		if waited := time.Since(resumed); waited > time.Minute {
 			t.Errorf("the resumed job has waited for %v", waited)
 		}
@@ -330,7 +330,7 @@ func TestAStageCanEndTheJob(t *testing.T) {
 			{Name: "third", Do: later},
 		}})
 		got := h.serve(t, h.begin(t, nil))
-		wantEnd(t, got, protocol.TransactionSucceeded, "2")
+		wantEnd(t, got, transactionapi.Succeeded, "2")
 		if w := got.Work; w.Stage != "second" || w.StagesDone != w.Stages {
 			t.Errorf("it tells %+v", w)
 		}

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/outage"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/tracing"
 	"tiltyard/shared/transaction"
 )
@@ -219,7 +220,7 @@ func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 	switch {
 	case err != nil || part == nil:
 		return err
-	case part.Status == protocol.TransactionSucceeded:
+	case part.Status == transactionapi.Succeeded:
 		return w.arrive(ctx, unit, job.Work.Parts, part.Rows)
 	case part.Status.Ended():
 		return w.failJob(ctx, partFailed{unit, part})
@@ -242,7 +243,7 @@ func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) er
 // failJob ends a job with a part that has failed.
 func (w *Worker) failJob(ctx context.Context, p partFailed) error {
 	ended, err := w.Transactions.Advance(ctx, p.unit.Whole(), func(t *transaction.Transaction) {
-		t.Status, t.Failure = protocol.TransactionFailed, p.Error()
+		t.Status, t.Failure = transactionapi.Failed, p.Error()
 		t.Work.Aside = p.part.Work.Aside
 	})
 	if err != nil {
@@ -378,7 +379,7 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 	}
 	var rows int64
 	err = r.leave(ctx, 0, func(t *transaction.Transaction) {
-		t.Status, t.Result, t.Failure = protocol.TransactionSucceeded, encoded, ""
+		t.Status, t.Result, t.Failure = transactionapi.Succeeded, encoded, ""
 		t.Done = max(t.Done, t.Total)
 		t.Work.StagesDone = t.Work.Stages
 		rows = t.Rows
@@ -413,7 +414,7 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 		t.Work.Failures++
 		failures, t.Work.Trouble = t.Work.Failures, describe(cause)
 		if over = failures >= maxFailures || isFinal(cause); over {
-			t.Status, t.Failure = protocol.TransactionFailed, t.Work.Trouble
+			t.Status, t.Failure = transactionapi.Failed, t.Work.Trouble
 		}
 	}
 	err := r.leave(ctx, firstRetry<<maxFailures, end)

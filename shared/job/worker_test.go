@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/transaction"
 )
@@ -76,7 +77,7 @@ func (h *house) begin(t *testing.T, input any) string {
 	return begun.ID
 }
 
-func wantEnd(t *testing.T, got *transaction.Transaction, status protocol.TransactionStatus, result string) {
+func wantEnd(t *testing.T, got *transaction.Transaction, status transactionapi.Status, result string) {
 	t.Helper()
 	if got.Status != status || string(got.Result) != result {
 		t.Errorf("the job is %v with %s (%s), want %v with %s", got.Status, got.Result, got.Failure, status, result)
@@ -106,7 +107,7 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { time.Sleep(time.Minute) }))
 		got := h.serve(t, h.begin(t, 7))
-		wantEnd(t, got, protocol.TransactionSucceeded, "7")
+		wantEnd(t, got, transactionapi.Succeeded, "7")
 		if got.Done != 7 || got.Total != 7 || got.Work.Holder != "" {
 			t.Errorf("it is %+v with %+v, want 7 of 7, and nobody who holds it", got, got.Work)
 		}
@@ -117,7 +118,7 @@ func TestALongStepKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := 0
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { steps++; time.Sleep(time.Hour) }))
-		wantEnd(t, h.serve(t, h.begin(t, 2)), protocol.TransactionSucceeded, "2")
+		wantEnd(t, h.serve(t, h.begin(t, 2)), transactionapi.Succeeded, "2")
 		if steps != 2 {
 			t.Errorf("%d steps were done, want 2", steps)
 		}
@@ -131,14 +132,14 @@ func TestACanceledJobStopsAtItsNextCheckpoint(t *testing.T) {
 		last := 0
 		h = newHouse(memstore.New(), new(memqueue.Queue), count(func(n int) {
 			if last = n; n == 3 {
-				_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+				_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = transactionapi.Canceled })
 				if err != nil {
 					t.Error(err)
 				}
 			}
 		}))
 		id = h.begin(t, 9)
-		wantEnd(t, h.serve(t, id), protocol.TransactionCanceled, "")
+		wantEnd(t, h.serve(t, id), transactionapi.Canceled, "")
 		if last != 3 {
 			t.Errorf("the last step was %d, want 3", last)
 		}
@@ -165,7 +166,7 @@ func TestAPausedJobGoesOnWhenItIsResumed(t *testing.T) {
 		}))
 		begun := time.Now()
 		id = h.begin(t, 6)
-		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, "6")
+		wantEnd(t, h.serve(t, id), transactionapi.Succeeded, "6")
 		if time.Since(begun) < time.Hour || visits[3] != 1 || visits[4] != 1 {
 			t.Errorf("it took %v with the visits %v, want an hour of rest and each step once", time.Since(begun), visits)
 		}
@@ -194,7 +195,7 @@ func TestAJobThatFailsIsTriedAgain(t *testing.T) {
 				runs := 0
 				h := newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(context.Context, *job.Run) (any, error) { runs++; return nil, c.err }))
 				got := h.serve(t, h.begin(t, nil))
-				wantEnd(t, got, protocol.TransactionFailed, "")
+				wantEnd(t, got, transactionapi.Failed, "")
 				if runs != c.runs || !strings.HasSuffix(got.Failure, c.told) {
 					t.Errorf("it was tried %d times, and failed with %q; want %d times, and %q", runs, got.Failure, c.runs, c.told)
 				}
@@ -226,7 +227,7 @@ func TestAJobOutlastsAnOutage(t *testing.T) {
 					return runs, nil
 				}))
 				began := time.Now()
-				wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionSucceeded, "61")
+				wantEnd(t, h.serve(t, h.begin(t, nil)), transactionapi.Succeeded, "61")
 				if took := time.Since(began); took < time.Hour {
 					t.Errorf("60 runs took %v, want pauses of a minute", took)
 				}
@@ -243,7 +244,7 @@ func TestAJobThatPanicsFailsAlone(t *testing.T) {
 		kind.Wanted = func(context.Context, []string) (*job.Want, error) { looks++; panic("of a look") }
 		h := newHouse(memstore.New(), new(memqueue.Queue), kind)
 		got := h.serve(t, h.begin(t, nil))
-		wantEnd(t, got, protocol.TransactionFailed, "")
+		wantEnd(t, got, transactionapi.Failed, "")
 		if runs != 5 || !strings.HasSuffix(got.Failure, "internal error") {
 			t.Errorf("it was tried %d times, and failed with %q; want 5 times, and an internal error", runs, got.Failure)
 		}
@@ -262,7 +263,7 @@ func TestAJobMayWait(t *testing.T) {
 			}
 			return "done", nil
 		}))
-		wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionSucceeded, `"done"`)
+		wantEnd(t, h.serve(t, h.begin(t, nil)), transactionapi.Succeeded, `"done"`)
 		if time.Since(begun) < time.Hour {
 			t.Errorf("it took %v, want an hour", time.Since(begun))
 		}
@@ -285,7 +286,7 @@ func TestARunEndsBeforeItsDeadline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, _ := h.Transactions.Job(t.Context(), transaction.Unit{Job: id}); got.Status.Ended() {
-				wantEnd(t, got, protocol.TransactionSucceeded, "4")
+				wantEnd(t, got, transactionapi.Succeeded, "4")
 				if runs != 3 || visits[1] != 1 || visits[2] != 1 {
 					t.Errorf("%d runs with visits %v, want 3 runs and each step once", runs, visits)
 				}
@@ -329,7 +330,7 @@ func TestPartsAreJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), parts(10, func(int) error { time.Sleep(time.Minute); return nil }))
 		got := h.serve(t, h.begin(t, nil))
-		wantEnd(t, got, protocol.TransactionSucceeded, "55")
+		wantEnd(t, got, transactionapi.Succeeded, "55")
 	})
 }
 
@@ -342,7 +343,7 @@ func TestAPartThatFailsEndsTheJob(t *testing.T) {
 			return nil
 		}))
 		got := h.serve(t, h.begin(t, nil))
-		wantEnd(t, got, protocol.TransactionFailed, "")
+		wantEnd(t, got, transactionapi.Failed, "")
 		if got.Failure != "part 2 of stage parts: no" {
 			t.Errorf("the failure is %q", got.Failure)
 		}
@@ -403,7 +404,7 @@ func TestAJobSurvivesACrashAnywhere(t *testing.T) {
 						t.Fatal(err)
 					}
 					got := second.serve(t, id)
-					if got.Status != protocol.TransactionSucceeded || string(got.Result) != want {
+					if got.Status != transactionapi.Succeeded || string(got.Result) != want {
 						t.Errorf("%s, request %d, %+v: the job is %v with %s (%s)", name, n, fault, got.Status, got.Result, got.Failure)
 					}
 				})

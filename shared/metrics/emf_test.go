@@ -10,11 +10,11 @@ import (
 
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 func TestLineOfARequest(t *testing.T) {
-	query, _ := protocol.Lookup("QueryTable")
+	query, _ := operations.Lookup("QueryTable")
 	var log bytes.Buffer
 	observe := EMF(&log, func() time.Time { return time.UnixMilli(1_700_000_000_123) })
 	observe(&httpapi.Served{

@@ -2,17 +2,17 @@ package protocol
 
 import "strconv"
 
-// notNegative checks an optional count.
-func notNegative(field string, v *int64) error {
+// NotNegative checks an optional count.
+func NotNegative(field string, v *int64) error {
 	if v != nil && *v < 0 {
 		return Errorf(InvalidInput, "%s is %d; it must not be negative", field, *v)
 	}
 	return nil
 }
 
-// atMost checks an optional count against its limit.
-func atMost(field string, v *int64, limit int64) error {
-	if err := notNegative(field, v); err != nil {
+// AtMost checks an optional count against its limit.
+func AtMost(field string, v *int64, limit int64) error {
+	if err := NotNegative(field, v); err != nil {
 		return err
 	}
 	if v != nil && *v > limit {
@@ -21,16 +21,16 @@ func atMost(field string, v *int64, limit int64) error {
 	return nil
 }
 
-// requireText refuses an absent or empty field.
-func requireText(field, value string) error {
+// RequireText refuses an absent or empty field.
+func RequireText(field, value string) error {
 	if value == "" {
 		return Errorf(InvalidInput, "%s is required and must not be empty", field)
 	}
 	return nil
 }
 
-// quoteShort quotes what a client sent, cut to a length fit for a message.
-func quoteShort(s string) string {
+// QuoteShort quotes what a client sent, cut to a length fit for a message.
+func QuoteShort(s string) string {
 	const most = 80
 	if len(s) > most {
 		s = s[:most] + "..."
@@ -54,7 +54,7 @@ func CheckProperties(properties map[string]string) error {
 	}
 	for key, value := range properties {
 		if key == "" || len(key) > MaxPropertyBytes || len(value) > MaxPropertyBytes {
-			return Errorf(InvalidInput, "property %s: keys have 1 to %d bytes, values up to %d", quoteShort(key), MaxPropertyBytes, MaxPropertyBytes)
+			return Errorf(InvalidInput, "property %s: keys have 1 to %d bytes, values up to %d", QuoteShort(key), MaxPropertyBytes, MaxPropertyBytes)
 		}
 	}
 	return nil

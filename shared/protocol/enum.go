@@ -23,90 +23,6 @@ func (m CreateMode) MarshalText() ([]byte, error) { return createModes.Marshal(u
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *CreateMode) UnmarshalText(text []byte) error { return createModes.Parse(text, (*uint8)(m)) }
 
-// RegisterMode is what to do when the name to be registered is taken.
-type RegisterMode uint8
-
-// The register modes; the first is the default.
-const (
-	RegisterModeCreate    RegisterMode = iota // fail
-	RegisterModeOverwrite                     // replace the registration
-)
-
-var registerModes = NewEnum("mode", "Create", "Overwrite")
-
-// String returns the PascalCase spelling.
-func (m RegisterMode) String() string { return registerModes.Text(uint8(m)) }
-
-// MarshalText returns what String returns, and an error for an unknown value.
-func (m RegisterMode) MarshalText() ([]byte, error) { return registerModes.Marshal(uint8(m)) }
-
-// UnmarshalText accepts PascalCase and snake_case in any case.
-func (m *RegisterMode) UnmarshalText(text []byte) error {
-	return registerModes.Parse(text, (*uint8)(m))
-}
-
-// InsertMode is what an insert does with the rows that are there.
-type InsertMode uint8
-
-// The insert modes; the first is the default.
-const (
-	InsertModeAppend    InsertMode = iota // keep them
-	InsertModeOverwrite                   // replace them
-)
-
-var insertModes = NewEnum("mode", "Append", "Overwrite")
-
-// String returns the PascalCase spelling.
-func (m InsertMode) String() string { return insertModes.Text(uint8(m)) }
-
-// MarshalText returns what String returns, and an error for an unknown value.
-func (m InsertMode) MarshalText() ([]byte, error) { return insertModes.Marshal(uint8(m)) }
-
-// UnmarshalText accepts PascalCase and snake_case in any case.
-func (m *InsertMode) UnmarshalText(text []byte) error { return insertModes.Parse(text, (*uint8)(m)) }
-
-// DropMode is what to do when the namespace to be dropped does not exist.
-type DropMode uint8
-
-// The drop modes; the first is the default.
-const (
-	DropModeFail DropMode = iota
-	DropModeSkip          // nothing
-)
-
-var dropModes = NewEnum("mode", "Fail", "Skip")
-
-// String returns the PascalCase spelling.
-func (m DropMode) String() string { return dropModes.Text(uint8(m)) }
-
-// MarshalText returns what String returns, and an error for an unknown value.
-func (m DropMode) MarshalText() ([]byte, error) { return dropModes.Marshal(uint8(m)) }
-
-// UnmarshalText accepts PascalCase and snake_case in any case.
-func (m *DropMode) UnmarshalText(text []byte) error { return dropModes.Parse(text, (*uint8)(m)) }
-
-// DropBehavior is what to do when the namespace to be dropped is not empty.
-type DropBehavior uint8
-
-// The drop behaviors; the first is the default.
-const (
-	DropBehaviorRestrict DropBehavior = iota // fail
-	DropBehaviorCascade                      // drop the contents first
-)
-
-var dropBehaviors = NewEnum("behavior", "Restrict", "Cascade")
-
-// String returns the PascalCase spelling.
-func (b DropBehavior) String() string { return dropBehaviors.Text(uint8(b)) }
-
-// MarshalText returns what String returns, and an error for an unknown value.
-func (b DropBehavior) MarshalText() ([]byte, error) { return dropBehaviors.Marshal(uint8(b)) }
-
-// UnmarshalText accepts PascalCase and snake_case in any case.
-func (b *DropBehavior) UnmarshalText(text []byte) error {
-	return dropBehaviors.Parse(text, (*uint8)(b))
-}
-
 // DistanceType is how near two vectors are.
 type DistanceType uint8
 
@@ -186,7 +102,7 @@ func (e Enum) Parse(text []byte, v *uint8) error {
 	}
 	// Some clients show their users nothing but the message, so all is in there.
 	return Errorf(InvalidInput, "%s %s is not known; accepted values: %s",
-		e.field, quoteShort(string(text)), strings.Join(accepted, ", "))
+		e.field, QuoteShort(string(text)), strings.Join(accepted, ", "))
 }
 
 // fold makes PascalCase, snake_case and any mixture of cases equal.

@@ -30,28 +30,12 @@ var functionWords = map[string]bool{
 	"utf8": true, "large_utf8": true, "binary": true, "date32": true, "date64": true,
 }
 
-// Field returns the field as Arrow has it. The error is InvalidInput.
-func (f FunctionField) Field() (arrow.Field, error) {
-	field := arrow.Field{Name: f.Name, Nullable: f.Nullable}
-	if f.ArrowType == BlobWord {
-		field.Type = BlobType
-		field.Metadata = arrow.MetadataFrom(map[string]string{"ARROW:extension:name": "lance.blob.v2"})
-		return field, nil
-	}
-	var err error
-	field.Type, err = ParseFunctionType(f.ArrowType)
-	return field, err
-}
-
-// IsBlob reports whether the field holds blobs.
-func (f FunctionField) IsBlob() bool { return f.ArrowType == BlobWord }
-
 // ParseFunctionType returns the type of a text. The error is InvalidInput.
 func ParseFunctionType(text string) (arrow.DataType, error) {
 	if strings.HasPrefix(text, "{") {
 		var written JSONType
 		if err := unmarshalStrict(text, &written); err != nil {
-			return nil, Errorf(InvalidInput, "arrow_type %s is not the JSON of a type: %w", quoteShort(text), err)
+			return nil, Errorf(InvalidInput, "arrow_type %s is not the JSON of a type: %w", QuoteShort(text), err)
 		}
 		typ, err := decodeType(written, 0)
 		if err == nil {
@@ -99,7 +83,7 @@ func checkMembers(typ arrow.DataType) error {
 
 func parseFunctionType(text string, depth int) (arrow.DataType, error) {
 	bad := func() error {
-		return Errorf(InvalidInput, "arrow_type %s is not known; there are utf8, float32 and other words, list<…>, large_list<…>, fixed_size_list<…, n>, blob_v2, and JSON", quoteShort(text))
+		return Errorf(InvalidInput, "arrow_type %s is not known; there are utf8, float32 and other words, list<…>, large_list<…>, fixed_size_list<…, n>, blob_v2, and JSON", QuoteShort(text))
 	}
 	if depth > maxTypeNesting {
 		return nil, Errorf(InvalidInput, "arrow_type is nested deeper than %d", maxTypeNesting)
@@ -201,60 +185,4 @@ func SameFunctionType(declared, column arrow.DataType) bool {
 		}
 	}
 	return true
-}
-
-// validate checks the fields of a signature.
-func (s *FunctionSignature) validate() error {
-	if err := checkFields("signature.inputs", s.Inputs); err != nil {
-		return err
-	}
-	if err := checkFields("signature.initialization", s.Initialization); err != nil {
-		return err
-	}
-	for _, f := range s.Initialization {
-		for _, in := range s.Inputs {
-			if f.Name == in.Name {
-				return Errorf(InvalidInput, "signature.inputs and signature.initialization both have %s", quoteShort(f.Name))
-			}
-		}
-	}
-	switch out := s.Output; out.Kind {
-	case ScalarOutput:
-		if len(out.Fields) > 0 || out.Nullable == nil || *out.Nullable {
-			return Errorf(InvalidInput, "signature.output of kind scalar has no fields and nullable false: a row without a value is one that is not computed")
-		}
-		return checkFields("signature.output", []FunctionField{{Name: "output", ArrowType: out.ArrowType}})
-	case NamedStructOutput:
-		if out.ArrowType != "" || len(out.Fields) == 0 {
-			return Errorf(InvalidInput, "signature.output of kind named_struct has fields, and no arrow_type")
-		}
-		return checkFields("signature.output.fields", out.Fields)
-	default:
-		return Errorf(InvalidInput, "signature.output.kind is %s; scalar and named_struct are possible", quoteShort(out.Kind))
-	}
-}
-
-func checkFields(where string, fields []FunctionField) error {
-	if len(fields) > MaxFunctionFields {
-		return Errorf(InvalidInput, "%s has %d entries; at most %d are possible", where, len(fields), MaxFunctionFields)
-	}
-	seen := map[string]bool{}
-	for _, f := range fields {
-		if f.Name == "" || len(f.Name) > MaxFunctionNameBytes || seen[f.Name] {
-			return Errorf(InvalidInput, "%s has the name %s, which is empty, too long or given twice", where, quoteShort(f.Name))
-		}
-		seen[f.Name] = true
-		if _, err := f.Field(); err != nil {
-			return Errorf(InvalidInput, "%s, %s: %w", where, quoteShort(f.Name), err)
-		}
-	}
-	return nil
-}
-
-// Results returns the columns that the function computes: one, or the fields of a struct.
-func (s *FunctionSignature) Results() []FunctionField {
-	if s.Output.Kind == ScalarOutput {
-		return []FunctionField{{Name: "output", ArrowType: s.Output.ArrowType}}
-	}
-	return s.Output.Fields
 }

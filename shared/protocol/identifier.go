@@ -56,11 +56,11 @@ func JoinID(id []string, delimiter string) string {
 // SameID reports whether an id in a body, whose parts may hold several components that are joined
 // by the delimiter of the request or the default one, names the object with a given id.
 func SameID(body, id []string, delimiter string) bool {
-	return slices.Equal(body, id) || slices.Equal(resplit(body, delimiter), id) || slices.Equal(resplit(body, DefaultDelimiter), id)
+	return slices.Equal(body, id) || slices.Equal(Resplit(body, delimiter), id) || slices.Equal(Resplit(body, DefaultDelimiter), id)
 }
 
-// resplit splits an id whose parts may be joined ones.
-func resplit(id []string, delimiter string) []string {
+// Resplit splits an id whose parts may be joined ones.
+func Resplit(id []string, delimiter string) []string {
 	pieces := strings.Split(strings.Join(id, delimiter), delimiter)
 	return slices.DeleteFunc(pieces, func(piece string) bool { return piece == "" })
 }
@@ -124,7 +124,12 @@ func CheckName(what, name string) error {
 		return Errorf(InvalidInput, "%s must have 1 to %d bytes", what, MaxIDComponentBytes)
 	}
 	if err := checkText(name); err != nil {
-		return Errorf(InvalidInput, "%s %s %w", what, quoteShort(name), err)
+		return Errorf(InvalidInput, "%s %s %w", what, QuoteShort(name), err)
 	}
 	return nil
+}
+
+// EscapedBytes returns how many bytes a name of letters of ASCII, digits, _, . and - takes in a key.
+func EscapedBytes(name string) int {
+	return len(name) + 2*(strings.Count(name, ".")+strings.Count(name, "-"))
 }

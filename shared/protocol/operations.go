@@ -1,10 +1,8 @@
 package protocol
 
 import (
-	"cmp"
 	"net/http"
 	"reflect"
-	"slices"
 )
 
 // Group names a family of operations: the package under shared/service that answers them.
@@ -54,7 +52,7 @@ type Operation struct {
 	// The other fields are zero in most rows.
 
 	// Function is the folder under functions: the unit of deployment and of the roles in AWS, and what policies,
-	// metrics and the documentation group operations by. [Operations] sets it.
+	// metrics and the documentation group operations by. [operations.All] sets it.
 	Function string
 	// Permission is the name of the operation that the caller must be permitted; in a row empty for its own.
 	Permission string
@@ -107,47 +105,11 @@ const (
 
 // These are the methods of a row, the specification's own first.
 var (
-	post       = []string{http.MethodPost}
-	get        = []string{http.MethodGet}
-	list       = []string{http.MethodGet, http.MethodPost}
-	listByPost = []string{http.MethodPost, http.MethodGet}
+	ByPost      = []string{http.MethodPost}
+	ByGet       = []string{http.MethodGet}
+	ByGetOrPost = []string{http.MethodGet, http.MethodPost}
+	ByPostOrGet = []string{http.MethodPost, http.MethodGet}
 )
-
-// Operations is the one table of operations: routing, permissions, deployment, the Go client and
-// documentation are made from it. Nobody changes it. Its rows stand beside the types of their requests.
-var Operations = slices.Concat(
-	in("namespace", namespaceOperations, accessOperations),
-	in("table", tableOperations),
-	in("schema", schemaOperations),
-	in("data", dataOperations, logOperations),
-	in("query", queryOperations),
-	in("index", indexOperations),
-	in("version", versionOperations),
-	in("ref", refOperations),
-	in("transaction", transactionOperations, jobOperations, eventOperations, maintainOperations),
-	in("view", materializedViewOperations, viewOperations, functionOperations, secretOperations, tableErrorOperations),
-)
-
-// in completes the rows of the operations that one function serves.
-func in(function string, lists ...[]Operation) []Operation {
-	rows := slices.Concat(lists...)
-	for i := range rows {
-		rows[i].Function = function
-		rows[i].Permission = cmp.Or(rows[i].Permission, rows[i].Name)
-		rows[i].LeastBody = cmp.Or(rows[i].LeastBody, "{}")
-	}
-	return rows
-}
-
-// Lookup returns the operation of that name.
-func Lookup(name string) (Operation, bool) {
-	for _, op := range Operations {
-		if op.Name == name {
-			return op, true
-		}
-	}
-	return Operation{}, false
-}
 
 // SpecificationVersion is the version of the public specification that is spoken here.
 const SpecificationVersion = "0.13"

@@ -90,7 +90,7 @@ func encodeType(dialect Dialect, field string, typ arrow.DataType, depth int) (J
 		name = lanceName(typ)
 	}
 	if name == "" {
-		return JSONType{}, Errorf(Unsupported, "field %s: type %s has no JSON form", quoteShort(field), typ)
+		return JSONType{}, Errorf(Unsupported, "field %s: type %s has no JSON form", QuoteShort(field), typ)
 	}
 	encoded := JSONType{Type: name, Length: typeLength(dialect, typ)}
 	children, err := encodeFields(dialect, typeChildren(typ), depth+1)

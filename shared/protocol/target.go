@@ -19,39 +19,3 @@ func (o Operation) Makes() bool {
 	}
 	return false
 }
-
-// Targets are the new name.
-func (r *RenameTableRequest) Targets() []Target {
-	return []Target{{Operation: "CreateTable", ID: r.NewID()}}
-}
-
-// Targets are the tables of the entries.
-func (r *BatchCreateTableVersionsRequest) Targets() []Target {
-	all := make([]Target, len(r.Entries))
-	for i := range r.Entries {
-		all[i] = Target{Operation: "CreateTableVersion", ID: r.Entries[i].ID}
-	}
-	return all
-}
-
-// Targets are the tables of the operations.
-func (r *BatchCommitTablesRequest) Targets() []Target {
-	all := make([]Target, len(r.Operations))
-	for i := range r.Operations {
-		all[i] = Target{Operation: r.Operations[i].name(), ID: r.Operations[i].TableID()}
-	}
-	return all
-}
-
-// name is the operation that a valid operation of a batch is by itself.
-func (o *CommitTableOperation) name() string {
-	switch {
-	case o.Declare != nil:
-		return "DeclareTable"
-	case o.Create != nil:
-		return "CreateTableVersion"
-	case o.Delete != nil:
-		return "BatchDeleteTableVersions"
-	}
-	return "DeregisterTable"
-}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ var timeUnits = map[string]arrow.TimeUnit{
 // word leaves open is read as the native Lance does: timestamps are in microseconds.
 func decodeType(t JSONType, depth int) (arrow.DataType, error) {
 	bad := func(why string) (arrow.DataType, error) {
-		return nil, Errorf(InvalidInput, "data type %s %s", quoteShort(t.Type), why)
+		return nil, Errorf(InvalidInput, "data type %s %s", QuoteShort(t.Type), why)
 	}
 	if depth > maxTypeNesting {
 		return bad("is nested too deep")
@@ -187,4 +188,44 @@ func sameJSONType(a, b JSONType) bool {
 		}
 	}
 	return true
+}
+
+// A TypeName is a data type as clients write it: a JSON object or a string, in either
+// vocabulary. Type is nil when there is none.
+type TypeName struct{ Type arrow.DataType }
+
+// MarshalJSON writes the word of the public specification, or that of LanceDB clients where the
+// former leaves a unit or a time zone out.
+func (n TypeName) MarshalJSON() ([]byte, error) {
+	if n.Type == nil {
+		return []byte("null"), nil
+	}
+	for _, dialect := range []Dialect{DialectNamespace, DialectLanceDB} {
+		written, err := encodeType(dialect, "", n.Type, 0)
+		if err != nil {
+			continue
+		}
+		if read, err := decodeType(written, 0); err == nil && arrow.TypeEqual(read, n.Type) {
+			return json.Marshal(written)
+		}
+	}
+	return nil, Errorf(Unsupported, "data type %s has no JSON form", n.Type)
+}
+
+// UnmarshalJSON reads the type.
+func (n *TypeName) UnmarshalJSON(body []byte) error {
+	if string(body) == "null" {
+		return nil
+	}
+	var written JSONType
+	if len(body) > 0 && body[0] == '"' {
+		if err := json.Unmarshal(body, &written.Type); err != nil {
+			return err
+		}
+	} else if err := json.Unmarshal(body, &written); err != nil {
+		return err
+	}
+	var err error
+	n.Type, err = decodeType(written, 0)
+	return err
 }

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -21,7 +22,7 @@ type history struct{ Tables }
 
 // Commits returns what the versions of a table and the transactions that made them tell. Those of a branch count only
 // if the branch still stands when they were read: else they may be those of another one at its place.
-func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.Branch, after uint64, f func(at time.Time, data protocol.EventData) bool) error {
+func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error {
 	on, branch, err := h.line(ctx, found, b)
 	if err != nil {
 		return err
@@ -29,7 +30,7 @@ func (h history) Commits(ctx context.Context, found *catalog.Table, b *announce.
 	read := false
 	err = on.Commits(ctx, after, func(c engine.Commit) bool {
 		read = true
-		data := protocol.EventData{Version: int64(c.Version), Operation: c.Operation}
+		data := eventapi.Data{Version: int64(c.Version), Operation: c.Operation}
 		if c.UUID != "" {
 			data.TransactionID, _ = transaction.CommitID(found.ID, transaction.Commit{Branch: branch, Version: c.Version, UUID: c.UUID})
 		}

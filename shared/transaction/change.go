@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 )
 
 // A Change is the work of a request that is neither a job nor a commit of a table: a change of
@@ -28,7 +29,7 @@ type Change struct {
 // OfChange returns the transaction of a change that no client has altered.
 func OfChange(change Change, at time.Time) *Transaction {
 	return &Transaction{
-		Kind: change.Operation, Object: change.Object, Status: protocol.TransactionSucceeded, Created: at, Updated: at, Change: &change,
+		Kind: change.Operation, Object: change.Object, Status: transactionapi.Succeeded, Created: at, Updated: at, Change: &change,
 	}
 }
 
@@ -115,7 +116,7 @@ func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
 }
 
 // AlterChange is Alter for a change, which may have no record yet.
-func (s *Store) AlterChange(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
+func (s *Store) AlterChange(ctx context.Context, ref Ref, actions []transactionapi.Action) (*Transaction, error) {
 	fresh := OfChange(ref.change.Change, ref.change.at)
 	return s.change(ctx, ref.recorded(), fresh, func(t *Transaction) error { return t.apply(actions) })
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 )
 
@@ -39,7 +39,7 @@ func TestAThingBelongsToOneJobAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	claim(a, false)
-	if _, err := s.Advance(t.Context(), Unit{Job: b}, func(t *Transaction) { t.Status = protocol.TransactionFailed }); err != nil {
+	if _, err := s.Advance(t.Context(), Unit{Job: b}, func(t *Transaction) { t.Status = transactionapi.Failed }); err != nil {
 		t.Fatal(err)
 	}
 	claim(c, true)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tiltyard/shared/memory"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record"
 )
 
@@ -90,7 +90,7 @@ func (t *Transaction) observe(was *Transaction, now time.Time) {
 	}
 	o := observer{was: was, is: t, at: now}
 	if was == nil || was.Work == nil {
-		o.was = &Transaction{Status: protocol.TransactionQueued, Work: &Work{}}
+		o.was = &Transaction{Status: transactionapi.Queued, Work: &Work{}}
 	}
 	if was == nil {
 		by := ""
@@ -201,12 +201,12 @@ func (o *observer) end() {
 	switch {
 	case o.is.isAside():
 		o.add(EventSetAside, by, o.is.Failure)
-	case o.is.Status == protocol.TransactionSucceeded:
+	case o.is.Status == transactionapi.Succeeded:
 		if is.Stage != "" {
 			o.add(EventStageEnd, by, "")
 		}
 		o.add(EventDone, by, "")
-	case o.is.Status == protocol.TransactionCanceled:
+	case o.is.Status == transactionapi.Canceled:
 		o.add(EventCancelled, "", "")
 	default:
 		o.add(EventFailed, by, o.is.Failure)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record"
 )
 
@@ -59,7 +59,7 @@ func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*T
 		}
 	}
 	job, err := s.begin(ctx, &Transaction{
-		Kind: kind, Object: object, Status: protocol.TransactionFailed, Failure: look.Failure, Work: &Work{Look: true, Aside: true},
+		Kind: kind, Object: object, Status: transactionapi.Failed, Failure: look.Failure, Work: &Work{Look: true, Aside: true},
 	})
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/format"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record"
 )
 
@@ -43,7 +44,7 @@ func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Trans
 
 func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error) {
 	now := s.now().UTC()
-	t.ID, t.Status, t.Created, t.Updated = newJobID(now), cmp.Or(t.Status, protocol.TransactionQueued), now, now
+	t.ID, t.Status, t.Created, t.Updated = newJobID(now), cmp.Or(t.Status, transactionapi.Queued), now, now
 	t.observe(nil, now)
 	ref := Ref{Unit: Unit{Job: t.ID}}
 	if _, err := s.write(ctx, ref, t, "", time.Time{}); err != nil {
@@ -98,12 +99,12 @@ func (s *Store) getIfAny(ctx context.Context, ref Ref) (*Transaction, error) {
 
 // Alter makes the changes that a user asks for, all or none, and returns the transaction as it is
 // afterwards. Any status may follow any other.
-func (s *Store) Alter(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
+func (s *Store) Alter(ctx context.Context, ref Ref, actions []transactionapi.Action) (*Transaction, error) {
 	return s.change(ctx, ref, nil, func(t *Transaction) error { return t.apply(actions) })
 }
 
 // AlterCommit is Alter for a commit, which may have no record yet. commit is its content.
-func (s *Store) AlterCommit(ctx context.Context, ref Ref, commit Commit, actions []protocol.TransactionAction) (*Transaction, error) {
+func (s *Store) AlterCommit(ctx context.Context, ref Ref, commit Commit, actions []transactionapi.Action) (*Transaction, error) {
 	ref.UUID = commit.UUID
 	return s.change(ctx, ref.recorded(), OfCommit(ref.Table, commit), func(t *Transaction) error {
 		return t.apply(actions)

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 )
 
@@ -48,11 +49,11 @@ func refOf(t *testing.T, id string) Ref {
 	return ref
 }
 
-func set(status protocol.TransactionStatus) []protocol.TransactionAction {
-	return []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: status}}}
+func set(status transactionapi.Status) []transactionapi.Action {
+	return []transactionapi.Action{{SetStatus: &transactionapi.SetStatusAction{Status: status}}}
 }
 
-func (f *fixture) wantStatus(t *testing.T, id string, want protocol.TransactionStatus) {
+func (f *fixture) wantStatus(t *testing.T, id string, want transactionapi.Status) {
 	t.Helper()
 	got, err := f.Get(t.Context(), refOf(t, id))
 	if err != nil || got.Status != want {
@@ -63,19 +64,19 @@ func (f *fixture) wantStatus(t *testing.T, id string, want protocol.TransactionS
 func TestAJobRunsToItsEnd(t *testing.T) {
 	f := open()
 	job := f.begin(t)
-	f.wantStatus(t, job.ID, protocol.TransactionQueued)
+	f.wantStatus(t, job.ID, transactionapi.Queued)
 	for done := range 3 {
 		_, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(j *Transaction) {
-			j.Status, j.Done, j.Total = protocol.TransactionRunning, int64(done), 3
+			j.Status, j.Done, j.Total = transactionapi.Running, int64(done), 3
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(j *Transaction) { j.Status = protocol.TransactionSucceeded }); err != nil {
+	if _, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(j *Transaction) { j.Status = transactionapi.Succeeded }); err != nil {
 		t.Fatal(err)
 	}
-	f.wantStatus(t, job.ID, protocol.TransactionSucceeded)
+	f.wantStatus(t, job.ID, transactionapi.Succeeded)
 	_, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(*Transaction) { t.Error("a job that has ended is advanced") })
 	if !errors.Is(err, ErrEnded) {
 		t.Errorf("advancing a job that has ended: got %v, want ErrEnded", err)
@@ -83,16 +84,16 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 }
 
 func TestAJobDoesNotOverwriteWhatItsUserSaid(t *testing.T) {
-	for _, said := range []protocol.TransactionStatus{protocol.TransactionCanceled, protocol.TransactionFailed, protocol.TransactionSucceeded} {
+	for _, said := range []transactionapi.Status{transactionapi.Canceled, transactionapi.Failed, transactionapi.Succeeded} {
 		f := open()
 		job := f.begin(t)
 		_, err := f.Advance(t.Context(), Unit{Job: job.ID}, func(j *Transaction) {
-			if j.Status == protocol.TransactionQueued { // the user is quicker than the worker's write
+			if j.Status == transactionapi.Queued { // the user is quicker than the worker's write
 				if _, err := f.Alter(t.Context(), refOf(t, job.ID), set(said)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			j.Status = protocol.TransactionRunning
+			j.Status = transactionapi.Running
 		})
 		if !errors.Is(err, ErrEnded) {
 			t.Errorf("the user said %v: the worker gets %v, want ErrEnded", said, err)
@@ -104,12 +105,12 @@ func TestAJobDoesNotOverwriteWhatItsUserSaid(t *testing.T) {
 func TestAnyStatusFollowsAnyOther(t *testing.T) {
 	f := open()
 	job := f.begin(t)
-	all := []protocol.TransactionStatus{
-		protocol.TransactionQueued, protocol.TransactionRunning, protocol.TransactionSucceeded, protocol.TransactionFailed, protocol.TransactionCanceled,
+	all := []transactionapi.Status{
+		transactionapi.Queued, transactionapi.Running, transactionapi.Succeeded, transactionapi.Failed, transactionapi.Canceled,
 	}
 	for _, from := range all {
 		for _, to := range all {
-			for _, status := range []protocol.TransactionStatus{from, to} {
+			for _, status := range []transactionapi.Status{from, to} {
 				got, err := f.Alter(t.Context(), refOf(t, job.ID), set(status))
 				if err != nil || got.Status != status {
 					t.Fatalf("%v to %v: got %+v, %v", from, to, got, err)
@@ -124,18 +125,18 @@ func TestRecordsExpireAfterTheEnd(t *testing.T) {
 	f := open()
 	running, ended, revived := f.begin(t), f.begin(t), f.begin(t)
 	for _, job := range []*Transaction{ended, revived} {
-		if _, err := f.Alter(t.Context(), refOf(t, job.ID), set(protocol.TransactionSucceeded)); err != nil {
+		if _, err := f.Alter(t.Context(), refOf(t, job.ID), set(transactionapi.Succeeded)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f.clock = f.clock.Add(Retention - time.Second)
-	f.wantStatus(t, ended.ID, protocol.TransactionSucceeded)
-	if _, err := f.Alter(t.Context(), refOf(t, revived.ID), set(protocol.TransactionRunning)); err != nil {
+	f.wantStatus(t, ended.ID, transactionapi.Succeeded)
+	if _, err := f.Alter(t.Context(), refOf(t, revived.ID), set(transactionapi.Running)); err != nil {
 		t.Fatal(err)
 	}
 	f.clock = f.clock.Add(time.Second)
-	f.wantStatus(t, running.ID, protocol.TransactionQueued)
-	f.wantStatus(t, revived.ID, protocol.TransactionRunning)
+	f.wantStatus(t, running.ID, transactionapi.Queued)
+	f.wantStatus(t, revived.ID, transactionapi.Running)
 	if got, err := f.Get(t.Context(), refOf(t, ended.ID)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 		t.Errorf("a job that ended long ago: got %+v, %v; want TransactionNotFound", got, err)
 	}
@@ -149,8 +150,8 @@ func TestNoAlterationIsLost(t *testing.T) {
 	for i := range writers {
 		wait.Go(func() {
 			value := "1"
-			_, err := f.Alter(t.Context(), refOf(t, job.ID), []protocol.TransactionAction{
-				{SetProperty: &protocol.SetPropertyAction{Key: fmt.Sprint(i), Value: &value}},
+			_, err := f.Alter(t.Context(), refOf(t, job.ID), []transactionapi.Action{
+				{SetProperty: &transactionapi.SetPropertyAction{Key: fmt.Sprint(i), Value: &value}},
 			})
 			if err != nil {
 				t.Errorf("Alter: %v", err)
@@ -172,8 +173,8 @@ func TestOneOfManyThatSetAPropertyWins(t *testing.T) {
 	for i := range 8 {
 		wait.Go(func() {
 			value := fmt.Sprint(i)
-			_, err := f.Alter(t.Context(), refOf(t, job.ID), []protocol.TransactionAction{
-				{SetProperty: &protocol.SetPropertyAction{Key: "owner", Value: &value, Mode: protocol.SetPropertyFail}},
+			_, err := f.Alter(t.Context(), refOf(t, job.ID), []transactionapi.Action{
+				{SetProperty: &transactionapi.SetPropertyAction{Key: "owner", Value: &value, Mode: transactionapi.SetPropertyFail}},
 			})
 			switch {
 			case err == nil:
@@ -196,19 +197,19 @@ func TestOnlyAnAlteredCommitHasARecord(t *testing.T) {
 	f := open()
 	table, commit := []string{"ns", "t"}, Commit{UUID: uuid, Version: 3, ReadVersion: 2, Operation: "Append"}
 	f.objects.Reset()
-	if got, err := f.AlterCommit(t.Context(), Ref{Table: table}, commit, []protocol.TransactionAction{{}}); err != nil || got.Status != protocol.TransactionSucceeded {
+	if got, err := f.AlterCommit(t.Context(), Ref{Table: table}, commit, []transactionapi.Action{{}}); err != nil || got.Status != transactionapi.Succeeded {
 		t.Fatalf("no change: got %+v, %v; want Succeeded", got, err)
 	}
 	if got, err := f.GetCommit(t.Context(), Ref{Table: table, UUID: uuid}); got != nil || err != nil {
 		t.Fatalf("a record of a commit that was not changed: got %+v, %v; want none", got, err)
 	}
-	altered, err := f.AlterCommit(t.Context(), Ref{Table: table}, commit, set(protocol.TransactionFailed))
+	altered, err := f.AlterCommit(t.Context(), Ref{Table: table}, commit, set(transactionapi.Failed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.wantStatus(t, altered.ID, protocol.TransactionFailed)
+	f.wantStatus(t, altered.ID, transactionapi.Failed)
 	got, err := f.GetCommit(t.Context(), Ref{Table: table, UUID: uuid})
-	if err != nil || got == nil || got.Status != protocol.TransactionFailed {
+	if err != nil || got == nil || got.Status != transactionapi.Failed {
 		t.Fatalf("got %+v, %v; want it Failed", got, err)
 	}
 	if diff := cmp.Diff(&commit, got.Commit); diff != "" {
@@ -218,7 +219,7 @@ func TestOnlyAnAlteredCommitHasARecord(t *testing.T) {
 		t.Errorf("a commit of another table with the same UUID: got %+v, %v; want none", other, err)
 	}
 	f.clock = f.clock.Add(2 * Retention)
-	f.wantStatus(t, altered.ID, protocol.TransactionFailed)
+	f.wantStatus(t, altered.ID, transactionapi.Failed)
 }
 
 func TestCommitsOfTablesWithLongNames(t *testing.T) {
@@ -229,11 +230,11 @@ func TestCommitsOfTablesWithLongNames(t *testing.T) {
 		t.Errorf("an ordinary name: got id %s after %d requests, want one without a record", id, f.objects.Snapshot().Requests)
 	}
 	id = f.IDOfCommit(t.Context(), []string{strings.Repeat("long", 60)}, Commit{Version: 3, UUID: uuid})
-	f.wantStatus(t, id, protocol.TransactionSucceeded)
-	if _, err := f.Alter(t.Context(), refOf(t, id), set(protocol.TransactionCanceled)); err != nil {
+	f.wantStatus(t, id, transactionapi.Succeeded)
+	if _, err := f.Alter(t.Context(), refOf(t, id), set(transactionapi.Canceled)); err != nil {
 		t.Fatal(err)
 	}
-	f.wantStatus(t, id, protocol.TransactionCanceled)
+	f.wantStatus(t, id, transactionapi.Canceled)
 	f.objects.Inject(func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Err: errors.New("out of order")} })
 	if id := f.IDOfCommit(t.Context(), []string{strings.Repeat("other", 50)}, Commit{Version: 3, UUID: uuid}); id != "" {
 		t.Errorf("the record cannot be written: got id %s, want none", id)
@@ -246,7 +247,7 @@ func TestUnknownTransactions(t *testing.T) {
 	if _, err := f.Get(t.Context(), ref); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 		t.Errorf("Get: got %v, want TransactionNotFound", err)
 	}
-	if _, err := f.Alter(t.Context(), ref, set(protocol.TransactionFailed)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
+	if _, err := f.Alter(t.Context(), ref, set(transactionapi.Failed)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 		t.Errorf("Alter: got %v, want TransactionNotFound", err)
 	}
 }
@@ -257,7 +258,7 @@ func TestAWriteOfUnknownOutcomeIsUnsettled(t *testing.T) {
 	f.objects.Inject(func(c faultstore.Call) faultstore.Fault {
 		return faultstore.Fault{Lost: c.Kind == faultstore.PutIfMatch}
 	})
-	_, err := f.Alter(t.Context(), refOf(t, job.ID), set(protocol.TransactionFailed))
+	_, err := f.Alter(t.Context(), refOf(t, job.ID), set(transactionapi.Failed))
 	if err == nil {
 		return // settled by reading back
 	}
@@ -306,12 +307,12 @@ func TestChangesAreDescribedAndAltered(t *testing.T) {
 			get, alter = s.Get, s.Alter
 		}
 		found, err := get(t.Context(), ref)
-		if err != nil || found.Status != protocol.TransactionSucceeded || found.Describe()["renamed_to"] != "z" || found.Describe()["operation"] != "rename-table" {
+		if err != nil || found.Status != transactionapi.Succeeded || found.Describe()["renamed_to"] != "z" || found.Describe()["operation"] != "rename-table" {
 			t.Errorf("%s: got %+v, %v", id, found, err)
 		}
 		value := "v"
-		set := func(key string) []protocol.TransactionAction {
-			return []protocol.TransactionAction{{SetProperty: &protocol.SetPropertyAction{Key: key, Value: &value}}}
+		set := func(key string) []transactionapi.Action {
+			return []transactionapi.Action{{SetProperty: &transactionapi.SetPropertyAction{Key: key, Value: &value}}}
 		}
 		if _, err := alter(t.Context(), ref, set("operation")); protocol.CodeOf(err) != protocol.InvalidInput {
 			t.Errorf("%s: what it was is altered: %v", id, err)

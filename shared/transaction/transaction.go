@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 )
 
 // ErrEnded means that another worker or a user has ended the job.
@@ -30,21 +31,21 @@ var ErrEnded = errors.New("the transaction has ended")
 
 // A Transaction is a job, a commit or a change, as it was when it was read.
 type Transaction struct {
-	ID         string                     `json:"id"`
-	Kind       string                     `json:"kind"`             // the kind of a job; the operation of a commit
-	Object     []string                   `json:"object,omitempty"` // id of the table or namespace that it changes
-	Status     protocol.TransactionStatus `json:"status"`
-	Properties map[string]string          `json:"properties,omitempty"` // set by users
-	Done       int64                      `json:"done,omitempty"`       // finished steps of the job, out of Total
-	Total      int64                      `json:"total,omitempty"`      // zero when unknown
-	Rows       int64                      `json:"rows,omitempty"`       // rows that the job has processed
-	Result     json.RawMessage            `json:"result,omitempty"`     // result of a job that succeeded
-	Failure    string                     `json:"failure,omitempty"`    // reason why a job failed
-	Created    time.Time                  `json:"created"`
-	Updated    time.Time                  `json:"updated"`
-	Commit     *Commit                    `json:"commit,omitempty"` // nil for a job
-	Change     *Change                    `json:"change,omitempty"` // nil for jobs and commits
-	Work       *Work                      `json:"work,omitempty"`   // nil unless workers run it
+	ID         string                `json:"id"`
+	Kind       string                `json:"kind"`             // the kind of a job; the operation of a commit
+	Object     []string              `json:"object,omitempty"` // id of the table or namespace that it changes
+	Status     transactionapi.Status `json:"status"`
+	Properties map[string]string     `json:"properties,omitempty"` // set by users
+	Done       int64                 `json:"done,omitempty"`       // finished steps of the job, out of Total
+	Total      int64                 `json:"total,omitempty"`      // zero when unknown
+	Rows       int64                 `json:"rows,omitempty"`       // rows that the job has processed
+	Result     json.RawMessage       `json:"result,omitempty"`     // result of a job that succeeded
+	Failure    string                `json:"failure,omitempty"`    // reason why a job failed
+	Created    time.Time             `json:"created"`
+	Updated    time.Time             `json:"updated"`
+	Commit     *Commit               `json:"commit,omitempty"` // nil for a job
+	Change     *Change               `json:"change,omitempty"` // nil for jobs and commits
+	Work       *Work                 `json:"work,omitempty"`   // nil unless workers run it
 }
 
 // A Commit is the commit that made a version of a table.
@@ -60,7 +61,7 @@ type Commit struct {
 // OfCommit returns the transaction of a commit that no client has altered.
 func OfCommit(table []string, commit Commit) *Transaction {
 	return &Transaction{
-		Kind: commit.Operation, Object: table, Status: protocol.TransactionSucceeded,
+		Kind: commit.Operation, Object: table, Status: transactionapi.Succeeded,
 		Properties: maps.Clone(commit.Properties), Commit: &commit,
 	}
 }
@@ -68,7 +69,7 @@ func OfCommit(table []string, commit Commit) *Transaction {
 // Describe returns the properties that clients see: those that users have set, and derived ones.
 func (t *Transaction) Describe() map[string]string {
 	shown := map[string]string{}
-	if t.Failure != "" && t.Status == protocol.TransactionFailed {
+	if t.Failure != "" && t.Status == transactionapi.Failed {
 		shown["error"] = t.Failure
 	}
 	of := func(name string, done, total int64) {
@@ -107,7 +108,7 @@ var derived = []string{"uuid", "branch", "version", "read_version", "operation",
 
 // apply makes changes one after the other. After an error, which is a protocol error, the
 // transaction must be discarded.
-func (t *Transaction) apply(actions []protocol.TransactionAction) error {
+func (t *Transaction) apply(actions []transactionapi.Action) error {
 	t.Properties = maps.Clone(t.Properties)
 	if t.Properties == nil {
 		t.Properties = map[string]string{}
@@ -130,29 +131,29 @@ func (t *Transaction) apply(actions []protocol.TransactionAction) error {
 	return protocol.CheckProperties(t.Properties)
 }
 
-func (t *Transaction) set(action *protocol.SetPropertyAction) error {
+func (t *Transaction) set(action *transactionapi.SetPropertyAction) error {
 	if err := t.mayChange(action.Key); err != nil {
 		return err
 	}
 	_, taken := t.Properties[action.Key]
 	switch {
-	case taken && action.Mode == protocol.SetPropertyFail:
+	case taken && action.Mode == transactionapi.SetPropertyFail:
 		return &protocol.Error{
 			Code: protocol.ConcurrentModification, Message: "property " + quote(action.Key) + " exists and the mode is Fail",
 			Detail: "the request changed nothing",
 		}
-	case taken && action.Mode == protocol.SetPropertySkip:
+	case taken && action.Mode == transactionapi.SetPropertySkip:
 		return nil
 	}
 	t.Properties[action.Key] = *action.Value
 	return nil
 }
 
-func (t *Transaction) unset(action *protocol.UnsetPropertyAction) error {
+func (t *Transaction) unset(action *transactionapi.UnsetPropertyAction) error {
 	if err := t.mayChange(action.Key); err != nil {
 		return err
 	}
-	if _, there := t.Properties[action.Key]; !there && action.Mode == protocol.UnsetPropertyFail {
+	if _, there := t.Properties[action.Key]; !there && action.Mode == transactionapi.UnsetPropertyFail {
 		return &protocol.Error{
 			Code: protocol.InvalidInput, Message: "property " + quote(action.Key) + " does not exist and the mode is Fail",
 			Detail: "the request changed nothing",

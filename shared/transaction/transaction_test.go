@@ -7,12 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 )
 
 // actions reads the actions of a request.
-func actions(t *testing.T, text string) []protocol.TransactionAction {
+func actions(t *testing.T, text string) []transactionapi.Action {
 	t.Helper()
-	var read []protocol.TransactionAction
+	var read []transactionapi.Action
 	if err := json.Unmarshal([]byte(text), &read); err != nil {
 		t.Fatal(err)
 	}
@@ -24,12 +25,12 @@ func TestActionsChangeStatusAndProperties(t *testing.T) {
 	for _, test := range []struct {
 		name, actions string
 		before, after props
-		status        protocol.TransactionStatus
+		status        transactionapi.Status
 		code          protocol.Code // when it is refused
 	}{
 		{name: "nothing", actions: `[{}]`, before: props{"a": "1"}, after: props{"a": "1"}},
-		{name: "status", actions: `[{"setStatusAction":{"status":"canceled"}}]`, status: protocol.TransactionCanceled},
-		{name: "the last status counts", actions: `[{"setStatusAction":{"status":"Failed"}},{"set_status_action":{"status":"QUEUED"}}]`, status: protocol.TransactionQueued},
+		{name: "status", actions: `[{"setStatusAction":{"status":"canceled"}}]`, status: transactionapi.Canceled},
+		{name: "the last status counts", actions: `[{"setStatusAction":{"status":"Failed"}},{"set_status_action":{"status":"QUEUED"}}]`, status: transactionapi.Queued},
 		{name: "set", actions: `[{"setPropertyAction":{"key":"a","value":"1"}}]`, after: props{"a": "1"}},
 		{name: "set to nothing", actions: `[{"setPropertyAction":{"key":"a","value":""}}]`, after: props{"a": ""}},
 		{name: "overwrite", actions: `[{"setPropertyAction":{"key":"a","value":"2","mode":"overwrite"}}]`, before: props{"a": "1"}, after: props{"a": "2"}},
@@ -43,13 +44,13 @@ func TestActionsChangeStatusAndProperties(t *testing.T) {
 		{name: "unset what is not there, fail", actions: `[{"unsetPropertyAction":{"key":"a","mode":"Fail"}}]`, code: protocol.InvalidInput},
 		{name: "one after the other", before: props{"a": "1"}, after: props{"a": "3", "b": "2"},
 			actions: `[{"unsetPropertyAction":{"key":"a"}},{"setPropertyAction":{"key":"a","value":"3","mode":"Fail"}},{"setPropertyAction":{"key":"b","value":"2"}}]`},
-		{name: "several in one", before: props{"a": "1"}, status: protocol.TransactionRunning,
+		{name: "several in one", before: props{"a": "1"}, status: transactionapi.Running,
 			actions: `[{"unsetPropertyAction":{"key":"a"},"setPropertyAction":{"key":"a","value":"3"},"setStatusAction":{"status":"Running"}}]`},
 		{name: "none when the last fails", before: props{"a": "1"}, code: protocol.ConcurrentModification,
 			actions: `[{"setStatusAction":{"status":"Failed"}},{"setPropertyAction":{"key":"b","value":"2"}},{"setPropertyAction":{"key":"a","value":"2","mode":"Fail"}}]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			was := &Transaction{Status: protocol.TransactionSucceeded, Properties: test.before}
+			was := &Transaction{Status: transactionapi.Succeeded, Properties: test.before}
 			now := *was
 			err := now.apply(actions(t, test.actions))
 			if test.code != 0 {
@@ -62,8 +63,8 @@ func TestActionsChangeStatusAndProperties(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := test.status
-			if want == protocol.TransactionUnset {
-				want = protocol.TransactionSucceeded
+			if want == transactionapi.Unset {
+				want = transactionapi.Succeeded
 			}
 			if now.Status != want {
 				t.Errorf("got status %v, want %v", now.Status, want)
@@ -105,9 +106,9 @@ func TestTransactionsAreDescribedByKind(t *testing.T) {
 		{"commit", commit, map[string]string{"uuid": "u", "version": "7", "read_version": "6", "operation": "Append", "by": "me"}},
 		{"queued", &Transaction{}, map[string]string{}},
 		{"running", &Transaction{Done: 3, Total: 10, Properties: map[string]string{"a": "1"}}, map[string]string{"a": "1", "progress": "3/10"}},
-		{"failed", &Transaction{Status: protocol.TransactionFailed, Failure: "no space"}, map[string]string{"error": "no space"}},
-		{"ended by a user after it failed", &Transaction{Status: protocol.TransactionCanceled, Failure: "no space"}, map[string]string{}},
-		{"users win", &Transaction{Status: protocol.TransactionFailed, Failure: "no space", Properties: map[string]string{"error": "mine"}}, map[string]string{"error": "mine"}},
+		{"failed", &Transaction{Status: transactionapi.Failed, Failure: "no space"}, map[string]string{"error": "no space"}},
+		{"ended by a user after it failed", &Transaction{Status: transactionapi.Canceled, Failure: "no space"}, map[string]string{}},
+		{"users win", &Transaction{Status: transactionapi.Failed, Failure: "no space", Properties: map[string]string{"error": "mine"}}, map[string]string{"error": "mine"}},
 	} {
 		if diff := cmp.Diff(test.want, test.of.Describe()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)

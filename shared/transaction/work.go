@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record"
 )
 
@@ -99,7 +99,7 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 	var fresh, as *Transaction
 	switch {
 	case p.look != "":
-		fresh = &Transaction{Status: protocol.TransactionQueued, Work: &Work{}}
+		fresh = &Transaction{Status: transactionapi.Queued, Work: &Work{}}
 	case p.Part != 0:
 		if job, fresh, err = s.newPart(ctx, p); err != nil {
 			return nil, job, err
@@ -125,7 +125,7 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 			t.giveUp(fmt.Sprintf("%s ended the process of its worker %d times", doing, t.Work.Deaths))
 			return nil
 		}
-		t.Status = protocol.TransactionRunning
+		t.Status = transactionapi.Running
 		t.Work.Holder, t.Work.Until = holder, now.Add(lease).UTC()
 		t.Work.Due = t.Work.Until.Add(Slack)
 		return nil
@@ -144,12 +144,12 @@ func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Dura
 
 // isAside reports whether a job or a part is set aside. One that a user has ended since then is not.
 func (t *Transaction) isAside() bool {
-	return t.Status == protocol.TransactionFailed && t.Work != nil && t.Work.Aside
+	return t.Status == transactionapi.Failed && t.Work != nil && t.Work.Aside
 }
 
 // giveUp ends a job or a part until a user resumes it.
 func (t *Transaction) giveUp(reason string) {
-	t.Status, t.Failure = protocol.TransactionFailed, reason+"; it is set aside until the job is resumed"
+	t.Status, t.Failure = transactionapi.Failed, reason+"; it is set aside until the job is resumed"
 	t.Work.Aside, t.Work.Holder, t.Work.Until = true, "", time.Time{}
 }
 
@@ -164,7 +164,7 @@ func (s *Store) newPart(ctx context.Context, p Unit) (job, fresh *Transaction, e
 	if p.Stage != job.Work.Stage || p.Part > job.Work.Parts {
 		return job, nil, ErrEnded
 	}
-	return job, &Transaction{Kind: job.Kind, Object: job.Object, Status: protocol.TransactionQueued, Work: &Work{}}, nil
+	return job, &Transaction{Kind: job.Kind, Object: job.Object, Status: transactionapi.Queued, Work: &Work{}}, nil
 }
 
 func mayWork(t *Transaction) error {
@@ -288,7 +288,7 @@ func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error
 		}
 		followed.Done += part.Done
 		followed.Rows += part.Rows
-		if part.Status == protocol.TransactionSucceeded {
+		if part.Status == transactionapi.Succeeded {
 			followed.Work.PartsDone++
 		}
 	}
@@ -374,7 +374,7 @@ func (s *Store) resumeParts(ctx context.Context, of Unit) error {
 // takeUp turns a job or a part that was set aside into one that waits for a worker.
 func (t *Transaction) takeUp(now time.Time) {
 	if t.Work.Aside {
-		t.Status, t.Failure = protocol.TransactionQueued, ""
+		t.Status, t.Failure = transactionapi.Queued, ""
 		t.Work.Aside, t.Work.Deaths, t.Work.Failures = false, 0, 0
 		t.Work.free(now, 0)
 	}

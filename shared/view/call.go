@@ -7,7 +7,7 @@ import (
 
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/sql/syntax"
 )
@@ -18,14 +18,14 @@ const maxInline = 64 << 10
 
 // A Spec is the description of the function of a view, as the metadata has it.
 type Spec struct {
-	protocol.UDTFSpec
+	viewapi.UDTFSpec
 	// Backend is that of an envelope which lies in a file; UDTF is then the key of the file.
 	Backend string `json:"backend,omitempty"`
 }
 
 // Describe returns the description of a function for the metadata. file is the key of the file that the
 // envelope has to be written to, in the folder of the table; "" when the description holds it.
-func Describe(u *protocol.UDTFSpec) (function, file string, err error) {
+func Describe(u *viewapi.UDTFSpec) (function, file string, err error) {
 	kept := Spec{UDTFSpec: *u}
 	if len(u.UDTF) > maxInline {
 		e, _ := readEnvelope(u.UDTF)

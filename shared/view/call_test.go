@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/view"
 )
 
@@ -69,7 +69,7 @@ func TestFunctionsThatExecutorsRun(t *testing.T) {
 // The description of a large function has the place of its file, and its backend.
 func TestLargeFunctions(t *testing.T) {
 	text := base64.StdEncoding.EncodeToString([]byte(`{"backend":"pickle","payload":"` + strings.Repeat("x", 100_000) + `"}`))
-	function, file, err := view.Describe(&protocol.UDTFSpec{UDTF: text, SHA: strings.Repeat("ab", 32), Name: "f", Version: "1"})
+	function, file, err := view.Describe(&viewapi.UDTFSpec{UDTF: text, SHA: strings.Repeat("ab", 32), Name: "f", Version: "1"})
 	if err != nil || file != "_udfs/"+strings.Repeat("ab", 32) {
 		t.Fatalf("file %q, %v", file, err)
 	}

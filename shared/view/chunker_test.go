@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/view"
 )
 
@@ -17,7 +17,7 @@ func functionOf(t testing.TB, envelope string, columns ...string) string {
 	t.Helper()
 	text := base64.StdEncoding.EncodeToString([]byte(envelope))
 	sum := sha256.Sum256([]byte(text))
-	spec, err := json.Marshal(protocol.UDTFSpec{UDTF: text, SHA: hex.EncodeToString(sum[:]), Name: "f", Version: "1", InputColumns: columns})
+	spec, err := json.Marshal(viewapi.UDTFSpec{UDTF: text, SHA: hex.EncodeToString(sum[:]), Name: "f", Version: "1", InputColumns: columns})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestFunctionsOfChunkers(t *testing.T) {
 func TestAnotherFunctionIsNotRun(t *testing.T) {
 	function := functionOf(t, `{"backend":"builtin","name":"split_lines","args":{"text":"body"}}`)
 	other := base64.StdEncoding.EncodeToString([]byte(`{"backend":"builtin","name":"split_lines","args":{"text":"secret"}}`))
-	var spec protocol.UDTFSpec
+	var spec viewapi.UDTFSpec
 	if err := json.Unmarshal([]byte(function), &spec); err != nil {
 		t.Fatal(err)
 	}

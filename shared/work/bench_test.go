@@ -24,6 +24,8 @@ import (
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/record/objectrecord"
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
@@ -53,14 +55,14 @@ func BenchmarkViews(b *testing.B) {
 		b.StartTimer()
 		ctx := auth.NewContext(b.Context(), &auth.Principal{Subject: "test", Scopes: []string{auth.ScopeRead}})
 		views := viewservice.New(s.Tables)
-		created, err := views.CreateMaterialized(ctx, &protocol.CreateMaterializedViewRequest{
+		created, err := views.CreateMaterialized(ctx, &viewapi.CreateMaterializedRequest{
 			Common: protocol.Common{ID: []string{"v"}}, Query: "SELECT id, n * 2 AS m, upper(text) AS t FROM s WHERE n % 10 < 9",
 		})
 		if err != nil {
 			b.Fatal(err)
 		}
 		s.measure(b, "the first refresh", created.JobID)
-		again := func(what string, req protocol.RefreshMaterializedViewRequest) {
+		again := func(what string, req viewapi.RefreshRequest) {
 			req.ID = []string{"v"}
 			begun, err := views.RefreshMaterialized(ctx, &req)
 			if err != nil {
@@ -69,12 +71,12 @@ func BenchmarkViews(b *testing.B) {
 			s.measure(b, what, begun.JobID)
 		}
 		must(b)(source.Insert(b.Context(), some(rows, rows/100)))
-		again("appended: 1 %", protocol.RefreshMaterializedViewRequest{})
+		again("appended: 1 %", viewapi.RefreshRequest{})
 		must(b)(source.Update(b.Context(), []engine.Assignment{{Column: "n", SQL: "n + 7"}}, "id % 100 = 3"))
-		again("updated: 1 %", protocol.RefreshMaterializedViewRequest{})
+		again("updated: 1 %", viewapi.RefreshRequest{})
 		must(b)(source.Update(b.Context(), []engine.Assignment{{Column: "n", SQL: "n + 7"}}, "id % 4 = 3"))
-		again("updated: 25 %", protocol.RefreshMaterializedViewRequest{})
-		again("all rows again", protocol.RefreshMaterializedViewRequest{Full: true})
+		again("updated: 25 %", viewapi.RefreshRequest{})
+		again("all rows again", viewapi.RefreshRequest{Full: true})
 		must(b)(source.AddComputedColumns(b.Context(), []engine.Assignment{{Column: "length", SQL: "char_length(text) + n"}}, computed.Schedule{}))
 		begun, err := s.Jobs.Begin(b.Context(), backfill.Kind, []string{"s"}, backfill.Order{Column: "length"})
 		if err != nil {
@@ -201,7 +203,7 @@ func (s *site) measure(b *testing.B, what, id string) {
 			what, name, at.parts, at.longest.Round(time.Millisecond), at.all.Round(time.Millisecond), at.requests, at.read/1e6, at.written/1e6)
 	}
 	done, err := s.Transactions.Job(b.Context(), transaction.Unit{Job: id})
-	if err != nil || done.Status != protocol.TransactionSucceeded {
+	if err != nil || done.Status != transactionapi.Succeeded {
 		b.Fatal(done.Status, done.Work.Stage, done.Failure, err)
 	}
 	b.Logf("%-18s %s", what, done.Result)

@@ -12,6 +12,7 @@ import (
 
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 const (
@@ -43,8 +44,8 @@ func Find(id []string) (*stored.Function, error) {
 	if !ok {
 		return nil, nil
 	}
-	definition := protocol.FunctionDefinition{
-		Artifact: protocol.FunctionArtifact{Kind: ArtifactKind, Digest: protocol.DigestOf(nil)}, Signature: signature,
+	definition := functionapi.Definition{
+		Artifact: functionapi.Artifact{Kind: ArtifactKind, Digest: functionapi.DigestOf(nil)}, Signature: signature,
 	}
 	var err error
 	if definition.Runtime, err = json.Marshal(map[string]string{"kind": Runtime, "function": id[1]}); err != nil {
@@ -74,7 +75,7 @@ func Names(after string) []string {
 
 // signatures are the signatures of the functions. Some functions accept further column types, such
 // as fixed-size vectors where the signature has list<float32>.
-var signatures = map[string]protocol.FunctionSignature{
+var signatures = map[string]functionapi.Signature{
 	"sha256":    one("text", "utf8", "utf8"),
 	"html_text": one("html", "utf8", "utf8"),
 
@@ -91,17 +92,17 @@ var signatures = map[string]protocol.FunctionSignature{
 }
 
 // one returns the signature of a function with one nullable parameter.
-func one(param, input, output string, constants ...protocol.FunctionField) protocol.FunctionSignature {
+func one(param, input, output string, constants ...functionapi.Field) functionapi.Signature {
 	never := false
-	return protocol.FunctionSignature{
-		Inputs:         []protocol.FunctionField{{Name: param, ArrowType: input, Nullable: true}},
-		Output:         protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: output, Nullable: &never},
+	return functionapi.Signature{
+		Inputs:         []functionapi.Field{{Name: param, ArrowType: input, Nullable: true}},
+		Output:         functionapi.Output{Kind: functionapi.ScalarOutput, ArrowType: output, Nullable: &never},
 		Initialization: constants,
 	}
 }
 
-func constant(name, arrowType string, optional bool) protocol.FunctionField {
-	return protocol.FunctionField{Name: name, ArrowType: arrowType, Nullable: optional}
+func constant(name, arrowType string, optional bool) functionapi.Field {
+	return functionapi.Field{Name: name, ArrowType: arrowType, Nullable: optional}
 }
 
 // pieces returns the Arrow type, as text, of the lists that the text splitters return: see package

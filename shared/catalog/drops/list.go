@@ -16,12 +16,13 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // A Drop is a table, a view or a namespace that was dropped and can be restored.
 type Drop struct {
 	Name  string // the name of the drop, which distinguishes drops of the same id
-	Kind  protocol.DroppedKind
+	Kind  namespaceapi.DroppedKind
 	ID    []string // the former id
 	By    string   // the principal that dropped it; empty if unknown
 	At    time.Time
@@ -37,7 +38,7 @@ type Drop struct {
 
 // object returns the object for checks of policies.
 func (o *Drop) object() auth.Object {
-	if o.Kind == protocol.DroppedNamespace {
+	if o.Kind == namespaceapi.DroppedNamespace {
 		return auth.Namespace(o.ID)
 	}
 	return auth.Table(o.ID)
@@ -45,9 +46,9 @@ func (o *Drop) object() auth.Object {
 
 func (d *Drops) ofTable(record *stored.Table) *Drop {
 	of := record.Dropped
-	found := &Drop{Name: record.ID[1], Kind: protocol.DroppedTable, ID: of.ID, By: of.By, At: of.At, Until: of.Until, With: of.With}
+	found := &Drop{Name: record.ID[1], Kind: namespaceapi.DroppedTable, ID: of.ID, By: of.By, At: of.At, Until: of.Until, With: of.With}
 	if record.View != nil {
-		found.Kind = protocol.DroppedView
+		found.Kind = namespaceapi.DroppedView
 	}
 	if at, err := d.names.Locate(record); err == nil && record.Location != "" {
 		found.Location = at.URI
@@ -57,7 +58,7 @@ func (d *Drops) ofTable(record *stored.Table) *Drop {
 
 func ofNamespace(record *stored.Namespace) *Drop {
 	of := record.Dropped
-	found := &Drop{Name: record.ID[1], Kind: protocol.DroppedNamespace, ID: of.ID, By: of.By, At: of.At, Until: of.Until, With: of.With}
+	found := &Drop{Name: record.ID[1], Kind: namespaceapi.DroppedNamespace, ID: of.ID, By: of.By, At: of.At, Until: of.Until, With: of.With}
 	if found.With == found.Name {
 		found.With = ""
 	}

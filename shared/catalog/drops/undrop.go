@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // UndropTable restores a dropped table or view under its former id, or under the id to if that is
@@ -82,7 +83,7 @@ func (d *Drops) UndropNamespace(ctx context.Context, id []string, drop string, t
 	restored = 1
 	for _, one := range inside {
 		name := slices.Concat(to, one.ID[len(id):])
-		if one.Kind == protocol.DroppedNamespace {
+		if one.Kind == namespaceapi.DroppedNamespace {
 			err = d.remakeNamespace(ctx, keys.DroppedID(one.Name), name)
 		} else {
 			_, err = d.UndropTable(ctx, one.ID, one.Name, name)
@@ -93,7 +94,7 @@ func (d *Drops) UndropNamespace(ctx context.Context, id []string, drop string, t
 		restored++
 	}
 	for _, one := range inside {
-		if one.Kind == protocol.DroppedNamespace {
+		if one.Kind == namespaceapi.DroppedNamespace {
 			d.forgetDrop(ctx, keys.DroppedID(one.Name), slices.Concat(to, one.ID[len(id):]))
 		}
 	}
@@ -110,7 +111,7 @@ func (d *Drops) droppedInside(ctx context.Context, kept *stored.Namespace) ([]*D
 		return nil, err
 	}
 	inside := slices.DeleteFunc(all, func(one *Drop) bool { return one.With != kept.UID || one.Name == kept.UID })
-	order := map[protocol.DroppedKind]int{protocol.DroppedNamespace: 0, protocol.DroppedTable: 1, protocol.DroppedView: 2}
+	order := map[namespaceapi.DroppedKind]int{namespaceapi.DroppedNamespace: 0, namespaceapi.DroppedTable: 1, namespaceapi.DroppedView: 2}
 	slices.SortStableFunc(inside, func(a, b *Drop) int {
 		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(len(a.ID), len(b.ID)))
 	})

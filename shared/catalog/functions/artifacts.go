@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 // The content of an artifact is a new object for each request that uploads it:
@@ -61,7 +62,7 @@ func (f *Functions) Artifact(ctx context.Context, key, digest string) (content [
 	if err != nil {
 		return nil, came, fmt.Errorf("get artifact %s: %w", key, err)
 	}
-	if got := protocol.DigestOf(content); got != digest {
+	if got := functionapi.DigestOf(content); got != digest {
 		return nil, came, &protocol.Error{
 			Code: protocol.InvalidTableState, Damaged: true, Message: "the artifact of the function is damaged: its content is not that of its digest",
 			Detail: "drop the function and create it again", Err: fmt.Errorf("artifact %s has the digest %s", key, got),

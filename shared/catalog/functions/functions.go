@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 // These limits bound the record of a function, which is read with every use of the function.
@@ -227,9 +228,9 @@ func reasonOf(err error) string {
 // Describe returns a version of a function, counted from 1, as clients see it. A version is disabled if no runtime has
 // proved it, or if runs, which may be nil, returns an error because no runtime can run it now. The metadata has the
 // reason.
-func Describe(record *stored.Function, number int, runs func(runtime []byte) error) (*protocol.FunctionVersion, error) {
+func Describe(record *stored.Function, number int, runs func(runtime []byte) error) (*functionapi.Version, error) {
 	v := record.Versions[number-1]
-	var d protocol.FunctionDefinition
+	var d functionapi.Definition
 	if err := json.Unmarshal(v.Definition, &d); err != nil {
 		return nil, fmt.Errorf("definition of function %s: %w", keys.Display(record.ID), err)
 	}
@@ -244,11 +245,11 @@ func Describe(record *stored.Function, number int, runs func(runtime []byte) err
 		metadata = protocol.Properties{disabledReason: reasonOf(disabled)}
 	}
 	last := len(record.ID) - 1
-	return &protocol.FunctionVersion{
+	return &functionapi.Version{
 		Name: record.ID[last], Namespace: record.ID[:last], ObjectID: record.UID, Location: "function:" + record.UID,
 		Version: strconv.Itoa(number),
-		Image: protocol.FunctionImage{
-			ManifestDigest: v.Digest, Descriptor: protocol.FunctionDescriptor{Artifact: d.Artifact, Runtime: d.Runtime}, Source: d.Artifact.IsSource(),
+		Image: functionapi.Image{
+			ManifestDigest: v.Digest, Descriptor: functionapi.Descriptor{Artifact: d.Artifact, Runtime: d.Runtime}, Source: d.Artifact.IsSource(),
 		},
 		Signature: d.Signature, SecretBindings: d.SecretBindings,
 		CreatedAt: v.Created.Format(time.RFC3339), CreatedAtMillis: v.Created.UnixMilli(),

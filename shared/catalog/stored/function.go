@@ -18,7 +18,7 @@ type Function struct {
 type FunctionVersion struct {
 	Created    time.Time       `json:"created_at"`
 	Digest     string          `json:"digest"`     // of the definition
-	Definition json.RawMessage `json:"definition"` // a protocol.FunctionDefinition
+	Definition json.RawMessage `json:"definition"` // a functionapi.Definition
 	Artifact   string          `json:"artifact"`   // key of the content of the artifact
 	Proved     bool            `json:"proved,omitempty"`
 }

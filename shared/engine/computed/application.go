@@ -15,6 +15,8 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/take"
@@ -26,7 +28,7 @@ const callRows = 4096
 // An application computes columns by a function. Its columns are the outputs of the binding, and then the
 // column of assignments, if there is one.
 type application struct {
-	binding *protocol.FunctionBinding
+	binding *schemaapi.FunctionBinding
 	dataset *dataset.Dataset
 	params  []param       // what the parameters get
 	results []arrow.Field // the outputs, as they are declared
@@ -41,13 +43,13 @@ type param struct {
 }
 
 // newApplication resolves a binding against a version.
-func newApplication(ctx context.Context, d *dataset.Dataset, b *protocol.FunctionBinding) (*application, error) {
+func newApplication(ctx context.Context, d *dataset.Dataset, b *schemaapi.FunctionBinding) (*application, error) {
 	a := &application{dataset: d, binding: b}
 	if err := a.bind(ctx, d); err != nil {
 		return nil, err
 	}
 	for _, out := range b.Outputs {
-		field, err := protocol.FunctionField{Name: out.ResultField, ArrowType: out.ArrowType, Nullable: out.Nullable}.Field()
+		field, err := functionapi.Field{Name: out.ResultField, ArrowType: out.ArrowType, Nullable: out.Nullable}.Field()
 		if err != nil {
 			return nil, damaged(b, err)
 		}
@@ -85,7 +87,7 @@ func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 }
 
 // damaged returns the error for a binding that does not fit its table.
-func damaged(b *protocol.FunctionBinding, err error) error {
+func damaged(b *schemaapi.FunctionBinding, err error) error {
 	return &protocol.Error{
 		Code: protocol.InvalidTableState, Damaged: true, Message: "the use " + b.ID + " of function " + nameOf(b) + " does not fit the table: " + err.Error(),
 		Detail: "drop its columns and declare them again", Err: err,
@@ -93,7 +95,7 @@ func damaged(b *protocol.FunctionBinding, err error) error {
 }
 
 // nameOf returns the id of the function of a binding as clients write it.
-func nameOf(b *protocol.FunctionBinding) string {
+func nameOf(b *schemaapi.FunctionBinding) string {
 	return strings.Join(b.Function.ID(), protocol.DefaultDelimiter)
 }
 
@@ -238,7 +240,7 @@ func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs []
 func (a *application) outputs(result function.Result, rows int) ([]arrow.Array, error) {
 	columns := result.Outputs.Columns()
 	members, isStruct := a.results[0].Type.(*arrow.StructType)
-	if len(a.results) == 1 && isStruct && a.results[0].Name == protocol.WholeResult && !alone(columns, members) {
+	if len(a.results) == 1 && isStruct && a.results[0].Name == schemaapi.WholeResult && !alone(columns, members) {
 		if err := CheckResult(nameOf(a.binding), members.Fields(), rows, result); err != nil {
 			return nil, err
 		}
@@ -265,7 +267,7 @@ func (a *application) failures(outputs []arrow.Array, failed []function.Failure)
 		for i, out := range a.binding.Outputs {
 			if !out.Nullable && outputs[i].IsNull(row) {
 				what := "its output"
-				if out.ResultField != protocol.WholeResult {
+				if out.ResultField != schemaapi.WholeResult {
 					what = out.ResultField
 				}
 				all = append(all, function.Failure{Row: row, Type: "NullOutput", Message: "the function returned null for " + what + ", which it declares not to be null"})

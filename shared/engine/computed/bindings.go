@@ -14,10 +14,12 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // The use of a function by columns is a binding. All bindings of a table are in the metadata of its schema
-// (protocol.FunctionBindingsKey), and the metadata of each column names its binding and its place among the
+// (schemaapi.FunctionBindingsKey), and the metadata of each column names its binding and its place among the
 // outputs. One call of the function computes all columns of a binding, which are written together and dropped
 // together. When all parts of a result may be null, a column of assignments says which rows have one.
 
@@ -26,15 +28,15 @@ const assignmentOrdinal = math.MaxUint32
 
 // A Use is a declaration of columns that a function computes.
 type Use struct {
-	Binding   protocol.FunctionBinding // without ids of fields
-	Signature protocol.FunctionSignature
+	Binding   schemaapi.FunctionBinding // without ids of fields
+	Signature functionapi.Signature
 	Schedule  Schedule
 }
 
 // bindingOf returns the binding of a column. The error is InvalidTableState if the metadata of the table
 // does not have it.
-func bindingOf(s *schema.Schema, f *schema.Field) (*protocol.FunctionBinding, error) {
-	all, err := protocol.DecodeFunctionBindings(s.Metadata)
+func bindingOf(s *schema.Schema, f *schema.Field) (*schemaapi.FunctionBinding, error) {
+	all, err := schemaapi.DecodeFunctionBindings(s.Metadata)
 	if err != nil {
 		return nil, err
 	}
@@ -93,24 +95,24 @@ func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *sc
 }
 
 // withBinding returns the metadata of the schema with a binding whose columns were added.
-func withBinding(d *dataset.Dataset, b protocol.FunctionBinding, added *schema.Schema) (map[string]string, error) {
+func withBinding(d *dataset.Dataset, b schemaapi.FunctionBinding, added *schema.Schema) (map[string]string, error) {
 	for i := range b.Outputs {
 		b.Outputs[i].FieldID = added.Field(b.Outputs[i].OutputName).ID
 	}
 	if b.Assignment != nil {
-		b.Assignment = &protocol.AssignmentMapping{OutputName: b.Assignment.OutputName, FieldID: added.Field(b.Assignment.OutputName).ID}
+		b.Assignment = &schemaapi.AssignmentMapping{OutputName: b.Assignment.OutputName, FieldID: added.Field(b.Assignment.OutputName).ID}
 	}
-	all, err := protocol.DecodeFunctionBindings(d.Schema().Metadata)
+	all, err := schemaapi.DecodeFunctionBindings(d.Schema().Metadata)
 	if err != nil {
 		return nil, err
 	}
-	text, err := protocol.EncodeFunctionBindings(append(all, b))
+	text, err := schemaapi.EncodeFunctionBindings(append(all, b))
 	if err != nil {
 		return nil, err
 	}
-	metadata := map[string]string{protocol.FunctionBindingsKey: text}
+	metadata := map[string]string{schemaapi.FunctionBindingsKey: text}
 	for key, value := range d.Schema().Metadata {
-		if key != protocol.FunctionBindingsKey {
+		if key != schemaapi.FunctionBindingsKey {
 			metadata[key] = value
 		}
 	}
@@ -118,7 +120,7 @@ func withBinding(d *dataset.Dataset, b protocol.FunctionBinding, added *schema.S
 }
 
 // checkInputs checks that the columns of a table fit the parameters, and sets the ids of their fields.
-func checkInputs(d *dataset.Dataset, b *protocol.FunctionBinding, params []protocol.FunctionField) error {
+func checkInputs(d *dataset.Dataset, b *schemaapi.FunctionBinding, params []functionapi.Field) error {
 	if len(b.Inputs) != len(params) {
 		return protocol.Errorf(protocol.InvalidInput, "function %s has %d parameters; %d columns are given", nameOf(b), len(params), len(b.Inputs))
 	}
@@ -164,19 +166,19 @@ func checkInputs(d *dataset.Dataset, b *protocol.FunctionBinding, params []proto
 		in.FieldID = leaf.ID
 		given[i] = arrow.Field{Name: in.Parameter, Type: typ, Nullable: leaf.Nullable}
 	}
-	return protocol.CheckFunctionSchema("input_schema", b.InputSchema, given)
+	return schemaapi.CheckFunctionSchema("input_schema", b.InputSchema, given)
 }
 
 // outputFields returns the columns of a binding as the signature declares them, and completes the outputs.
 // The column of assignments is last.
-func outputFields(b *protocol.FunctionBinding, s protocol.FunctionSignature) ([]arrow.Field, error) {
+func outputFields(b *schemaapi.FunctionBinding, s functionapi.Signature) ([]arrow.Field, error) {
 	results := s.Results()
-	if len(b.Outputs) == 1 && b.Outputs[0].ResultField == protocol.WholeResult {
+	if len(b.Outputs) == 1 && b.Outputs[0].ResultField == schemaapi.WholeResult {
 		whole, err := wholeResult(s)
 		if err != nil {
 			return nil, err
 		}
-		results = []protocol.FunctionField{whole}
+		results = []functionapi.Field{whole}
 	}
 	if len(b.Outputs) != len(results) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function %s has %d outputs; %d columns are given", nameOf(b), len(results), len(b.Outputs))
@@ -199,22 +201,22 @@ func outputFields(b *protocol.FunctionBinding, s protocol.FunctionSignature) ([]
 		out.ArrowType, out.Nullable = result.ArrowType, result.Nullable
 		fields[i], assigned = field, assigned && result.Nullable
 	}
-	if err := protocol.CheckFunctionSchema("output_schema", b.OutputSchema, fields); err != nil {
+	if err := schemaapi.CheckFunctionSchema("output_schema", b.OutputSchema, fields); err != nil {
 		return nil, err
 	}
 	if !assigned {
 		return fields, nil
 	}
-	b.Assignment = &protocol.AssignmentMapping{OutputName: "__" + b.ID + "_assigned"}
+	b.Assignment = &schemaapi.AssignmentMapping{OutputName: "__" + b.ID + "_assigned"}
 	var err error
 	b.OutputSchema, err = withAssignment(b.OutputSchema, b.Assignment.OutputName)
 	return append(fields, arrow.Field{Name: b.Assignment.OutputName, Type: arrow.FixedWidthTypes.Boolean, Nullable: true}), err
 }
 
 // wholeResult returns the result of a function as one value.
-func wholeResult(s protocol.FunctionSignature) (protocol.FunctionField, error) {
-	whole := protocol.FunctionField{Name: protocol.WholeResult, ArrowType: s.Output.ArrowType}
-	if s.Output.Kind == protocol.ScalarOutput {
+func wholeResult(s functionapi.Signature) (functionapi.Field, error) {
+	whole := functionapi.Field{Name: schemaapi.WholeResult, ArrowType: s.Output.ArrowType}
+	if s.Output.Kind == functionapi.ScalarOutput {
 		return whole, nil
 	}
 	var members []arrow.Field
@@ -278,12 +280,12 @@ type Unbinding struct {
 // Unbind returns what to do before columns are dropped, nil when no function computes one of them. The
 // columns of a binding are dropped together.
 func Unbind(s *schema.Schema, dropped []string) (*Unbinding, error) {
-	all, err := protocol.DecodeFunctionBindings(s.Metadata)
+	all, err := schemaapi.DecodeFunctionBindings(s.Metadata)
 	if err != nil {
 		return nil, err
 	}
 	u := &Unbinding{}
-	var kept []protocol.FunctionBinding
+	var kept []schemaapi.FunctionBinding
 	for _, b := range all {
 		var named, missing []string
 		for _, out := range b.Outputs {
@@ -313,7 +315,7 @@ func Unbind(s *schema.Schema, dropped []string) (*Unbinding, error) {
 		return nil, nil
 	}
 	if len(kept) > 0 {
-		text, err := protocol.EncodeFunctionBindings(kept)
+		text, err := schemaapi.EncodeFunctionBindings(kept)
 		if err != nil {
 			return nil, err
 		}

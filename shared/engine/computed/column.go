@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/take"
@@ -28,11 +29,11 @@ import (
 // A Column is a computed column of one version of a table, with the columns that are computed together with
 // it.
 type Column struct {
-	Name       string                    // the first of the columns, which keeps the stamp of all
-	Definition string                    // digest of the expression, or of the use of the function
-	Inputs     freshness.Inputs          // what the values depend on
-	Binding    *protocol.FunctionBinding // of a function; nil for an expression
-	Envelope   *Envelope                 // the function of a virtual column, which has a binding, too; else nil
+	Name       string                     // the first of the columns, which keeps the stamp of all
+	Definition string                     // digest of the expression, or of the use of the function
+	Inputs     freshness.Inputs           // what the values depend on
+	Binding    *schemaapi.FunctionBinding // of a function; nil for an expression
+	Envelope   *Envelope                  // the function of a virtual column, which has a binding, too; else nil
 
 	dataset *dataset.Dataset
 	values  evaluator
@@ -126,7 +127,7 @@ func (c *Column) openFunction(ctx context.Context, f *schema.Field) error {
 }
 
 // readsOf makes what a binding reads the inputs.
-func (c *Column) readsOf(b *protocol.FunctionBinding) error {
+func (c *Column) readsOf(b *schemaapi.FunctionBinding) error {
 	paths := make([][]string, len(b.Inputs))
 	for i, in := range b.Inputs {
 		chain, err := c.dataset.Schema().Resolve(in.FieldPath)

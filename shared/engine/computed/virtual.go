@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 )
 
 // A virtual column, of the Lance Namespace protocol, brings its function along: the metadata of the field
@@ -65,9 +66,9 @@ func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
 	if err := json.Unmarshal([]byte(f.Metadata[udfInputsKey]), &inputs); err != nil {
 		return protocol.Errorf(protocol.InvalidTableState, "the metadata %s of column %q is no JSON array of columns; drop the column and declare it again", udfInputsKey, f.Name)
 	}
-	b := &protocol.FunctionBinding{ID: virtualID(f), Function: protocol.FunctionReference{Name: f.Metadata[udfNameKey], Version: f.Metadata[udfVersion]}}
+	b := &schemaapi.FunctionBinding{ID: virtualID(f), Function: schemaapi.FunctionReference{Name: f.Metadata[udfNameKey], Version: f.Metadata[udfVersion]}}
 	for _, path := range inputs {
-		b.Inputs = append(b.Inputs, protocol.InputBinding{Parameter: path, FieldPath: path})
+		b.Inputs = append(b.Inputs, schemaapi.InputBinding{Parameter: path, FieldPath: path})
 	}
 	a := &application{dataset: d, binding: b}
 	if err := a.bind(ctx, d); err != nil {
@@ -90,7 +91,7 @@ func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
 		if member == "" {
 			member = "result"
 		}
-		b.Outputs = append(b.Outputs, protocol.OutputMapping{ResultField: member, OutputName: other.Name, Nullable: true})
+		b.Outputs = append(b.Outputs, schemaapi.OutputMapping{ResultField: member, OutputName: other.Name, Nullable: true})
 		a.results = append(a.results, arrow.Field{Name: member, Type: storedAs(d.ArrowSchema().Field(i).Type), Nullable: true})
 	}
 	c.Envelope.Outputs = a.results

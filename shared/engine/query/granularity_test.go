@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // What is a document of a query is what native Lance takes for one.
@@ -14,10 +15,10 @@ func TestGranularityIsThatOfTheIndexOrOfTheQuery(t *testing.T) {
 		rows:     map[string]*snapshot.Index{"row": {Name: "r"}, "both": {Name: "b"}},
 		elements: map[string]*snapshot.Index{"element": {Name: "e"}, "both": {Name: "be"}},
 	}
-	const unset, row, element = protocol.GranularityUnset, protocol.GranularityRow, protocol.GranularityElement
+	const unset, row, element = queryapi.GranularityUnset, queryapi.GranularityRow, queryapi.GranularityElement
 	type part struct {
 		column string
-		asked  protocol.Granularity
+		asked  queryapi.Granularity
 	}
 	cases := []struct {
 		name     string

@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 func tableIn(store objectstore.Store) *dataset.Table {
@@ -52,7 +52,7 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answers []struct {
-		Request protocol.QueryTableRequest
+		Request queryapi.Request
 		Scores  map[int64]float64 // by id
 	}
 	if err := json.Unmarshal(data, &answers); err != nil {

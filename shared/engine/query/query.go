@@ -3,7 +3,7 @@ package query
 import (
 	"math"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/vector"
 )
 
@@ -25,7 +25,7 @@ type Query struct {
 	Offset int64
 
 	Nearest *Nearest                // nil: no search for vectors
-	Text    *protocol.FullTextQuery // nil: no search for words; excludes Nearest
+	Text    *queryapi.FullTextQuery // nil: no search for words; excludes Nearest
 }
 
 // A Column is a column of an answer.

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/vector"
 )
 
@@ -93,7 +94,7 @@ func (s *textSearch) describe(q *Query, columns, reads []string) {
 }
 
 // textOperators returns the names that native Lance has for a query for words and for its parts.
-func textOperators(q *protocol.FullTextQuery) []string {
+func textOperators(q *queryapi.FullTextQuery) []string {
 	switch {
 	case q.Node != nil:
 		return partOperators(q.Node)
@@ -103,7 +104,7 @@ func textOperators(q *protocol.FullTextQuery) []string {
 	return []string{"MatchQuery"}
 }
 
-func partOperators(parts ...*protocol.TextQuery) (names []string) {
+func partOperators(parts ...*queryapi.TextQuery) (names []string) {
 	for _, q := range parts {
 		switch {
 		case q == nil:
@@ -120,7 +121,7 @@ func partOperators(parts ...*protocol.TextQuery) (names []string) {
 			names = append(names, partOperators(q.Boost.Positive, q.Boost.Negative)...)
 		case q.Boolean != nil:
 			names = append(names, "CompoundFtsScorer", "BooleanQuery")
-			for _, clauses := range [][]protocol.TextQuery{q.Boolean.Must, q.Boolean.Should, q.Boolean.MustNot} {
+			for _, clauses := range [][]queryapi.TextQuery{q.Boolean.Must, q.Boolean.Should, q.Boolean.MustNot} {
 				for i := range clauses {
 					names = append(names, partOperators(&clauses[i])...)
 				}

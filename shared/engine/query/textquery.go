@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // These are the defaults of queries.
@@ -32,14 +33,14 @@ func (t *textQuery) indexed() []string { return slices.Sorted(maps.Keys(t.indice
 
 // search decides what is a document of a column, as native Lance does: what the query asks for, or else
 // what the index on the column has. All parts of a query must have the same documents.
-func (t *textQuery) search(column string, asked protocol.Granularity) error {
+func (t *textQuery) search(column string, asked queryapi.Granularity) error {
 	byRow, byElement := t.indices.rows[column], t.indices.elements[column]
-	elements := asked == protocol.GranularityElement
+	elements := asked == queryapi.GranularityElement
 	switch {
-	case asked == protocol.GranularityUnset && byRow != nil && byElement != nil:
+	case asked == queryapi.GranularityUnset && byRow != nil && byElement != nil:
 		return protocol.Errorf(protocol.InvalidInput,
 			"full_text_query: column %s has a text index of rows, %s, and one of list elements, %s; choose one by document_granularity", column, byRow.Name, byElement.Name)
-	case asked == protocol.GranularityUnset:
+	case asked == queryapi.GranularityUnset:
 		elements = byElement != nil
 	case elements && byElement == nil && byRow != nil:
 		return protocol.Errorf(protocol.InvalidInput,
@@ -61,23 +62,23 @@ func (t *textQuery) search(column string, asked protocol.Granularity) error {
 }
 
 // of returns the query of a request.
-func (t *textQuery) of(q *protocol.FullTextQuery) (fulltext.Query, error) {
+func (t *textQuery) of(q *queryapi.FullTextQuery) (fulltext.Query, error) {
 	if q.Node != nil {
 		return t.node(q.Node)
 	}
 	columns := q.Columns
-	documents := protocol.GranularityUnset
+	documents := queryapi.GranularityUnset
 	if len(columns) == 0 {
-		columns, documents = t.indexed(), protocol.GranularityRow
+		columns, documents = t.indexed(), queryapi.GranularityRow
 	}
 	// Words in quotes are a phrase.
 	if text, quoted := strings.CutPrefix(q.Text, `"`); quoted && len(text) > 0 && strings.HasSuffix(text, `"`) {
-		return t.phraseIn(columns, &protocol.PhraseQuery{Terms: strings.TrimSuffix(text, `"`), Documents: documents})
+		return t.phraseIn(columns, &queryapi.PhraseQuery{Terms: strings.TrimSuffix(text, `"`), Documents: documents})
 	}
-	return t.matches(columns, protocol.MatchQuery{Terms: q.Text, Documents: documents}, nil)
+	return t.matches(columns, queryapi.MatchQuery{Terms: q.Text, Documents: documents}, nil)
 }
 
-func (t *textQuery) node(n *protocol.TextQuery) (fulltext.Query, error) {
+func (t *textQuery) node(n *queryapi.TextQuery) (fulltext.Query, error) {
 	switch {
 	case n.Match != nil:
 		return t.match(n.Match)
@@ -112,15 +113,15 @@ func (t *textQuery) only(columns []string) (string, error) {
 	return "", protocol.Errorf(protocol.InvalidInput, "full_text_query: a phrase needs exactly one column; choose one of %s", strings.Join(columns, ", "))
 }
 
-func (t *textQuery) match(m *protocol.MatchQuery) (fulltext.Query, error) {
+func (t *textQuery) match(m *queryapi.MatchQuery) (fulltext.Query, error) {
 	if m.Column != "" {
 		return t.matchOf(m, m.Column, nil)
 	}
-	if m.Documents == protocol.GranularityElement {
+	if m.Documents == queryapi.GranularityElement {
 		return nil, errNoElementColumn()
 	}
 	inRows := *m
-	inRows.Documents = protocol.GranularityRow
+	inRows.Documents = queryapi.GranularityRow
 	return t.matches(t.indexed(), inRows, nil)
 }
 
@@ -131,7 +132,7 @@ func errNoElementColumn() error {
 
 // matches searches several columns for the same words. boosts is nil, or holds one boost per
 // column.
-func (t *textQuery) matches(columns []string, m protocol.MatchQuery, boosts []float64) (fulltext.Query, error) {
+func (t *textQuery) matches(columns []string, m queryapi.MatchQuery, boosts []float64) (fulltext.Query, error) {
 	if len(columns) == 0 {
 		return nil, errNoTextIndex()
 	}
@@ -163,7 +164,7 @@ func (t *textQuery) byRow(kind string) error {
 
 // matchOf returns a match query for a column. Its boost is that of the query, unless boost is
 // given. Automatic fuzziness means none, as in native Lance.
-func (t *textQuery) matchOf(m *protocol.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
+func (t *textQuery) matchOf(m *queryapi.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
 	if err := t.search(column, m.Documents); err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (t *textQuery) matchOf(m *protocol.MatchQuery, column string, boost *float6
 		boost = m.Boost
 	}
 	one := &fulltext.Match{
-		Column: column, Terms: m.Terms, All: m.Operator == protocol.TextAnd, Boost: 1, MaxExpansions: defaultExpansions,
+		Column: column, Terms: m.Terms, All: m.Operator == queryapi.TextAnd, Boost: 1, MaxExpansions: defaultExpansions,
 	}
 	if boost != nil {
 		one.Boost = float32(*boost)
@@ -188,20 +189,20 @@ func (t *textQuery) matchOf(m *protocol.MatchQuery, column string, boost *float6
 
 func toInt(n int64) int { return int(min(n, math.MaxInt32)) }
 
-func (t *textQuery) phrase(p *protocol.PhraseQuery) (fulltext.Query, error) {
+func (t *textQuery) phrase(p *queryapi.PhraseQuery) (fulltext.Query, error) {
 	switch {
 	case p.Column != "":
 		return t.phraseIn([]string{p.Column}, p)
-	case p.Documents == protocol.GranularityElement:
+	case p.Documents == queryapi.GranularityElement:
 		return nil, errNoElementColumn()
 	}
 	inRows := *p
-	inRows.Documents = protocol.GranularityRow
+	inRows.Documents = queryapi.GranularityRow
 	return t.phraseIn(t.indexed(), &inRows)
 }
 
 // phraseIn searches the only one of some columns for a phrase.
-func (t *textQuery) phraseIn(columns []string, p *protocol.PhraseQuery) (fulltext.Query, error) {
+func (t *textQuery) phraseIn(columns []string, p *queryapi.PhraseQuery) (fulltext.Query, error) {
 	column, err := t.only(columns)
 	if err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (t *textQuery) phraseIn(columns []string, p *protocol.PhraseQuery) (fulltex
 	return &fulltext.Phrase{Column: column, Terms: p.Terms, Slop: toInt(p.Slop)}, t.search(column, p.Documents)
 }
 
-func (t *textQuery) boost(b *protocol.BoostQuery) (fulltext.Query, error) {
+func (t *textQuery) boost(b *queryapi.BoostQuery) (fulltext.Query, error) {
 	positive, err := t.node(b.Positive)
 	if err != nil {
 		return nil, err
@@ -225,7 +226,7 @@ func (t *textQuery) boost(b *protocol.BoostQuery) (fulltext.Query, error) {
 	return &fulltext.Boost{Positive: positive, Negative: negative, NegativeBoost: by}, nil
 }
 
-func (t *textQuery) multiMatch(m *protocol.MultiMatchQuery) (fulltext.Query, error) {
+func (t *textQuery) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, error) {
 	if len(m.MatchQueries) == 0 {
 		if len(m.Boost) > 0 && len(m.Boost) != len(m.Columns) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: multi_match has %d boosts for %d columns", len(m.Boost), len(m.Columns))
@@ -234,7 +235,7 @@ func (t *textQuery) multiMatch(m *protocol.MultiMatchQuery) (fulltext.Query, err
 		if len(boosts) == 0 {
 			boosts = nil
 		}
-		q, err := t.matches(m.Columns, protocol.MatchQuery{Terms: m.Query}, boosts)
+		q, err := t.matches(m.Columns, queryapi.MatchQuery{Terms: m.Query}, boosts)
 		return q, cmp.Or(err, t.byRow("multi_match"))
 	}
 	several := &fulltext.MultiMatch{}
@@ -242,7 +243,7 @@ func (t *textQuery) multiMatch(m *protocol.MultiMatchQuery) (fulltext.Query, err
 		q := m.MatchQueries[i]
 		columns := []string{q.Column}
 		if q.Column == "" {
-			columns, q.Documents = t.indexed(), protocol.GranularityRow
+			columns, q.Documents = t.indexed(), queryapi.GranularityRow
 		}
 		if len(columns) == 0 {
 			return nil, errNoTextIndex()
@@ -258,10 +259,10 @@ func (t *textQuery) multiMatch(m *protocol.MultiMatchQuery) (fulltext.Query, err
 	return several, t.byRow("multi_match")
 }
 
-func (t *textQuery) boolean(b *protocol.BooleanQuery) (fulltext.Query, error) {
+func (t *textQuery) boolean(b *queryapi.BooleanQuery) (fulltext.Query, error) {
 	var q fulltext.Boolean
 	for _, part := range []struct {
-		nodes []protocol.TextQuery
+		nodes []queryapi.TextQuery
 		into  *[]fulltext.Query
 	}{{b.Must, &q.Must}, {b.Should, &q.Should}, {b.MustNot, &q.MustNot}} {
 		for i := range part.nodes {
@@ -275,17 +276,17 @@ func (t *textQuery) boolean(b *protocol.BooleanQuery) (fulltext.Query, error) {
 	return &q, nil
 }
 
-func (t *textQuery) combined(c *protocol.CombinedFieldsQuery) (fulltext.Query, error) {
+func (t *textQuery) combined(c *queryapi.CombinedFieldsQuery) (fulltext.Query, error) {
 	for _, column := range c.Columns {
-		asked := protocol.GranularityUnset
+		asked := queryapi.GranularityUnset
 		if t.indices.rows[column] != nil {
-			asked = protocol.GranularityRow
+			asked = queryapi.GranularityRow
 		}
 		if err := cmp.Or(t.search(column, asked), t.byRow("combined_fields")); err != nil {
 			return nil, err
 		}
 	}
-	q := &fulltext.CombinedFields{Columns: c.Columns, Terms: c.Query, All: c.Operator == protocol.TextAnd}
+	q := &fulltext.CombinedFields{Columns: c.Columns, Terms: c.Query, All: c.Operator == queryapi.TextAnd}
 	for _, w := range c.Boost {
 		q.Weights = append(q.Weights, float32(w))
 	}

@@ -9,7 +9,7 @@ import (
 
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // Whatever clients send as a query, it becomes a search or an error.
@@ -35,7 +35,7 @@ func FuzzTextQueries(f *testing.F) {
 	f.Add(`{"query":{"match":{"terms":"a","column":"b","document_granularity":"list_element"}}}`)
 	f.Add(`{"query":{"phrase":{"terms":"a","column":"c","document_granularity":"row"}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		var query protocol.FullTextQuery
+		var query queryapi.FullTextQuery
 		if len(text) > 1<<12 || json.Unmarshal([]byte(text), &query) != nil {
 			return
 		}

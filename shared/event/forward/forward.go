@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"tiltyard/shared/event"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record"
 )
 
@@ -27,7 +27,7 @@ import (
 type Target interface {
 	// Send returns nil if the target has accepted all events. After an error it may have accepted some of them. The text of
 	// the error contains no secrets.
-	Send(ctx context.Context, events []protocol.Event) error
+	Send(ctx context.Context, events []eventapi.Event) error
 }
 
 // A Forwarder sends the events of a log to a target. It is safe for concurrent use, but concurrent calls may send events
@@ -140,11 +140,11 @@ func (f *Forwarder) page(ctx context.Context, s state) (event.Page, error) {
 }
 
 func (f *Forwarder) pageAt(ctx context.Context, from event.Cursor) (event.Page, error) {
-	return f.Log.Read(ctx, from, pageSize, func(*protocol.Event) bool { return true })
+	return f.Log.Read(ctx, from, pageSize, func(*eventapi.Event) bool { return true })
 }
 
 // Batches cuts events, in JSON, into groups that are small enough for one request.
-func Batches(events []protocol.Event, most, maxBytes int) ([][]json.RawMessage, error) {
+func Batches(events []eventapi.Event, most, maxBytes int) ([][]json.RawMessage, error) {
 	var all [][]json.RawMessage
 	size := 0
 	for i := range events {

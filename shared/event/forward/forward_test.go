@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record/objectrecord"
 )
 
@@ -26,8 +26,8 @@ func announced(t *testing.T, objects objectstore.Store, from, to int) {
 	outbox := &event.Outbox{Log: event.OpenLog(objects, time.Now), Records: objectrecord.Open(objects, time.Now), Now: time.Now, Source: "urn:test"}
 	for n := from; n < to; n++ {
 		_, err := outbox.Announce(t.Context(), fmt.Sprintf("event-mark/o%d", n), func(json.RawMessage) (event.News, error) {
-			return event.News{Mark: n, Events: []protocol.Event{{
-				ID: fmt.Sprint(n), Type: protocol.TableCommitted, Subject: "t", Data: protocol.EventData{ID: []string{"t"}, Version: int64(n)},
+			return event.News{Mark: n, Events: []eventapi.Event{{
+				ID: fmt.Sprint(n), Type: eventapi.TableCommitted, Subject: "t", Data: eventapi.Data{ID: []string{"t"}, Version: int64(n)},
 			}}}, nil
 		})
 		if err != nil {
@@ -42,7 +42,7 @@ type taking struct {
 	fail func() error
 }
 
-func (k *taking) Send(_ context.Context, events []protocol.Event) error {
+func (k *taking) Send(_ context.Context, events []eventapi.Event) error {
 	if k.fail != nil {
 		if err := k.fail(); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 
 	"tiltyard/shared/function/executor"
 	"tiltyard/shared/pause"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // ContentType is the media type of a batch of events.
@@ -47,7 +47,7 @@ func NewWebhook(address Address, key func(ctx context.Context) ([]byte, error)) 
 }
 
 // Send implements Target. A status of 200 to 299 means that the webhook has taken the events of the request.
-func (w *webhook) Send(ctx context.Context, events []protocol.Event) error {
+func (w *webhook) Send(ctx context.Context, events []eventapi.Event) error {
 	key, err := w.key(ctx)
 	if key = bytes.TrimSpace(key); err == nil && len(key) < minKeyBytes {
 		err = fmt.Errorf("it has %d bytes, and needs %d", len(key), minKeyBytes)

@@ -16,13 +16,13 @@ import (
 	"testing"
 
 	"tiltyard/shared/event/forward"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 const hookKey = "a key of the test, long enough"
 
 // verified returns the events of a request whose signature is right. docs/events.md describes the same steps.
-func verified(r *http.Request) (events []protocol.Event, err error) {
+func verified(r *http.Request) (events []eventapi.Event, err error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -50,9 +50,9 @@ func hook(t *testing.T, key string, serve http.HandlerFunc) forward.Target {
 	return forward.NewWebhook(at, func(context.Context) ([]byte, error) { return []byte(key + "\n"), nil })
 }
 
-func some(n int) (events []protocol.Event) {
+func some(n int) (events []eventapi.Event) {
 	for i := range n {
-		events = append(events, protocol.Event{SpecVersion: "1.0", ID: fmt.Sprint(i), Source: "urn:test", Type: protocol.TableCommitted, Data: protocol.EventData{ID: []string{"t"}}})
+		events = append(events, eventapi.Event{SpecVersion: "1.0", ID: fmt.Sprint(i), Source: "urn:test", Type: eventapi.TableCommitted, Data: eventapi.Data{ID: []string{"t"}}})
 	}
 	return events
 }

@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 type anyone struct{}
@@ -28,7 +29,7 @@ func (anyone) Verify(context.Context, string) (*auth.Principal, error) {
 
 // pieces answers queries with batches of 1 MiB, the last of which may be an error.
 func pieces(n int, last error) httpapi.Route {
-	return httpapi.Arrow("QueryTable", func(context.Context, *protocol.QueryTableRequest) (*protocol.Rows, error) {
+	return httpapi.Arrow("QueryTable", func(context.Context, *queryapi.Request) (*protocol.Rows, error) {
 		schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.BinaryTypes.Binary}}, nil)
 		return &protocol.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 			b := array.NewRecordBuilder(memory.DefaultAllocator, schema)

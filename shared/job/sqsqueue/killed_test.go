@@ -23,7 +23,7 @@ import (
 
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/sqsqueue"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/dynamorecord"
 	"tiltyard/shared/transaction"
 )
@@ -150,7 +150,7 @@ func TestAJobSurvivesItsWorkers(t *testing.T) {
 		if !got.Status.Ended() {
 			continue
 		}
-		if want := "[1,2,3,4,5,6,7,8]"; got.Status != protocol.TransactionSucceeded || string(got.Result) != want {
+		if want := "[1,2,3,4,5,6,7,8]"; got.Status != transactionapi.Succeeded || string(got.Result) != want {
 			t.Errorf("the job is %v (%s) with %s, want %s", got.Status, got.Failure, got.Result, want)
 		}
 		died, err := os.ReadDir(k.Dead)

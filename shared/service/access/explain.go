@@ -5,13 +5,13 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/views"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
 )
 
 // Explain returns the operations that a subject may perform on an object. Only administrators may
 // ask about other subjects and about objects that are hidden from them; otherwise the answer would
 // reveal that a policy names the object.
-func (s *Service) Explain(ctx context.Context, req *protocol.ExplainAccessRequest) (*protocol.ExplainAccessResponse, error) {
+func (s *Service) Explain(ctx context.Context, req *accessapi.ExplainRequest) (*accessapi.ExplainResponse, error) {
 	principal, administrator := auth.FromContext(ctx), auth.MayExplainOthers(ctx)
 	if principal == nil {
 		principal = &auth.Principal{}
@@ -37,8 +37,8 @@ func (s *Service) Explain(ctx context.Context, req *protocol.ExplainAccessReques
 			found.Decisions[i].Policies = nil
 		}
 	}
-	return &protocol.ExplainAccessResponse{
-		Subject: protocol.AccessSubject{
+	return &accessapi.ExplainResponse{
+		Subject: accessapi.Subject{
 			Subject: principal.Subject, Issuer: principal.Issuer, Groups: principal.Groups, Roles: principal.Roles, Scopes: principal.Scopes,
 		},
 		ByPolicies: found.ByPolicies, Visible: found.Visible, Administrator: administrator, Operations: found.Decisions,
@@ -46,7 +46,7 @@ func (s *Service) Explain(ctx context.Context, req *protocol.ExplainAccessReques
 }
 
 // seen returns an error unless the object exists for the caller.
-func (s *Service) seen(ctx context.Context, req *protocol.ExplainAccessRequest) error {
+func (s *Service) seen(ctx context.Context, req *accessapi.ExplainRequest) error {
 	if req.OfNamespace() {
 		_, err := s.names.Namespaces.Get(ctx, req.ObjectID)
 		return err

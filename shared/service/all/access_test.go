@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/accessapi"
+	"tiltyard/shared/protocol/operations"
 )
 
 // What an explanation says about an operation is what the operation does, about oneself and, for an administrator,
@@ -24,7 +25,7 @@ func TestAnExplanationIsWhatPoliciesDo(t *testing.T) {
 			}
 			of := fmt.Sprintf(`"object_id":%s,"kind":%q`, ids, kind)
 			other := fmt.Sprintf(`{%s,"subject":{"subject":"sub-%s","issuer":"iss","groups":[%q]}}`, of, group, group)
-			var told protocol.ExplainAccessResponse
+			var told accessapi.ExplainResponse
 			if err := json.Unmarshal([]byte(s.must("admins", "/v1/access/explain", other)), &told); err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +42,7 @@ func TestAnExplanationIsWhatPoliciesDo(t *testing.T) {
 
 // checkOwn compares the explanation that an administrator gets with the one that the group gets itself, and with
 // what the operations do.
-func (s *limited) checkOwn(group, id, of string, told *protocol.ExplainAccessResponse) {
+func (s *limited) checkOwn(group, id, of string, told *accessapi.ExplainResponse) {
 	s.t.Helper()
 	status, answer := s.as(group, http.MethodPost, "/v1/access/explain", "{"+of+"}")
 	if !told.Visible {
@@ -57,7 +58,7 @@ func (s *limited) checkOwn(group, id, of string, told *protocol.ExplainAccessRes
 		}
 		return
 	}
-	var own protocol.ExplainAccessResponse
+	var own accessapi.ExplainResponse
 	if err := json.Unmarshal([]byte(answer), &own); err != nil || status != http.StatusOK {
 		s.t.Fatalf("%s asks about %s: %d %s", group, id, status, answer)
 	}
@@ -65,7 +66,7 @@ func (s *limited) checkOwn(group, id, of string, told *protocol.ExplainAccessRes
 		if one.Allowed != told.Operations[i].Allowed || len(one.Policies) > 0 || own.Administrator {
 			s.t.Errorf("%s is told of %s %+v, an administrator %+v", group, id, one, told.Operations[i])
 		}
-		op, known := protocol.Lookup(one.Operation)
+		op, known := operations.Lookup(one.Operation)
 		if !known || one.Allowed {
 			continue
 		}
@@ -79,14 +80,14 @@ func (s *limited) checkOwn(group, id, of string, told *protocol.ExplainAccessRes
 // An administrator sees which policies have decided.
 func TestAnExplanationNamesPolicies(t *testing.T) {
 	s := serveLimited(t)
-	var told protocol.ExplainAccessResponse
+	var told accessapi.ExplainResponse
 	answer := s.must("admins", "/v1/access/explain", `{"object_id":["oak","secret"],"subject":{"subject":"eve","groups":["readers"]}}`)
 	if err := json.Unmarshal([]byte(answer), &told); err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(told.Operations, func(d protocol.AccessDecision) bool { return d.Operation == "QueryTable" })
-	want := protocol.DecidingPolicy{ID: "policy3", Effect: "forbid", Line: 5}
-	if at < 0 || told.Operations[at].Allowed || !slices.Equal(told.Operations[at].Policies, []protocol.DecidingPolicy{want}) {
+	at := slices.IndexFunc(told.Operations, func(d accessapi.Decision) bool { return d.Operation == "QueryTable" })
+	want := accessapi.DecidingPolicy{ID: "policy3", Effect: "forbid", Line: 5}
+	if at < 0 || told.Operations[at].Allowed || !slices.Equal(told.Operations[at].Policies, []accessapi.DecidingPolicy{want}) {
 		t.Errorf("got %+v, want it forbidden by %+v", told.Operations, want)
 	}
 	for body, want := range map[string]int{

@@ -23,6 +23,8 @@ import (
 	budget "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
@@ -40,15 +42,15 @@ func (s *limited) beside() tables.Tables {
 }
 
 // register makes a function of a number, n + 1, that is given secrets.
-func (s *limited) register(in tables.Tables, id []string, secrets ...protocol.SecretBinding) protocol.FunctionReference {
+func (s *limited) register(in tables.Tables, id []string, secrets ...functionapi.SecretBinding) schemaapi.FunctionReference {
 	s.t.Helper()
 	content := []byte("n + 1")
 	no := false
-	d := protocol.FunctionDefinition{
-		Artifact: protocol.FunctionArtifact{Kind: "sql_expression", Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(content))},
-		Signature: protocol.FunctionSignature{
-			Inputs: protocol.List[protocol.FunctionField]{{Name: "n", ArrowType: "int64", Nullable: true}},
-			Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64", Nullable: &no},
+	d := functionapi.Definition{
+		Artifact: functionapi.Artifact{Kind: "sql_expression", Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(content))},
+		Signature: functionapi.Signature{
+			Inputs: protocol.List[functionapi.Field]{{Name: "n", ArrowType: "int64", Nullable: true}},
+			Output: functionapi.Output{Kind: functionapi.ScalarOutput, ArrowType: "int64", Nullable: &no},
 		},
 		Runtime: json.RawMessage(`{"kind":"sql"}`), SecretBindings: secrets,
 	}
@@ -65,12 +67,12 @@ func (s *limited) register(in tables.Tables, id []string, secrets ...protocol.Se
 		s.t.Fatal(err)
 	}
 	last := len(id) - 1
-	return protocol.FunctionReference{Name: id[last], Namespace: id[:last], ObjectID: record.UID, Location: "function:" + record.UID, Version: "1", ManifestDigest: "digest"}
+	return schemaapi.FunctionReference{Name: id[last], Namespace: id[:last], ObjectID: record.UID, Location: "function:" + record.UID, Version: "1", ManifestDigest: "digest"}
 }
 
 // declare makes a table with a row and a column r that a function computes, as a writer that the service
 // does not know of may.
-func (s *limited) declare(in tables.Tables, id []string, ref protocol.FunctionReference) {
+func (s *limited) declare(in tables.Tables, id []string, ref schemaapi.FunctionReference) {
 	s.t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
 	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"n":1}]`))
@@ -89,20 +91,20 @@ func (s *limited) declare(in tables.Tables, id []string, ref protocol.FunctionRe
 }
 
 // bind adds a column r that a function computes.
-func (s *limited) bind(in tables.Tables, id []string, ref protocol.FunctionReference) {
+func (s *limited) bind(in tables.Tables, id []string, ref schemaapi.FunctionReference) {
 	s.t.Helper()
 	no := false
 	use := computed.Use{
-		Signature: protocol.FunctionSignature{
-			Inputs: protocol.List[protocol.FunctionField]{{Name: "n", ArrowType: "int64", Nullable: true}},
-			Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64", Nullable: &no},
+		Signature: functionapi.Signature{
+			Inputs: protocol.List[functionapi.Field]{{Name: "n", ArrowType: "int64", Nullable: true}},
+			Output: functionapi.Output{Kind: functionapi.ScalarOutput, ArrowType: "int64", Nullable: &no},
 		},
-		Binding: protocol.FunctionBinding{
+		Binding: schemaapi.FunctionBinding{
 			ID: "fb_" + ref.Name, Function: ref,
 			InputSchema:  []byte(`{"fields":[{"name":"n","nullable":true,"type":{"type":"int64"}}]}`),
 			OutputSchema: []byte(`{"fields":[{"name":"r","nullable":true,"type":{"type":"int64"}}]}`),
-			Inputs:       []protocol.InputBinding{{Parameter: "n", FieldPath: "n", ArrowType: "int64", Nullable: true}},
-			Outputs:      []protocol.OutputMapping{{ResultField: protocol.WholeResult, OutputName: "r"}},
+			Inputs:       []schemaapi.InputBinding{{Parameter: "n", FieldPath: "n", ArrowType: "int64", Nullable: true}},
+			Outputs:      []schemaapi.OutputMapping{{ResultField: schemaapi.WholeResult, OutputName: "r"}},
 		},
 	}
 	if _, err := in.Open(id, "").Commit(s.t.Context(), func(t tables.Table) (engine.Written, error) { return t.AddFunctionColumns(s.t.Context(), use) }); err != nil {
@@ -117,8 +119,8 @@ func TestABackfillUsesNoFunctionThatItsCallerMayNot(t *testing.T) {
 	s.populate()
 	s.populateSecrets()
 	in := s.beside()
-	bound := func(name string) protocol.SecretBinding {
-		return protocol.SecretBinding{Kind: "env", Variable: "KEY", Secret: protocol.SecretReference{Name: name, Namespace: []string{"oak"}}}
+	bound := func(name string) functionapi.SecretBinding {
+		return functionapi.SecretBinding{Kind: "env", Variable: "KEY", Secret: functionapi.SecretReference{Name: name, Namespace: []string{"oak"}}}
 	}
 	gone := s.register(in, []string{"oak", "gone"})
 	if err := in.Names.Functions.Drop(t.Context(), []string{"oak", "gone"}); err != nil {
@@ -126,7 +128,7 @@ func TestABackfillUsesNoFunctionThatItsCallerMayNot(t *testing.T) {
 	}
 	for _, test := range []struct {
 		table  string
-		ref    protocol.FunctionReference
+		ref    schemaapi.FunctionReference
 		status int
 		says   string
 	}{

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/client"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
@@ -22,19 +22,19 @@ func TestEachOperationHasARouteOfItsTypes(t *testing.T) {
 	routes := all.Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	for _, route := range routes {
 		shape := route.Shape()
-		op, _ := protocol.Lookup(shape.Operation)
+		op, _ := operations.Lookup(shape.Operation)
 		if shape.Request != op.RequestType() || shape.Response != op.ResponseType() {
 			t.Errorf("%s is served from %s to %s, want from %s to %s", op.Name, shape.Request, shape.Response, op.RequestType(), op.ResponseType())
 		}
 	}
-	if len(routes) != len(protocol.Operations) {
-		t.Errorf("%d routes, want %d", len(routes), len(protocol.Operations))
+	if len(routes) != len(operations.All) {
+		t.Errorf("%d routes, want %d", len(routes), len(operations.All))
 	}
 }
 
 func TestTheGoClientHasEachOperation(t *testing.T) {
 	methods := reflect.TypeFor[*client.Client]()
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if _, has := methods.MethodByName(op.Name); has == (op.NoMethod != "") {
 			t.Errorf("%s has a method: %v; the reason to have none is %q", op.Name, has, op.NoMethod)
 		}

@@ -33,6 +33,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
@@ -169,7 +170,7 @@ func keyed(kind string) map[string]any {
 	code := []byte("code")
 	return map[string]any{
 		"artifact": map[string]any{
-			"kind": "python_callable", "digest": protocol.DigestOf(code), "entrypoint": "f",
+			"kind": "python_callable", "digest": functionapi.DigestOf(code), "entrypoint": "f",
 			"content": map[string]any{"encoding": "base64", "data": base64.StdEncoding.EncodeToString(code)}, "adapter": map[string]any{"kind": "scalar_to_arrow_batch", "version": 1},
 		},
 		"signature":       map[string]any{"inputs": []any{numberField}, "output": map[string]any{"kind": "scalar", "arrow_type": "int64", "nullable": false}},
@@ -179,7 +180,7 @@ func keyed(kind string) map[string]any {
 }
 
 // column is a request to add a column that a function computes from n.
-func column(name string, f protocol.FunctionVersion) map[string]any {
+func column(name string, f functionapi.Version) map[string]any {
 	schemaOf := func(name string) any {
 		return map[string]any{"fields": []any{map[string]any{"name": name, "nullable": true, "type": map[string]any{"type": "int64"}}}}
 	}
@@ -340,7 +341,7 @@ func (d *deployment) setUp(value string, rows int) {
 		if state := d.run("/v1/function/"+kind+"/create", keyed(kind)); state != "DONE" {
 			d.t.Fatalf("a function of %s: the job is %s", kind, state)
 		}
-		var made protocol.FunctionVersion
+		var made functionapi.Version
 		d.send("/v1/function/"+kind+"/describe", map[string]any{"version": "1"}, &made)
 		if made.Disabled {
 			d.t.Fatalf("got %+v", made)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 )
 
 // Configuration is read in one place. Tests may read the environment, and so may the
@@ -95,7 +95,7 @@ func TestMainsTakeStoresFromTheEnvironment(t *testing.T) {
 // The main of a function joins the services of the groups of its operations, and no others.
 func TestMainsServeTheGroupsOfTheirOperations(t *testing.T) {
 	want := map[string]map[string]bool{}
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if want[op.Function] == nil {
 			want[op.Function] = map[string]bool{}
 		}

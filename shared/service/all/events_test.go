@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
@@ -76,7 +76,7 @@ func announced(t *testing.T, source string) (s *limited, settle func()) {
 // events returns the events that a group is shown, in short, and the answer's cursor.
 func (s *limited) events(group, body string) (list []string, cursor string) {
 	s.t.Helper()
-	var answer protocol.ListEventsResponse
+	var answer eventapi.ListResponse
 	if err := json.Unmarshal([]byte(s.must(group, "/v1/event/list", body)), &answer); err != nil {
 		s.t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestCommitsToBranchesAreAnnounced(t *testing.T) {
 	s.must("admins", "/v1/table/first$t/delete", `{"predicate":"id < 3","branch":"short/lived"}`)
 	s.must("admins", "/v1/table/first$t/branches/delete", `{"name":"short/lived"}`)
 
-	var answer protocol.ListEventsResponse
+	var answer eventapi.ListResponse
 	if err := json.Unmarshal([]byte(s.must("admins", "/v1/event/list", `{"types":["tiltyard.branch."],"within":["first"]}`)), &answer); err != nil {
 		t.Fatal(err)
 	}

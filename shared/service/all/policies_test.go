@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
@@ -191,7 +192,7 @@ func request(op protocol.Operation, id string) (path, body string) {
 func served(t *testing.T) []protocol.Operation {
 	s := serveLimited(t)
 	s.populate()
-	return slices.DeleteFunc(slices.Clone(protocol.Operations), func(op protocol.Operation) bool {
+	return slices.DeleteFunc(slices.Clone(operations.All), func(op protocol.Operation) bool {
 		if !strings.Contains(op.Path, "{id}") || strings.HasPrefix(op.Path, "/v1/transaction/") {
 			return true
 		}
@@ -236,7 +237,7 @@ func checkDecision(t *testing.T, op protocol.Operation, group, id string) {
 	permitted, sees := modelPermits(group, op, id), modelSees(group, id)
 	switch op.Name {
 	case "RenameTable": // to a name beside it
-		create, _ := protocol.Lookup("CreateTable")
+		create, _ := operations.Lookup("CreateTable")
 		if !modelPermits(group, create, parentOf(id)+"$u") {
 			permitted, sees = false, true
 		}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 // A column of a function is filled as long as whoever declared it may use the function and its secret, whoever asks for
@@ -28,13 +28,13 @@ func TestFunctionsAreCalledWithTheRightsOfTheirColumns(t *testing.T) {
 			w.must("/v1/secret/key/create", map[string]any{"value": "v"})
 			code := []byte("n + 1")
 			w.must("/v1/function/plus/create", map[string]any{
-				"artifact":        map[string]any{"kind": "sql_expression", "digest": protocol.DigestOf(code), "content": map[string]any{"encoding": "base64", "data": base64.StdEncoding.EncodeToString(code)}},
+				"artifact":        map[string]any{"kind": "sql_expression", "digest": functionapi.DigestOf(code), "content": map[string]any{"encoding": "base64", "data": base64.StdEncoding.EncodeToString(code)}},
 				"signature":       map[string]any{"inputs": []any{numberField}, "output": map[string]any{"kind": "scalar", "arrow_type": "int64", "nullable": false}},
 				"runtime":         map[string]any{"kind": "sql"},
 				"secret_bindings": []any{map[string]any{"kind": "env", "variable": "KEY", "secret_ref": map[string]any{"name": "key"}}},
 			})
 			w.work(0)
-			var f protocol.FunctionVersion
+			var f functionapi.Version
 			text, _ := json.Marshal(w.must("/v1/function/plus/describe", map[string]any{"version": "1"}))
 			if err := json.Unmarshal(text, &f); err != nil {
 				t.Fatal(err)

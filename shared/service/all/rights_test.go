@@ -30,6 +30,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/record"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/result"
@@ -191,7 +192,7 @@ type deed struct {
 
 func (n *noted) send(d deed) (int, []byte) {
 	n.t.Helper()
-	op, ok := protocol.Lookup(d.operation)
+	op, ok := operations.Lookup(d.operation)
 	if !ok {
 		n.t.Fatalf("no operation is called %s", d.operation)
 	}

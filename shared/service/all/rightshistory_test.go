@@ -14,7 +14,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/objectstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/operations"
 )
 
 // tell asks for all operations: by a line here, or for the least that they take on a table.
@@ -34,8 +35,8 @@ func (h *history) tell() {
 	h.does("MergeInsertIntoTable", "shop$t?on=id&when_matched_update_all=true&when_not_matched_insert_all=true", more)
 	h.does("UpdateTable", "shop$t", `{"predicate":"id = 0","updates":[["x","-1"]]}`)
 	h.does("DeleteFromTable", "shop$t", `{"predicate":"id = 1"}`)
-	for _, op := range protocol.Operations {
-		if _, isLog := op.Request.(*protocol.LSMRequest); isLog {
+	for _, op := range operations.All {
+		if _, isLog := op.Request.(*dataapi.LSMRequest); isLog {
 			h.live.send(deed{operation: op.Name, where: "shop$t", body: `{}`}) // some are refused
 			h.done[op.Name] = true
 		}
@@ -148,7 +149,7 @@ func (h *history) tell() {
 	h.does("CreateTable", "cellar$t", rows)
 	h.does("DropNamespace", "cellar", `{"behavior":"Cascade"}`)
 
-	for _, op := range protocol.Operations { // of which nothing is special
+	for _, op := range operations.All { // of which nothing is special
 		if !h.done[op.Name] {
 			h.does(op.Name, "shop$t", op.LeastBody)
 		}

@@ -24,7 +24,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
@@ -139,7 +139,7 @@ func fieldsOf(request reflect.Type) (names []string) {
 // Clients put secrets into any field that takes a location, a token or a key. Neither the log, at
 // any level, nor an error in the answer contains them.
 func TestSecretsOfRequestsAreNotTold(t *testing.T) {
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		t.Run(op.Name, func(t *testing.T) {
 			s := serveDiscreet(t)
 			s.must("/v1/table/t/create", rowsOf(t, stored, 1, 2))

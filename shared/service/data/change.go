@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/tables"
 )
 
 // Update sets columns to SQL expressions in the rows that match a predicate.
-func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) (*protocol.UpdateTableResponse, error) {
+func (s *Service) Update(ctx context.Context, req *dataapi.UpdateRequest) (*dataapi.UpdateResponse, error) {
 	assignments := make([]engine.Assignment, len(req.Updates))
 	for i, pair := range req.Updates {
 		assignments[i] = engine.Assignment{Column: pair[0], SQL: pair[1]}
@@ -20,21 +20,21 @@ func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.UpdateTableResponse{
+	return &dataapi.UpdateResponse{
 		Dialect: req.Dialect, TransactionID: done.TransactionID, Version: done.Version,
 		UpdatedRows: done.Updated, Properties: req.Properties,
 	}, nil
 }
 
 // Delete deletes the rows that match a predicate.
-func (s *Service) Delete(ctx context.Context, req *protocol.DeleteFromTableRequest) (*protocol.DeleteFromTableResponse, error) {
+func (s *Service) Delete(ctx context.Context, req *dataapi.DeleteRequest) (*dataapi.DeleteResponse, error) {
 	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.Delete(ctx, req.Predicate)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DeleteFromTableResponse{
+	return &dataapi.DeleteResponse{
 		TransactionID: done.TransactionID, Version: done.Version, NumDeletedRows: done.Deleted,
 	}, nil
 }

@@ -15,13 +15,14 @@ import (
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/transaction"
 )
 
 // Create makes a table from uploaded rows. It fills a table that was only declared. If the table
 // already holds data, the mode of the request decides: an error, no change, or a new version that
 // replaces all rows.
-func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
+func (s *Service) Create(ctx context.Context, req *dataapi.CreateTableRequest) (*dataapi.CreateTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 
 // createNew writes the rows to a new location and then gives the location its name, which is the
 // moment at which the table exists. While it writes, it looks up whether the name is free.
-func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest, opts dataset.CreateOptions) (*protocol.CreateTableResponse, error) {
+func (s *Service) createNew(ctx context.Context, req *dataapi.CreateTableRequest, opts dataset.CreateOptions) (*dataapi.CreateTableResponse, error) {
 	name := s.probe(ctx, req.ID)
 	upload, err := s.open(ctx, req.Body)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 const stableRowIDsOption = "new_table_enable_stable_row_ids"
 
 // optionsOf returns the options of the new table.
-func (s *Service) optionsOf(req *protocol.CreateTableRequest) (dataset.CreateOptions, error) {
+func (s *Service) optionsOf(req *dataapi.CreateTableRequest) (dataset.CreateOptions, error) {
 	opts := s.tables.Rows.NewTables
 	text, given := req.StorageOptions[stableRowIDsOption]
 	if !given {
@@ -88,7 +89,7 @@ func (s *Service) optionsOf(req *protocol.CreateTableRequest) (dataset.CreateOpt
 
 // failed ends a create whose rows cannot be used. Most often the name was taken in the meantime;
 // the mode of the request may allow that.
-func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, location objectstore.Location, sent *arrow.Schema, cause error) (*protocol.CreateTableResponse, error) {
+func (s *Service) failed(ctx context.Context, req *dataapi.CreateTableRequest, location objectstore.Location, sent *arrow.Schema, cause error) (*dataapi.CreateTableResponse, error) {
 	cause = discard(ctx, location, cause)
 	if protocol.CodeOf(cause) != protocol.TableAlreadyExists || req.Mode != protocol.CreateModeExistOk {
 		return nil, cause
@@ -108,7 +109,7 @@ func discard(ctx context.Context, location objectstore.Location, cause error) er
 }
 
 // move copies the rows of a new table to the location that was declared for it.
-func (s *Service) move(ctx context.Context, from objectstore.Location, to *catalog.Table) (*protocol.CreateTableResponse, error) {
+func (s *Service) move(ctx context.Context, from objectstore.Location, to *catalog.Table) (*dataapi.CreateTableResponse, error) {
 	source := s.tables.Rows.Table(to.ID, from, 0)
 	done, err := s.tables.At(to).CreateFrom(ctx, source)
 	if err = discard(ctx, from, err); err != nil {
@@ -118,7 +119,7 @@ func (s *Service) move(ctx context.Context, from objectstore.Location, to *catal
 }
 
 // createOver handles a create whose name is taken.
-func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest, opts dataset.CreateOptions) (*protocol.CreateTableResponse, error) {
+func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *dataapi.CreateTableRequest, opts dataset.CreateOptions) (*dataapi.CreateTableResponse, error) {
 	table := s.tables.At(t)
 	filled, err := table.HasData(ctx)
 	if err != nil {
@@ -149,8 +150,8 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 
 // keep answers a create that found a table and left it unchanged. The public specification ignores the
 // rows; for clients of LanceDB they need the schema of the table, as in native LanceDB.
-func (s *Service) keep(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest, sent *arrow.Schema) (*protocol.CreateTableResponse, error) {
-	return engine.Read(ctx, s.tables.At(t), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.CreateTableResponse, error) {
+func (s *Service) keep(ctx context.Context, t *catalog.Table, req *dataapi.CreateTableRequest, sent *arrow.Schema) (*dataapi.CreateTableResponse, error) {
+	return engine.Read(ctx, s.tables.At(t), nil, func(_ context.Context, d *dataset.Dataset) (*dataapi.CreateTableResponse, error) {
 		if req.Dialect == protocol.DialectLanceDB {
 			if err := sameSchema(d.Schema(), sent); err != nil {
 				return nil, &protocol.Error{
@@ -177,12 +178,12 @@ func sameSchema(table *schema.Schema, sent *arrow.Schema) error {
 }
 
 // created answers a create that wrote a version.
-func (s *Service) created(ctx context.Context, t *catalog.Table, done engine.Written) *protocol.CreateTableResponse {
+func (s *Service) created(ctx context.Context, t *catalog.Table, done engine.Written) *dataapi.CreateTableResponse {
 	made := answer(t, done.Version)
 	made.TransactionID = s.tables.Transactions.IDOfCommit(ctx, t.ID, transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction})
 	return made
 }
 
-func answer(t *catalog.Table, version int64) *protocol.CreateTableResponse {
-	return &protocol.CreateTableResponse{Location: t.Location.URI, Version: version, Properties: t.Properties}
+func answer(t *catalog.Table, version int64) *dataapi.CreateTableResponse {
+	return &dataapi.CreateTableResponse{Location: t.Location.URI, Version: version, Properties: t.Properties}
 }

@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
 )
@@ -37,7 +38,7 @@ func TestCreateDoesWithAnExistingTableWhatItsModeSays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			house, service := open(t)
 			house.Create(t, "t", twoRows)
-			made, err := service.Create(t.Context(), &protocol.CreateTableRequest{
+			made, err := service.Create(t.Context(), &dataapi.CreateTableRequest{
 				Common: servicetest.Named("t"), Upload: servicetest.Upload(t, `[{"id":9,"name":"new"}]`), Mode: c.mode,
 			})
 			switch {
@@ -60,7 +61,7 @@ func TestARefusedCreateLeavesNoFiles(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	before := len(house.Files(t))
-	_, err := service.Create(t.Context(), &protocol.CreateTableRequest{
+	_, err := service.Create(t.Context(), &dataapi.CreateTableRequest{
 		Common: servicetest.Named("t"), Upload: servicetest.Upload(t, twoRows),
 	})
 	servicetest.WantCode(t, "create", err, protocol.TableAlreadyExists)
@@ -73,14 +74,14 @@ func TestInsertAppendsOrReplaces(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	for _, step := range []struct {
-		mode    protocol.InsertMode
+		mode    dataapi.InsertMode
 		version int64
 		rows    string
 	}{
-		{protocol.InsertModeAppend, 2, asLines + "{\"id\":3,\"name\":null}\n"},
-		{protocol.InsertModeOverwrite, 3, "{\"id\":3,\"name\":null}\n"},
+		{dataapi.InsertModeAppend, 2, asLines + "{\"id\":3,\"name\":null}\n"},
+		{dataapi.InsertModeOverwrite, 3, "{\"id\":3,\"name\":null}\n"},
 	} {
-		done, err := service.Insert(t.Context(), &protocol.InsertIntoTableRequest{
+		done, err := service.Insert(t.Context(), &dataapi.InsertRequest{
 			Common: servicetest.Named("t"), Upload: servicetest.Upload(t, `[{"id":3,"name":null}]`), Mode: step.mode,
 		})
 		if err != nil {
@@ -98,7 +99,7 @@ func TestInsertAppendsOrReplaces(t *testing.T) {
 func TestMergeUpdatesInsertsAndDeletesByKey(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", `[{"id":1,"name":"a"},{"id":2,"name":"b"},{"id":3,"name":"c"}]`)
-	done, err := service.Merge(t.Context(), &protocol.MergeInsertIntoTableRequest{
+	done, err := service.Merge(t.Context(), &dataapi.MergeInsertRequest{
 		Common: servicetest.Named("t"), Upload: servicetest.Upload(t, `[{"id":2,"name":"B"},{"id":4,"name":"D"}]`),
 		On: []string{"id"}, WhenMatchedUpdateAll: true, WhenNotMatchedInsertAll: true,
 		WhenNotMatchedBySourceDeleteFilter: "id = 3",
@@ -126,7 +127,7 @@ func TestMergeUpdatesInsertsAndDeletesByKey(t *testing.T) {
 func TestUpdateAndDeleteCountTheirRows(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
-	updated, err := service.Update(t.Context(), &protocol.UpdateTableRequest{
+	updated, err := service.Update(t.Context(), &dataapi.UpdateRequest{
 		Common: servicetest.Named("t"), Updates: [][]string{{"name", "concat(name, '!')"}, {"id", "id * 10"}}, Predicate: "id = 2",
 	})
 	if err != nil {
@@ -135,7 +136,7 @@ func TestUpdateAndDeleteCountTheirRows(t *testing.T) {
 	if updated.UpdatedRows != 1 || updated.Version != 2 {
 		t.Errorf("got %+v, want one row in version 2", updated)
 	}
-	deleted, err := service.Delete(t.Context(), &protocol.DeleteFromTableRequest{Common: servicetest.Named("t"), Predicate: "id < 10"})
+	deleted, err := service.Delete(t.Context(), &dataapi.DeleteRequest{Common: servicetest.Named("t"), Predicate: "id < 10"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,23 +156,23 @@ func TestARefusedWriteChangesNothing(t *testing.T) {
 		do   func(t *testing.T, s *data.Service) error
 	}{
 		{"insert of what is no stream", protocol.InvalidInput, func(t *testing.T, s *data.Service) error {
-			_, err := s.Insert(t.Context(), &protocol.InsertIntoTableRequest{Common: servicetest.Named("t"), Upload: noStream})
+			_, err := s.Insert(t.Context(), &dataapi.InsertRequest{Common: servicetest.Named("t"), Upload: noStream})
 			return err
 		}},
 		{"insert into no table", protocol.TableNotFound, func(t *testing.T, s *data.Service) error {
-			_, err := s.Insert(t.Context(), &protocol.InsertIntoTableRequest{Common: servicetest.Named("no"), Upload: servicetest.Upload(t, twoRows)})
+			_, err := s.Insert(t.Context(), &dataapi.InsertRequest{Common: servicetest.Named("no"), Upload: servicetest.Upload(t, twoRows)})
 			return err
 		}},
 		{"create without a name", protocol.InvalidInput, func(t *testing.T, s *data.Service) error {
-			_, err := s.Create(t.Context(), &protocol.CreateTableRequest{Upload: servicetest.Upload(t, twoRows)})
+			_, err := s.Create(t.Context(), &dataapi.CreateTableRequest{Upload: servicetest.Upload(t, twoRows)})
 			return err
 		}},
 		{"delete by half a predicate", protocol.InvalidInput, func(t *testing.T, s *data.Service) error {
-			_, err := s.Delete(t.Context(), &protocol.DeleteFromTableRequest{Common: servicetest.Named("t"), Predicate: "id >"})
+			_, err := s.Delete(t.Context(), &dataapi.DeleteRequest{Common: servicetest.Named("t"), Predicate: "id >"})
 			return err
 		}},
 		{"delete on no branch", protocol.TableBranchNotFound, func(t *testing.T, s *data.Service) error {
-			_, err := s.Delete(t.Context(), &protocol.DeleteFromTableRequest{Common: servicetest.Named("t"), Predicate: "true", Branch: "no"})
+			_, err := s.Delete(t.Context(), &dataapi.DeleteRequest{Common: servicetest.Named("t"), Predicate: "true", Branch: "no"})
 			return err
 		}},
 	}

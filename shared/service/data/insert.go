@@ -5,18 +5,18 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 )
 
 // Insert appends uploaded rows to a table. In mode overwrite the rows replace all rows of the
 // table. Rows for a table that was only declared create it. The rows of a part of a multipart write
 // wait until that is completed.
-func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableRequest) (*protocol.InsertIntoTableResponse, error) {
+func (s *Service) Insert(ctx context.Context, req *dataapi.InsertRequest) (*dataapi.InsertResponse, error) {
 	if req.UploadID != "" {
 		return s.insertPart(ctx, req)
 	}
 	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows) (engine.Written, error) {
-		if req.Mode == protocol.InsertModeOverwrite {
+		if req.Mode == dataapi.InsertModeOverwrite {
 			return t.OverwriteRows(ctx, rows)
 		}
 		return t.Insert(ctx, rows)
@@ -24,7 +24,7 @@ func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableReque
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.InsertIntoTableResponse{
+	return &dataapi.InsertResponse{
 		TransactionID:   done.TransactionID,
 		NumInsertedRows: done.Inserted, Version: done.Version,
 	}, nil

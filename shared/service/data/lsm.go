@@ -7,6 +7,8 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/operations"
 )
 
 // The service has no write-ahead log: every table answers as if its log were off and empty, and flushing and compacting
@@ -14,8 +16,8 @@ import (
 // request permits that.
 
 // withoutLSM returns the operation that answers for a table without a log.
-func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMRequest) (*Response, error) {
-	return func(ctx context.Context, req *protocol.LSMRequest) (*Response, error) {
+func withoutLSM[Response any](s *Service) func(context.Context, *dataapi.LSMRequest) (*Response, error) {
+	return func(ctx context.Context, req *dataapi.LSMRequest) (*Response, error) {
 		if err := s.checkNoLog(ctx, req); err != nil {
 			return nil, err
 		}
@@ -24,22 +26,22 @@ func withoutLSM[Response any](s *Service) func(context.Context, *protocol.LSMReq
 }
 
 // LSMSpec returns how native writers collect rows in a log, nil for a table without one.
-func (s *Service) LSMSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetLSMWriteSpecResponse, error) {
+func (s *Service) LSMSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.GetLSMWriteSpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
 	if err == nil && spec != nil && spec.MaintainedIndexes == nil {
 		spec.MaintainedIndexes, err = s.allIndices(ctx, req) // clients of this name take no null
 	}
-	return &protocol.GetLSMWriteSpecResponse{Spec: spec}, err
+	return &dataapi.GetLSMWriteSpecResponse{Spec: spec}, err
 }
 
 // RTESpec is LSMSpec under the name that newer clients use.
-func (s *Service) RTESpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.GetRTESpecResponse, error) {
+func (s *Service) RTESpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.GetRTESpecResponse, error) {
 	spec, err := s.logSpec(ctx, req)
-	return &protocol.GetRTESpecResponse{Spec: spec}, err
+	return &dataapi.GetRTESpecResponse{Spec: spec}, err
 }
 
 // allIndices returns the names of the indices of a table.
-func (s *Service) allIndices(ctx context.Context, req *protocol.LSMRequest) (*protocol.List[string], error) {
+func (s *Service) allIndices(ctx context.Context, req *dataapi.LSMRequest) (*protocol.List[string], error) {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func (s *Service) allIndices(ctx context.Context, req *protocol.LSMRequest) (*pr
 	return &names, err
 }
 
-func (s *Service) logSpec(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMWriteSpec, error) {
+func (s *Service) logSpec(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.LSMWriteSpec, error) {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {
 		return nil, err
@@ -62,9 +64,9 @@ func (s *Service) logSpec(ctx context.Context, req *protocol.LSMRequest) (*proto
 
 // refused returns the routes of the operations that are refused for each table.
 func (s *Service) refused() (routes []httpapi.Route) {
-	for _, op := range protocol.Operations {
+	for _, op := range operations.All {
 		if op.Refused != nil {
-			routes = append(routes, httpapi.JSON(op.Name, func(ctx context.Context, req *protocol.LSMRequest) (*protocol.LSMResponse, error) {
+			routes = append(routes, httpapi.JSON(op.Name, func(ctx context.Context, req *dataapi.LSMRequest) (*dataapi.LSMResponse, error) {
 				return nil, s.Refuse(ctx, op, req)
 			}))
 		}
@@ -73,13 +75,13 @@ func (s *Service) refused() (routes []httpapi.Route) {
 }
 
 // Refuse returns the error of an operation that is not supported, or, if there is no such table, that error.
-func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *protocol.LSMRequest) error {
+func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *dataapi.LSMRequest) error {
 	return cmp.Or(s.checkNoLog(ctx, req), error(op.Refused))
 }
 
 // checkNoLog returns an error for a table whose writers must support a feature that this service
 // lacks, such as the log of a native writer.
-func (s *Service) checkNoLog(ctx context.Context, req *protocol.LSMRequest) error {
+func (s *Service) checkNoLog(ctx context.Context, req *dataapi.LSMRequest) error {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func (s *Service) checkNoLog(ctx context.Context, req *protocol.LSMRequest) erro
 	return table.CheckWritable(ctx)
 }
 
-func (s *Service) tableOf(ctx context.Context, req *protocol.LSMRequest) (*engine.Table, error) {
+func (s *Service) tableOf(ctx context.Context, req *dataapi.LSMRequest) (*engine.Table, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
 		return nil, err

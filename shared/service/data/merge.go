@@ -6,12 +6,12 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 )
 
 // Merge matches uploaded rows with the rows of a table by key columns, and updates, inserts and
 // deletes as the request asks. Rows for a table that was only declared create it.
-func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableRequest) (*protocol.MergeInsertIntoTableResponse, error) {
+func (s *Service) Merge(ctx context.Context, req *dataapi.MergeInsertRequest) (*dataapi.MergeInsertResponse, error) {
 	if req.Timeout != nil {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, *req.Timeout)
@@ -37,7 +37,7 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.MergeInsertIntoTableResponse{
+	return &dataapi.MergeInsertResponse{
 		TransactionID:  done.TransactionID,
 		NumUpdatedRows: done.Updated, NumInsertedRows: done.Inserted, NumDeletedRows: done.Deleted, Version: done.Version,
 		NumRows: done.Updated + done.Inserted, NumAttempts: int64(max(done.Attempts, 1)),

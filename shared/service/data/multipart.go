@@ -11,12 +11,13 @@ import (
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/multipart"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
 // CreateMultipart begins a multipart write.
-func (s *Service) CreateMultipart(ctx context.Context, req *protocol.CreateMultipartWriteRequest) (*protocol.CreateMultipartWriteResponse, error) {
+func (s *Service) CreateMultipart(ctx context.Context, req *dataapi.CreateMultipartWriteRequest) (*dataapi.CreateMultipartWriteResponse, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (s *Service) CreateMultipart(ctx context.Context, req *protocol.CreateMulti
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.CreateMultipartWriteResponse{UploadID: made.ID}, nil
+	return &dataapi.CreateMultipartWriteResponse{UploadID: made.ID}, nil
 }
 
 // target returns the destination and the principal of a request.
@@ -46,7 +47,7 @@ func target(ctx context.Context, table *catalog.Table, branch string) multipart.
 
 // insertPart writes the rows of one part of a multipart write. A part that is sent again, with the
 // same rows, is not written again.
-func (s *Service) insertPart(ctx context.Context, req *protocol.InsertIntoTableRequest) (*protocol.InsertIntoTableResponse, error) {
+func (s *Service) insertPart(ctx context.Context, req *dataapi.InsertRequest) (*dataapi.InsertResponse, error) {
 	id, err := multipart.ParsePartID(req.UploadPartID)
 	if err != nil {
 		return nil, err
@@ -83,11 +84,11 @@ func (s *Service) insertPart(ctx context.Context, req *protocol.InsertIntoTableR
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.InsertIntoTableResponse{NumInsertedRows: made.Rows()}, nil // in no version yet
+	return &dataapi.InsertResponse{NumInsertedRows: made.Rows()}, nil // in no version yet
 }
 
 // writePart writes the files and the receipt of a part, unless it has a receipt.
-func (s *Service) writePart(ctx context.Context, table *engine.Table, upload, id string, req *protocol.InsertIntoTableRequest) (*part.Part, error) {
+func (s *Service) writePart(ctx context.Context, table *engine.Table, upload, id string, req *dataapi.InsertRequest) (*part.Part, error) {
 	kept, err := table.Parts().Find(ctx, upload, id)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (s *Service) writePart(ctx context.Context, table *engine.Table, upload, id
 		return nil, err
 	}
 	rows.SumBatches()
-	overwrite := req.Mode == protocol.InsertModeOverwrite
+	overwrite := req.Mode == dataapi.InsertModeOverwrite
 	if kept != nil {
 		err = rows.skip()
 	} else {
@@ -138,7 +139,7 @@ func (s *stream) skip() error {
 
 // CompleteMultipart commits the rows of all parts as one version. It may be sent again, also after
 // an error: the rows are committed once.
-func (s *Service) CompleteMultipart(ctx context.Context, req *protocol.EndMultipartWriteRequest) (*protocol.CompleteMultipartWriteResponse, error) {
+func (s *Service) CompleteMultipart(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*dataapi.CompleteMultipartWriteResponse, error) {
 	upload, err := s.upload(ctx, req)
 	if err != nil {
 		return nil, err
@@ -158,11 +159,11 @@ func (s *Service) CompleteMultipart(ctx context.Context, req *protocol.EndMultip
 	if err != nil {
 		return nil, repeatable(err)
 	}
-	return &protocol.CompleteMultipartWriteResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
+	return &dataapi.CompleteMultipartWriteResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
 }
 
 // upload returns the upload that a request ends.
-func (s *Service) upload(ctx context.Context, req *protocol.EndMultipartWriteRequest) (*multipart.Upload, error) {
+func (s *Service) upload(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*multipart.Upload, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
 		return nil, err
@@ -170,9 +171,9 @@ func (s *Service) upload(ctx context.Context, req *protocol.EndMultipartWriteReq
 	return s.tables.Uploads.Find(ctx, req.UploadID, target(ctx, found, req.Branch))
 }
 
-func (s *Service) completed(ctx context.Context, id []string, upload *multipart.Upload) *protocol.CompleteMultipartWriteResponse {
+func (s *Service) completed(ctx context.Context, id []string, upload *multipart.Upload) *dataapi.CompleteMultipartWriteResponse {
 	made := transaction.Commit{Branch: upload.Branch, Version: upload.Version, UUID: upload.Commit.ID}
-	return &protocol.CompleteMultipartWriteResponse{
+	return &dataapi.CompleteMultipartWriteResponse{
 		TransactionID: s.tables.Transactions.IDOfCommit(ctx, id, made), Version: int64(upload.Version),
 	}
 }
@@ -222,7 +223,7 @@ func repeatable(err error) error {
 // AbortMultipart gives up a multipart write. Its files are deleted by maintenance, some time later.
 // When a commit may have begun, it is too late, and the error is ConcurrentModification; see
 // package multipart.
-func (s *Service) AbortMultipart(ctx context.Context, req *protocol.EndMultipartWriteRequest) (*protocol.AbortMultipartWriteResponse, error) {
+func (s *Service) AbortMultipart(ctx context.Context, req *dataapi.EndMultipartWriteRequest) (*dataapi.AbortMultipartWriteResponse, error) {
 	upload, err := s.upload(ctx, req)
 	if err != nil {
 		return nil, err
@@ -236,5 +237,5 @@ func (s *Service) AbortMultipart(ctx context.Context, req *protocol.EndMultipart
 	case multipart.Committing:
 		return nil, protocol.Errorf(protocol.ConcurrentModification, "upload %s is being committed and cannot be aborted; complete it to see the version", upload.ID)
 	}
-	return &protocol.AbortMultipartWriteResponse{}, nil
+	return &dataapi.AbortMultipartWriteResponse{}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
 )
@@ -24,22 +25,22 @@ type upload struct {
 
 func beginUpload(t *testing.T, service *data.Service) *upload {
 	t.Helper()
-	made, err := service.CreateMultipart(t.Context(), &protocol.CreateMultipartWriteRequest{Common: servicetest.Named("t")})
+	made, err := service.CreateMultipart(t.Context(), &dataapi.CreateMultipartWriteRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &upload{t, service, made.UploadID}
 }
 
-func (u *upload) part(id, rows string, mode protocol.InsertMode) error {
-	_, err := u.service.Insert(u.t.Context(), &protocol.InsertIntoTableRequest{
+func (u *upload) part(id, rows string, mode dataapi.InsertMode) error {
+	_, err := u.service.Insert(u.t.Context(), &dataapi.InsertRequest{
 		Common: servicetest.Named("t"), Upload: servicetest.Upload(u.t, rows), Mode: mode, UploadID: u.id, UploadPartID: id,
 	})
 	return err
 }
 
-func (u *upload) request() *protocol.EndMultipartWriteRequest {
-	return &protocol.EndMultipartWriteRequest{Common: servicetest.Named("t"), UploadID: u.id}
+func (u *upload) request() *dataapi.EndMultipartWriteRequest {
+	return &dataapi.EndMultipartWriteRequest{Common: servicetest.Named("t"), UploadID: u.id}
 }
 
 func (u *upload) complete() (int64, error) {
@@ -63,7 +64,7 @@ func row(id int) string { return fmt.Sprintf(`[{"id":%d,"name":"new"}]`, id) }
 func line(id int) string { return fmt.Sprintf("{\"id\":%d,\"name\":\"new\"}\n", id) }
 
 func TestPartsBecomeOneVersion(t *testing.T) {
-	for _, mode := range []protocol.InsertMode{protocol.InsertModeAppend, protocol.InsertModeOverwrite} {
+	for _, mode := range []dataapi.InsertMode{dataapi.InsertModeAppend, dataapi.InsertModeOverwrite} {
 		house, service := open(t)
 		house.Create(t, "t", twoRows)
 		u := beginUpload(t, service)
@@ -84,7 +85,7 @@ func TestPartsBecomeOneVersion(t *testing.T) {
 			}
 		}
 		want := line(10) + line(11) + line(12)
-		if mode == protocol.InsertModeAppend {
+		if mode == dataapi.InsertModeAppend {
 			want = asLines + want
 		}
 		if got := house.Rows(t, "t"); got != want {
@@ -107,7 +108,7 @@ func TestAnAbortedUploadIsOver(t *testing.T) {
 	house, service := open(t)
 	house.Create(t, "t", twoRows)
 	u := beginUpload(t, service)
-	if err := u.part(uuid.NewString(), row(5), protocol.InsertModeAppend); err != nil {
+	if err := u.part(uuid.NewString(), row(5), dataapi.InsertModeAppend); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -115,7 +116,7 @@ func TestAnAbortedUploadIsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servicetest.WantCode(t, "a part", u.part(uuid.NewString(), row(6), protocol.InsertModeAppend), protocol.InvalidInput)
+	servicetest.WantCode(t, "a part", u.part(uuid.NewString(), row(6), dataapi.InsertModeAppend), protocol.InvalidInput)
 	_, err := u.complete()
 	servicetest.WantCode(t, "complete", err, protocol.InvalidInput)
 	if got := house.Rows(t, "t"); got != asLines {
@@ -129,30 +130,30 @@ func TestUploadsThatCannotBeAreRefused(t *testing.T) {
 	house.Create(t, "other", twoRows)
 	u := beginUpload(t, service)
 	const id = "0a000000-0000-4000-8000-000000000001"
-	if err := u.part(id, row(5), protocol.InsertModeAppend); err != nil {
+	if err := u.part(id, row(5), dataapi.InsertModeAppend); err != nil {
 		t.Fatal(err)
 	}
-	insert := func(change func(*protocol.InsertIntoTableRequest)) error {
-		req := &protocol.InsertIntoTableRequest{
+	insert := func(change func(*dataapi.InsertRequest)) error {
+		req := &dataapi.InsertRequest{
 			Common: servicetest.Named("t"), Upload: servicetest.Upload(t, row(6)), UploadID: u.id, UploadPartID: uuid.NewString(),
 		}
 		change(req)
 		_, err := service.Insert(t.Context(), req)
 		return err
 	}
-	servicetest.WantCode(t, "other rows under the id of a part", u.part(id, row(6), protocol.InsertModeAppend), protocol.InvalidInput)
-	servicetest.WantCode(t, "another mode under the id of a part", u.part(id, row(5), protocol.InsertModeOverwrite), protocol.InvalidInput)
-	for name, change := range map[string]func(*protocol.InsertIntoTableRequest){
-		"an upload of another table": func(r *protocol.InsertIntoTableRequest) { r.ID = []string{"other"} },
-		"no such upload":             func(r *protocol.InsertIntoTableRequest) { r.UploadID = strings.Repeat("0", 32) },
-		"an upload with a path":      func(r *protocol.InsertIntoTableRequest) { r.UploadID = "../../" + u.id },
-		"a part with a path":         func(r *protocol.InsertIntoTableRequest) { r.UploadPartID = "../" + id },
-		"a part in braces":           func(r *protocol.InsertIntoTableRequest) { r.UploadPartID = "{" + id + "}" },
-		"another branch":             func(r *protocol.InsertIntoTableRequest) { r.Branch = "b" },
+	servicetest.WantCode(t, "other rows under the id of a part", u.part(id, row(6), dataapi.InsertModeAppend), protocol.InvalidInput)
+	servicetest.WantCode(t, "another mode under the id of a part", u.part(id, row(5), dataapi.InsertModeOverwrite), protocol.InvalidInput)
+	for name, change := range map[string]func(*dataapi.InsertRequest){
+		"an upload of another table": func(r *dataapi.InsertRequest) { r.ID = []string{"other"} },
+		"no such upload":             func(r *dataapi.InsertRequest) { r.UploadID = strings.Repeat("0", 32) },
+		"an upload with a path":      func(r *dataapi.InsertRequest) { r.UploadID = "../../" + u.id },
+		"a part with a path":         func(r *dataapi.InsertRequest) { r.UploadPartID = "../" + id },
+		"a part in braces":           func(r *dataapi.InsertRequest) { r.UploadPartID = "{" + id + "}" },
+		"another branch":             func(r *dataapi.InsertRequest) { r.Branch = "b" },
 	} {
 		servicetest.WantCode(t, name, insert(change), protocol.InvalidInput)
 	}
-	servicetest.WantCode(t, "a stream without its end marker", insert(func(r *protocol.InsertIntoTableRequest) {
+	servicetest.WantCode(t, "a stream without its end marker", insert(func(r *dataapi.InsertRequest) {
 		whole, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -163,10 +164,10 @@ func TestUploadsThatCannotBeAreRefused(t *testing.T) {
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "another"})
 	_, err := service.CompleteMultipart(ctx, u.request())
 	servicetest.WantCode(t, "complete by another sender", err, protocol.InvalidInput)
-	_, err = service.CreateMultipart(t.Context(), &protocol.CreateMultipartWriteRequest{Common: servicetest.Named("none")})
+	_, err = service.CreateMultipart(t.Context(), &dataapi.CreateMultipartWriteRequest{Common: servicetest.Named("none")})
 	servicetest.WantCode(t, "an upload of no table", err, protocol.TableNotFound)
 
-	if err := insert(func(r *protocol.InsertIntoTableRequest) { r.Mode = protocol.InsertModeOverwrite }); err != nil {
+	if err := insert(func(r *dataapi.InsertRequest) { r.Mode = dataapi.InsertModeOverwrite }); err != nil {
 		t.Fatal(err)
 	}
 	_, err = u.complete()
@@ -182,7 +183,7 @@ func TestEqualUploadsBothCount(t *testing.T) {
 	house.Create(t, "t", twoRows)
 	one, two := beginUpload(t, service), beginUpload(t, service)
 	for version, u := range map[int64]*upload{0: one, 1: two} {
-		if err := u.part(uuid.NewString(), row(7), protocol.InsertModeAppend); err != nil {
+		if err := u.part(uuid.NewString(), row(7), dataapi.InsertModeAppend); err != nil {
 			t.Fatal(err, version)
 		}
 	}
@@ -203,7 +204,7 @@ func TestTheRetryOfAnUploadCountsOnce(t *testing.T) {
 	house.Create(t, "t", twoRows)
 	for i, want := range []int64{2, 2, 3} {
 		u := beginUpload(t, service)
-		if err := u.part(uuid.NewString(), row(7), protocol.InsertModeAppend); err != nil {
+		if err := u.part(uuid.NewString(), row(7), dataapi.InsertModeAppend); err != nil {
 			t.Fatal(err)
 		}
 		if version, err := u.complete(); err != nil || version != want {

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/tables"
 )
 
@@ -38,13 +39,13 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("CompleteMultipartWrite", s.CompleteMultipart),
 		httpapi.JSON("AbortMultipartWrite", s.AbortMultipart),
 		httpapi.JSON("GetLsmWriteSpec", s.LSMSpec),
-		httpapi.JSON("FlushLsm", withoutLSM[protocol.LSMResponse](s)),
-		httpapi.JSON("CompactLsm", withoutLSM[protocol.LSMResponse](s)),
-		httpapi.JSON("GetLsmStats", withoutLSM[protocol.GetLSMStatsResponse](s)),
+		httpapi.JSON("FlushLsm", withoutLSM[dataapi.LSMResponse](s)),
+		httpapi.JSON("CompactLsm", withoutLSM[dataapi.LSMResponse](s)),
+		httpapi.JSON("GetLsmStats", withoutLSM[dataapi.GetLSMStatsResponse](s)),
 		httpapi.JSON("GetRteSpec", s.RTESpec),
-		httpapi.JSON("FlushRte", withoutLSM[protocol.LSMResponse](s)),
-		httpapi.JSON("CompactRte", withoutLSM[protocol.LSMResponse](s)),
-		httpapi.JSON("GetRteStats", withoutLSM[protocol.GetRTEStatsResponse](s)),
+		httpapi.JSON("FlushRte", withoutLSM[dataapi.LSMResponse](s)),
+		httpapi.JSON("CompactRte", withoutLSM[dataapi.LSMResponse](s)),
+		httpapi.JSON("GetRteStats", withoutLSM[dataapi.GetRTEStatsResponse](s)),
 	}...)
 }
 

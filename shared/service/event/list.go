@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/event"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -19,7 +20,7 @@ var errNoEvents = &protocol.Error{
 
 // List returns events, the oldest first. It leaves out events of objects on which policies do not
 // permit the caller to list events.
-func (s *Service) List(ctx context.Context, req *protocol.ListEventsRequest) (*protocol.ListEventsResponse, error) {
+func (s *Service) List(ctx context.Context, req *eventapi.ListRequest) (*eventapi.ListResponse, error) {
 	if s.tables.Announcer == nil {
 		return nil, errNoEvents
 	}
@@ -28,7 +29,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListEventsRequest) (*p
 	if err != nil {
 		return nil, err
 	}
-	page, err := log.Read(ctx, from, req.Most(), func(e *protocol.Event) bool { return req.Wants(e) && mayRead(ctx, e) })
+	page, err := log.Read(ctx, from, req.Most(), func(e *eventapi.Event) bool { return req.Wants(e) && mayRead(ctx, e) })
 	var expired *event.ExpiredError
 	if errors.As(err, &expired) {
 		return nil, &protocol.Error{
@@ -39,7 +40,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListEventsRequest) (*p
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.ListEventsResponse{Events: page.Events, Cursor: page.Next.String(), More: page.More}, nil
+	return &eventapi.ListResponse{Events: page.Events, Cursor: page.Next.String(), More: page.More}, nil
 }
 
 // startOf returns the cursor of a request.
@@ -47,7 +48,7 @@ func startOf(ctx context.Context, log *event.Log, text string) (event.Cursor, er
 	switch text {
 	case "":
 		return log.Oldest(ctx)
-	case protocol.EventsLatest:
+	case eventapi.Latest:
 		return log.Newest(ctx)
 	}
 	return event.ParseCursor(text)
@@ -55,7 +56,7 @@ func startOf(ctx context.Context, log *event.Log, text string) (event.Cursor, er
 
 // mayRead reports whether policies let the caller read an event, which requires the permission to list events of its
 // object.
-func mayRead(ctx context.Context, e *protocol.Event) bool {
+func mayRead(ctx context.Context, e *eventapi.Event) bool {
 	if !auth.Limited(ctx) {
 		return true
 	}

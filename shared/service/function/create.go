@@ -10,13 +10,14 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/function"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/work/registering"
 )
 
 // Create begins a job that proves a function and makes a version of it. The name need not be free:
 // another definition is the next version. A function that this
 // deployment does not run is refused, and kept as disabled where it runs none of the kind.
-func (s *Service) Create(ctx context.Context, req *protocol.CreateFunctionRequest) (*protocol.CreateFunctionResponse, error) {
+func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*functionapi.CreateResponse, error) {
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{
 			Code: protocol.Unsupported, Message: "this deployment has no workers, which prove functions", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
@@ -54,5 +55,5 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateFunctionReques
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.CreateFunctionResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
+	return &functionapi.CreateResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }

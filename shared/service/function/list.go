@@ -6,11 +6,11 @@ import (
 	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 // List returns all versions of the functions in a namespace. The limit counts functions.
-func (s *Service) List(ctx context.Context, req *protocol.ListFunctionsRequest) (*protocol.ListFunctionsResponse, error) {
+func (s *Service) List(ctx context.Context, req *functionapi.ListRequest) (*functionapi.ListResponse, error) {
 	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
@@ -19,7 +19,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListFunctionsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	answer := &protocol.ListFunctionsResponse{PageToken: next}
+	answer := &functionapi.ListResponse{PageToken: next}
 	for _, record := range found {
 		listed, err := s.listVersions(record)
 		if err != nil {
@@ -30,8 +30,8 @@ func (s *Service) List(ctx context.Context, req *protocol.ListFunctionsRequest) 
 	return answer, nil
 }
 
-func (s *Service) listVersions(record *stored.Function) ([]protocol.ListedFunction, error) {
-	listed := make([]protocol.ListedFunction, len(record.Versions))
+func (s *Service) listVersions(record *stored.Function) ([]functionapi.Listed, error) {
+	listed := make([]functionapi.Listed, len(record.Versions))
 	for i := range record.Versions {
 		version, err := functions.Describe(record, i+1, s.tables.Runs)
 		if err != nil {

@@ -3,7 +3,7 @@ package function
 
 import (
 	"tiltyard/shared/httpapi"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/tables"
 )
 
@@ -16,7 +16,7 @@ func New(tables tables.Tables) *Service { return &Service{tables} }
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
-		httpapi.JSON("CreateFunction", s.Create).Within(protocol.MaxFunctionBody),
+		httpapi.JSON("CreateFunction", s.Create).Within(functionapi.MaxBody),
 		httpapi.JSON("DescribeFunction", s.Describe),
 		httpapi.JSON("DropFunction", s.Drop),
 		httpapi.JSON("ListFunctions", s.List),

@@ -12,12 +12,14 @@ import (
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/indexing"
 )
 
 // Create begins a job that builds an index. Without jobs it builds the index itself.
-func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequest) (*protocol.CreateTableIndexResponse, error) {
+func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
 	kind, err := kindOf(req.Type)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 			}
 			return done, err
 		})
-		return &protocol.CreateTableIndexResponse{TransactionID: done.TransactionID}, err
+		return &indexapi.CreateResponse{TransactionID: done.TransactionID}, err
 	}
 	table, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
@@ -59,7 +61,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.CreateTableIndexResponse{TransactionID: begun.ID, JobID: begun.ID}, nil
+	return &indexapi.CreateResponse{TransactionID: begun.ID, JobID: begun.ID}, nil
 }
 
 // defaultName returns the name of an index that the request does not name, as native Lance makes it
@@ -68,7 +70,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 // bare names of these, too.
 //
 // Source: default_index_name of index/create.rs of crate lance.
-func defaultName(req *protocol.CreateTableIndexRequest, kind indexmeta.Kind) string {
+func defaultName(req *indexapi.CreateRequest, kind indexmeta.Kind) string {
 	names, err := schema.ParsePath(req.Column)
 	if err != nil {
 		return req.Column // there is no such column
@@ -78,7 +80,7 @@ func defaultName(req *protocol.CreateTableIndexRequest, kind indexmeta.Kind) str
 	switch {
 	case ofTexts:
 		path = schema.FormatFilterPath(names...)
-		if strings.EqualFold(req.DocumentGranularity, protocol.GranularityElement.String()) {
+		if strings.EqualFold(req.DocumentGranularity, queryapi.GranularityElement.String()) {
 			path += "_list_element"
 		}
 	case slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, ".") }):
@@ -88,13 +90,13 @@ func defaultName(req *protocol.CreateTableIndexRequest, kind indexmeta.Kind) str
 }
 
 // params returns the parameters of a request, for each kind that takes some.
-var params = map[indexmeta.Kind]func(*protocol.CreateTableIndexRequest) (any, error){
-	indexmeta.Text: func(req *protocol.CreateTableIndexRequest) (any, error) {
-		p := textParams(&req.TextIndexParameters)
+var params = map[indexmeta.Kind]func(*indexapi.CreateRequest) (any, error){
+	indexmeta.Text: func(req *indexapi.CreateRequest) (any, error) {
+		p := textParams(&req.TextParameters)
 		return p, build.CheckTexts(p)
 	},
-	indexmeta.Vector: func(req *protocol.CreateTableIndexRequest) (any, error) { return recipe(req), nil },
-	indexmeta.BloomFilter: func(req *protocol.CreateTableIndexRequest) (any, error) {
+	indexmeta.Vector: func(req *indexapi.CreateRequest) (any, error) { return recipe(req), nil },
+	indexmeta.BloomFilter: func(req *indexapi.CreateRequest) (any, error) {
 		filters, fits := bloomfilter.NewRecipe(req.NumberOfItems, req.Probability)
 		if !fits {
 			return nil, protocol.Errorf(protocol.InvalidInput, "filters of number_of_items %d and probability %v are too large; lower the one or raise the other",
@@ -105,7 +107,7 @@ var params = map[indexmeta.Kind]func(*protocol.CreateTableIndexRequest) (any, er
 }
 
 // recipe returns how an index of vectors is to be built.
-func recipe(req *protocol.CreateTableIndexRequest) ivf.Recipe {
+func recipe(req *indexapi.CreateRequest) ivf.Recipe {
 	number := func(n *int64) int {
 		if n == nil {
 			return 0
@@ -124,7 +126,7 @@ func recipe(req *protocol.CreateTableIndexRequest) ivf.Recipe {
 }
 
 // CreateScalar creates an index of any kind but vectors.
-func (s *Service) CreateScalar(ctx context.Context, req *protocol.CreateTableIndexRequest) (*protocol.CreateTableIndexResponse, error) {
+func (s *Service) CreateScalar(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
 	if kind, err := kindOf(req.Type); err == nil && kind == indexmeta.Vector {
 		return nil, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is one of vectors; send it to create_index", req.Type)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
 	"tiltyard/shared/service/index"
 	"tiltyard/shared/service/servicetest"
 )
@@ -12,7 +13,7 @@ func TestATableWithoutIndicesListsNone(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1}]`)
 	service := index.New(house.Tables)
-	listed, err := service.List(t.Context(), &protocol.ListTableIndicesRequest{Common: servicetest.Named("t")})
+	listed, err := service.List(t.Context(), &indexapi.ListRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,9 +21,9 @@ func TestATableWithoutIndicesListsNone(t *testing.T) {
 		t.Errorf("got %+v, want no indices", listed)
 	}
 	version := int64(7)
-	_, err = service.List(t.Context(), &protocol.ListTableIndicesRequest{Common: servicetest.Named("t"), Version: &version})
+	_, err = service.List(t.Context(), &indexapi.ListRequest{Common: servicetest.Named("t"), Version: &version})
 	servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
-	_, err = service.List(t.Context(), &protocol.ListTableIndicesRequest{Common: servicetest.Named("no")})
+	_, err = service.List(t.Context(), &indexapi.ListRequest{Common: servicetest.Named("no")})
 	servicetest.WantCode(t, "no table", err, protocol.TableNotFound)
 }
 
@@ -30,11 +31,11 @@ func TestAnUnknownIndexIsNotFoundByAnyOperation(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1}]`)
 	service := index.New(house.Tables)
-	_, err := service.Drop(t.Context(), &protocol.DropTableIndexRequest{Common: servicetest.Named("t"), IndexName: "nope"})
+	_, err := service.Drop(t.Context(), &indexapi.DropRequest{Common: servicetest.Named("t"), IndexName: "nope"})
 	servicetest.WantCode(t, "drop", err, protocol.TableIndexNotFound)
-	_, err = service.Stats(t.Context(), &protocol.DescribeTableIndexStatsRequest{Common: servicetest.Named("t"), IndexName: "nope"})
+	_, err = service.Stats(t.Context(), &indexapi.DescribeStatsRequest{Common: servicetest.Named("t"), IndexName: "nope"})
 	servicetest.WantCode(t, "stats", err, protocol.TableIndexNotFound)
-	_, err = service.Prewarm(t.Context(), &protocol.PrewarmTableIndexRequest{Common: servicetest.Named("t"), IndexName: "nope"})
+	_, err = service.Prewarm(t.Context(), &indexapi.PrewarmRequest{Common: servicetest.Named("t"), IndexName: "nope"})
 	servicetest.WantCode(t, "prewarm", err, protocol.TableIndexNotFound)
 	if version := house.Insert(t, "t", `[{"id":2}]`); version != 2 {
 		t.Errorf("the next version is %d, want 2: a refused drop makes none", version)

@@ -5,12 +5,13 @@ import (
 
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
 	"tiltyard/shared/tables"
 )
 
 // List returns the indices of a table, ordered by name.
-func (s *Service) List(ctx context.Context, req *protocol.ListTableIndicesRequest) (*protocol.ListTableIndicesResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.ListTableIndicesResponse, error) {
+func (s *Service) List(ctx context.Context, req *indexapi.ListRequest) (*indexapi.ListResponse, error) {
+	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*indexapi.ListResponse, error) {
 		indices, err := t.Indices(ctx, req.Version)
 		if err != nil {
 			return nil, err
@@ -20,8 +21,8 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableIndicesReques
 }
 
 // page answers with the indices of one page.
-func page(indices []snapshot.Index, p protocol.Page) *protocol.ListTableIndicesResponse {
-	answer := &protocol.ListTableIndicesResponse{}
+func page(indices []snapshot.Index, p protocol.Page) *indexapi.ListResponse {
+	answer := &indexapi.ListResponse{}
 	limit, bounded := p.Bound()
 	for _, x := range indices {
 		if p.PageToken != "" && x.Name <= p.PageToken {
@@ -38,9 +39,9 @@ func page(indices []snapshot.Index, p protocol.Page) *protocol.ListTableIndicesR
 	return answer
 }
 
-func content(x snapshot.Index) protocol.IndexContent {
-	c := protocol.IndexContent{
-		Name: x.Name, UUID: x.UUID, Columns: x.Columns, Status: protocol.IndexReady,
+func content(x snapshot.Index) indexapi.Content {
+	c := indexapi.Content{
+		Name: x.Name, UUID: x.UUID, Columns: x.Columns, Status: indexapi.Ready,
 		Type: x.Kind.Type, TypeURL: x.Kind.TypeURL, Details: x.Kind.Details, Version: int64(x.Version),
 		NumIndexedRows: x.Indexed, NumUnindexedRows: x.Unindexed, NumSegments: int64(x.Segments),
 	}

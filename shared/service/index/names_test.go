@@ -11,6 +11,8 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/indexapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/index"
 	"tiltyard/shared/service/servicetest"
@@ -33,15 +35,15 @@ var namedColumns = func() *arrow.Schema {
 func TestDefaultNamesOfIndices(t *testing.T) {
 	type create struct{ column, kind, name string }
 	const replace, keep = true, false
-	lancedb := func(steps ...create) (requests []protocol.CreateTableIndexRequest) {
+	lancedb := func(steps ...create) (requests []indexapi.CreateRequest) {
 		for _, s := range steps {
-			requests = append(requests, protocol.CreateTableIndexRequest{Common: protocol.Common{Dialect: protocol.DialectLanceDB}, Column: s.column, Type: s.kind, Name: s.name})
+			requests = append(requests, indexapi.CreateRequest{Common: protocol.Common{Dialect: protocol.DialectLanceDB}, Column: s.column, Type: s.kind, Name: s.name})
 		}
 		return requests
 	}
-	asking := func(replaces bool, steps ...create) (requests []protocol.CreateTableIndexRequest) {
+	asking := func(replaces bool, steps ...create) (requests []indexapi.CreateRequest) {
 		for _, s := range steps {
-			requests = append(requests, protocol.CreateTableIndexRequest{Column: s.column, Type: s.kind, Name: s.name, Replace: &replaces})
+			requests = append(requests, indexapi.CreateRequest{Column: s.column, Type: s.kind, Name: s.name, Replace: &replaces})
 		}
 		return requests
 	}
@@ -49,7 +51,7 @@ func TestDefaultNamesOfIndices(t *testing.T) {
 	elements[1].DocumentGranularity = "list_element"
 	for _, c := range []struct {
 		name  string
-		asked []protocol.CreateTableIndexRequest
+		asked []indexapi.CreateRequest
 		want  string // what is listed, and whether the last request was refused
 	}{
 		{"a name with a hyphen", asking(keep, create{"user-id", "BTREE", ""}), "user-id_idx BTREE"},
@@ -77,7 +79,7 @@ func TestDefaultNamesOfIndices(t *testing.T) {
 		{"a name of Lance's own", asking(keep, create{"id", "BTREE", "__lance_mem_wal"}), "refused"},
 	} {
 		house := servicetest.Open(t)
-		if _, err := data.New(house.Tables, arrowipc.Limits{}).Create(t.Context(), &protocol.CreateTableRequest{
+		if _, err := data.New(house.Tables, arrowipc.Limits{}).Create(t.Context(), &dataapi.CreateTableRequest{
 			Common: servicetest.Named("t"), Upload: servicetest.UploadOf(t, namedColumns, `[{"id":1,"text":"x","v":[1,2]},{"id":2,"v":[3,4]}]`),
 		}); err != nil {
 			t.Fatal(err)
@@ -93,7 +95,7 @@ func TestDefaultNamesOfIndices(t *testing.T) {
 				got = []string{"refused"}
 			}
 		}
-		listed, err := service.List(t.Context(), &protocol.ListTableIndicesRequest{Common: servicetest.Named("t")})
+		listed, err := service.List(t.Context(), &indexapi.ListRequest{Common: servicetest.Named("t")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,12 +113,12 @@ func TestDetailsOfTextIndicesHaveTheStopWords(t *testing.T) {
 	house := servicetest.Open(t)
 	house.Create(t, "t", `[{"id":1,"name":"of the lance"}]`)
 	service := index.New(house.Tables)
-	req := &protocol.CreateTableIndexRequest{Common: servicetest.Named("t"), Column: "name", Type: "FTS"}
+	req := &indexapi.CreateRequest{Common: servicetest.Named("t"), Column: "name", Type: "FTS"}
 	req.CustomStopWords = []string{"lance"}
 	if _, err := service.Create(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	listed, err := service.List(t.Context(), &protocol.ListTableIndicesRequest{Common: servicetest.Named("t")})
+	listed, err := service.List(t.Context(), &indexapi.ListRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +132,7 @@ func TestDetailsOfTextIndicesHaveTheStopWords(t *testing.T) {
 func TestNoIndexTakesANegativeLengthOfTokens(t *testing.T) {
 	longest := -1
 	for _, kind := range []string{"BTREE", "FTS", "IVF_PQ"} {
-		req := &protocol.CreateTableIndexRequest{Column: "x", Type: kind}
+		req := &indexapi.CreateRequest{Column: "x", Type: kind}
 		req.MaxTokenLength.Value = &longest
 		servicetest.WantCode(t, kind, req.Validate(), protocol.InvalidInput)
 	}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
 )
 
 // textParams returns the parameters of a text index. Parameters missing in the request have the
 // defaults of its tokenizer.
-func textParams(asked *protocol.TextIndexParameters) fulltext.Params {
+func textParams(asked *indexapi.TextParameters) fulltext.Params {
 	p := fulltext.DefaultsOf(asked.BaseTokenizer)
 	p.LanceTokenizer, p.CustomStopWords = asked.LanceTokenizer, asked.CustomStopWords
 	p.Language = cmp.Or(asked.Language, p.Language)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
 )
 
 func TestTextParametersHaveTheDefaultsOfTheirTokenizer(t *testing.T) {
@@ -19,7 +19,7 @@ func TestTextParametersHaveTheDefaultsOfTheirTokenizer(t *testing.T) {
 		`{"max_token_length":null}`:  func(p *fulltext.Params) { p.MaxTokenLength = nil },
 		`{"block_size":256}`:         func(p *fulltext.Params) { p.BlockSize = 256 },
 	} {
-		var asked protocol.TextIndexParameters
+		var asked indexapi.TextParameters
 		if err := json.Unmarshal([]byte(text), &asked); err != nil {
 			t.Fatal(err)
 		}

@@ -5,18 +5,20 @@ import (
 	"errors"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
 // Cancel ends a job; its worker notices that at the next checkpoint. A job that has already
 // ended stays as it is.
-func (s *Service) Cancel(ctx context.Context, req *protocol.JobRequest) (*protocol.Empty, error) {
+func (s *Service) Cancel(ctx context.Context, req *jobapi.Request) (*protocol.Empty, error) {
 	job, err := s.admit(ctx, "CancelJob", req.JobID)
 	if err != nil {
 		return nil, err
 	}
 	_, err = s.tables.Transactions.Advance(ctx, job, func(t *transaction.Transaction) {
-		t.Status = protocol.TransactionCanceled
+		t.Status = transactionapi.Canceled
 	})
 	if err != nil && !errors.Is(err, transaction.ErrEnded) {
 		return nil, err

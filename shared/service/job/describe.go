@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/transactionapi"
 )
 
 // Describe returns the state of a job.
-func (s *Service) Describe(ctx context.Context, req *protocol.JobRequest) (*protocol.DescribeJobResponse, error) {
+func (s *Service) Describe(ctx context.Context, req *jobapi.Request) (*jobapi.DescribeResponse, error) {
 	named, err := s.admit(ctx, "DescribeJob", req.JobID)
 	if err != nil {
 		return nil, err
@@ -21,7 +22,7 @@ func (s *Service) Describe(ctx context.Context, req *protocol.JobRequest) (*prot
 	if job, err = s.tables.Transactions.Follow(ctx, job); err != nil {
 		return nil, err
 	}
-	answer := &protocol.DescribeJobResponse{
+	answer := &jobapi.DescribeResponse{
 		JobID: req.JobID, JobType: job.Kind, JobState: jobStates[job.Status],
 		CreationMs: job.Created.UnixMilli(), Progress: progressOf(job), Result: job.Result,
 	}
@@ -31,8 +32,8 @@ func (s *Service) Describe(ctx context.Context, req *protocol.JobRequest) (*prot
 	if !isObject(answer.Spec) { // a job without input
 		answer.Spec = json.RawMessage("{}")
 	}
-	if job.Status == protocol.TransactionFailed {
-		answer.Failure = &protocol.JobFailure{Phase: job.Kind, Message: job.Failure}
+	if job.Status == transactionapi.Failed {
+		answer.Failure = &jobapi.Failure{Phase: job.Kind, Message: job.Failure}
 		if w := job.Work; w != nil {
 			answer.Failure.Retryable = w.Aside
 			if w.Stage != "" {

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/transaction"
@@ -34,7 +35,7 @@ var eventSchema = arrow.NewSchema([]arrow.Field{
 const firstFiltered, lastFiltered = 2, 6
 
 // QueryEvents returns the events of a job and of its parts, the oldest first.
-func (s *Service) QueryEvents(ctx context.Context, req *protocol.QueryJobEventsRequest) (*protocol.Rows, error) {
+func (s *Service) QueryEvents(ctx context.Context, req *jobapi.QueryEventsRequest) (*protocol.Rows, error) {
 	named, err := s.admit(ctx, "QueryJobEvents", req.JobID)
 	if err != nil {
 		return nil, err

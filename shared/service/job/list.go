@@ -6,25 +6,27 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
-var jobStates = map[protocol.TransactionStatus]protocol.JobState{
-	protocol.TransactionQueued:    protocol.JobInProgress,
-	protocol.TransactionRunning:   protocol.JobInProgress,
-	protocol.TransactionSucceeded: protocol.JobDone,
-	protocol.TransactionFailed:    protocol.JobFailed,
-	protocol.TransactionCanceled:  protocol.JobCancelled,
+var jobStates = map[transactionapi.Status]jobapi.State{
+	transactionapi.Queued:    jobapi.InProgress,
+	transactionapi.Running:   jobapi.InProgress,
+	transactionapi.Succeeded: jobapi.Done,
+	transactionapi.Failed:    jobapi.Failed,
+	transactionapi.Canceled:  jobapi.Cancelled,
 }
 
 // List returns jobs, newest first.
-func (s *Service) List(ctx context.Context, req *protocol.ListJobsRequest) (*protocol.ListJobsResponse, error) {
+func (s *Service) List(ctx context.Context, req *jobapi.ListRequest) (*jobapi.ListResponse, error) {
 	const pageSize = 100
 	if req.PageToken != "" && !transaction.IsJobID(req.PageToken) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "page_token is not from this list; send back the page_token of the previous page")
 	}
 	limit, bounded := req.Bound()
-	answer := &protocol.ListJobsResponse{PageToken: req.PageToken}
+	answer := &jobapi.ListResponse{PageToken: req.PageToken}
 	for !bounded || int64(len(answer.Jobs)) < limit {
 		size := int64(pageSize)
 		if bounded {
@@ -50,20 +52,20 @@ func (s *Service) List(ctx context.Context, req *protocol.ListJobsRequest) (*pro
 	return answer, nil
 }
 
-func listed(job *transaction.Transaction) protocol.Job {
-	return protocol.Job{
+func listed(job *transaction.Transaction) jobapi.Job {
+	return jobapi.Job{
 		JobID: job.ID, Table: strings.Join(job.Object, protocol.DefaultDelimiter), JobType: job.Kind,
 		State: jobStates[job.Status], CreatedAtMillis: job.Created.UnixMilli(), Progress: progressOf(job),
 	}
 }
 
 // progressOf returns how far a job is, nil until a worker has reported it.
-func progressOf(job *transaction.Transaction) *protocol.JobProgress {
+func progressOf(job *transaction.Transaction) *jobapi.Progress {
 	if job.Work == nil || job.Work.Stage == "" {
 		return nil
 	}
 	w := job.Work
-	return &protocol.JobProgress{
+	return &jobapi.Progress{
 		Stage: w.Stage, StagesDone: w.StagesDone, Stages: w.Stages, PartsDone: w.PartsDone, Parts: w.Parts,
 		StepsDone: job.Done, Steps: job.Total, RowsDone: job.Rows,
 	}

@@ -4,22 +4,22 @@ import (
 	"context"
 	"errors"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
 	"tiltyard/shared/transaction"
 )
 
 // Pause stops the work on a job at its next checkpoint.
-func (s *Service) Pause(ctx context.Context, req *protocol.JobRequest) (*protocol.PauseJobResponse, error) {
+func (s *Service) Pause(ctx context.Context, req *jobapi.Request) (*jobapi.PauseResponse, error) {
 	job, err := s.admit(ctx, "PauseJob", req.JobID)
 	if err != nil {
 		return nil, err
 	}
 	before, err := s.tables.Transactions.Pause(ctx, job)
 	if errors.Is(err, transaction.ErrEnded) {
-		return &protocol.PauseJobResponse{Committing: true}, nil
+		return &jobapi.PauseResponse{Committing: true}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.PauseJobResponse{Paused: !before}, nil
+	return &jobapi.PauseResponse{Paused: !before}, nil
 }

@@ -5,11 +5,12 @@ import (
 	"errors"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
 	"tiltyard/shared/transaction"
 )
 
 // Resume continues a job that was paused or set aside.
-func (s *Service) Resume(ctx context.Context, req *protocol.JobRequest) (*protocol.ResumeJobResponse, error) {
+func (s *Service) Resume(ctx context.Context, req *jobapi.Request) (*jobapi.ResumeResponse, error) {
 	job, err := s.admit(ctx, "ResumeJob", req.JobID)
 	if err != nil {
 		return nil, err
@@ -23,5 +24,5 @@ func (s *Service) Resume(ctx context.Context, req *protocol.JobRequest) (*protoc
 	if err != nil && !errors.Is(err, transaction.ErrEnded) {
 		return nil, err
 	}
-	return &protocol.ResumeJobResponse{Resumed: paused && !pausing, StillPausing: pausing}, nil
+	return &jobapi.ResumeResponse{Resumed: paused && !pausing, StillPausing: pausing}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/jobapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/transaction"
 )
@@ -25,8 +27,8 @@ func open(t *testing.T) fixture {
 
 func TestJobsAreListedInPagesWithTheirStates(t *testing.T) {
 	f := open(t)
-	states := map[string]protocol.JobState{}
-	for status := protocol.TransactionQueued; status <= protocol.TransactionCanceled; status++ {
+	states := map[string]jobapi.State{}
+	for status := transactionapi.Queued; status <= transactionapi.Canceled; status++ {
 		job, err := f.jobs.Begin(t.Context(), "refresh", []string{"ns", "v"})
 		if err != nil {
 			t.Fatal(err)
@@ -37,8 +39,8 @@ func TestJobsAreListedInPagesWithTheirStates(t *testing.T) {
 		states[job.ID] = jobStates[status]
 	}
 	for _, limit := range []int64{1, 2, 5, 100} {
-		listed := map[string]protocol.JobState{}
-		req := &protocol.ListJobsRequest{Page: protocol.Page{Limit: &limit}}
+		listed := map[string]jobapi.State{}
+		req := &jobapi.ListRequest{Page: protocol.Page{Limit: &limit}}
 		for {
 			page, err := f.List(t.Context(), req)
 			if err != nil || int64(len(page.Jobs)) > limit {
@@ -58,13 +60,13 @@ func TestJobsAreListedInPagesWithTheirStates(t *testing.T) {
 			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 		}
 	}
-	all, err := f.List(t.Context(), &protocol.ListJobsRequest{})
+	all, err := f.List(t.Context(), &jobapi.ListRequest{})
 	if err != nil || len(all.Jobs) != len(states) {
 		t.Errorf("without a limit: got %+v, %v; want all", all, err)
 	}
 	for id, state := range states {
-		got, err := f.Describe(t.Context(), &protocol.JobRequest{JobID: id})
-		if err != nil || got.JobState != state || (got.Failure != nil) != (state == protocol.JobFailed) {
+		got, err := f.Describe(t.Context(), &jobapi.Request{JobID: id})
+		if err != nil || got.JobState != state || (got.Failure != nil) != (state == jobapi.Failed) {
 			t.Errorf("describe %s: got %+v, %v; want %s", id, got, err, state)
 		}
 	}
@@ -80,22 +82,22 @@ func TestJobsAreCancelledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.jobs.Advance(t.Context(), transaction.Unit{Job: done.ID}, func(j *transaction.Transaction) { j.Status = protocol.TransactionSucceeded })
+	_, err = f.jobs.Advance(t.Context(), transaction.Unit{Job: done.ID}, func(j *transaction.Transaction) { j.Status = transactionapi.Succeeded })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		for id, want := range map[string]protocol.JobState{running.ID: protocol.JobCancelled, done.ID: protocol.JobDone} {
-			if _, err := f.Cancel(t.Context(), &protocol.JobRequest{JobID: id}); err != nil {
+		for id, want := range map[string]jobapi.State{running.ID: jobapi.Cancelled, done.ID: jobapi.Done} {
+			if _, err := f.Cancel(t.Context(), &jobapi.Request{JobID: id}); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := f.Describe(t.Context(), &protocol.JobRequest{JobID: id}); err != nil || got.JobState != want {
+			if got, err := f.Describe(t.Context(), &jobapi.Request{JobID: id}); err != nil || got.JobState != want {
 				t.Errorf("job %s: got %+v, %v; want %s", id, got, err, want)
 			}
 		}
 	}
 	for _, id := range []string{"nothing", strings.Repeat("0", 32)} {
-		if _, err := f.Cancel(t.Context(), &protocol.JobRequest{JobID: id}); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
+		if _, err := f.Cancel(t.Context(), &jobapi.Request{JobID: id}); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 			t.Errorf("cancel %s: got %v, want TransactionNotFound", id, err)
 		}
 	}

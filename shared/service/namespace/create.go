@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -15,7 +16,7 @@ var existsModes = map[protocol.CreateMode]namespaces.ExistsMode{
 }
 
 // Create makes a namespace. The mode of the request decides what happens when the namespace exists.
-func (s *Service) Create(ctx context.Context, req *protocol.CreateNamespaceRequest) (*protocol.CreateNamespaceResponse, error) {
+func (s *Service) Create(ctx context.Context, req *namespaceapi.CreateRequest) (*namespaceapi.CreateResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
 	}
@@ -24,5 +25,5 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateNamespaceReque
 		return nil, err
 	}
 	id, _ := transaction.ChangeID(transaction.Change{Operation: "create-namespace", Object: req.ID}, made.Created)
-	return &protocol.CreateNamespaceResponse{TransactionID: id, Properties: made.Properties}, nil
+	return &namespaceapi.CreateResponse{TransactionID: id, Properties: made.Properties}, nil
 }

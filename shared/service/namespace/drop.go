@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/dropping"
 )
@@ -16,9 +18,9 @@ import (
 // A cascade over more than [maxInline] tables and namespaces is a job, whose id the answer holds.
 // While the job runs, the contents of the namespace disappear bit by bit and no request can create
 // anything in it.
-func (s *Service) Drop(ctx context.Context, req *protocol.DropNamespaceRequest) (*protocol.DropNamespaceResponse, error) {
-	answer, err := s.drop(ctx, req.ID, req.Behavior == protocol.DropBehaviorCascade)
-	if req.Mode == protocol.DropModeSkip && protocol.CodeOf(err) == protocol.NamespaceNotFound {
+func (s *Service) Drop(ctx context.Context, req *namespaceapi.DropRequest) (*namespaceapi.DropResponse, error) {
+	answer, err := s.drop(ctx, req.ID, req.Behavior == namespaceapi.DropBehaviorCascade)
+	if req.Mode == namespaceapi.DropModeSkip && protocol.CodeOf(err) == protocol.NamespaceNotFound {
 		return nil, nil
 	}
 	return answer, err
@@ -27,7 +29,7 @@ func (s *Service) Drop(ctx context.Context, req *protocol.DropNamespaceRequest) 
 // maxInline is how many tables and namespaces a cascade drops while the client waits.
 const maxInline = 16
 
-func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protocol.DropNamespaceResponse, error) {
+func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*namespaceapi.DropResponse, error) {
 	if cascade {
 		if err := s.names.Namespaces.CheckCascade(ctx, id); err != nil {
 			return nil, err
@@ -46,7 +48,7 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 	if err != nil {
 		return nil, err
 	}
-	answer := &protocol.DropNamespaceResponse{Properties: dropped.Properties}
+	answer := &namespaceapi.DropResponse{Properties: dropped.Properties}
 	if dropped.Dropped != nil {
 		answer.DropID, answer.RestorableUntilMillis = dropped.Dropped.Name, dropped.Dropped.Until.UnixMilli()
 	}
@@ -55,7 +57,7 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 
 // dropLater begins a job that drops a namespace. It marks the namespace before it answers, so that
 // a client with the answer can rely on the namespace being closed to new tables.
-func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNamespaceResponse, error) {
+func (s *Service) dropLater(ctx context.Context, id []string) (*namespaceapi.DropResponse, error) {
 	found, err := s.names.Namespaces.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -66,9 +68,9 @@ func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNam
 	}
 	if _, err := s.names.Namespaces.BeginCascade(ctx, id, found.UID, begun.ID); err != nil && protocol.CodeOf(err) != protocol.NamespaceNotFound {
 		_, undo := s.jobs.Transactions.Advance(ctx, transaction.Unit{Job: begun.ID}, func(t *transaction.Transaction) {
-			t.Status, t.Failure = protocol.TransactionFailed, "the namespace could not be marked as dropping"
+			t.Status, t.Failure = transactionapi.Failed, "the namespace could not be marked as dropping"
 		})
 		return nil, errors.Join(err, undo)
 	}
-	return &protocol.DropNamespaceResponse{Properties: found.Properties, TransactionID: []string{begun.ID}}, nil
+	return &namespaceapi.DropResponse{Properties: found.Properties, TransactionID: []string{begun.ID}}, nil
 }

@@ -15,6 +15,8 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/namespace"
 	"tiltyard/shared/transaction"
@@ -61,10 +63,10 @@ func (h *house) createTable(t *testing.T, name string) error {
 	return err
 }
 
-func (h *house) cascade(t *testing.T) *protocol.DropNamespaceResponse {
+func (h *house) cascade(t *testing.T) *namespaceapi.DropResponse {
 	t.Helper()
-	answer, err := h.Drop(t.Context(), &protocol.DropNamespaceRequest{
-		Common: protocol.Common{ID: []string{"n"}}, Behavior: protocol.DropBehaviorCascade,
+	answer, err := h.Drop(t.Context(), &namespaceapi.DropRequest{
+		Common: protocol.Common{ID: []string{"n"}}, Behavior: namespaceapi.DropBehaviorCascade,
 	})
 	if err != nil || answer.Properties["k"] != "v" {
 		t.Fatalf("got %+v, %v; want the properties", answer, err)
@@ -78,7 +80,7 @@ func (h *house) work(t *testing.T) {
 	h.worker.Serve(ctx, 1)
 }
 
-func (h *house) status(t *testing.T, id string) protocol.TransactionStatus {
+func (h *house) status(t *testing.T, id string) transactionapi.Status {
 	t.Helper()
 	got, err := h.worker.Transactions.Job(t.Context(), transaction.Unit{Job: id})
 	if err != nil {
@@ -114,7 +116,7 @@ func TestALargeCascadeIsAJob(t *testing.T) {
 			t.Errorf("create in it: got %v, want ConcurrentModification", err)
 		}
 		h.work(t)
-		if got := h.status(t, answer.TransactionID[0]); got != protocol.TransactionSucceeded || h.exists(t) {
+		if got := h.status(t, answer.TransactionID[0]); got != transactionapi.Succeeded || h.exists(t) {
 			t.Errorf("the job is %v, and the namespace is there: %v", got, h.exists(t))
 		}
 	})
@@ -124,12 +126,12 @@ func TestACanceledCascadeLeavesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, 100)
 		id := h.cascade(t).TransactionID[0]
-		_, err := h.worker.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+		_, err := h.worker.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = transactionapi.Canceled })
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.work(t)
-		if got := h.status(t, id); got != protocol.TransactionCanceled || !h.exists(t) {
+		if got := h.status(t, id); got != transactionapi.Canceled || !h.exists(t) {
 			t.Errorf("the job is %v, and the namespace is there: %v", got, h.exists(t))
 		}
 		if err := h.createTable(t, "late"); err != nil { // the mark has run out

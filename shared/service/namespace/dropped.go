@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog/lists"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // ListDropped returns what was dropped inside a namespace and can be restored. The namespace need not
 // exist any more.
-func (s *Service) ListDropped(ctx context.Context, req *protocol.ListDroppedRequest) (*protocol.ListDroppedResponse, error) {
+func (s *Service) ListDropped(ctx context.Context, req *namespaceapi.ListDroppedRequest) (*namespaceapi.ListDroppedResponse, error) {
 	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
@@ -24,9 +24,9 @@ func (s *Service) ListDropped(ctx context.Context, req *protocol.ListDroppedRequ
 			return nil, err
 		}
 	}
-	answer := &protocol.ListDroppedResponse{PageToken: next}
+	answer := &namespaceapi.ListDroppedResponse{PageToken: next}
 	for i, one := range found {
-		answer.Dropped = append(answer.Dropped, protocol.DroppedObject{
+		answer.Dropped = append(answer.Dropped, namespaceapi.DroppedObject{
 			DropID: one.Name, Kind: one.Kind, ID: one.ID, DroppedBy: one.By, Location: one.Location, WithDropID: one.With,
 			DroppedAtMillis: one.At.UnixMilli(), RestorableUntilMillis: one.Until.UnixMilli(),
 		})

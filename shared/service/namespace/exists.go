@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // Exists succeeds and fails as Describe does, and returns no properties.
-func (s *Service) Exists(ctx context.Context, req *protocol.NamespaceExistsRequest) (*protocol.Empty, error) {
+func (s *Service) Exists(ctx context.Context, req *namespaceapi.ExistsRequest) (*protocol.Empty, error) {
 	if _, err := s.names.Namespaces.Get(ctx, req.ID); err != nil {
 		return nil, err
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog/lists"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // List returns the names of the namespaces directly inside a namespace, in bytewise order.
-func (s *Service) List(ctx context.Context, req *protocol.ListNamespacesRequest) (*protocol.ListNamespacesResponse, error) {
+func (s *Service) List(ctx context.Context, req *namespaceapi.ListRequest) (*namespaceapi.ListResponse, error) {
 	limit, bounded := req.Bound()
 	if !bounded {
 		limit = lists.NoLimit
@@ -17,5 +17,5 @@ func (s *Service) List(ctx context.Context, req *protocol.ListNamespacesRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.ListNamespacesResponse{Namespaces: names, PageToken: next}, nil
+	return &namespaceapi.ListResponse{Namespaces: names, PageToken: next}, nil
 }

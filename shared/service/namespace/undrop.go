@@ -3,12 +3,12 @@ package namespace
 import (
 	"context"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/namespaceapi"
 )
 
 // Undrop restores a dropped namespace with all that was dropped with it. After an error a repetition
 // continues with what is left.
-func (s *Service) Undrop(ctx context.Context, req *protocol.UndropNamespaceRequest) (*protocol.UndropNamespaceResponse, error) {
+func (s *Service) Undrop(ctx context.Context, req *namespaceapi.UndropRequest) (*namespaceapi.UndropResponse, error) {
 	to := req.NewID
 	if len(to) == 0 {
 		to = req.ID
@@ -17,5 +17,5 @@ func (s *Service) Undrop(ctx context.Context, req *protocol.UndropNamespaceReque
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.UndropNamespaceResponse{ID: to, Restored: int64(restored)}, nil
+	return &namespaceapi.UndropResponse{ID: to, Restored: int64(restored)}, nil
 }

@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/tables"
 )
 
 // FetchBlobs returns whole values of a blob column.
-func (s *Service) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*protocol.Rows, error) {
+func (s *Service) FetchBlobs(ctx context.Context, req *queryapi.FetchBlobsRequest) (*protocol.Rows, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Rows, error) {
 		return t.FetchBlobs(ctx, req.Version, req.Column, req.RowIDs)
 	})
 }
 
 // ReadBlob opens one value of a blob column, which the client can read in parts.
-func (s *Service) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
+func (s *Service) ReadBlob(ctx context.Context, req *queryapi.ReadBlobRequest) (*protocol.Bytes, error) {
 	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.Bytes, error) {
 		id, err := req.Row()
 		if err != nil {

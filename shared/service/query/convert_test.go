@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 )
 
 // A k of zero and no k have meanings of their own in each kind of query, and for each family of clients.
 func TestLimitsOfRequests(t *testing.T) {
-	vectors, words := protocol.QueryVector{Vectors: [][]float64{{1}}}, &protocol.FullTextQuery{Text: "a"}
+	vectors, words := queryapi.Vector{Vectors: [][]float64{{1}}}, &queryapi.FullTextQuery{Text: "a"}
 	number := func(n int64) *int64 { return &n }
 	none, ten, three := (*int64)(nil), number(10), number(3)
 	for _, c := range []struct {
@@ -26,7 +27,7 @@ func TestLimitsOfRequests(t *testing.T) {
 			protocol.DialectNamespace: {c.scan, c.near, c.text}, protocol.DialectLanceDB: {c.lanceScan, c.lanceNear, c.lance},
 		} {
 			common := protocol.Common{Dialect: dialect}
-			for i, req := range []*protocol.QueryTableRequest{
+			for i, req := range []*queryapi.Request{
 				{Common: common, K: c.k}, {Common: common, K: c.k, Vector: vectors}, {Common: common, K: c.k, FullTextQuery: words},
 			} {
 				if diff := cmp.Diff(want[i], queryOf(req).Limit); diff != "" {
@@ -41,17 +42,17 @@ func TestProbesOfRequests(t *testing.T) {
 	number := func(n int64) *int64 { return &n }
 	half := 0.5
 	for name, c := range map[string]struct {
-		req         protocol.QueryTableRequest
+		req         queryapi.Request
 		least, most int
 	}{
-		"none":                    {protocol.QueryTableRequest{}, 0, 0},
-		"nprobes":                 {protocol.QueryTableRequest{NProbes: number(7)}, 7, 7},
-		"none of them":            {protocol.QueryTableRequest{NProbes: number(0)}, 1, 1},
-		"bounds":                  {protocol.QueryTableRequest{NProbes: number(7), MinimumNProbes: number(2), MaximumNProbes: number(9)}, 2, 9},
-		"a minimum":               {protocol.QueryTableRequest{NProbes: number(7), MinimumNProbes: number(2)}, 2, 7},
-		"no maximum":              {protocol.QueryTableRequest{NProbes: number(7), MaximumNProbes: number(0)}, 7, 0},
-		"an effort":               {protocol.QueryTableRequest{NProbes: number(7), SearchEffort: &half}, 0, 0},
-		"an effort within bounds": {protocol.QueryTableRequest{NProbes: number(7), SearchEffort: &half, MinimumNProbes: number(2)}, 2, 0},
+		"none":                    {queryapi.Request{}, 0, 0},
+		"nprobes":                 {queryapi.Request{NProbes: number(7)}, 7, 7},
+		"none of them":            {queryapi.Request{NProbes: number(0)}, 1, 1},
+		"bounds":                  {queryapi.Request{NProbes: number(7), MinimumNProbes: number(2), MaximumNProbes: number(9)}, 2, 9},
+		"a minimum":               {queryapi.Request{NProbes: number(7), MinimumNProbes: number(2)}, 2, 7},
+		"no maximum":              {queryapi.Request{NProbes: number(7), MaximumNProbes: number(0)}, 7, 0},
+		"an effort":               {queryapi.Request{NProbes: number(7), SearchEffort: &half}, 0, 0},
+		"an effort within bounds": {queryapi.Request{NProbes: number(7), SearchEffort: &half, MinimumNProbes: number(2)}, 2, 0},
 	} {
 		if least, most := probesOf(&c.req); least != c.least || most != c.most {
 			t.Errorf("%s: got %d to %d, want %d to %d", name, least, most, c.least, c.most)

@@ -6,13 +6,14 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/vector"
 )
 
 // Query returns rows of a table or a view: all rows, the rows that a filter keeps, or the rows nearest to a
 // vector.
-func (s *Service) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
+func (s *Service) Query(ctx context.Context, req *queryapi.Request) (*protocol.Rows, error) {
 	return tables.Rows(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, rows *engine.Table) (*protocol.Rows, error) {
 		return rows.Query(ctx, asOf(req.Version, req.LogUse), queryOf(req))
 	})
@@ -24,7 +25,7 @@ func asOf(version *int64, log protocol.LogUse) engine.AsOf {
 }
 
 // queryOf returns the query of a request.
-func queryOf(req *protocol.QueryTableRequest) *query.Query {
+func queryOf(req *queryapi.Request) *query.Query {
 	q := &query.Query{
 		WithRowID: req.WithRowID, Filter: req.Filter, Prefilter: req.Prefilter, FastSearch: req.FastSearch,
 		Limit: limitOf(req), Offset: req.Offset, Text: req.FullTextQuery,
@@ -46,7 +47,7 @@ const defaultK = 10
 
 // limitOf returns the limit of a request. A k of zero means no limit, except in vector searches of LanceDB clients, which
 // request no rows by it: they express a query for all rows in another way.
-func limitOf(req *protocol.QueryTableRequest) *int64 {
+func limitOf(req *queryapi.Request) *int64 {
 	zero := req.K != nil && *req.K == 0
 	switch {
 	case req.K != nil && !zero, zero && req.Dialect == protocol.DialectLanceDB && req.FullTextQuery == nil:
@@ -58,7 +59,7 @@ func limitOf(req *protocol.QueryTableRequest) *int64 {
 }
 
 // nearestOf returns the search of a request for vectors.
-func nearestOf(req *protocol.QueryTableRequest) *query.Nearest {
+func nearestOf(req *queryapi.Request) *query.Nearest {
 	n := &query.Nearest{
 		Vectors: req.Vector.Vectors, Numbered: req.Vector.Several, Column: req.VectorColumn, Metric: metricOf(req.DistanceType),
 		Lower: req.LowerBound, Upper: req.UpperBound, Effort: req.SearchEffort, Refine: req.RefineFactor, BypassIndex: req.BypassVectorIndex,
@@ -87,7 +88,7 @@ func metricOf(asked protocol.DistanceType) *vector.Metric {
 
 // probesOf returns the bounds of the number of partitions to search; 0 is no limit. A search effort replaces nprobes, but
 // not the bounds.
-func probesOf(req *protocol.QueryTableRequest) (least, most int) {
+func probesOf(req *queryapi.Request) (least, most int) {
 	if req.NProbes != nil && req.SearchEffort == nil {
 		least, most = int(max(1, *req.NProbes)), int(max(1, *req.NProbes))
 	}

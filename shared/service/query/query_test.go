@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/service/query"
 	"tiltyard/shared/service/servicetest"
 )
@@ -23,16 +24,16 @@ func TestQueriesSelectRowsColumnsAndVersions(t *testing.T) {
 	service := open(t)
 	cases := []struct {
 		name    string
-		request protocol.QueryTableRequest
+		request queryapi.Request
 		rows    string
 		version int64
 	}{
-		{"everything", protocol.QueryTableRequest{}, `{"id":1,"name":"a"} {"id":2,"name":"b"} {"id":3,"name":"c"}`, 2},
-		{"by a filter", protocol.QueryTableRequest{Filter: "id >= 2"}, `{"id":2,"name":"b"} {"id":3,"name":"c"}`, 2},
-		{"an expression", protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "ten", Expression: "id * 10"}}}, `{"ten":10} {"ten":20} {"ten":30}`, 2},
-		{"a part", protocol.QueryTableRequest{K: number(1), Offset: 1}, `{"id":2,"name":"b"}`, 2},
-		{"the first version", protocol.QueryTableRequest{Version: number(1)}, `{"id":1,"name":"a"} {"id":2,"name":"b"}`, 1},
-		{"in another order", protocol.QueryTableRequest{OrderBy: []protocol.OrderBy{{ColumnName: "id", Ascending: new(bool)}}, K: number(2)}, `{"id":3,"name":"c"} {"id":2,"name":"b"}`, 2},
+		{"everything", queryapi.Request{}, `{"id":1,"name":"a"} {"id":2,"name":"b"} {"id":3,"name":"c"}`, 2},
+		{"by a filter", queryapi.Request{Filter: "id >= 2"}, `{"id":2,"name":"b"} {"id":3,"name":"c"}`, 2},
+		{"an expression", queryapi.Request{Columns: queryapi.Projection{{Name: "ten", Expression: "id * 10"}}}, `{"ten":10} {"ten":20} {"ten":30}`, 2},
+		{"a part", queryapi.Request{K: number(1), Offset: 1}, `{"id":2,"name":"b"}`, 2},
+		{"the first version", queryapi.Request{Version: number(1)}, `{"id":1,"name":"a"} {"id":2,"name":"b"}`, 1},
+		{"in another order", queryapi.Request{OrderBy: []queryapi.OrderBy{{ColumnName: "id", Ascending: new(bool)}}, K: number(2)}, `{"id":3,"name":"c"} {"id":2,"name":"b"}`, 2},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestCountsAreThoseOfTheRowsFound(t *testing.T) {
 		predicate string
 		count     int64
 	}{{nil, "", 3}, {nil, "id > 1", 2}, {number(1), "", 2}, {number(1), "id > 1", 1}, {nil, "id IS NULL", 0}} {
-		got, err := service.Count(t.Context(), &protocol.CountTableRowsRequest{Common: servicetest.Named("t"), Version: c.version, Predicate: c.predicate})
+		got, err := service.Count(t.Context(), &queryapi.CountRowsRequest{Common: servicetest.Named("t"), Version: c.version, Predicate: c.predicate})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,12 +71,12 @@ func TestCountsAreThoseOfTheRowsFound(t *testing.T) {
 
 func TestPlansNameTheFilterAndAnalyzedOnesTheRows(t *testing.T) {
 	service := open(t)
-	asked := protocol.QueryTableRequest{Common: servicetest.Named("t"), Filter: "id = 2"}
-	plan, err := service.Explain(t.Context(), &protocol.ExplainTableQueryPlanRequest{Common: servicetest.Named("t"), Query: &asked})
+	asked := queryapi.Request{Common: servicetest.Named("t"), Filter: "id = 2"}
+	plan, err := service.Explain(t.Context(), &queryapi.ExplainPlanRequest{Common: servicetest.Named("t"), Query: &asked})
 	if err != nil {
 		t.Fatal(err)
 	}
-	analyzed, err := service.Analyze(t.Context(), &protocol.AnalyzeTableQueryPlanRequest{QueryTableRequest: asked})
+	analyzed, err := service.Analyze(t.Context(), &queryapi.AnalyzePlanRequest{Request: asked})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,13 +93,13 @@ func TestQueriesThatCannotBeAnsweredNameTheMistake(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		code    protocol.Code
-		request protocol.QueryTableRequest
+		request queryapi.Request
 	}{
-		{"no table", protocol.TableNotFound, protocol.QueryTableRequest{Common: servicetest.Named("no")}},
-		{"no version", protocol.TableVersionNotFound, protocol.QueryTableRequest{Common: servicetest.Named("t"), Version: number(9)}},
-		{"no branch", protocol.TableBranchNotFound, protocol.QueryTableRequest{Common: servicetest.Named("t"), Branch: "no"}},
-		{"half a filter", protocol.InvalidInput, protocol.QueryTableRequest{Common: servicetest.Named("t"), Filter: "id >"}},
-		{"no column", protocol.TableColumnNotFound, protocol.QueryTableRequest{Common: servicetest.Named("t"), Columns: protocol.Projection{{Name: "nope"}}}},
+		{"no table", protocol.TableNotFound, queryapi.Request{Common: servicetest.Named("no")}},
+		{"no version", protocol.TableVersionNotFound, queryapi.Request{Common: servicetest.Named("t"), Version: number(9)}},
+		{"no branch", protocol.TableBranchNotFound, queryapi.Request{Common: servicetest.Named("t"), Branch: "no"}},
+		{"half a filter", protocol.InvalidInput, queryapi.Request{Common: servicetest.Named("t"), Filter: "id >"}},
+		{"no column", protocol.TableColumnNotFound, queryapi.Request{Common: servicetest.Named("t"), Columns: queryapi.Projection{{Name: "nope"}}}},
 	} {
 		_, err := service.Query(t.Context(), &c.request)
 		servicetest.WantCode(t, c.name, err, c.code)
@@ -107,9 +108,9 @@ func TestQueriesThatCannotBeAnsweredNameTheMistake(t *testing.T) {
 
 func TestPrewarmRefusesUnknownColumns(t *testing.T) {
 	service := open(t)
-	if _, err := service.Prewarm(t.Context(), &protocol.PrewarmTableRequest{Common: servicetest.Named("t"), Columns: []string{"id"}}); err != nil {
+	if _, err := service.Prewarm(t.Context(), &queryapi.PrewarmRequest{Common: servicetest.Named("t"), Columns: []string{"id"}}); err != nil {
 		t.Error(err)
 	}
-	_, err := service.Prewarm(t.Context(), &protocol.PrewarmTableRequest{Common: servicetest.Named("t"), Columns: []string{"nope"}})
+	_, err := service.Prewarm(t.Context(), &queryapi.PrewarmRequest{Common: servicetest.Named("t"), Columns: []string{"nope"}})
 	servicetest.WantCode(t, "prewarm", err, protocol.TableColumnNotFound)
 }

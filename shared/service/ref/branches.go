@@ -6,16 +6,17 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/refapi"
 	"tiltyard/shared/transaction"
 )
 
 // ListBranches returns the branches of a table, ordered by name.
-func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranchesRequest) (*protocol.ListTableBranchesResponse, error) {
-	answer := &protocol.ListTableBranchesResponse{Branches: map[string]protocol.BranchContents{}}
+func (s *Service) ListBranches(ctx context.Context, req *refapi.ListBranchesRequest) (*refapi.ListBranchesResponse, error) {
+	answer := &refapi.ListBranchesResponse{Branches: map[string]refapi.BranchContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
 		branches, next, err := t.Data().Refs().Branches(ctx, req.PageToken, limit)
 		for name, b := range branches {
-			c := protocol.BranchContents{
+			c := refapi.BranchContents{
 				ParentVersion: int64(b.ParentVersion), CreateAt: b.Created, ManifestSize: b.ManifestBytes, Metadata: b.Metadata,
 			}
 			if b.Parent != nil {
@@ -29,8 +30,8 @@ func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranc
 }
 
 // CreateBranch makes a branch that starts at a version of a table or of another branch.
-func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBranchRequest) (*protocol.CreateTableBranchResponse, error) {
-	answer := &protocol.CreateTableBranchResponse{}
+func (s *Service) CreateBranch(ctx context.Context, req *refapi.CreateBranchRequest) (*refapi.CreateBranchResponse, error) {
+	answer := &refapi.CreateBranchResponse{}
 	return answer, s.onTable(ctx, req.ID, func(t *engine.Table) error {
 		from := uint64(0) // the newest
 		if req.FromVersion != nil {
@@ -48,7 +49,7 @@ func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBra
 }
 
 // DeleteBranch deletes a branch of a table and its versions.
-func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBranchRequest) (*protocol.DeleteTableBranchResponse, error) {
+func (s *Service) DeleteBranch(ctx context.Context, req *refapi.DeleteBranchRequest) (*refapi.DeleteBranchResponse, error) {
 	if err := s.tables.Announcer.BeforeDeleted(ctx, req.ID, req.Name); err != nil {
 		return nil, err
 	}
@@ -57,5 +58,5 @@ func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBra
 		return nil, err
 	}
 	id := s.changed(ctx, "delete-branch", req.ID, map[string]string{"branch": req.Name})
-	return &protocol.DeleteTableBranchResponse{TransactionID: id}, nil
+	return &refapi.DeleteBranchResponse{TransactionID: id}, nil
 }

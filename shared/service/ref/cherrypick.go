@@ -11,11 +11,13 @@ import (
 	"tiltyard/shared/lance/dataset/cherrypick"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/indexapi"
+	"tiltyard/shared/protocol/refapi"
 	"tiltyard/shared/tables"
 )
 
 // DiffBranch compares a branch with its table.
-func (s *Service) DiffBranch(ctx context.Context, req *protocol.DiffTableBranchesRequest) (*protocol.BranchDiff, error) {
+func (s *Service) DiffBranch(ctx context.Context, req *refapi.DiffBranchesRequest) (*refapi.BranchDiff, error) {
 	diff, err := s.diff(ctx, req.ID, req.FromBranch)
 	if err != nil {
 		return nil, err
@@ -33,13 +35,13 @@ func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherry
 // CherryPick adds the columns that a branch has added to its table. In a dry run it only reports
 // whether that is possible. A branch that cannot be cherry-picked is a regular answer and not an
 // error.
-func (s *Service) CherryPick(ctx context.Context, req *protocol.CherryPickTableBranchRequest) (*protocol.CherryPickTableBranchResponse, error) {
+func (s *Service) CherryPick(ctx context.Context, req *refapi.CherryPickRequest) (*refapi.CherryPickResponse, error) {
 	if req.DryRun {
 		diff, err := s.diff(ctx, req.ID, req.FromBranch)
 		if err != nil {
 			return nil, err
 		}
-		return outcome(req.FromBranch, diff, protocol.CherryPickReady), nil
+		return outcome(req.FromBranch, diff, refapi.CherryPickReady), nil
 	}
 	var diff *cherrypick.Diff
 	done, err := s.tables.Open(req.ID, "").Commit(ctx, func(t tables.Table) (engine.Written, error) {
@@ -52,20 +54,20 @@ func (s *Service) CherryPick(ctx context.Context, req *protocol.CherryPickTableB
 	})
 	switch {
 	case errors.Is(err, cherrypick.ErrNotPicked):
-		return outcome(req.FromBranch, diff, protocol.CherryPickFailed), nil
+		return outcome(req.FromBranch, diff, refapi.CherryPickFailed), nil
 	case err != nil:
 		return nil, err
 	}
-	answer := outcome(req.FromBranch, diff, protocol.CherryPickDone)
+	answer := outcome(req.FromBranch, diff, refapi.CherryPickDone)
 	answer.MainVersionAfter, answer.TransactionID = &done.Version, done.TransactionID
 	return answer, nil
 }
 
 // outcome returns the answer for a difference. It is a failure when the difference has problems.
-func outcome(branch string, diff *cherrypick.Diff, status protocol.CherryPickStatus) *protocol.CherryPickTableBranchResponse {
-	answer := &protocol.CherryPickTableBranchResponse{Status: status, Diff: branchDiff(branch, diff)}
+func outcome(branch string, diff *cherrypick.Diff, status refapi.CherryPickStatus) *refapi.CherryPickResponse {
+	answer := &refapi.CherryPickResponse{Status: status, Diff: branchDiff(branch, diff)}
 	if len(diff.Problems) > 0 {
-		answer.Status = protocol.CherryPickFailed
+		answer.Status = refapi.CherryPickFailed
 		return answer
 	}
 	for _, f := range diff.Added {
@@ -74,12 +76,12 @@ func outcome(branch string, diff *cherrypick.Diff, status protocol.CherryPickSta
 	return answer
 }
 
-func branchDiff(branch string, d *cherrypick.Diff) protocol.BranchDiff {
-	answer := protocol.BranchDiff{
+func branchDiff(branch string, d *cherrypick.Diff) refapi.BranchDiff {
+	answer := refapi.BranchDiff{
 		FromBranch: branch, BaseMoved: d.IsBaseMoved(),
 		ParentVersion: int64(d.Fork.Version()), MainVersion: int64(d.Main.Version()), BranchVersion: int64(d.Branch.Version()),
 		RowCountMain: d.Main.CountRows(), RowCountBranch: d.Branch.CountRows(),
-		RowSummary: protocol.RowCountSummary{
+		RowSummary: refapi.RowCountSummary{
 			Unchanged: d.Rows.Unchanged, NewOnBase: d.Rows.NewOnMain, NewOnBranch: d.Rows.NewOnBranch,
 			StaleRecompute: d.Rows.Stale, InputsChanged: d.Rows.Changed, DeltaAvailable: d.Rows.Known,
 		},
@@ -92,22 +94,22 @@ func branchDiff(branch string, d *cherrypick.Diff) protocol.BranchDiff {
 		answer.RemovedColumns = append(answer.RemovedColumns, column(f.Arrow()))
 	}
 	for _, c := range d.Changed {
-		change := protocol.ColumnChange{Name: c.Main.Name, Main: column(c.Main.Arrow()), Branch: column(c.Branch.Arrow())}
+		change := refapi.ColumnChange{Name: c.Main.Name, Main: column(c.Main.Arrow()), Branch: column(c.Branch.Arrow())}
 		answer.ChangedColumns = append(answer.ChangedColumns, change)
 	}
 	for _, p := range d.Problems {
-		answer.Errors = append(answer.Errors, protocol.CherryPickError{Code: string(p.Code), Message: p.Message})
+		answer.Errors = append(answer.Errors, refapi.CherryPickError{Code: string(p.Code), Message: p.Message})
 	}
 	return answer
 }
 
-func column(f arrow.Field) protocol.ColumnSummary {
-	return protocol.ColumnSummary{Name: f.Name, DataType: protocol.TypeText(f.Type), Nullable: f.Nullable}
+func column(f arrow.Field) refapi.ColumnSummary {
+	return refapi.ColumnSummary{Name: f.Name, DataType: protocol.TypeText(f.Type), Nullable: f.Nullable}
 }
 
-func indices(found []snapshot.Index) (summaries []protocol.IndexSummary) {
+func indices(found []snapshot.Index) (summaries []refapi.IndexSummary) {
 	for _, x := range found {
-		summaries = append(summaries, protocol.IndexSummary{IndexName: x.Name, Columns: x.Columns, IndexType: x.Kind.Type, Status: protocol.IndexReady})
+		summaries = append(summaries, refapi.IndexSummary{IndexName: x.Name, Columns: x.Columns, IndexType: x.Kind.Type, Status: indexapi.Ready})
 	}
 	return summaries
 }

@@ -8,14 +8,16 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/refapi"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/service/ref"
 	"tiltyard/shared/service/schema"
 	"tiltyard/shared/service/servicetest"
 )
 
-func cherryPick(t *testing.T, s *ref.Service, dryRun bool) *protocol.CherryPickTableBranchResponse {
+func cherryPick(t *testing.T, s *ref.Service, dryRun bool) *refapi.CherryPickResponse {
 	t.Helper()
-	got, err := s.CherryPick(t.Context(), &protocol.CherryPickTableBranchRequest{Common: servicetest.Named("t"), FromBranch: "dev", DryRun: dryRun})
+	got, err := s.CherryPick(t.Context(), &refapi.CherryPickRequest{Common: servicetest.Named("t"), FromBranch: "dev", DryRun: dryRun})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,11 +27,11 @@ func cherryPick(t *testing.T, s *ref.Service, dryRun bool) *protocol.CherryPickT
 // withBranch makes the branch dev, with a column more.
 func withBranch(t *testing.T, house *servicetest.House, s *ref.Service) {
 	t.Helper()
-	if _, err := s.CreateBranch(t.Context(), &protocol.CreateTableBranchRequest{Common: servicetest.Named("t"), Name: "dev"}); err != nil {
+	if _, err := s.CreateBranch(t.Context(), &refapi.CreateBranchRequest{Common: servicetest.Named("t"), Name: "dev"}); err != nil {
 		t.Fatal(err)
 	}
-	add := &protocol.AlterTableAddColumnsRequest{
-		Common: servicetest.Named("t"), Branch: "dev", NewColumns: []protocol.NewColumn{{Name: "twice", Expression: "id * 2"}},
+	add := &schemaapi.AddColumnsRequest{
+		Common: servicetest.Named("t"), Branch: "dev", NewColumns: []schemaapi.NewColumn{{Name: "twice", Expression: "id * 2"}},
 	}
 	if _, err := schema.New(house.Tables, arrowipc.Limits{}).Add(t.Context(), add); err != nil {
 		t.Fatal(err)
@@ -39,14 +41,14 @@ func withBranch(t *testing.T, house *servicetest.House, s *ref.Service) {
 func TestABranchIsCherryPickedOnce(t *testing.T) {
 	house, service := open(t)
 	withBranch(t, house, service)
-	if got := cherryPick(t, service, true); got.Status != protocol.CherryPickReady || got.HTTPStatus() != 200 || !slices.Equal(got.Preview.PromotedColumns, []string{"twice"}) || got.MainVersionAfter != nil {
+	if got := cherryPick(t, service, true); got.Status != refapi.CherryPickReady || got.HTTPStatus() != 200 || !slices.Equal(got.Preview.PromotedColumns, []string{"twice"}) || got.MainVersionAfter != nil {
 		t.Errorf("dry run: got %+v", got)
 	}
 	if rows := house.Rows(t, "t"); strings.Contains(rows, "twice") {
 		t.Errorf("the dry run has changed the table: %s", rows)
 	}
 	got := cherryPick(t, service, false)
-	if got.Status != protocol.CherryPickDone || got.MainVersionAfter == nil || *got.MainVersionAfter != 3 || got.TransactionID == "" {
+	if got.Status != refapi.CherryPickDone || got.MainVersionAfter == nil || *got.MainVersionAfter != 3 || got.TransactionID == "" {
 		t.Errorf("got %+v, want that version 3 has the column", got)
 	}
 	if got, want := house.Rows(t, "t"), "{\"id\":1,\"name\":null,\"twice\":2}\n{\"id\":2,\"name\":null,\"twice\":4}\n"; got != want {
@@ -61,7 +63,7 @@ func TestABranchIsCherryPickedOnce(t *testing.T) {
 func TestADifferenceHasAllFields(t *testing.T) {
 	house, service := open(t)
 	withBranch(t, house, service)
-	diff, err := service.DiffBranch(t.Context(), &protocol.DiffTableBranchesRequest{Common: servicetest.Named("t"), FromBranch: "dev"})
+	diff, err := service.DiffBranch(t.Context(), &refapi.DiffBranchesRequest{Common: servicetest.Named("t"), FromBranch: "dev"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +78,11 @@ func TestADifferenceHasAllFields(t *testing.T) {
 	if string(text) != want {
 		t.Errorf("got\n%s, want\n%s", text, want)
 	}
-	_, err = service.DiffBranch(t.Context(), &protocol.DiffTableBranchesRequest{Common: servicetest.Named("t"), FromBranch: "none"})
+	_, err = service.DiffBranch(t.Context(), &refapi.DiffBranchesRequest{Common: servicetest.Named("t"), FromBranch: "none"})
 	servicetest.WantCode(t, "a branch that is not", err, protocol.TableBranchNotFound)
-	_, err = service.CherryPick(t.Context(), &protocol.CherryPickTableBranchRequest{Common: servicetest.Named("t"), FromBranch: "none"})
+	_, err = service.CherryPick(t.Context(), &refapi.CherryPickRequest{Common: servicetest.Named("t"), FromBranch: "none"})
 	servicetest.WantCode(t, "a branch that is not", err, protocol.TableBranchNotFound)
 	for _, name := range []string{"", "main"} {
-		servicetest.WantCode(t, "branch "+name, (&protocol.CherryPickTableBranchRequest{FromBranch: name}).Validate(), protocol.InvalidInput)
+		servicetest.WantCode(t, "branch "+name, (&refapi.CherryPickRequest{FromBranch: name}).Validate(), protocol.InvalidInput)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/refapi"
 	"tiltyard/shared/service/ref"
 	"tiltyard/shared/service/servicetest"
 )
@@ -20,13 +21,13 @@ func open(t *testing.T) (*servicetest.House, *ref.Service) {
 
 func number(n int64) *int64 { return &n }
 
-func tag(name string, version int64) *protocol.SetTableTagRequest {
-	return &protocol.SetTableTagRequest{Common: servicetest.Named("t"), Tag: name, Version: number(version)}
+func tag(name string, version int64) *refapi.SetTagRequest {
+	return &refapi.SetTagRequest{Common: servicetest.Named("t"), Tag: name, Version: number(version)}
 }
 
 // versionOf asks for the version that a tag names.
 func versionOf(t *testing.T, s *ref.Service, name string) (int64, error) {
-	got, err := s.TagVersion(t.Context(), &protocol.GetTableTagVersionRequest{Common: servicetest.Named("t"), Tag: name})
+	got, err := s.TagVersion(t.Context(), &refapi.GetTagVersionRequest{Common: servicetest.Named("t"), Tag: name})
 	if err != nil {
 		return 0, err
 	}
@@ -47,7 +48,7 @@ func TestATagNamesAVersionUntilItIsDeleted(t *testing.T) {
 	if got, err := versionOf(t, service, "v"); err != nil || got != 2 {
 		t.Errorf("after the update: got version %d, %v; want 2", got, err)
 	}
-	if _, err := service.DeleteTag(t.Context(), &protocol.DeleteTableTagRequest{Common: servicetest.Named("t"), Tag: "v"}); err != nil {
+	if _, err := service.DeleteTag(t.Context(), &refapi.DeleteTagRequest{Common: servicetest.Named("t"), Tag: "v"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := versionOf(t, service, "v")
@@ -65,7 +66,7 @@ func TestTagsThatCannotBeSetChangeNothing(t *testing.T) {
 	servicetest.WantCode(t, "a version that is not", err, protocol.TableVersionNotFound)
 	_, err = service.UpdateTag(t.Context(), tag("w", 1))
 	servicetest.WantCode(t, "a tag that is not", err, protocol.TableTagNotFound)
-	listed, err := service.ListTags(t.Context(), &protocol.ListTableTagsRequest{Common: servicetest.Named("t")})
+	listed, err := service.ListTags(t.Context(), &refapi.ListTagsRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestTagsAreListedInPages(t *testing.T) {
 	}
 	var pages [][]string
 	for token := ""; ; {
-		page, err := service.ListTags(t.Context(), &protocol.ListTableTagsRequest{
+		page, err := service.ListTags(t.Context(), &refapi.ListTagsRequest{
 			Common: servicetest.Named("t"), Page: protocol.Page{Limit: number(2), PageToken: token},
 		})
 		if err != nil {
@@ -101,14 +102,14 @@ func TestTagsAreListedInPages(t *testing.T) {
 
 func TestABranchBeginsAtItsVersionAndGoesWhenDeleted(t *testing.T) {
 	_, service := open(t)
-	create := &protocol.CreateTableBranchRequest{Common: servicetest.Named("t"), Name: "dev", FromVersion: number(1)}
+	create := &refapi.CreateBranchRequest{Common: servicetest.Named("t"), Name: "dev", FromVersion: number(1)}
 	if _, err := service.CreateBranch(t.Context(), create); err != nil {
 		t.Fatal(err)
 	}
 	_, err := service.CreateBranch(t.Context(), create)
 	servicetest.WantCode(t, "a branch that is there", err, protocol.TableBranchAlreadyExists)
-	list := func() map[string]protocol.BranchContents {
-		listed, err := service.ListBranches(t.Context(), &protocol.ListTableBranchesRequest{Common: servicetest.Named("t")})
+	list := func() map[string]refapi.BranchContents {
+		listed, err := service.ListBranches(t.Context(), &refapi.ListBranchesRequest{Common: servicetest.Named("t")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestABranchBeginsAtItsVersionAndGoesWhenDeleted(t *testing.T) {
 	if got := list(); len(got) != 1 || got["dev"].ParentVersion != 1 {
 		t.Errorf("got branches %v, want dev from version 1", got)
 	}
-	remove := &protocol.DeleteTableBranchRequest{Common: servicetest.Named("t"), Name: "dev"}
+	remove := &refapi.DeleteBranchRequest{Common: servicetest.Named("t"), Name: "dev"}
 	if _, err := service.DeleteBranch(t.Context(), remove); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestABranchBeginsAtItsVersionAndGoesWhenDeleted(t *testing.T) {
 func TestRefsOfNoTableAreNotFound(t *testing.T) {
 	_, service := open(t)
 	for _, limit := range []*int64{nil, number(0)} {
-		_, err := service.ListTags(t.Context(), &protocol.ListTableTagsRequest{Common: servicetest.Named("no"), Page: protocol.Page{Limit: limit}})
+		_, err := service.ListTags(t.Context(), &refapi.ListTagsRequest{Common: servicetest.Named("no"), Page: protocol.Page{Limit: limit}})
 		servicetest.WantCode(t, "tags", err, protocol.TableNotFound)
 	}
 }

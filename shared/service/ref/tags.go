@@ -7,13 +7,14 @@ import (
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/tags"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/refapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
 // ListTags returns the tags of a table, ordered by name.
-func (s *Service) ListTags(ctx context.Context, req *protocol.ListTableTagsRequest) (*protocol.ListTableTagsResponse, error) {
-	answer := &protocol.ListTableTagsResponse{Dialect: req.Dialect, Tags: map[string]protocol.TagContents{}}
+func (s *Service) ListTags(ctx context.Context, req *refapi.ListTagsRequest) (*refapi.ListTagsResponse, error) {
+	answer := &refapi.ListTagsResponse{Dialect: req.Dialect, Tags: map[string]refapi.TagContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
 		tags, next, err := t.Data().Refs().Tags(ctx, req.PageToken, limit)
 		for name, tag := range tags {
@@ -43,30 +44,30 @@ func (s *Service) exists(ctx context.Context, id []string) error {
 	return err
 }
 
-func contents(tag refs.Tag) protocol.TagContents {
-	return protocol.TagContents{Version: int64(tag.Version), ManifestSize: tag.ManifestBytes, Branch: tag.BranchName()}
+func contents(tag refs.Tag) refapi.TagContents {
+	return refapi.TagContents{Version: int64(tag.Version), ManifestSize: tag.ManifestBytes, Branch: tag.BranchName()}
 }
 
 // TagVersion returns the version that a tag names.
-func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersionRequest) (*protocol.GetTableTagVersionResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*protocol.GetTableTagVersionResponse, error) {
+func (s *Service) TagVersion(ctx context.Context, req *refapi.GetTagVersionRequest) (*refapi.GetTagVersionResponse, error) {
+	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*refapi.GetTagVersionResponse, error) {
 		tag, _, err := t.Data().Refs().Tag(ctx, req.Tag)
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.GetTableTagVersionResponse{Version: int64(tag.Version), Branch: tag.BranchName()}, nil
+		return &refapi.GetTagVersionResponse{Version: int64(tag.Version), Branch: tag.BranchName()}, nil
 	})
 }
 
 // CreateTag makes a tag.
-func (s *Service) CreateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
+func (s *Service) CreateTag(ctx context.Context, req *refapi.SetTagRequest) (*refapi.SetTagResponse, error) {
 	return s.putTag(ctx, "create-tag", req, func(t *engine.Table) error {
 		return tags.Create(ctx, t.Data(), req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
 // UpdateTag moves a tag to another version.
-func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
+func (s *Service) UpdateTag(ctx context.Context, req *refapi.SetTagRequest) (*refapi.SetTagResponse, error) {
 	return s.putTag(ctx, "update-tag", req, func(t *engine.Table) error {
 		return tags.Update(ctx, t.Data(), req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
@@ -74,29 +75,29 @@ func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagReques
 
 // putTag writes a tag. The version is looked up while the record of the table is read. The tag is written
 // after both, as the table asks for the record right before it writes.
-func (s *Service) putTag(ctx context.Context, operation string, req *protocol.SetTableTagRequest, put func(*engine.Table) error) (*protocol.SetTableTagResponse, error) {
+func (s *Service) putTag(ctx context.Context, operation string, req *refapi.SetTagRequest, put func(*engine.Table) error) (*refapi.SetTagResponse, error) {
 	_, err := tables.Try(ctx, s.tables.Open(req.ID, ""), func(_ context.Context, t tables.Table) (struct{}, error) {
 		return struct{}{}, put(t.ConfirmWith(t.Found.Confirm))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.SetTableTagResponse{TransactionID: s.changed(ctx, operation, req.ID, map[string]string{"tag": req.Tag})}, nil
+	return &refapi.SetTagResponse{TransactionID: s.changed(ctx, operation, req.ID, map[string]string{"tag": req.Tag})}, nil
 }
 
 // DeleteTag removes a tag.
-func (s *Service) DeleteTag(ctx context.Context, req *protocol.DeleteTableTagRequest) (*protocol.SetTableTagResponse, error) {
+func (s *Service) DeleteTag(ctx context.Context, req *refapi.DeleteTagRequest) (*refapi.SetTagResponse, error) {
 	return s.onTag(ctx, "delete-tag", req.ID, req.Tag, func(t *engine.Table) error {
 		return tags.Delete(ctx, t.Data(), req.Tag)
 	})
 }
 
 // onTag does work on a tag and returns its transaction.
-func (s *Service) onTag(ctx context.Context, operation string, id []string, tag string, work func(*engine.Table) error) (*protocol.SetTableTagResponse, error) {
+func (s *Service) onTag(ctx context.Context, operation string, id []string, tag string, work func(*engine.Table) error) (*refapi.SetTagResponse, error) {
 	if err := s.onTable(ctx, id, work); err != nil {
 		return nil, err
 	}
-	return &protocol.SetTableTagResponse{TransactionID: s.changed(ctx, operation, id, map[string]string{"tag": tag})}, nil
+	return &refapi.SetTagResponse{TransactionID: s.changed(ctx, operation, id, map[string]string{"tag": tag})}, nil
 }
 
 // changed records a change and returns the id of its transaction.

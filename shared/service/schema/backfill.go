@@ -6,13 +6,14 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
 	"tiltyard/shared/work/jobtable"
 )
 
 // Backfill begins a job that computes the values of a computed column.
-func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfillColumnsRequest) (*protocol.AlterTableBackfillColumnsResponse, error) {
+func (s *Service) Backfill(ctx context.Context, req *schemaapi.BackfillColumnsRequest) (*schemaapi.BackfillColumnsResponse, error) {
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{
 			Code: protocol.Unsupported, Message: "this deployment has no workers, which fill columns", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
@@ -23,7 +24,7 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 		Fragments: number(req.Fragments), PerCommit: number(req.Granularity), Parts: number(req.Concurrency), Branch: protocol.BranchName(req.Branch),
 		TaskSize: int64(number(req.TaskSize)), CheckpointSize: int64(number(req.CheckpointSize)),
 	}
-	use, err := tables.Rows(ctx, s.tables.Open(req.ID, order.Branch), func(ctx context.Context, t *engine.Table) (*protocol.FunctionBinding, error) {
+	use, err := tables.Rows(ctx, s.tables.Open(req.ID, order.Branch), func(ctx context.Context, t *engine.Table) (*schemaapi.FunctionBinding, error) {
 		work := order.Work()
 		work.Runs = s.tables.Runs
 		return t.CheckBackfill(ctx, work)
@@ -51,12 +52,12 @@ func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfill
 		return nil, err
 	}
 	order.Announce(ctx, s.tables, begun)
-	return &protocol.AlterTableBackfillColumnsResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
+	return &schemaapi.BackfillColumnsResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 
 // adoptUse makes the sender the principal for whom the columns call a function, if the former one has lost its
 // credentials. It does nothing under policies: a writer of the metadata could then use the rights of the sender.
-func (s *Service) adoptUse(ctx context.Context, id []string, use *protocol.FunctionBinding) error {
+func (s *Service) adoptUse(ctx context.Context, id []string, use *schemaapi.FunctionBinding) error {
 	if auth.Limited(ctx) {
 		return nil
 	}

@@ -16,12 +16,13 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
 )
 
 // Add adds columns. Their values are computed once by SQL expressions, or are null in every row.
-func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (*protocol.AlterTableAddColumnsResponse, error) {
+func (s *Service) Add(ctx context.Context, req *schemaapi.AddColumnsRequest) (*schemaapi.AddColumnsResponse, error) {
 	add, err := s.adding(ctx, req)
 	if err != nil {
 		return nil, err
@@ -30,11 +31,11 @@ func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsReq
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.AlterTableAddColumnsResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
+	return &schemaapi.AddColumnsResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
 }
 
 // adding returns the function that adds the columns of a request to a table.
-func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
+func (s *Service) adding(ctx context.Context, req *schemaapi.AddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
 	if req.Body != nil {
 		reader, err := arrowipc.NewReader(ctx, req.Body, s.limits)
 		if err != nil {
@@ -62,7 +63,7 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 }
 
 // addComputed adds columns that expressions are to compute.
-func (s *Service) addComputed(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
+func (s *Service) addComputed(ctx context.Context, req *schemaapi.AddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
 	columns := make([]engine.Assignment, len(req.NewColumns))
 	for i, c := range req.NewColumns {
 		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Computed}
@@ -76,7 +77,7 @@ func (s *Service) addComputed(ctx context.Context, req *protocol.AlterTableAddCo
 }
 
 // scheduleOf returns how the new columns are computed without further requests.
-func scheduleOf(req *protocol.AlterTableAddColumnsRequest) computed.Schedule {
+func scheduleOf(req *schemaapi.AddColumnsRequest) computed.Schedule {
 	schedule := computed.Schedule{Given: req.AutoRefresh != nil || req.AutoInterval != nil, Enabled: req.IsAutoRefreshed()}
 	if req.AutoInterval != nil {
 		schedule.Interval = *req.AutoInterval
@@ -86,7 +87,7 @@ func scheduleOf(req *protocol.AlterTableAddColumnsRequest) computed.Schedule {
 
 // allowFill records that jobs may fill the new columns, which are a use of a function or, for nil, have
 // expressions. It does so before there are the columns: a crash leaves an allowance for nothing.
-func (s *Service) allowFill(ctx context.Context, req *protocol.AlterTableAddColumnsRequest, use *protocol.FunctionBinding) error {
+func (s *Service) allowFill(ctx context.Context, req *schemaapi.AddColumnsRequest, use *schemaapi.FunctionBinding) error {
 	if !req.IsAutoRefreshed() {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (s *Service) allowFill(ctx context.Context, req *protocol.AlterTableAddColu
 }
 
 // allowUse records, as allowFill does, who has the new columns use a function.
-func (s *Service) allowUse(ctx context.Context, req *protocol.AlterTableAddColumnsRequest, use *protocol.FunctionBinding) error {
+func (s *Service) allowUse(ctx context.Context, req *schemaapi.AddColumnsRequest, use *schemaapi.FunctionBinding) error {
 	what, err := backfill.Allowance(use)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (s *Service) allowUse(ctx context.Context, req *protocol.AlterTableAddColum
 
 // addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps the
 // function that the request brings, so that a backfill, or a client that runs it itself, can fill the rows.
-func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine.Table) (engine.Written, error), error) {
+func addVirtual(ctx context.Context, columns []schemaapi.NewColumn) (func(*engine.Table) (engine.Written, error), error) {
 	var fields []arrow.Field
 	var inputs []string
 	envelopes := map[string]string{}
@@ -154,7 +155,7 @@ const maxInline = 64 << 10
 
 // virtualMetadata is the metadata of an output's field. The client's own keys come first, so that
 // they cannot replace those of the function.
-func virtualMetadata(v *protocol.VirtualColumn, out protocol.VirtualColumnOutput) (arrow.Metadata, error) {
+func virtualMetadata(v *schemaapi.VirtualColumn, out schemaapi.VirtualColumnOutput) (arrow.Metadata, error) {
 	inputs, err := json.Marshal(v.InputColumns)
 	if err != nil {
 		return arrow.Metadata{}, err
@@ -179,7 +180,7 @@ func addNulls(ctx context.Context, columns *arrow.Schema) func(*engine.Table) (e
 }
 
 // Alter changes the names, the types and the nullability of columns.
-func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumnsRequest) (*protocol.AlterTableAlterColumnsResponse, error) {
+func (s *Service) Alter(ctx context.Context, req *schemaapi.AlterColumnsRequest) (*schemaapi.AlterColumnsResponse, error) {
 	alterations := make([]alter.Alteration, len(req.Alterations))
 	for i, a := range req.Alterations {
 		alterations[i] = alter.Alteration{Path: a.Path, Rename: a.Rename, Nullable: a.Nullable, Type: a.DataType.Type}
@@ -190,16 +191,16 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumn
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.AlterTableAlterColumnsResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
+	return &schemaapi.AlterColumnsResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
 }
 
 // Drop removes columns.
-func (s *Service) Drop(ctx context.Context, req *protocol.AlterTableDropColumnsRequest) (*protocol.AlterTableDropColumnsResponse, error) {
+func (s *Service) Drop(ctx context.Context, req *schemaapi.DropColumnsRequest) (*schemaapi.DropColumnsResponse, error) {
 	done, err := s.tables.Open(req.ID, req.Branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		return t.DropColumns(ctx, req.Columns)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.AlterTableDropColumnsResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
+	return &schemaapi.DropColumnsResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
 }

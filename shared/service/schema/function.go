@@ -19,11 +19,13 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/work/calling"
 )
 
 // addFunction returns the function that adds the columns of a use of a registered function.
-func (s *Service) addFunction(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
+func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
 	d := req.Function
 	ref := d.Application.Function
 	found, err := s.useFunction(ctx, ref)
@@ -34,7 +36,7 @@ func (s *Service) addFunction(ctx context.Context, req *protocol.AlterTableAddCo
 	if !reflect.DeepEqual(d.Application.Output, signature.Output) {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function.application.output is not what function %s returns; open the function again", strings.Join(ref.ID(), protocol.DefaultDelimiter))
 	}
-	use := computed.Use{Signature: signature, Schedule: scheduleOf(req), Binding: protocol.FunctionBinding{
+	use := computed.Use{Signature: signature, Schedule: scheduleOf(req), Binding: schemaapi.FunctionBinding{
 		ID: "fb_" + objects.NewUID(), Function: ref, Inputs: d.Inputs, Outputs: d.Outputs, InputSchema: d.InputSchema, OutputSchema: d.OutputSchema,
 	}}
 	if use.Binding.Initialization, err = initialize(signature.Initialization, d.Application.Initialization); err != nil {
@@ -50,7 +52,7 @@ func (s *Service) addFunction(ctx context.Context, req *protocol.AlterTableAddCo
 }
 
 // useFunction returns a function that runs here and that the caller may use with the secrets that it is given.
-func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReference) (*calling.Found, error) {
+func (s *Service) useFunction(ctx context.Context, ref schemaapi.FunctionReference) (*calling.Found, error) {
 	found, err := calling.Find(ctx, s.tables.Names, ref)
 	if functions.IsNotFound(err) { // clients would take a 404 to mean the table
 		return nil, protocol.Errorf(protocol.InvalidInput, "%w; create it, or drop the columns that it computes", err)
@@ -72,7 +74,7 @@ func (s *Service) useFunction(ctx context.Context, ref protocol.FunctionReferenc
 }
 
 // checkSecret checks that a secret that a function needs exists and may be given to it.
-func (s *Service) checkSecret(ctx context.Context, b protocol.SecretBinding) error {
+func (s *Service) checkSecret(ctx context.Context, b functionapi.SecretBinding) error {
 	id := b.Secret.ID()
 	if _, err := s.tables.Names.Secrets.Get(ctx, id); err != nil {
 		if protocol.HasCode(err, protocol.TableNotFound) {
@@ -85,7 +87,7 @@ func (s *Service) checkSecret(ctx context.Context, b protocol.SecretBinding) err
 
 // initialize returns the constants of a use as base64 of an Arrow stream of one row, "" when the function
 // takes none.
-func initialize(declared []protocol.FunctionField, values map[string]json.RawMessage) (string, error) {
+func initialize(declared []functionapi.Field, values map[string]json.RawMessage) (string, error) {
 	row := map[string]json.RawMessage{}
 	fields := make([]arrow.Field, len(declared))
 	for i, f := range declared {
@@ -117,7 +119,7 @@ func initialize(declared []protocol.FunctionField, values map[string]json.RawMes
 	return encodeRow(arrow.NewSchema(fields, nil), row)
 }
 
-func containsField(fields []protocol.FunctionField, name string) bool {
+func containsField(fields []functionapi.Field, name string) bool {
 	for _, f := range fields {
 		if f.Name == name {
 			return true
@@ -195,8 +197,8 @@ func encodeRow(s *arrow.Schema, row map[string]json.RawMessage) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if len(text) > protocol.MaxFunctionDefinition {
-		return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization has %d bytes; at most %d are possible", len(text), protocol.MaxFunctionDefinition)
+	if len(text) > functionapi.MaxDefinition {
+		return "", protocol.Errorf(protocol.InvalidInput, "function.application.initialization has %d bytes; at most %d are possible", len(text), functionapi.MaxDefinition)
 	}
 	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, bytes.NewReader(append(append([]byte("["), text...), ']')))
 	if err != nil {

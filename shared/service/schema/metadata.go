@@ -5,12 +5,13 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
 )
 
 // UpdateSchema sets keys in the metadata of a table's schema.
-func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
+func (s *Service) UpdateSchema(ctx context.Context, req *schemaapi.UpdateMetadataRequest) (*protocol.Properties, error) {
 	for key := range req.Metadata {
 		if view.Defines(key) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "the metadata key %.80q belongs to the definition of a materialized view; drop the view and create it anew", key)
@@ -28,7 +29,7 @@ func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSch
 }
 
 // UpdateField changes the metadata of fields.
-func (s *Service) UpdateField(ctx context.Context, req *protocol.UpdateFieldMetadataRequest) (*protocol.UpdateFieldMetadataResponse, error) {
+func (s *Service) UpdateField(ctx context.Context, req *schemaapi.UpdateFieldMetadataRequest) (*schemaapi.UpdateFieldMetadataResponse, error) {
 	updates := make([]engine.FieldMetadata, len(req.Updates))
 	for i, u := range req.Updates {
 		updates[i] = engine.FieldMetadata{Path: u.Path, Set: u.Metadata, Replace: u.Replace}
@@ -41,7 +42,7 @@ func (s *Service) UpdateField(ctx context.Context, req *protocol.UpdateFieldMeta
 	if err != nil {
 		return nil, err
 	}
-	answer := &protocol.UpdateFieldMetadataResponse{TransactionID: done.TransactionID, Version: done.Version, Fields: map[string]protocol.Properties{}}
+	answer := &schemaapi.UpdateFieldMetadataResponse{TransactionID: done.TransactionID, Version: done.Version, Fields: map[string]protocol.Properties{}}
 	for path, metadata := range after {
 		answer.Fields[path] = metadata
 	}

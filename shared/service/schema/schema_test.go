@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/service/schema"
 	"tiltyard/shared/service/servicetest"
 )
@@ -31,8 +32,8 @@ func TestColumnsAreAddedAlteredAndDropped(t *testing.T) {
 		rows string
 	}{
 		{"add by an expression", func() (int64, error) {
-			done, err := service.Add(t.Context(), &protocol.AlterTableAddColumnsRequest{
-				Common: servicetest.Named("t"), NewColumns: []protocol.NewColumn{{Name: "twice", Expression: "id * 2"}},
+			done, err := service.Add(t.Context(), &schemaapi.AddColumnsRequest{
+				Common: servicetest.Named("t"), NewColumns: []schemaapi.NewColumn{{Name: "twice", Expression: "id * 2"}},
 			})
 			if err != nil {
 				return 0, err
@@ -40,8 +41,8 @@ func TestColumnsAreAddedAlteredAndDropped(t *testing.T) {
 			return done.Version, nil
 		}, "{\"id\":1,\"name\":\"a\",\"twice\":2}\n{\"id\":2,\"name\":null,\"twice\":4}\n"},
 		{"rename and change the type", func() (int64, error) {
-			done, err := service.Alter(t.Context(), &protocol.AlterTableAlterColumnsRequest{
-				Common: servicetest.Named("t"), Alterations: []protocol.Alteration{
+			done, err := service.Alter(t.Context(), &schemaapi.AlterColumnsRequest{
+				Common: servicetest.Named("t"), Alterations: []schemaapi.Alteration{
 					{Path: "twice", Rename: "double", DataType: protocol.TypeName{Type: arrow.PrimitiveTypes.Int32}},
 				},
 			})
@@ -51,7 +52,7 @@ func TestColumnsAreAddedAlteredAndDropped(t *testing.T) {
 			return done.Version, nil
 		}, "{\"double\":2,\"id\":1,\"name\":\"a\"}\n{\"double\":4,\"id\":2,\"name\":null}\n"},
 		{"drop", func() (int64, error) {
-			done, err := service.Drop(t.Context(), &protocol.AlterTableDropColumnsRequest{Common: servicetest.Named("t"), Columns: []string{"double", "name"}})
+			done, err := service.Drop(t.Context(), &schemaapi.DropColumnsRequest{Common: servicetest.Named("t"), Columns: []string{"double", "name"}})
 			if err != nil {
 				return 0, err
 			}
@@ -63,7 +64,7 @@ func TestColumnsAreAddedAlteredAndDropped(t *testing.T) {
 			if err := ipc.NewWriter(&body, ipc.WithSchema(added)).Close(); err != nil {
 				return 0, err
 			}
-			done, err := service.Add(t.Context(), &protocol.AlterTableAddColumnsRequest{
+			done, err := service.Add(t.Context(), &schemaapi.AddColumnsRequest{
 				Common: servicetest.Named("t"), Upload: protocol.Upload{Body: &body},
 			})
 			if err != nil {
@@ -95,36 +96,36 @@ func TestColumnsThatCannotBeChangedStay(t *testing.T) {
 		do   func() error
 	}{
 		{"add one that is there", protocol.TableSchemaValidationError, func() error {
-			_, err := service.Add(t.Context(), &protocol.AlterTableAddColumnsRequest{
-				Common: servicetest.Named("t"), NewColumns: []protocol.NewColumn{{Name: "id", Expression: "1"}},
+			_, err := service.Add(t.Context(), &schemaapi.AddColumnsRequest{
+				Common: servicetest.Named("t"), NewColumns: []schemaapi.NewColumn{{Name: "id", Expression: "1"}},
 			})
 			return err
 		}},
 		{"add of a column that is not", protocol.TableColumnNotFound, func() error {
-			_, err := service.Add(t.Context(), &protocol.AlterTableAddColumnsRequest{
-				Common: servicetest.Named("t"), NewColumns: []protocol.NewColumn{{Name: "x", Expression: "nope + 1"}},
+			_, err := service.Add(t.Context(), &schemaapi.AddColumnsRequest{
+				Common: servicetest.Named("t"), NewColumns: []schemaapi.NewColumn{{Name: "x", Expression: "nope + 1"}},
 			})
 			return err
 		}},
 		{"add of a function that is not", protocol.InvalidInput, func() error {
-			_, err := service.Add(t.Context(), &protocol.AlterTableAddColumnsRequest{
-				Common: servicetest.Named("t"), NewColumns: []protocol.NewColumn{{Name: "x", AllNull: true}},
-				Function: &protocol.FunctionDeclaration{Application: protocol.FunctionApplication{Function: protocol.FunctionReference{Name: "nope", Version: "1"}}},
+			_, err := service.Add(t.Context(), &schemaapi.AddColumnsRequest{
+				Common: servicetest.Named("t"), NewColumns: []schemaapi.NewColumn{{Name: "x", AllNull: true}},
+				Function: &schemaapi.FunctionDeclaration{Application: schemaapi.FunctionApplication{Function: schemaapi.FunctionReference{Name: "nope", Version: "1"}}},
 			})
 			return err
 		}},
 		{"forbid nulls that are there", protocol.InvalidInput, func() error {
-			_, err := service.Alter(t.Context(), &protocol.AlterTableAlterColumnsRequest{
-				Common: servicetest.Named("t"), Alterations: []protocol.Alteration{{Path: "name", Nullable: &no}},
+			_, err := service.Alter(t.Context(), &schemaapi.AlterColumnsRequest{
+				Common: servicetest.Named("t"), Alterations: []schemaapi.Alteration{{Path: "name", Nullable: &no}},
 			})
 			return err
 		}},
 		{"drop one that is not", protocol.TableColumnNotFound, func() error {
-			_, err := service.Drop(t.Context(), &protocol.AlterTableDropColumnsRequest{Common: servicetest.Named("t"), Columns: []string{"nope"}})
+			_, err := service.Drop(t.Context(), &schemaapi.DropColumnsRequest{Common: servicetest.Named("t"), Columns: []string{"nope"}})
 			return err
 		}},
 		{"drop all", protocol.InvalidInput, func() error {
-			_, err := service.Drop(t.Context(), &protocol.AlterTableDropColumnsRequest{Common: servicetest.Named("t"), Columns: []string{"id", "name"}})
+			_, err := service.Drop(t.Context(), &schemaapi.DropColumnsRequest{Common: servicetest.Named("t"), Columns: []string{"id", "name"}})
 			return err
 		}},
 	} {
@@ -147,8 +148,8 @@ func TestMetadataOfFieldsIsSetAndRemoved(t *testing.T) {
 		{map[string]*string{"note": nil}, false, map[string]string{"unit": "m"}},
 		{map[string]*string{"other": text("o")}, true, map[string]string{"other": "o"}},
 	} {
-		done, err := service.UpdateField(t.Context(), &protocol.UpdateFieldMetadataRequest{
-			Common: servicetest.Named("t"), Updates: []protocol.FieldMetadataUpdate{{Path: "id", Metadata: step.set, Replace: step.replace}},
+		done, err := service.UpdateField(t.Context(), &schemaapi.UpdateFieldMetadataRequest{
+			Common: servicetest.Named("t"), Updates: []schemaapi.FieldMetadataUpdate{{Path: "id", Metadata: step.set, Replace: step.replace}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +166,7 @@ func TestMetadataOfTheSchemaIsAnsweredWhole(t *testing.T) {
 		{map[string]string{"a": "1"}, map[string]string{"a": "1"}},
 		{map[string]string{"b": "2"}, map[string]string{"a": "1", "b": "2"}},
 	} {
-		got, err := service.UpdateSchema(t.Context(), &protocol.UpdateTableSchemaMetadataRequest{Common: servicetest.Named("t"), Metadata: step.set})
+		got, err := service.UpdateSchema(t.Context(), &schemaapi.UpdateMetadataRequest{Common: servicetest.Named("t"), Metadata: step.set})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/secretapi"
 )
 
 // Alter replaces the value of a secret.
-func (s *Service) Alter(ctx context.Context, req *protocol.WriteSecretRequest) (*protocol.Empty, error) {
+func (s *Service) Alter(ctx context.Context, req *secretapi.WriteRequest) (*protocol.Empty, error) {
 	sealed, err := s.seal(ctx, req)
 	if err != nil {
 		return nil, err

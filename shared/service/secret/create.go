@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/secretapi"
 	"tiltyard/shared/sealing"
 )
 
 // Create gives a name to a value, which no request returns.
-func (s *Service) Create(ctx context.Context, req *protocol.WriteSecretRequest) (*protocol.Empty, error) {
+func (s *Service) Create(ctx context.Context, req *secretapi.WriteRequest) (*protocol.Empty, error) {
 	sealed, err := s.seal(ctx, req)
 	if err != nil {
 		return nil, err
@@ -16,7 +17,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.WriteSecretRequest) 
 	return &protocol.Empty{}, s.names.Secrets.Create(ctx, req.ID, sealed)
 }
 
-func (s *Service) seal(ctx context.Context, req *protocol.WriteSecretRequest) (sealing.Sealed, error) {
+func (s *Service) seal(ctx context.Context, req *secretapi.WriteRequest) (sealing.Sealed, error) {
 	if s.keys == nil {
 		return sealing.Sealed{}, &protocol.Error{
 			Code: protocol.Unsupported, Message: "this deployment keeps no secrets", Detail: "configure a file of keys, or a key of KMS (TILTYARD_SECRETS)",

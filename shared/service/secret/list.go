@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog/lists"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/secretapi"
 )
 
 // List returns the names of the secrets in a namespace.
-func (s *Service) List(ctx context.Context, req *protocol.ListSecretsRequest) (*protocol.ListSecretsResponse, error) {
+func (s *Service) List(ctx context.Context, req *secretapi.ListRequest) (*secretapi.ListResponse, error) {
 	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
@@ -17,9 +17,9 @@ func (s *Service) List(ctx context.Context, req *protocol.ListSecretsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	answer := &protocol.ListSecretsResponse{PageToken: next}
+	answer := &secretapi.ListResponse{PageToken: next}
 	for _, name := range names {
-		answer.Secrets = append(answer.Secrets, protocol.ListedSecret{Name: name})
+		answer.Secrets = append(answer.Secrets, secretapi.Listed{Name: name})
 	}
 	return answer, nil
 }

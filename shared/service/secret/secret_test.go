@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/secretapi"
 	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/secret"
 	"tiltyard/shared/service/servicetest"
@@ -15,7 +16,7 @@ import (
 func TestSecretsNeedKeys(t *testing.T) {
 	house := servicetest.Open(t)
 	service := secret.New(house.Names, nil)
-	write := &protocol.WriteSecretRequest{SecretRequest: protocol.SecretRequest{Common: servicetest.Named("s")}, Value: "v"}
+	write := &secretapi.WriteRequest{Request: secretapi.Request{Common: servicetest.Named("s")}, Value: "v"}
 	for name, call := range map[string]func() error{
 		"create": func() error { _, err := service.Create(t.Context(), write); return err },
 		"alter":  func() error { _, err := service.Alter(t.Context(), write); return err },
@@ -28,11 +29,11 @@ func TestSecretsNeedKeys(t *testing.T) {
 	if err := house.Names.Secrets.Create(t.Context(), []string{"s"}, sealing.Sealed{}); err != nil {
 		t.Fatal(err)
 	}
-	listed, err := service.List(t.Context(), &protocol.ListSecretsRequest{})
+	listed, err := service.List(t.Context(), &secretapi.ListRequest{})
 	if err != nil || len(listed.Secrets) != 1 || listed.Secrets[0].Name != "s" {
 		t.Errorf("got %+v, %v", listed, err)
 	}
-	if _, err := service.Drop(t.Context(), &write.SecretRequest); err != nil {
+	if _, err := service.Drop(t.Context(), &write.Request); err != nil {
 		t.Error(err)
 	}
 }

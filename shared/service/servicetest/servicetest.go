@@ -20,6 +20,8 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/query"
@@ -87,9 +89,9 @@ func UploadOf(t *testing.T, columns *arrow.Schema, rows string) protocol.Upload 
 }
 
 // Create makes a table from rows, given as to [Upload], and returns the answer.
-func (h *House) Create(t *testing.T, name, rows string) *protocol.CreateTableResponse {
+func (h *House) Create(t *testing.T, name, rows string) *dataapi.CreateTableResponse {
 	t.Helper()
-	made, err := data.New(h.Tables, arrowipc.Limits{}).Create(t.Context(), &protocol.CreateTableRequest{
+	made, err := data.New(h.Tables, arrowipc.Limits{}).Create(t.Context(), &dataapi.CreateTableRequest{
 		Common: Named(name), Upload: Upload(t, rows),
 	})
 	if err != nil {
@@ -101,7 +103,7 @@ func (h *House) Create(t *testing.T, name, rows string) *protocol.CreateTableRes
 // Insert appends rows, given as to [Upload], and returns the new version.
 func (h *House) Insert(t *testing.T, name, rows string) int64 {
 	t.Helper()
-	done, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &protocol.InsertIntoTableRequest{
+	done, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &dataapi.InsertRequest{
 		Common: Named(name), Upload: Upload(t, rows),
 	})
 	if err != nil {
@@ -113,7 +115,7 @@ func (h *House) Insert(t *testing.T, name, rows string) int64 {
 // Rows returns the rows of the newest version of a table, one JSON object per line.
 func (h *House) Rows(t *testing.T, name string) string {
 	t.Helper()
-	found, err := query.New(h.Tables).Query(t.Context(), &protocol.QueryTableRequest{Common: Named(name)})
+	found, err := query.New(h.Tables).Query(t.Context(), &queryapi.Request{Common: Named(name)})
 	if err != nil {
 		t.Fatal(err)
 	}

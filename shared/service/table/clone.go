@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -17,7 +18,7 @@ import (
 // new table has its own location and refers to the files of the source, which must stay. Any other
 // clone has copies of all files. The request names the source by its location, as LanceDB's clients
 // do, so the source need not be in the catalog.
-func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*protocol.CloneTableResponse, error) {
+func (s *Service) Clone(ctx context.Context, req *tableapi.CloneRequest) (*tableapi.CloneResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 		return nil, errors.Join(err, claim.DeleteFiles(context.WithoutCancel(ctx), location))
 	}
 	first := transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction}
-	return &protocol.CloneTableResponse{
+	return &tableapi.CloneResponse{
 		TransactionID: s.tables.Transactions.IDOfCommit(ctx, req.ID, first),
 		Location:      made.Location.URI, Version: done.Version, Properties: made.Properties,
 	}, nil
@@ -66,7 +67,7 @@ func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Loc
 
 // cloned returns the table and the version that a request clones. Version nil is the newest. Errors call
 // the source by the field that names its place, because it need not be in the catalog.
-func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (source *engine.Table, version *int64, err error) {
+func (s *Service) cloned(ctx context.Context, req *tableapi.CloneRequest) (source *engine.Table, version *int64, err error) {
 	at, err := s.tables.Names.Places.Named(req.SourceLocation)
 	if err != nil {
 		return nil, nil, err

@@ -9,38 +9,39 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // conditions are the conditions of a search, in lower case.
 type conditions struct {
 	words      []string
-	in         []protocol.FindPlace
+	in         []tableapi.FindPlace
 	name       string
-	columns    []protocol.ColumnCondition
-	properties []protocol.PropertyCondition
+	columns    []tableapi.ColumnCondition
+	properties []tableapi.PropertyCondition
 	tag        string
 	comment    string
 
 	needRecord, needTags, needManifest bool
 }
 
-func newConditions(req *protocol.FindTablesRequest) *conditions {
+func newConditions(req *tableapi.FindRequest) *conditions {
 	c := &conditions{
 		words: strings.Fields(strings.ToLower(req.Text)), in: req.In,
 		name: strings.ToLower(req.Name), tag: strings.ToLower(req.Tag), comment: strings.ToLower(req.Comment),
 	}
 	if len(c.in) == 0 {
-		c.in = []protocol.FindPlace{protocol.FindName}
+		c.in = []tableapi.FindPlace{tableapi.FindName}
 	}
 	for _, one := range req.Columns {
-		c.columns = append(c.columns, protocol.ColumnCondition{Name: strings.ToLower(one.Name), Type: squeeze(one.Type)})
+		c.columns = append(c.columns, tableapi.ColumnCondition{Name: strings.ToLower(one.Name), Type: squeeze(one.Type)})
 	}
 	for _, one := range req.Properties {
-		c.properties = append(c.properties, protocol.PropertyCondition{Key: strings.ToLower(one.Key), Value: strings.ToLower(one.Value)})
+		c.properties = append(c.properties, tableapi.PropertyCondition{Key: strings.ToLower(one.Key), Value: strings.ToLower(one.Value)})
 	}
-	c.needTags = c.tag != "" || c.searches(protocol.FindTag)
-	c.needManifest = len(c.columns) > 0 || c.comment != "" || c.searches(protocol.FindColumn) || c.searches(protocol.FindComment)
-	c.needRecord = c.needTags || c.needManifest || len(c.properties) > 0 || c.searches(protocol.FindProperty)
+	c.needTags = c.tag != "" || c.searches(tableapi.FindTag)
+	c.needManifest = len(c.columns) > 0 || c.comment != "" || c.searches(tableapi.FindColumn) || c.searches(tableapi.FindComment)
+	c.needRecord = c.needTags || c.needManifest || len(c.properties) > 0 || c.searches(tableapi.FindProperty)
 	return c
 }
 
@@ -48,7 +49,7 @@ func newConditions(req *protocol.FindTablesRequest) *conditions {
 func squeeze(text string) string { return strings.ReplaceAll(strings.ToLower(text), " ", "") }
 
 // searches reports whether words may be in a place.
-func (c *conditions) searches(place protocol.FindPlace) bool {
+func (c *conditions) searches(place tableapi.FindPlace) bool {
 	return len(c.words) > 0 && slices.Contains(c.in, place)
 }
 
@@ -57,7 +58,7 @@ func (c *conditions) mayMeet(id []string) bool {
 	if !occurs(c.name, strings.ToLower(id[len(id)-1])) {
 		return false
 	}
-	return slices.ContainsFunc(c.in, func(place protocol.FindPlace) bool { return place != protocol.FindName }) ||
+	return slices.ContainsFunc(c.in, func(place tableapi.FindPlace) bool { return place != tableapi.FindName }) ||
 		!slices.ContainsFunc(c.words, func(word string) bool { return len(c.holding(word, id, nil)) == 0 })
 }
 
@@ -65,8 +66,8 @@ func (c *conditions) mayMeet(id []string) bool {
 type parts struct {
 	properties map[string]string
 	tags       []string
-	fields     []protocol.TableMatch // columns, with their types
-	comments   []protocol.TableMatch
+	fields     []tableapi.Match // columns, with their types
+	comments   []tableapi.Match
 
 	columns    int    // number of visited columns
 	unreadable string // why the other parts are missing; "" if none are
@@ -78,8 +79,8 @@ func (p *parts) addFields(path string, fields []arrow.Field, c *conditions) {
 		name := path + field.Name
 		p.columns++
 		p.addComments(name, field.Metadata.ToMap(), c)
-		if len(c.columns) > 0 || c.searches(protocol.FindColumn) {
-			p.fields = append(p.fields, protocol.TableMatch{In: protocol.FindColumn, Name: name, Value: typeText(field.Type)})
+		if len(c.columns) > 0 || c.searches(tableapi.FindColumn) {
+			p.fields = append(p.fields, tableapi.Match{In: tableapi.FindColumn, Name: name, Value: typeText(field.Type)})
 		}
 		p.addFields(name+".", inside(field.Type), c)
 	}
@@ -118,25 +119,25 @@ var commentKeys = []string{"comment", "description"}
 
 // addComments adds the comments in the metadata of a column, or of the table if that is "".
 func (p *parts) addComments(column string, metadata map[string]string, c *conditions) {
-	if c.comment == "" && !c.searches(protocol.FindComment) {
+	if c.comment == "" && !c.searches(tableapi.FindComment) {
 		return
 	}
 	for _, key := range commentKeys {
 		if text := metadata[key]; text != "" {
-			p.comments = append(p.comments, protocol.TableMatch{In: protocol.FindComment, Name: column, Value: text})
+			p.comments = append(p.comments, tableapi.Match{In: tableapi.FindComment, Name: column, Value: text})
 		}
 	}
 }
 
 // meet returns the parts of a table that meet the conditions; all is false unless every condition is met. p may be nil if
 // the conditions are on names only.
-func (c *conditions) meet(id []string, p *parts) (met []protocol.TableMatch, all bool) {
+func (c *conditions) meet(id []string, p *parts) (met []tableapi.Match, all bool) {
 	if p == nil {
 		p = new(parts)
 	}
-	var found [][]protocol.TableMatch
+	var found [][]tableapi.Match
 	if c.name != "" {
-		found = append(found, []protocol.TableMatch{{In: protocol.FindName, Name: id[len(id)-1]}})
+		found = append(found, []tableapi.Match{{In: tableapi.FindName, Name: id[len(id)-1]}})
 	}
 	for _, one := range c.columns {
 		found = append(found, matching(p.fields, one.Name, one.Type, occurs, is))
@@ -161,7 +162,7 @@ func (c *conditions) meet(id []string, p *parts) (met []protocol.TableMatch, all
 }
 
 // inProperties returns the matches of each condition on properties.
-func (c *conditions) inProperties(p *parts) (found [][]protocol.TableMatch) {
+func (c *conditions) inProperties(p *parts) (found [][]tableapi.Match) {
 	for _, one := range c.properties {
 		found = append(found, matching(p.propertyMatches(), one.Key, one.Value, is, occurs))
 	}
@@ -170,52 +171,52 @@ func (c *conditions) inProperties(p *parts) (found [][]protocol.TableMatch) {
 
 // meetsProperties and meetsTag report whether the conditions about properties, and about tags, are met.
 func (c *conditions) meetsProperties(p *parts) bool {
-	return !slices.ContainsFunc(c.inProperties(p), func(met []protocol.TableMatch) bool { return len(met) == 0 })
+	return !slices.ContainsFunc(c.inProperties(p), func(met []tableapi.Match) bool { return len(met) == 0 })
 }
 
 func (c *conditions) meetsTag(p *parts) bool {
 	return c.tag == "" || len(matching(p.tagMatches(), c.tag, "", occurs, occurs)) > 0
 }
 
-func (p *parts) propertyMatches() []protocol.TableMatch {
-	all := make([]protocol.TableMatch, 0, len(p.properties))
+func (p *parts) propertyMatches() []tableapi.Match {
+	all := make([]tableapi.Match, 0, len(p.properties))
 	for _, key := range slices.Sorted(maps.Keys(p.properties)) {
-		all = append(all, protocol.TableMatch{In: protocol.FindProperty, Name: key, Value: p.properties[key]})
+		all = append(all, tableapi.Match{In: tableapi.FindProperty, Name: key, Value: p.properties[key]})
 	}
 	return all
 }
 
-func (p *parts) tagMatches() []protocol.TableMatch {
-	all := make([]protocol.TableMatch, len(p.tags))
+func (p *parts) tagMatches() []tableapi.Match {
+	all := make([]tableapi.Match, len(p.tags))
 	for i, name := range p.tags {
-		all[i] = protocol.TableMatch{In: protocol.FindTag, Name: name}
+		all[i] = tableapi.Match{In: tableapi.FindTag, Name: name}
 	}
 	return all
 }
 
 // holding returns the parts of a table that contain a word. p may be nil if words are searched in
 // names only.
-func (c *conditions) holding(word string, id []string, p *parts) (met []protocol.TableMatch) {
+func (c *conditions) holding(word string, id []string, p *parts) (met []tableapi.Match) {
 	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
 	for _, place := range c.in {
 		switch place {
-		case protocol.FindName:
+		case tableapi.FindName:
 			for _, name := range id {
 				if has(name) {
-					met = append(met, protocol.TableMatch{In: place, Name: name})
+					met = append(met, tableapi.Match{In: place, Name: name})
 				}
 			}
-		case protocol.FindColumn:
+		case tableapi.FindColumn:
 			met = append(met, matching(p.fields, word, "", holds, holds)...)
-		case protocol.FindProperty:
+		case tableapi.FindProperty:
 			for _, property := range p.propertyMatches() {
 				if has(property.Name) || has(property.Value) {
 					met = append(met, property)
 				}
 			}
-		case protocol.FindTag:
+		case tableapi.FindTag:
 			met = append(met, matching(p.tagMatches(), word, "", holds, holds)...)
-		case protocol.FindComment:
+		case tableapi.FindComment:
 			met = append(met, matching(p.comments, "", word, holds, holds)...)
 		}
 	}
@@ -226,7 +227,7 @@ func (c *conditions) holding(word string, id []string, p *parts) (met []protocol
 func holds(word, text string) bool { return strings.Contains(text, word) }
 
 // matching returns the entries whose name and value match.
-func matching(all []protocol.TableMatch, name, value string, nameFits, valueFits func(pattern, text string) bool) (found []protocol.TableMatch) {
+func matching(all []tableapi.Match, name, value string, nameFits, valueFits func(pattern, text string) bool) (found []tableapi.Match) {
 	for _, one := range all {
 		if nameFits(name, strings.ToLower(one.Name)) && valueFits(value, strings.ToLower(one.Value)) {
 			found = append(found, one)
@@ -242,8 +243,8 @@ const (
 )
 
 // few returns the first of the matches, each once.
-func few(met []protocol.TableMatch) []protocol.TableMatch {
-	var kept []protocol.TableMatch
+func few(met []tableapi.Match) []tableapi.Match {
+	var kept []tableapi.Match
 	for _, one := range met {
 		if long := []rune(one.Value); len(long) > maxMatchRunes {
 			one.Value = string(long[:maxMatchRunes]) + "…"

@@ -5,12 +5,13 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // Declare reserves a name and a location for a table that a client will write. It answers with
 // credentials for the location if the deployment has them. Those are made first, so that nothing is
 // declared without the credentials that a request asks for.
-func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest) (*protocol.DeclareTableResponse, error) {
+func (s *Service) Declare(ctx context.Context, req *tableapi.DeclareRequest) (*tableapi.DeclareResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DeclareTableResponse{
+	return &tableapi.DeclareResponse{
 		TransactionID: s.changed(ctx, "declare-table", declared.ID, nil),
 		Location:      declared.Location.URI, StorageOptions: options, Properties: declared.Properties, ManagedVersioning: declared.Managed,
 	}, nil

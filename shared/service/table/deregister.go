@@ -3,16 +3,16 @@ package table
 import (
 	"context"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // Deregister removes the name of a table. Its data stays where it is.
-func (s *Service) Deregister(ctx context.Context, req *protocol.DeregisterTableRequest) (*protocol.DeregisterTableResponse, error) {
+func (s *Service) Deregister(ctx context.Context, req *tableapi.DeregisterRequest) (*tableapi.DeregisterResponse, error) {
 	gone, err := s.tables.Names.DeregisterTable(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DeregisterTableResponse{
+	return &tableapi.DeregisterResponse{
 		TransactionID: s.changed(ctx, "deregister-table", gone.ID, nil),
 		ID:            gone.ID, Location: gone.Location.URI, Properties: gone.Properties,
 	}, nil

@@ -9,12 +9,13 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"
 )
 
 // Describe returns the location of a table and, if the request asks for details, the schema and the
 // size of a version. It adds credentials for the location if the deployment has them.
-func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
+func (s *Service) Describe(ctx context.Context, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	answer, err := s.describe(ctx, req)
 	if view := views.Plain(err); view != nil {
 		return s.describeView(ctx, view, req)
@@ -26,7 +27,7 @@ func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableReque
 	return answer, err
 }
 
-func (s *Service) describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
+func (s *Service) describe(ctx context.Context, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	branch := protocol.BranchName(req.Branch)
 	if !req.Detailed() && req.Version == nil && req.Tag == "" && branch == "" && !req.CheckDeclared {
 		t, err := s.tables.Names.Table(ctx, req.ID)
@@ -35,33 +36,33 @@ func (s *Service) describe(ctx context.Context, req *protocol.DescribeTableReque
 		}
 		return describe(t, req), nil
 	}
-	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*protocol.DescribeTableResponse, error) {
+	return tables.Look(ctx, s.tables.Open(req.ID, ""), func(ctx context.Context, t tables.Table) (*tableapi.DescribeResponse, error) {
 		return s.describeData(ctx, t.Found.Table, req)
 	})
 }
 
 // describeView describes a view that has no rows of its own: what it shows of the newest version of
 // its source. It has no location.
-func (s *Service) describeView(ctx context.Context, view *stored.View, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
+func (s *Service) describeView(ctx context.Context, view *stored.View, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	if req.Version != nil || req.Tag != "" || protocol.BranchName(req.Branch) != "" {
 		return nil, protocol.Errorf(protocol.InvalidInput, "a view has no versions, tags and branches")
 	}
-	return tables.RowsOfSource(ctx, s.tables, view, func(ctx context.Context, rows *engine.Table) (*protocol.DescribeTableResponse, error) {
+	return tables.RowsOfSource(ctx, s.tables, view, func(ctx context.Context, rows *engine.Table) (*tableapi.DescribeResponse, error) {
 		columns, version, err := rows.Columns(ctx)
 		if err != nil {
 			return nil, err
 		}
 		schema, err := protocol.EncodeSchema(req.Dialect, columns)
-		return &protocol.DescribeTableResponse{
+		return &tableapi.DescribeResponse{
 			Table: req.ID[len(req.ID)-1], Namespace: req.ID[:len(req.ID)-1], Version: &version, Schema: schema, Properties: map[string]string{},
-			Stats: &protocol.TableBasicStats{},
+			Stats: &tableapi.BasicStats{},
 		}, err
 	})
 }
 
 // describe fills in what the catalog's record holds.
-func describe(t *catalog.Table, req *protocol.DescribeTableRequest) *protocol.DescribeTableResponse {
-	answer := &protocol.DescribeTableResponse{
+func describe(t *catalog.Table, req *tableapi.DescribeRequest) *tableapi.DescribeResponse {
+	answer := &tableapi.DescribeResponse{
 		Table:      t.ID[len(t.ID)-1],
 		Namespace:  t.ID[:len(t.ID)-1],
 		Location:   t.Location.URI,
@@ -76,7 +77,7 @@ func describe(t *catalog.Table, req *protocol.DescribeTableRequest) *protocol.De
 }
 
 // describeData also fills in what the table's storage holds.
-func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
+func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *tableapi.DescribeRequest) (*tableapi.DescribeResponse, error) {
 	rows, version, err := s.versionAt(ctx, t, req)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *proto
 
 // versionAt returns the branch and the version that a request names directly or by a tag. Version
 // nil is the newest.
-func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (rows *engine.Table, version *int64, err error) {
+func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *tableapi.DescribeRequest) (rows *engine.Table, version *int64, err error) {
 	branch, version := req.Branch, req.Version
 	if req.Tag != "" {
 		tag, _, err := s.tables.At(t).Data().Refs().Tag(ctx, req.Tag)
@@ -119,7 +120,7 @@ func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol
 }
 
 // addData fills in what the manifest of a version holds.
-func addData(answer *protocol.DescribeTableResponse, d *dataset.Dataset, dialect protocol.Dialect) error {
+func addData(answer *tableapi.DescribeResponse, d *dataset.Dataset, dialect protocol.Dialect) error {
 	schema, err := protocol.EncodeSchema(dialect, d.TextSchema())
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func addData(answer *protocol.DescribeTableResponse, d *dataset.Dataset, dialect
 	version, stats := int64(d.Version()), d.Stats()
 	answer.Version = &version
 	answer.Schema = schema
-	answer.Stats = &protocol.TableBasicStats{NumDeletedRows: stats.DeletedRows, NumFragments: int64(len(stats.Lengths))}
+	answer.Stats = &tableapi.BasicStats{NumDeletedRows: stats.DeletedRows, NumFragments: int64(len(stats.Lengths))}
 	answer.Metadata = d.Manifest().TableMetadata
 	return nil
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog/dependents"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // Drop removes a table: first its name, then its data, unless the table can be restored for a time.
-func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*protocol.DropTableResponse, error) {
+func (s *Service) Drop(ctx context.Context, req *tableapi.DropRequest) (*tableapi.DropResponse, error) {
 	gone, err := s.tables.Names.DropTable(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
-	answer := &protocol.DropTableResponse{
+	answer := &tableapi.DropResponse{
 		TransactionID: s.changed(ctx, "drop-table", gone.ID, nil),
 		ID:            gone.ID, Location: gone.Location.URI, Properties: gone.Properties,
 		Warning: dependents.Warning(ctx, gone.Dependents),

@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
@@ -26,8 +27,8 @@ func (s *Errors) Routes() []httpapi.Route {
 
 // List returns the rows of a table that functions failed for. Their messages may quote values, so the
 // sender of the request must be permitted to read the table.
-func (s *Errors) List(ctx context.Context, req *protocol.ListTableErrorsRequest) (*protocol.ListTableErrorsResponse, error) {
-	answer := &protocol.ListTableErrorsResponse{}
+func (s *Errors) List(ctx context.Context, req *tableapi.ListErrorsRequest) (*tableapi.ListErrorsResponse, error) {
+	answer := &tableapi.ListErrorsResponse{}
 	query := rowerror.Query{Job: req.JobID, Column: req.Column, Since: time.Now().Add(-rowerror.Retention), Limit: req.Most()}
 	found, err := tables.Rows(ctx, s.tables.Open(req.ID, protocol.BranchName(req.Branch)), func(ctx context.Context, t *engine.Table) (rowerror.Listing, error) {
 		if reads, _ := auth.DataAccess(ctx, req.ID); !reads {
@@ -44,12 +45,12 @@ func (s *Errors) List(ctx context.Context, req *protocol.ListTableErrorsRequest)
 	answer.Truncated = found.Truncated
 	for _, u := range found.Units {
 		if u.Skipped > int64(u.Recorded) {
-			answer.Fragments = append(answer.Fragments, protocol.TableErrorFragment{
+			answer.Fragments = append(answer.Fragments, tableapi.ErrorFragment{
 				JobID: u.Job, FragmentID: u.Fragment, RowsSkipped: u.Skipped, RowsRecorded: u.Recorded,
 			})
 		}
 		for _, r := range u.Rows {
-			answer.Records = append(answer.Records, protocol.TableError{
+			answer.Records = append(answer.Records, tableapi.RowError{
 				JobID: u.Job, FragmentID: u.Fragment, RowOffset: r.Offset, Column: u.Column, Function: u.Function, FunctionVersion: u.FunctionVersion,
 				TableVersion: u.TableVersion, ErrorType: r.Type, ErrorMessage: r.Message, CreatedAtMillis: u.At.UnixMilli(),
 			})

@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/table"
 )
@@ -36,9 +37,9 @@ func TestListErrors(t *testing.T) {
 	put(older, 1, 2, 2*rowerror.Retention)
 	put(newer, 7, rowerror.MaxRows+5, 0)
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "test", Scopes: []string{auth.ScopeRead}})
-	list := func(change func(*protocol.ListTableErrorsRequest)) *protocol.ListTableErrorsResponse {
+	list := func(change func(*tableapi.ListErrorsRequest)) *tableapi.ListErrorsResponse {
 		t.Helper()
-		req := &protocol.ListTableErrorsRequest{Common: servicetest.Named("t")}
+		req := &tableapi.ListErrorsRequest{Common: servicetest.Named("t")}
 		change(req)
 		answer, err := service.List(ctx, req)
 		if err != nil {
@@ -46,36 +47,36 @@ func TestListErrors(t *testing.T) {
 		}
 		return answer
 	}
-	all := list(func(*protocol.ListTableErrorsRequest) {})
+	all := list(func(*tableapi.ListErrorsRequest) {})
 	if len(all.Records) != rowerror.MaxRows+2 || all.Truncated || all.Records[0].JobID != newer || all.Records[rowerror.MaxRows].JobID != older {
 		t.Errorf("got %d records, truncated %v", len(all.Records), all.Truncated)
 	}
-	want := protocol.List[protocol.TableErrorFragment]{{JobID: newer, FragmentID: 7, RowsSkipped: rowerror.MaxRows + 5, RowsRecorded: rowerror.MaxRows}}
+	want := protocol.List[tableapi.ErrorFragment]{{JobID: newer, FragmentID: 7, RowsSkipped: rowerror.MaxRows + 5, RowsRecorded: rowerror.MaxRows}}
 	if diff := cmp.Diff(want, all.Fragments); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	one := list(func(r *protocol.ListTableErrorsRequest) {
+	one := list(func(r *tableapi.ListErrorsRequest) {
 		limit := int64(1)
 		r.JobID, r.Column, r.Limit = older, "c", &limit
 	})
-	record := protocol.TableError{
+	record := tableapi.RowError{
 		JobID: older, Column: "c", Function: "f", FunctionVersion: "1", TableVersion: 2, ErrorType: "T", ErrorMessage: "m", CreatedAtMillis: at.UnixMilli(),
 	}
-	if diff := cmp.Diff(&protocol.ListTableErrorsResponse{Records: protocol.List[protocol.TableError]{record}, Truncated: true}, one); diff != "" {
+	if diff := cmp.Diff(&tableapi.ListErrorsResponse{Records: protocol.List[tableapi.RowError]{record}, Truncated: true}, one); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, change := range []func(*protocol.ListTableErrorsRequest){
-		func(r *protocol.ListTableErrorsRequest) { r.JobID = "../../other" },
-		func(r *protocol.ListTableErrorsRequest) { r.Column = "d" },
+	for _, change := range []func(*tableapi.ListErrorsRequest){
+		func(r *tableapi.ListErrorsRequest) { r.JobID = "../../other" },
+		func(r *tableapi.ListErrorsRequest) { r.Column = "d" },
 	} {
 		if none := list(change); len(none.Records) > 0 || none.Truncated {
 			t.Errorf("got %+v, want nothing", none)
 		}
 	}
-	_, err = service.List(t.Context(), &protocol.ListTableErrorsRequest{Common: servicetest.Named("t")})
+	_, err = service.List(t.Context(), &tableapi.ListErrorsRequest{Common: servicetest.Named("t")})
 	servicetest.WantCode(t, "nobody who may read", err, protocol.PermissionDenied)
-	_, err = service.List(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("nope")})
+	_, err = service.List(ctx, &tableapi.ListErrorsRequest{Common: servicetest.Named("nope")})
 	servicetest.WantCode(t, "no table", err, protocol.TableNotFound)
-	_, err = service.List(ctx, &protocol.ListTableErrorsRequest{Common: servicetest.Named("t"), Branch: "nope"})
+	_, err = service.List(ctx, &tableapi.ListErrorsRequest{Common: servicetest.Named("t"), Branch: "nope"})
 	servicetest.WantCode(t, "no branch", err, protocol.TableBranchNotFound)
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"
 )
 
 // Exists checks that a table exists, or that it has the version of the request. A table that is
 // only declared exists.
-func (s *Service) Exists(ctx context.Context, req *protocol.TableExistsRequest) (*protocol.Empty, error) {
+func (s *Service) Exists(ctx context.Context, req *tableapi.ExistsRequest) (*protocol.Empty, error) {
 	if req.Version == nil {
 		_, err := s.tables.Names.Table(ctx, req.ID)
 		return &protocol.Empty{}, err

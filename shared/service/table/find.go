@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // These bound the work for one page of found tables. A page that reaches one of them ends early.
@@ -33,7 +34,7 @@ const (
 // Find returns the tables inside a namespace that meet all conditions and that the caller may see. Conditions on names
 // need only the lists of the catalog. The others need the record of each table whose name matches; conditions on tags need
 // a LIST as well, and those on columns and comments the manifest of the newest version.
-func (s *Service) Find(ctx context.Context, req *protocol.FindTablesRequest) (*protocol.FindTablesResponse, error) {
+func (s *Service) Find(ctx context.Context, req *tableapi.FindRequest) (*tableapi.FindResponse, error) {
 	limit := maxFound
 	if bound, ok := req.Bound(); ok {
 		limit = int(min(bound, maxFound))
@@ -44,7 +45,7 @@ func (s *Service) Find(ctx context.Context, req *protocol.FindTablesRequest) (*p
 	}
 	walk, err := s.tables.Names.Lists.Walk(ctx, req.NamespaceID, position)
 	if err != nil || limit == 0 {
-		return &protocol.FindTablesResponse{}, err
+		return &tableapi.FindResponse{}, err
 	}
 	f := &finder{service: s, walk: walk, conditions: newConditions(req), limit: limit, until: s.tables.Now().Add(maxFoundTime)}
 	position, err = f.run(ctx)
@@ -64,7 +65,7 @@ type finder struct {
 	until      time.Time
 
 	lists, reads, columns, bytes int // work that was done
-	answer                       protocol.FindTablesResponse
+	answer                       tableapi.FindResponse
 }
 
 // run returns the position at which the next page begins, "" at the end.
@@ -133,7 +134,7 @@ func (f *finder) check(ctx context.Context, some []lists.Walked) (dealt int, err
 			continue // dropped meanwhile
 		}
 		if p != nil && p.unreadable != "" {
-			f.answer.Unreadable = append(f.answer.Unreadable, protocol.UnreadableTable{ID: one.ID, Reason: p.unreadable})
+			f.answer.Unreadable = append(f.answer.Unreadable, tableapi.Unreadable{ID: one.ID, Reason: p.unreadable})
 			continue
 		}
 		if p != nil {
@@ -143,7 +144,7 @@ func (f *finder) check(ctx context.Context, some []lists.Walked) (dealt int, err
 		if !ok {
 			continue
 		}
-		f.answer.Tables = append(f.answer.Tables, protocol.FoundTable{ID: one.ID, Matches: matches})
+		f.answer.Tables = append(f.answer.Tables, tableapi.Found{ID: one.ID, Matches: matches})
 		for _, m := range matches {
 			f.bytes += len(m.Name) + len(m.Value)
 		}

@@ -20,6 +20,8 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/table"
@@ -46,7 +48,7 @@ func library(t *testing.T, objects objectstore.Store) (*servicetest.House, *tabl
 		if err := ipc.NewWriter(&body, ipc.WithSchema(schema)).Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := data.New(house.Tables, arrowipc.Limits{}).Create(t.Context(), &protocol.CreateTableRequest{
+		_, err := data.New(house.Tables, arrowipc.Limits{}).Create(t.Context(), &dataapi.CreateTableRequest{
 			Common: protocol.Common{ID: strings.Split(id, "$"), Delimiter: "$"}, Upload: protocol.Upload{Body: &body},
 			Properties: map[string]string{"owner": "Ada of " + strings.Split(id, "$")[0]},
 		})
@@ -54,7 +56,7 @@ func library(t *testing.T, objects objectstore.Store) (*servicetest.House, *tabl
 			t.Fatal(err)
 		}
 	}
-	declare := &protocol.DeclareTableRequest{Common: servicetest.Named("plan"), Properties: map[string]string{"comment": "Orders to come", "owner": "Bob"}}
+	declare := &tableapi.DeclareRequest{Common: servicetest.Named("plan"), Properties: map[string]string{"comment": "Orders to come", "owner": "Bob"}}
 	if _, err := service.Declare(t.Context(), declare); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func library(t *testing.T, objects objectstore.Store) (*servicetest.House, *tabl
 }
 
 // find returns what a search finds, one table in a line with its matches, from all pages.
-func find(ctx context.Context, t testing.TB, service *table.Service, req protocol.FindTablesRequest) []string {
+func find(ctx context.Context, t testing.TB, service *table.Service, req tableapi.FindRequest) []string {
 	t.Helper()
 	lines := []string{}
 	for pages := 0; ; pages++ {
@@ -96,8 +98,8 @@ func find(ctx context.Context, t testing.TB, service *table.Service, req protoco
 
 func TestTablesAreFoundByWhatTheyHave(t *testing.T) {
 	_, service := library(t, memstore.New())
-	all := []protocol.FindPlace{protocol.FindName, protocol.FindColumn, protocol.FindProperty, protocol.FindTag, protocol.FindComment}
-	type request = protocol.FindTablesRequest
+	all := []tableapi.FindPlace{tableapi.FindName, tableapi.FindColumn, tableapi.FindProperty, tableapi.FindTag, tableapi.FindComment}
+	type request = tableapi.FindRequest
 	for _, c := range []struct {
 		what string
 		req  request
@@ -109,26 +111,26 @@ func TestTablesAreFoundByWhatTheyHave(t *testing.T) {
 		{"pattern of a name", request{Name: "p*n"}, []string{"plan name:plan="}},
 		{"words in names", request{Text: "eu ord"}, []string{"sales$eu$orders name:eu= name:orders="}},
 		{"a word that is not there", request{Text: "eu posters"}, []string{}},
-		{"column", request{Columns: []protocol.ColumnCondition{{Name: "id"}}}, []string{
+		{"column", request{Columns: []tableapi.ColumnCondition{{Name: "id"}}}, []string{
 			"sales$eu$orders column:uid=uint64", "sales$orders column:id=int64",
 		}},
-		{"column inside another", request{Columns: []protocol.ColumnCondition{{Name: "*.city", Type: "utf8"}}}, []string{
+		{"column inside another", request{Columns: []tableapi.ColumnCondition{{Name: "*.city", Type: "utf8"}}}, []string{
 			"sales$eu$orders column:stops.city=utf8", "sales$orders column:address.city=utf8",
 		}},
-		{"type of a column", request{Columns: []protocol.ColumnCondition{{Type: "int64"}}}, []string{"sales$orders column:id=int64"}},
-		{"pattern of a type", request{Columns: []protocol.ColumnCondition{{Type: "Fixed_size_list< float32 >[*]"}}}, []string{
+		{"type of a column", request{Columns: []tableapi.ColumnCondition{{Type: "int64"}}}, []string{"sales$orders column:id=int64"}},
+		{"pattern of a type", request{Columns: []tableapi.ColumnCondition{{Type: "Fixed_size_list< float32 >[*]"}}}, []string{
 			"films$posters column:embedding=fixed_size_list<float32>[8]",
 		}},
-		{"two columns", request{Columns: []protocol.ColumnCondition{{Name: "uid"}, {Name: "stops"}}}, []string{
+		{"two columns", request{Columns: []tableapi.ColumnCondition{{Name: "uid"}, {Name: "stops"}}}, []string{
 			"sales$eu$orders column:uid=uint64 column:stops=list<struct> column:stops.city=utf8",
 		}},
-		{"property", request{Properties: []protocol.PropertyCondition{{Key: "owner", Value: "ada"}}, Name: "post"}, []string{
+		{"property", request{Properties: []tableapi.PropertyCondition{{Key: "owner", Value: "ada"}}, Name: "post"}, []string{
 			"films$posters name:posters= property:owner=Ada of films",
 		}},
-		{"key of a property is whole", request{Properties: []protocol.PropertyCondition{{Key: "own"}}}, []string{}},
-		{"value of any property", request{Properties: []protocol.PropertyCondition{{Value: "bob"}}}, []string{"plan property:owner=Bob"}},
+		{"key of a property is whole", request{Properties: []tableapi.PropertyCondition{{Key: "own"}}}, []string{}},
+		{"value of any property", request{Properties: []tableapi.PropertyCondition{{Value: "bob"}}}, []string{"plan property:owner=Bob"}},
 		{"tag", request{Tag: "premiere"}, []string{"films$posters tag:premiere-2024="}},
-		{"tag and a column that is not there", request{Tag: "premiere", Columns: []protocol.ColumnCondition{{Name: "id"}}}, []string{}},
+		{"tag and a column that is not there", request{Tag: "premiere", Columns: []tableapi.ColumnCondition{{Name: "id"}}}, []string{}},
 		{"comment of a column", request{Comment: "customer", NamespaceID: []string{"sales", "eu"}}, []string{
 			"sales$eu$orders comment:stops.city=Where the customer lives",
 		}},
@@ -170,12 +172,12 @@ func TestADamagedTableDoesNotEndASearch(t *testing.T) {
 		}
 	}
 	cold := table.New(servicetest.Over(t, objects).Tables)
-	got := find(t.Context(), t, cold, protocol.FindTablesRequest{Columns: []protocol.ColumnCondition{{Name: "id"}}})
+	got := find(t.Context(), t, cold, tableapi.FindRequest{Columns: []tableapi.ColumnCondition{{Name: "id"}}})
 	want := []string{"films$posters is unreadable: table films$posters is damaged", "sales$eu$orders column:uid=uint64", "sales$orders column:id=int64"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := find(t.Context(), t, service, protocol.FindTablesRequest{Name: "posters"}); len(got) != 1 {
+	if got := find(t.Context(), t, service, tableapi.FindRequest{Name: "posters"}); len(got) != 1 {
 		t.Errorf("a search for names finds %v, want the damaged table", got)
 	}
 }
@@ -187,16 +189,16 @@ func TestASearchReadsNoMoreThanItsConditionsNeed(t *testing.T) {
 	library(t, objects)
 	for _, c := range []struct {
 		what       string
-		req        protocol.FindTablesRequest
+		req        tableapi.FindRequest
 		cold, warm int
 	}{
-		{"names", protocol.FindTablesRequest{Text: "orders"}, 1, 1},
-		{"properties", protocol.FindTablesRequest{Properties: []protocol.PropertyCondition{{Key: "owner"}}}, 1 + 4, 1},
-		{"properties of a name", protocol.FindTablesRequest{Name: "plan", Properties: []protocol.PropertyCondition{{Key: "owner"}}}, 1 + 1, 1},
-		{"tags", protocol.FindTablesRequest{Tag: "premiere"}, 1 + 4 + 4, 1 + 4},
-		{"columns", protocol.FindTablesRequest{Name: "orders", Columns: []protocol.ColumnCondition{{Name: "id"}}}, 1 + 2*(1+2), 1 + 2},
-		{"columns of tables with a property", protocol.FindTablesRequest{
-			Properties: []protocol.PropertyCondition{{Value: "films"}}, Columns: []protocol.ColumnCondition{{Name: "emb"}},
+		{"names", tableapi.FindRequest{Text: "orders"}, 1, 1},
+		{"properties", tableapi.FindRequest{Properties: []tableapi.PropertyCondition{{Key: "owner"}}}, 1 + 4, 1},
+		{"properties of a name", tableapi.FindRequest{Name: "plan", Properties: []tableapi.PropertyCondition{{Key: "owner"}}}, 1 + 1, 1},
+		{"tags", tableapi.FindRequest{Tag: "premiere"}, 1 + 4 + 4, 1 + 4},
+		{"columns", tableapi.FindRequest{Name: "orders", Columns: []tableapi.ColumnCondition{{Name: "id"}}}, 1 + 2*(1+2), 1 + 2},
+		{"columns of tables with a property", tableapi.FindRequest{
+			Properties: []tableapi.PropertyCondition{{Value: "films"}}, Columns: []tableapi.ColumnCondition{{Name: "emb"}},
 		}, 1 + 4 + 2, 1 + 1},
 	} {
 		counted := faultstore.New(objects, nil)
@@ -234,7 +236,7 @@ func TestPagesOfFoundTablesHaveEachMatchOnce(t *testing.T) {
 			if _, there := tables[strings.Join(id, "$")]; there {
 				continue
 			}
-			if _, err := service.Declare(t.Context(), &protocol.DeclareTableRequest{Common: protocol.Common{ID: id}, Properties: map[string]string{"k": "v"}}); err != nil {
+			if _, err := service.Declare(t.Context(), &tableapi.DeclareRequest{Common: protocol.Common{ID: id}, Properties: map[string]string{"k": "v"}}); err != nil {
 				r.Fatal(err)
 			}
 			tables[strings.Join(id, "$")] = id
@@ -247,9 +249,9 @@ func TestPagesOfFoundTablesHaveEachMatchOnce(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		req := protocol.FindTablesRequest{NamespaceID: at, Name: "t*", Page: protocol.Page{Limit: number(rapid.Int64Range(1, 5).Draw(r, "limit"))}}
+		req := tableapi.FindRequest{NamespaceID: at, Name: "t*", Page: protocol.Page{Limit: number(rapid.Int64Range(1, 5).Draw(r, "limit"))}}
 		if rapid.Bool().Draw(r, "reading") {
-			req.Properties = []protocol.PropertyCondition{{Key: "k"}}
+			req.Properties = []tableapi.PropertyCondition{{Key: "k"}}
 		}
 		got := find(t.Context(), t, service, req)
 		for i := range got {
@@ -270,7 +272,7 @@ func TestAPageOfASearchDoesABoundedAmountOfWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range records {
-		req := &protocol.DeclareTableRequest{Common: protocol.Common{ID: []string{fmt.Sprintf("t%05d", i)}}}
+		req := &tableapi.DeclareRequest{Common: protocol.Common{ID: []string{fmt.Sprintf("t%05d", i)}}}
 		if i < reads {
 			req.ID = []string{"some", fmt.Sprintf("t%05d", i)}
 		}
@@ -283,12 +285,12 @@ func TestAPageOfASearchDoesABoundedAmountOfWork(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what  string
-		req   protocol.FindTablesRequest
+		req   tableapi.FindRequest
 		pages []int // how many tables each has
 	}{
-		{"lists", protocol.FindTablesRequest{Name: "t01199"}, []int{0, 1}},
-		{"reads", protocol.FindTablesRequest{NamespaceID: []string{"some"}, Properties: []protocol.PropertyCondition{{Key: "last"}}}, []int{0, 0, 1}},
-		{"no limit", protocol.FindTablesRequest{NamespaceID: []string{"some"}}, []int{1000, 200}},
+		{"lists", tableapi.FindRequest{Name: "t01199"}, []int{0, 1}},
+		{"reads", tableapi.FindRequest{NamespaceID: []string{"some"}, Properties: []tableapi.PropertyCondition{{Key: "last"}}}, []int{0, 0, 1}},
+		{"no limit", tableapi.FindRequest{NamespaceID: []string{"some"}}, []int{1000, 200}},
 	} {
 		var got []int
 		for more := true; more; more = c.req.PageToken != "" {

@@ -8,21 +8,22 @@ import (
 
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // List returns the names of the tables directly inside a namespace, in bytewise order.
-func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
+func (s *Service) List(ctx context.Context, req *tableapi.ListRequest) (*tableapi.ListResponse, error) {
 	limit := bound(req.Page)
 	if req.IncludeDeclared == nil || *req.IncludeDeclared || limit == 0 {
 		names, next, err := s.tables.Names.Lists.Names(ctx, lists.Tables, req.ID, req.PageToken, limit)
-		return &protocol.ListTablesResponse{Tables: names, PageToken: next}, err
+		return &tableapi.ListResponse{Tables: names, PageToken: next}, err
 	}
 	return s.listWithData(ctx, req.ID, req.PageToken, limit)
 }
 
 // listWithData is List without the tables that are only declared. It reads as many tables as it
 // needs to fill a page.
-func (s *Service) listWithData(ctx context.Context, namespace []string, after string, limit int) (*protocol.ListTablesResponse, error) {
+func (s *Service) listWithData(ctx context.Context, namespace []string, after string, limit int) (*tableapi.ListResponse, error) {
 	kept := []string{}
 	for limit == lists.NoLimit || len(kept) < limit {
 		ask := limit
@@ -44,17 +45,17 @@ func (s *Service) listWithData(ctx context.Context, namespace []string, after st
 			kept = append(kept, id[len(id)-1])
 		}
 		if after = next; next == "" {
-			return &protocol.ListTablesResponse{Tables: kept}, nil
+			return &tableapi.ListResponse{Tables: kept}, nil
 		}
 	}
-	return &protocol.ListTablesResponse{Tables: kept, PageToken: after}, nil
+	return &tableapi.ListResponse{Tables: kept, PageToken: after}, nil
 }
 
 // ListAll returns the joined ids of the tables in all namespaces, in bytewise order. In the LanceDB
 // dialect it returns the names of the tables in the root namespace.
-func (s *Service) ListAll(ctx context.Context, req *protocol.ListAllTablesRequest) (*protocol.ListTablesResponse, error) {
+func (s *Service) ListAll(ctx context.Context, req *tableapi.ListAllRequest) (*tableapi.ListResponse, error) {
 	if req.Dialect == protocol.DialectLanceDB {
-		return s.List(ctx, &protocol.ListTablesRequest{
+		return s.List(ctx, &tableapi.ListRequest{
 			Common: protocol.Common{Delimiter: req.Delimiter}, Page: req.Page, IncludeDeclared: req.IncludeDeclared,
 		})
 	}
@@ -83,7 +84,7 @@ func bound(p protocol.Page) int {
 }
 
 // page returns at most limit of the sorted names, beginning after the token.
-func page(names []string, token string, limit int) *protocol.ListTablesResponse {
+func page(names []string, token string, limit int) *tableapi.ListResponse {
 	if token != "" {
 		from, found := slices.BinarySearch(names, token)
 		if found {
@@ -91,7 +92,7 @@ func page(names []string, token string, limit int) *protocol.ListTablesResponse 
 		}
 		names = names[from:]
 	}
-	answer := &protocol.ListTablesResponse{Tables: names}
+	answer := &tableapi.ListResponse{Tables: names}
 	if limit != lists.NoLimit && limit < len(names) {
 		answer.Tables = names[:limit]
 		if limit > 0 {

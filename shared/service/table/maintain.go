@@ -6,6 +6,7 @@ import (
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/maintain"
 )
@@ -29,7 +30,7 @@ func (s *Maintenance) Routes() []httpapi.Route {
 
 // Maintain begins a job that compacts a table, brings its indices up to date and cleans it up, or some of
 // these. In a dry run it returns what the job would do.
-func (s *Maintenance) Maintain(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
+func (s *Maintenance) Maintain(ctx context.Context, req *tableapi.MaintainRequest) (*tableapi.MaintainResponse, error) {
 	order, err := s.order(ctx, req)
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func (s *Maintenance) Maintain(ctx context.Context, req *protocol.MaintainTableR
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.MaintainTableResponse{Report: report}, nil
+		return &tableapi.MaintainResponse{Report: report}, nil
 	}
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{
@@ -50,12 +51,12 @@ func (s *Maintenance) Maintain(ctx context.Context, req *protocol.MaintainTableR
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.MaintainTableResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
+	return &tableapi.MaintainResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 
 // order returns the order of a job: the settings of the request, and for those it leaves out the
 // properties of the table.
-func (s *Maintenance) order(ctx context.Context, req *protocol.MaintainTableRequest) (maintain.Order, error) {
+func (s *Maintenance) order(ctx context.Context, req *tableapi.MaintainRequest) (maintain.Order, error) {
 	policy, err := maintain.PolicyOf(ctx, s.tables.Names, req.ID)
 	if err != nil {
 		return maintain.Order{}, err

@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 )
 
 // Register gives a name to a table that already lies in storage, at a location that the
@@ -15,7 +16,7 @@ import (
 // dropped. In mode Overwrite the name may be taken: it then stands for the new location, and the
 // data at the old one stays. The answer has an absolute location as the request spells it, and a relative
 // one as a URI.
-func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableRequest) (*protocol.RegisterTableResponse, error) {
+func (s *Service) Register(ctx context.Context, req *tableapi.RegisterRequest) (*tableapi.RegisterResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 		return nil, err
 	}
 	made, err := s.tables.Names.RegisterTable(ctx, req.ID, catalog.Registration{
-		Location: location, Properties: req.Properties, Joins: true, Replace: req.Mode == protocol.RegisterModeOverwrite,
+		Location: location, Properties: req.Properties, Joins: true, Replace: req.Mode == tableapi.RegisterModeOverwrite,
 		Look: func(ctx context.Context) (uint64, []objectstore.Location, error) {
 			return s.look(ctx, req.ID, location)
 		},
@@ -39,7 +40,7 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err != nil {
 		return nil, err
 	}
-	answer := &protocol.RegisterTableResponse{
+	answer := &tableapi.RegisterResponse{
 		TransactionID: s.changed(ctx, "register-table", made.ID, nil),
 		Location:      made.Location.URI, Properties: made.Properties,
 	}

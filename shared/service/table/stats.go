@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"
 )
 
 // Stats returns the size of a table and how its rows are spread over fragments.
-func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
-	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), nil, func(_ context.Context, d tables.Version) (*protocol.GetTableStatsResponse, error) {
+func (s *Service) Stats(ctx context.Context, req *tableapi.GetStatsRequest) (*tableapi.GetStatsResponse, error) {
+	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), nil, func(_ context.Context, d tables.Version) (*tableapi.GetStatsResponse, error) {
 		indices, err := d.Manifest().Indices()
 		if err != nil {
 			return nil, err
 		}
 		stats := d.Stats()
-		return &protocol.GetTableStatsResponse{
+		return &tableapi.GetStatsResponse{
 			TotalBytes: stats.Bytes, NumRows: stats.Rows, NumIndices: int64(len(indices)), FragmentStats: distribution(stats.Lengths, req.Dialect),
 		}, nil
 	})
@@ -24,8 +25,8 @@ func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest)
 
 // distribution summarizes the lengths of fragments. The two families of native clients compute the
 // percentiles differently; each gets the numbers of its own library.
-func distribution(lengths []int64, dialect protocol.Dialect) protocol.FragmentStats {
-	stats := protocol.FragmentStats{NumFragments: int64(len(lengths))}
+func distribution(lengths []int64, dialect protocol.Dialect) tableapi.FragmentStats {
+	stats := tableapi.FragmentStats{NumFragments: int64(len(lengths))}
 	if len(lengths) == 0 {
 		return stats
 	}
@@ -42,7 +43,7 @@ func distribution(lengths []int64, dialect protocol.Dialect) protocol.FragmentSt
 		}
 	}
 	at := func(percent int) int64 { return lengths[places*percent/100] }
-	stats.Lengths = protocol.FragmentSummary{
+	stats.Lengths = tableapi.FragmentSummary{
 		Min: lengths[0], Max: lengths[len(lengths)-1], Mean: total / int64(len(lengths)),
 		P25: at(25), P50: at(50), P75: at(75), P99: at(99),
 	}

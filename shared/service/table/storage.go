@@ -3,23 +3,23 @@ package table
 import (
 	"context"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"
 )
 
 // Storage returns how much of the data files each column takes.
-func (s *Service) Storage(ctx context.Context, req *protocol.GetTableStorageRequest) (*protocol.GetTableStorageResponse, error) {
-	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.Version, func(ctx context.Context, d tables.Version) (*protocol.GetTableStorageResponse, error) {
+func (s *Service) Storage(ctx context.Context, req *tableapi.GetStorageRequest) (*tableapi.GetStorageResponse, error) {
+	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.Version, func(ctx context.Context, d tables.Version) (*tableapi.GetStorageResponse, error) {
 		found, err := d.Storage(ctx, req.Files())
 		if err != nil {
 			return nil, err
 		}
-		answer := &protocol.GetTableStorageResponse{
+		answer := &tableapi.GetStorageResponse{
 			Version: int64(d.Version()), TotalBytes: found.Bytes, OtherBytes: found.Other,
 			Files: int64(found.Files), FilesRead: int64(found.Read), Estimated: found.Read < found.Files,
 		}
 		for i, field := range d.Schema().Fields {
-			answer.Columns = append(answer.Columns, protocol.ColumnStorage{Name: field.Name, Bytes: found.Columns[i]})
+			answer.Columns = append(answer.Columns, tableapi.ColumnStorage{Name: field.Name, Bytes: found.Columns[i]})
 		}
 		return answer, nil
 	})

@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/table"
 )
@@ -19,7 +20,7 @@ func open(t *testing.T) (*servicetest.House, *table.Service) {
 	service := table.New(house.Tables)
 	house.Create(t, "t", `[{"id":1,"name":"a"}]`)
 	house.Insert(t, "t", `[{"id":2,"name":"b"}]`)
-	declare := &protocol.DeclareTableRequest{Common: servicetest.Named("d"), Properties: map[string]string{"k": "v"}}
+	declare := &tableapi.DeclareRequest{Common: servicetest.Named("d"), Properties: map[string]string{"k": "v"}}
 	if _, err := service.Declare(t.Context(), declare); err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +38,11 @@ func TestListsLeaveOutDeclaredTablesWhenAsked(t *testing.T) {
 		declared *bool
 		want     []string
 	}{{nil, []string{"d", "t"}}, {&no, []string{"t"}}} {
-		listed, err := service.List(t.Context(), &protocol.ListTablesRequest{IncludeDeclared: c.declared})
+		listed, err := service.List(t.Context(), &tableapi.ListRequest{IncludeDeclared: c.declared})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := service.ListAll(t.Context(), &protocol.ListAllTablesRequest{IncludeDeclared: c.declared})
+		all, err := service.ListAll(t.Context(), &tableapi.ListAllRequest{IncludeDeclared: c.declared})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,11 +54,11 @@ func TestListsLeaveOutDeclaredTablesWhenAsked(t *testing.T) {
 
 func TestListsComeInPages(t *testing.T) {
 	_, service := open(t)
-	first, err := service.List(t.Context(), &protocol.ListTablesRequest{Page: protocol.Page{Limit: number(1)}})
+	first, err := service.List(t.Context(), &tableapi.ListRequest{Page: protocol.Page{Limit: number(1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := service.List(t.Context(), &protocol.ListTablesRequest{Page: protocol.Page{Limit: number(1), PageToken: first.PageToken}})
+	second, err := service.List(t.Context(), &tableapi.ListRequest{Page: protocol.Page{Limit: number(1), PageToken: first.PageToken}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,21 +69,21 @@ func TestListsComeInPages(t *testing.T) {
 
 func TestDescribeTellsWhatIsAsked(t *testing.T) {
 	_, service := open(t)
-	got, err := service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t")})
+	got, err := service.Describe(t.Context(), &tableapi.DescribeRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Table != "t" || got.Location == "" || got.Schema != nil || got.Version != nil {
 		t.Errorf("got %+v, want only name and location", got)
 	}
-	got, err = service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t"), LoadDetailedMetadata: true, Version: number(1)})
+	got, err = service.Describe(t.Context(), &tableapi.DescribeRequest{Common: servicetest.Named("t"), LoadDetailedMetadata: true, Version: number(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Schema == nil || len(got.Schema.Fields) != 2 || got.Version == nil || *got.Version != 1 || got.Stats.NumFragments != 1 {
 		t.Errorf("got %+v, want the schema and the one fragment of version 1", got)
 	}
-	got, err = service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("d"), CheckDeclared: true})
+	got, err = service.Describe(t.Context(), &tableapi.DescribeRequest{Common: servicetest.Named("d"), CheckDeclared: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestExistsLooksAtTheNameAndAtAVersion(t *testing.T) {
 		{"t", nil, 0, false}, {"d", nil, 0, false}, {"t", number(2), 0, false},
 		{"t", number(3), protocol.TableVersionNotFound, true}, {"no", nil, protocol.TableNotFound, true},
 	} {
-		_, err := service.Exists(t.Context(), &protocol.TableExistsRequest{Common: servicetest.Named(c.name), Version: c.version})
+		_, err := service.Exists(t.Context(), &tableapi.ExistsRequest{Common: servicetest.Named(c.name), Version: c.version})
 		if c.missing {
 			servicetest.WantCode(t, c.name, err, c.code)
 		} else if err != nil {
@@ -113,9 +114,9 @@ func TestExistsLooksAtTheNameAndAtAVersion(t *testing.T) {
 
 func TestARenamedTableKeepsItsRows(t *testing.T) {
 	house, service := open(t)
-	_, err := service.Rename(t.Context(), &protocol.RenameTableRequest{Common: servicetest.Named("t"), NewTableName: "d"})
+	_, err := service.Rename(t.Context(), &tableapi.RenameRequest{Common: servicetest.Named("t"), NewTableName: "d"})
 	servicetest.WantCode(t, "rename to a name that is taken", err, protocol.TableAlreadyExists)
-	if _, err := service.Rename(t.Context(), &protocol.RenameTableRequest{Common: servicetest.Named("t"), NewTableName: "u"}); err != nil {
+	if _, err := service.Rename(t.Context(), &tableapi.RenameRequest{Common: servicetest.Named("t"), NewTableName: "u"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := house.TableNames(t); !slices.Equal(got, []string{"d", "u"}) {
@@ -128,7 +129,7 @@ func TestARenamedTableKeepsItsRows(t *testing.T) {
 
 func TestADeregisteredTableCanBeRegisteredAgain(t *testing.T) {
 	house, service := open(t)
-	gone, err := service.Deregister(t.Context(), &protocol.DeregisterTableRequest{Common: servicetest.Named("t")})
+	gone, err := service.Deregister(t.Context(), &tableapi.DeregisterRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,25 +137,25 @@ func TestADeregisteredTableCanBeRegisteredAgain(t *testing.T) {
 		t.Errorf("got tables %v, want d", got)
 	}
 	place := gone.Location[len(servicetest.Root)+1:]
-	if _, err := service.Register(t.Context(), &protocol.RegisterTableRequest{Common: servicetest.Named("back"), Location: place}); err != nil {
+	if _, err := service.Register(t.Context(), &tableapi.RegisterRequest{Common: servicetest.Named("back"), Location: place}); err != nil {
 		t.Fatal(err)
 	}
 	if got := house.Rows(t, "back"); got != asLines {
 		t.Errorf("got rows\n%swant\n%s", got, asLines)
 	}
-	_, err = service.Register(t.Context(), &protocol.RegisterTableRequest{Common: servicetest.Named("none"), Location: "nothing.lance"})
+	_, err = service.Register(t.Context(), &tableapi.RegisterRequest{Common: servicetest.Named("none"), Location: "nothing.lance"})
 	servicetest.WantCode(t, "register of an empty place", err, protocol.InvalidInput)
 }
 
 func TestADroppedTableLeavesNoFiles(t *testing.T) {
 	house, service := open(t)
-	if _, err := service.Drop(t.Context(), &protocol.DropTableRequest{Common: servicetest.Named("t")}); err != nil {
+	if _, err := service.Drop(t.Context(), &tableapi.DropRequest{Common: servicetest.Named("t")}); err != nil {
 		t.Fatal(err)
 	}
 	if files := house.Files(t); len(files) > 0 {
 		t.Errorf("got files %v, want none", files)
 	}
-	_, err := service.Drop(t.Context(), &protocol.DropTableRequest{Common: servicetest.Named("t")})
+	_, err := service.Drop(t.Context(), &tableapi.DropRequest{Common: servicetest.Named("t")})
 	servicetest.WantCode(t, "drop of what is gone", err, protocol.TableNotFound)
 }
 
@@ -162,11 +163,11 @@ func TestACloneBeginsAsAVersionOfItsSource(t *testing.T) {
 	house, service := open(t)
 	// A clone refers to the files of its source, which its maker must have the right to read.
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "maker"})
-	source, err := service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t")})
+	source, err := service.Describe(t.Context(), &tableapi.DescribeRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	clone := &protocol.CloneTableRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, SourceVersion: number(1)}
+	clone := &tableapi.CloneRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, SourceVersion: number(1)}
 	if _, err := service.Clone(ctx, clone); err != nil {
 		t.Fatal(err)
 	}
@@ -180,16 +181,16 @@ func TestACloneBeginsAsAVersionOfItsSource(t *testing.T) {
 func TestADeepCloneOutlivesItsSource(t *testing.T) {
 	house, service := open(t)
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "maker"})
-	source, err := service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t")})
+	source, err := service.Describe(t.Context(), &tableapi.DescribeRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	deep := false
-	clone := &protocol.CloneTableRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, IsShallow: &deep}
+	clone := &tableapi.CloneRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, IsShallow: &deep}
 	if _, err := service.Clone(ctx, clone); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.Drop(t.Context(), &protocol.DropTableRequest{Common: servicetest.Named("t")}); err != nil {
+	if _, err := service.Drop(t.Context(), &tableapi.DropRequest{Common: servicetest.Named("t")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := house.Rows(t, "c"); got != asLines {
@@ -237,7 +238,7 @@ func cloneWith(t *testing.T, fault faultstore.Fault, at, failing int64, copies b
 	if !copies {
 		inner = reader{inner}
 	}
-	source, err := service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t")})
+	source, err := service.Describe(t.Context(), &tableapi.DescribeRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,11 +250,11 @@ func cloneWith(t *testing.T, fault faultstore.Fault, at, failing int64, copies b
 		return faultstore.Fault{}
 	}))
 	deep := false
-	clone := &protocol.CloneTableRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, IsShallow: &deep}
+	clone := &tableapi.CloneRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, IsShallow: &deep}
 	_, failed := table.New(faulty.Tables).Clone(ctx, clone)
 	after := servicetest.Over(t, house.Objects)
 	again := table.New(after.Tables)
-	_, err = again.Exists(t.Context(), &protocol.TableExistsRequest{Common: servicetest.Named("c")})
+	_, err = again.Exists(t.Context(), &tableapi.ExistsRequest{Common: servicetest.Named("c")})
 	if protocol.CodeOf(err) == protocol.TableNotFound && failed != nil {
 		_, err = again.Clone(ctx, clone)
 	}
@@ -269,7 +270,7 @@ func cloneWith(t *testing.T, fault faultstore.Fault, at, failing int64, copies b
 func TestStatsCountRowsAndFragments(t *testing.T) {
 	house, service := open(t)
 	house.Insert(t, "t", `[{"id":3},{"id":4},{"id":5}]`)
-	got, err := service.Stats(t.Context(), &protocol.GetTableStatsRequest{Common: servicetest.Named("t")})
+	got, err := service.Stats(t.Context(), &tableapi.GetStatsRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}

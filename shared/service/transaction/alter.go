@@ -3,13 +3,13 @@ package transaction
 import (
 	"context"
 
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
 // Alter changes the status and the properties of a transaction. It applies all actions of the
 // request or none.
-func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionRequest) (*protocol.TransactionResponse, error) {
+func (s *Service) Alter(ctx context.Context, req *transactionapi.AlterRequest) (*transactionapi.Response, error) {
 	ref, err := transaction.ParseID(req.ID)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionReque
 	return answer(altered), nil
 }
 
-func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []protocol.TransactionAction) (*transaction.Transaction, error) {
+func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []transactionapi.Action) (*transaction.Transaction, error) {
 	if ref.IsRecorded() {
 		return s.tables.Transactions.Alter(ctx, ref, actions)
 	}

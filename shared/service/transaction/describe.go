@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/service/job"
 	"tiltyard/shared/transaction"
 )
 
 // Describe returns the state of a transaction. A commit counts as succeeded unless a client has set
 // another status.
-func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTransactionRequest) (*protocol.TransactionResponse, error) {
+func (s *Service) Describe(ctx context.Context, req *transactionapi.DescribeRequest) (*transactionapi.Response, error) {
 	ref, err := transaction.ParseID(req.ID)
 	if err != nil {
 		return nil, err

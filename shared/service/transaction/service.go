@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
@@ -30,8 +31,8 @@ func (s *Service) Routes() []httpapi.Route {
 	}
 }
 
-func answer(t *transaction.Transaction) *protocol.TransactionResponse {
-	return &protocol.TransactionResponse{Status: t.Status, Properties: t.Describe()}
+func answer(t *transaction.Transaction) *transactionapi.Response {
+	return &transactionapi.Response{Status: t.Status, Properties: t.Describe()}
 }
 
 // onBranch reads a commit from the history of a branch.

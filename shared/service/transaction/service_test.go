@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -66,13 +67,13 @@ func (f *fixture) table(t *testing.T, name string) engine.Written {
 	return done
 }
 
-func describe(id ...string) *protocol.DescribeTransactionRequest {
-	return &protocol.DescribeTransactionRequest{Common: protocol.Common{ID: id}}
+func describe(id ...string) *transactionapi.DescribeRequest {
+	return &transactionapi.DescribeRequest{Common: protocol.Common{ID: id}}
 }
 
-func alter(status protocol.TransactionStatus, id ...string) *protocol.AlterTransactionRequest {
-	return &protocol.AlterTransactionRequest{
-		Common: protocol.Common{ID: id}, Actions: []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: status}}},
+func alter(status transactionapi.Status, id ...string) *transactionapi.AlterRequest {
+	return &transactionapi.AlterRequest{
+		Common: protocol.Common{ID: id}, Actions: []transactionapi.Action{{SetStatus: &transactionapi.SetStatusAction{Status: status}}},
 	}
 }
 
@@ -81,7 +82,7 @@ func TestACommitIsDescribedUnderAllItsNames(t *testing.T) {
 	for _, name := range []string{"t", strings.Repeat("long", 60)} {
 		done := f.table(t, name)
 		id := f.jobs.IDOfCommit(t.Context(), []string{name}, transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction})
-		want := &protocol.TransactionResponse{Status: protocol.TransactionSucceeded, Properties: protocol.Properties{
+		want := &transactionapi.Response{Status: transactionapi.Succeeded, Properties: protocol.Properties{
 			"uuid": done.Transaction, "version": "2", "read_version": "1", "operation": "Append",
 		}}
 		names := [][]string{{id}, {name, id}, {name, "2"}, {name, done.Transaction}}
@@ -94,7 +95,7 @@ func TestACommitIsDescribedUnderAllItsNames(t *testing.T) {
 				t.Errorf("%q (-want +got):\n%s", path, diff)
 			}
 		}
-		for _, status := range []protocol.TransactionStatus{protocol.TransactionFailed, protocol.TransactionQueued} {
+		for _, status := range []transactionapi.Status{transactionapi.Failed, transactionapi.Queued} {
 			for _, path := range names {
 				got, err := f.Alter(t.Context(), alter(status, path...))
 				if err != nil || got.Status != status {
@@ -125,7 +126,7 @@ func TestUnknownTransactions(t *testing.T) {
 		if got, err := f.Describe(t.Context(), describe(id...)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 			t.Errorf("describe %q: got %+v, %v; want TransactionNotFound", id, got, err)
 		}
-		if got, err := f.Alter(t.Context(), alter(protocol.TransactionFailed, id...)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
+		if got, err := f.Alter(t.Context(), alter(transactionapi.Failed, id...)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 			t.Errorf("alter %q: got %+v, %v; want TransactionNotFound", id, got, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -21,17 +22,17 @@ const batchFanOut = 32
 
 // BatchCreate turns staged manifests into versions of their tables, all of them or none. A request
 // that repeats an earlier one, because its answer was lost, gets the same answer.
-func (s *Service) BatchCreate(ctx context.Context, req *protocol.BatchCreateTableVersionsRequest) (*protocol.BatchCreateTableVersionsResponse, error) {
-	operations := make([]protocol.CommitTableOperation, len(req.Entries))
+func (s *Service) BatchCreate(ctx context.Context, req *versionapi.BatchCreateRequest) (*versionapi.BatchCreateResponse, error) {
+	operations := make([]versionapi.CommitOperation, len(req.Entries))
 	for i := range req.Entries {
 		e := &req.Entries[i]
-		operations[i].Create = &protocol.CreateTableVersionRequest{Common: protocol.Common{ID: e.ID}, StagedVersion: e.StagedVersion}
+		operations[i].Create = &versionapi.CreateRequest{Common: protocol.Common{ID: e.ID}, Staged: e.Staged}
 	}
 	done, err := s.commit(ctx, operations)
 	if err != nil {
 		return nil, err
 	}
-	answer := new(protocol.BatchCreateTableVersionsResponse)
+	answer := new(versionapi.BatchCreateResponse)
 	for _, p := range done {
 		answer.Versions = append(answer.Versions, p.entry())
 	}
@@ -53,14 +54,14 @@ type prepared struct {
 }
 
 // entry describes the version that the operation made.
-func (p *prepared) entry() protocol.TableVersion {
+func (p *prepared) entry() versionapi.Version {
 	e := entry(p.table, listing.Version{Number: p.staged.Version, Info: p.result.Version})
 	e.Metadata = p.staged.metadata
 	return e
 }
 
 // commit applies all operations together, or none of them.
-func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableOperation) ([]*prepared, error) {
+func (s *Service) commit(ctx context.Context, operations []versionapi.CommitOperation) ([]*prepared, error) {
 	request, err := json.Marshal(operations)
 	if err != nil {
 		return nil, fmt.Errorf("digest of the batch: %w", err)
@@ -96,7 +97,7 @@ func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableO
 }
 
 // prepare finds the tables of a batch and reads the manifests that clients have staged for them.
-func (s *Service) prepare(ctx context.Context, operations []protocol.CommitTableOperation) ([]*prepared, error) {
+func (s *Service) prepare(ctx context.Context, operations []versionapi.CommitOperation) ([]*prepared, error) {
 	found := make([]*prepared, len(operations))
 	errs := make([]error, len(operations))
 	declared, err := s.declarations(ctx, operations)
@@ -125,7 +126,7 @@ func (s *Service) prepare(ctx context.Context, operations []protocol.CommitTable
 func key(id []string) string { return protocol.JoinID(id, "\x00") }
 
 // declarations returns the tables that a batch declares, by key.
-func (s *Service) declarations(ctx context.Context, operations []protocol.CommitTableOperation) (map[string]*catalog.Table, error) {
+func (s *Service) declarations(ctx context.Context, operations []versionapi.CommitOperation) (map[string]*catalog.Table, error) {
 	planned := map[string]*catalog.Table{}
 	for i, op := range operations {
 		if op.Declare == nil || planned[key(op.Declare.ID)] != nil {
@@ -141,7 +142,7 @@ func (s *Service) declarations(ctx context.Context, operations []protocol.Commit
 }
 
 // prepareOne prepares one operation. declared is its table if the same batch declares it.
-func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperation, declared *catalog.Table, memory *budget) (*prepared, error) {
+func (s *Service) prepareOne(ctx context.Context, op *versionapi.CommitOperation, declared *catalog.Table, memory *budget) (*prepared, error) {
 	p := &prepared{Operation: batch.Operation{ID: op.TableID()}, table: declared}
 	switch {
 	case op.Declare != nil:
@@ -165,7 +166,7 @@ func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperat
 		return nil, errBranchInBatch
 	}
 	var err error
-	if p.staged, err = read(ctx, p.table, p.table.Location, &op.Create.StagedVersion, memory); err != nil {
+	if p.staged, err = read(ctx, p.table, p.table.Location, &op.Create.Staged, memory); err != nil {
 		return nil, err
 	}
 	p.Create = &p.staged.Manifest

@@ -7,6 +7,8 @@ import (
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/protocol/versionapi"
 )
 
 // maxBatchDeletes bounds the versions that a batch deletes from one table, because the record of
@@ -16,12 +18,12 @@ const maxBatchDeletes = 1000
 // BatchCommit declares and deregisters tables, and makes and deletes versions of them. It applies
 // all operations or none. A request that repeats an earlier one, because its answer was lost, gets
 // the same answer.
-func (s *Service) BatchCommit(ctx context.Context, req *protocol.BatchCommitTablesRequest) (*protocol.BatchCommitTablesResponse, error) {
+func (s *Service) BatchCommit(ctx context.Context, req *versionapi.BatchCommitRequest) (*versionapi.BatchCommitResponse, error) {
 	done, err := s.commit(ctx, req.Operations)
 	if err != nil {
 		return nil, err
 	}
-	answer := &protocol.BatchCommitTablesResponse{
+	answer := &versionapi.BatchCommitResponse{
 		TransactionID: s.tables.Transactions.IDOfChange(ctx, batchChange("batch-commit", done)),
 	}
 	for i, p := range done {
@@ -31,28 +33,28 @@ func (s *Service) BatchCommit(ctx context.Context, req *protocol.BatchCommitTabl
 }
 
 // answer is the result of an operation in the words of the protocol.
-func (p *prepared) answer(op *protocol.CommitTableOperation, transactionID string) protocol.CommitTableResult {
+func (p *prepared) answer(op *versionapi.CommitOperation, transactionID string) versionapi.CommitResult {
 	made := p.result.Table
 	switch {
 	case op.Declare != nil:
-		return protocol.CommitTableResult{Declare: &protocol.DeclareTableResponse{
+		return versionapi.CommitResult{Declare: &tableapi.DeclareResponse{
 			TransactionID: transactionID, Location: made.Location.URI, Properties: made.Properties, ManagedVersioning: made.Managed,
 		}}
 	case op.Create != nil:
-		return protocol.CommitTableResult{Create: &protocol.CreateTableVersionResponse{TransactionID: transactionID, Version: p.entry()}}
+		return versionapi.CommitResult{Create: &versionapi.CreateResponse{TransactionID: transactionID, Version: p.entry()}}
 	case op.Delete != nil:
-		return protocol.CommitTableResult{Delete: &protocol.BatchDeleteTableVersionsResponse{
+		return versionapi.CommitResult{Delete: &versionapi.BatchDeleteResponse{
 			TransactionID: transactionID, DeletedCount: int64(len(p.Delete)),
 		}}
 	}
-	return protocol.CommitTableResult{Deregister: &protocol.DeregisterTableResponse{
+	return versionapi.CommitResult{Deregister: &tableapi.DeregisterResponse{
 		TransactionID: transactionID, ID: made.ID, Location: made.Location.URI, Properties: made.Properties,
 	}}
 }
 
 // prepareDelete chooses the versions that an operation deletes. A table that the batch itself
 // declares has no versions.
-func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *protocol.BatchDeleteTableVersionsRequest) error {
+func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *versionapi.BatchDeleteRequest) error {
 	if protocol.BranchName(req.Branch) != "" {
 		return errBranchInBatch
 	}
@@ -60,7 +62,7 @@ func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *protocol.
 	if p.UID == "" {
 		return nil
 	}
-	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
+	all := slices.ContainsFunc(req.Ranges, versionapi.Range.All)
 	table := s.tables.At(p.table)
 	chosen, err := cleanup.Choose(ctx, table.Data(), anyOf(req.Ranges), all)
 	if err != nil {

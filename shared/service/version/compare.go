@@ -11,12 +11,13 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/difference"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/tables"
 )
 
 // Compare returns the rows that differ between two versions of a table.
-func (s *Service) Compare(ctx context.Context, req *protocol.CompareTableVersionsRequest) (*protocol.CompareTableVersionsResponse, error) {
-	type answer = *protocol.CompareTableVersionsResponse
+func (s *Service) Compare(ctx context.Context, req *versionapi.CompareRequest) (*versionapi.CompareResponse, error) {
+	type answer = *versionapi.CompareResponse
 	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.ToVersion, func(ctx context.Context, now tables.Version) (answer, error) {
 		return engine.Read(ctx, now.Table.Table, req.FromVersion, func(ctx context.Context, was *dataset.Dataset) (answer, error) {
 			return compared(ctx, was, now.Dataset, req.Rows())
@@ -24,7 +25,7 @@ func (s *Service) Compare(ctx context.Context, req *protocol.CompareTableVersion
 	})
 }
 
-func compared(ctx context.Context, was, now *dataset.Dataset, limit int) (*protocol.CompareTableVersionsResponse, error) {
+func compared(ctx context.Context, was, now *dataset.Dataset, limit int) (*versionapi.CompareResponse, error) {
 	fields := difference.Common(was.Schema(), now.Schema())
 	stable := was.Manifest().StableRowIDs()
 	var rows *difference.Rows
@@ -41,11 +42,11 @@ func compared(ctx context.Context, was, now *dataset.Dataset, limit int) (*proto
 		return nil, err
 	}
 	defer rows.Release()
-	first := func(set *roaring64.Bitmap) protocol.ComparedRows {
+	first := func(set *roaring64.Bitmap) versionapi.ComparedRows {
 		ids := make([]uint64, min(uint64(limit), set.GetCardinality()))
-		return protocol.ComparedRows{Count: int64(set.GetCardinality()), RowIDs: slices.Clip(ids[:set.ManyIterator().NextMany(ids)])}
+		return versionapi.ComparedRows{Count: int64(set.GetCardinality()), RowIDs: slices.Clip(ids[:set.ManyIterator().NextMany(ids)])}
 	}
-	return &protocol.CompareTableVersionsResponse{
+	return &versionapi.CompareResponse{
 		FromVersion: int64(was.Version()), ToVersion: int64(now.Version()), StableRowIDs: stable,
 		Removed: first(rows.Gone), Added: first(rows.Fresh), Changed: first(rows.Changed),
 	}, nil

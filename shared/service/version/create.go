@@ -11,12 +11,13 @@ import (
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/transaction"
 )
 
 // Create turns a manifest that a client has staged into the next version of a table. A request that
 // repeats an earlier one, because its answer was lost, gets the same answer.
-func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRequest) (*protocol.CreateTableVersionResponse, error) {
+func (s *Service) Create(ctx context.Context, req *versionapi.CreateRequest) (*versionapi.CreateResponse, error) {
 	t, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 	if err != nil {
 		return nil, err
 	}
-	m, err := read(ctx, t, at, &req.StagedVersion, newBudget(maxManifestBytes))
+	m, err := read(ctx, t, at, &req.Staged, newBudget(maxManifestBytes))
 	if err == nil {
 		err = s.annotate(ctx, t, m)
 	}
@@ -40,7 +41,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 	s.tables.Names.Committed(ctx, req.ID, protocol.BranchName(req.Branch))
 	made := entry(t, listing.Version{Number: m.Version, Info: info})
 	made.Metadata = m.metadata
-	return &protocol.CreateTableVersionResponse{
+	return &versionapi.CreateResponse{
 		Version: made,
 		TransactionID: s.tables.Transactions.IDOfCommit(ctx, req.ID, transaction.Commit{
 			UUID: m.transaction, Branch: protocol.BranchName(req.Branch), Version: m.Version,
@@ -48,7 +49,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 	}, nil
 }
 
-func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.Location, req *protocol.CreateTableVersionRequest, m *staged) (objectstore.Info, error) {
+func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.Location, req *versionapi.CreateRequest, m *staged) (objectstore.Info, error) {
 	if at == t.Location {
 		info, err := s.tables.Names.Publish(ctx, t, m.Manifest)
 		if errors.Is(err, stored.ErrMoved) {

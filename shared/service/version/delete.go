@@ -6,16 +6,17 @@ import (
 
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
 // Delete deletes the versions in the given ranges. A version that a tag or a branch needs stays.
 // The newest version stays as well, unless a range covers all versions.
-func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVersionsRequest) (*protocol.BatchDeleteTableVersionsResponse, error) {
+func (s *Service) Delete(ctx context.Context, req *versionapi.BatchDeleteRequest) (*versionapi.BatchDeleteResponse, error) {
 	doomed := anyOf(req.Ranges)
-	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
-	return tables.Try(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.BatchDeleteTableVersionsResponse, error) {
+	all := slices.ContainsFunc(req.Ranges, versionapi.Range.All)
+	return tables.Try(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*versionapi.BatchDeleteResponse, error) {
 		if err := t.Found.Confirm(); err != nil {
 			return nil, err
 		}
@@ -23,7 +24,7 @@ func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVers
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.BatchDeleteTableVersionsResponse{
+		return &versionapi.BatchDeleteResponse{
 			DeletedCount: int64(deleted),
 			TransactionID: s.tables.Transactions.IDOfChange(ctx, transaction.Change{
 				Operation: "delete-versions", Object: req.ID, Properties: onBranch(req.Branch),
@@ -42,8 +43,8 @@ func onBranch(branch string) map[string]string {
 }
 
 // anyOf returns a function that reports whether a version is in one of the ranges.
-func anyOf(ranges []protocol.VersionRange) func(version uint64) bool {
+func anyOf(ranges []versionapi.Range) func(version uint64) bool {
 	return func(version uint64) bool {
-		return slices.ContainsFunc(ranges, func(r protocol.VersionRange) bool { return r.Holds(version) })
+		return slices.ContainsFunc(ranges, func(r versionapi.Range) bool { return r.Holds(version) })
 	}
 }

@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"tiltyard/shared/lance/dataset/listing"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/tables"
 )
 
 // Describe returns one version of a table; without a number, the newest one.
-func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableVersionRequest) (*protocol.DescribeTableVersionResponse, error) {
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.DescribeTableVersionResponse, error) {
+func (s *Service) Describe(ctx context.Context, req *versionapi.DescribeRequest) (*versionapi.DescribeResponse, error) {
+	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*versionapi.DescribeResponse, error) {
 		found, err := listing.One(ctx, t.Data(), req.Version)
 		if err != nil {
 			return nil, err
 		}
-		entries := []protocol.TableVersion{entry(t.Found.Table, found)}
+		entries := []versionapi.Version{entry(t.Found.Table, found)}
 		if err := addMetadata(ctx, t.Found.Table, []string{found.Key}, entries); err != nil {
 			return nil, err
 		}
-		return &protocol.DescribeTableVersionResponse{Version: entries[0]}, nil
+		return &versionapi.DescribeResponse{Version: entries[0]}, nil
 	})
 }

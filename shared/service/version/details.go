@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -18,7 +19,7 @@ const detailFanOut = 8
 
 // addDetails reads the versions of a table and adds their content to the entries. Versions deleted
 // meanwhile have no details, and the entry of an unreadable one has the error.
-func addDetails(ctx context.Context, id []string, table *engine.Table, branch string, entries []protocol.TableVersion) error {
+func addDetails(ctx context.Context, id []string, table *engine.Table, branch string, entries []versionapi.Version) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(detailFanOut)
 	for i := range entries {
@@ -31,7 +32,7 @@ func addDetails(ctx context.Context, id []string, table *engine.Table, branch st
 				entries[i].Details = details(id, branch, found)
 			case protocol.HasCode(err, protocol.TableVersionNotFound):
 			case protocol.HasCode(err, protocol.InvalidTableState, protocol.Unsupported) && errors.As(err, &known):
-				entries[i].Details = &protocol.VersionDetails{Unreadable: known.Message}
+				entries[i].Details = &versionapi.Details{Unreadable: known.Message}
 			default:
 				return err
 			}
@@ -41,8 +42,8 @@ func addDetails(ctx context.Context, id []string, table *engine.Table, branch st
 	return group.Wait()
 }
 
-func details(id []string, branch string, found listing.Details) *protocol.VersionDetails {
-	d := &protocol.VersionDetails{
+func details(id []string, branch string, found listing.Details) *versionapi.Details {
+	d := &versionapi.Details{
 		Operation: found.Operation, Authors: found.Authors, NumRows: found.Rows, NumDeletedRows: found.DeletedRows,
 		NumFragments: found.Fragments, NumBytes: found.Bytes,
 	}

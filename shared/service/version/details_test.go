@@ -10,6 +10,8 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/version"
@@ -22,13 +24,13 @@ func as(t *testing.T, subject string) context.Context {
 
 func deleteRow(ctx context.Context, t *testing.T, house *servicetest.House, id string) {
 	t.Helper()
-	req := &protocol.DeleteFromTableRequest{Common: servicetest.Named("t"), Predicate: "id = " + id}
+	req := &dataapi.DeleteRequest{Common: servicetest.Named("t"), Predicate: "id = " + id}
 	if _, err := data.New(house.Tables, arrowipc.Limits{}).Delete(ctx, req); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func listed(t *testing.T, s *version.Service, req *protocol.ListTableVersionsRequest) *protocol.ListTableVersionsResponse {
+func listed(t *testing.T, s *version.Service, req *versionapi.ListRequest) *versionapi.ListResponse {
 	t.Helper()
 	req.Common = servicetest.Named("t")
 	found, err := s.List(t.Context(), req)
@@ -43,7 +45,7 @@ func TestSubjectsOfAnIssuerAreNoKeysOfOurs(t *testing.T) {
 	house, service := open(t)
 	deleteRow(as(t, "key:ci"), t, house, "3")
 	deleteRow(as(t, "token"), t, house, "2")
-	versions := listed(t, service, &protocol.ListTableVersionsRequest{Details: true}).Versions
+	versions := listed(t, service, &versionapi.ListRequest{Details: true}).Versions
 	var got []string
 	for _, v := range versions[len(versions)-2:] {
 		got = append(got, v.Details.Authors...)
@@ -58,8 +60,8 @@ func TestVersionsTellWhatMadeThemAndForWhom(t *testing.T) {
 	deleteRow(as(t, "ada"), t, house, "2")
 	deleteRow(auth.NewContext(t.Context(), &auth.Principal{Subject: "key:ci"}), t, house, "3")
 	deleteRow(as(t, "line\nbreak"), t, house, "1")
-	got := listed(t, service, &protocol.ListTableVersionsRequest{Details: true})
-	want := []protocol.VersionDetails{
+	got := listed(t, service, &versionapi.ListRequest{Details: true})
+	want := []versionapi.Details{
 		{Operation: "Overwrite", NumRows: 1, NumFragments: 1},
 		{Operation: "Append", NumRows: 2, NumFragments: 2},
 		{Operation: "Append", NumRows: 3, NumFragments: 3},
@@ -82,7 +84,7 @@ func TestVersionsTellWhatMadeThemAndForWhom(t *testing.T) {
 			t.Errorf("version %d has the transaction %q and %d bytes", v.Version, d.TransactionID, d.NumBytes)
 		}
 	}
-	for _, v := range listed(t, service, &protocol.ListTableVersionsRequest{}).Versions {
+	for _, v := range listed(t, service, &versionapi.ListRequest{}).Versions {
 		if v.Details != nil {
 			t.Errorf("version %d has details that nobody asked for", v.Version)
 		}
@@ -91,26 +93,26 @@ func TestVersionsTellWhatMadeThemAndForWhom(t *testing.T) {
 
 func TestPagesWithDetailsAreBounded(t *testing.T) {
 	house, service := open(t)
-	for range protocol.MaxDetailed {
+	for range versionapi.MaxDetailed {
 		house.Insert(t, "t", `[{"id":4}]`)
 	}
 	for _, limit := range []*int64{nil, number(1000)} {
-		got := listed(t, service, &protocol.ListTableVersionsRequest{Details: true, Page: protocol.Page{Limit: limit}})
-		if len(got.Versions) != protocol.MaxDetailed || got.PageToken == "" {
-			t.Errorf("got %d versions and the token %q, want %d and a token", len(got.Versions), got.PageToken, protocol.MaxDetailed)
+		got := listed(t, service, &versionapi.ListRequest{Details: true, Page: protocol.Page{Limit: limit}})
+		if len(got.Versions) != versionapi.MaxDetailed || got.PageToken == "" {
+			t.Errorf("got %d versions and the token %q, want %d and a token", len(got.Versions), got.PageToken, versionapi.MaxDetailed)
 		}
 	}
 }
 
 func TestAVersionThatCannotBeReadSaysSo(t *testing.T) {
 	house, service := open(t)
-	found := listed(t, service, &protocol.ListTableVersionsRequest{})
+	found := listed(t, service, &versionapi.ListRequest{})
 	key := strings.TrimPrefix(found.Versions[1].ManifestPath, "test/")
 	for _, text := range []string{"no manifest", ""} {
 		if _, err := house.Objects.Put(t.Context(), key, []byte(text), objectstore.Condition{}); err != nil {
 			t.Fatal(err)
 		}
-		got := listed(t, service, &protocol.ListTableVersionsRequest{Details: true})
+		got := listed(t, service, &versionapi.ListRequest{Details: true})
 		for i, v := range got.Versions {
 			if v.Details == nil || (v.Details.Unreadable != "") != (i == 1) {
 				t.Errorf("version %d has the details %+v", v.Version, v.Details)

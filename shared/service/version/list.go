@@ -10,18 +10,19 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/tables"
 )
 
 // List returns the versions of a table, oldest first, or newest first if the request asks for that.
 // A declared table has no versions.
-func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsRequest) (*protocol.ListTableVersionsResponse, error) {
+func (s *Service) List(ctx context.Context, req *versionapi.ListRequest) (*versionapi.ListResponse, error) {
 	opts := listing.Request{Descending: req.Descending, Limit: lists.NoLimit}
 	if limit, bounded := req.Bound(); bounded {
 		opts.Limit = int(min(limit, 1<<31-1))
 	}
-	if req.Details && (opts.Limit == lists.NoLimit || opts.Limit > protocol.MaxDetailed) {
-		opts.Limit = protocol.MaxDetailed
+	if req.Details && (opts.Limit == lists.NoLimit || opts.Limit > versionapi.MaxDetailed) {
+		opts.Limit = versionapi.MaxDetailed
 	}
 	if req.PageToken != "" {
 		after, err := strconv.ParseUint(req.PageToken, 10, 63)
@@ -30,12 +31,12 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		}
 		opts.After = &after
 	}
-	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*protocol.ListTableVersionsResponse, error) {
+	return tables.Look(ctx, s.tables.Open(req.ID, req.Branch), func(ctx context.Context, t tables.Table) (*versionapi.ListResponse, error) {
 		found, err := listing.Versions(ctx, t.Data(), opts)
 		if err != nil {
 			return nil, err
 		}
-		answer := &protocol.ListTableVersionsResponse{PageToken: found.Next}
+		answer := &versionapi.ListResponse{PageToken: found.Next}
 		record := t.Found.Table
 		place := record.Location.Path()
 		keys := make([]string, len(found.Versions))
@@ -54,14 +55,14 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 
 // entry describes a version in the words of the protocol. Clients open the manifest themselves, so
 // its path is relative to the bucket or file system and not to the root of this service.
-func entry(t *catalog.Table, v listing.Version) protocol.TableVersion {
+func entry(t *catalog.Table, v listing.Version) versionapi.Version {
 	return entryAt(t.Location.Path(), t, v)
 }
 
 // entryAt returns the entry of a version; place is the path of the table in its bucket or file
 // system.
-func entryAt(place string, t *catalog.Table, v listing.Version) protocol.TableVersion {
-	return protocol.TableVersion{
+func entryAt(place string, t *catalog.Table, v listing.Version) versionapi.Version {
+	return versionapi.Version{
 		Version:         int64(v.Number),
 		ManifestPath:    place + strings.TrimPrefix(v.Key, t.Location.Prefix),
 		ManifestSize:    v.Size,

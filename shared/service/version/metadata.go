@@ -9,7 +9,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 )
 
 // The metadata of a version is stored inside its manifest, so both appear in the same put. Records
@@ -40,7 +40,7 @@ func (s *Service) annotate(ctx context.Context, t *catalog.Table, m *staged) err
 }
 
 // addMetadata reads the metadata of the versions with the given keys into their entries.
-func addMetadata(ctx context.Context, t *catalog.Table, keys []string, entries []protocol.TableVersion) error {
+func addMetadata(ctx context.Context, t *catalog.Table, keys []string, entries []versionapi.Version) error {
 	if !t.Annotated {
 		return nil
 	}

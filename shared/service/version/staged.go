@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 )
 
 // These constants bound the manifests that one request may hold in memory.
@@ -63,7 +64,7 @@ func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) 
 
 // read reads and checks a staged manifest. The result has no data if the object does not exist; the
 // catalog then decides whether it became a version earlier.
-func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *protocol.StagedVersion, memory *budget) (*staged, error) {
+func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *versionapi.Staged, memory *budget) (*staged, error) {
 	key, err := stagedKey(t, at, v.ManifestPath)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *pro
 }
 
 // readAll reads a staged manifest and compares its size with the size that the client sent.
-func readAll(ctx context.Context, store objectstore.Store, key string, v *protocol.StagedVersion, memory *budget) ([]byte, error) {
+func readAll(ctx context.Context, store objectstore.Store, key string, v *versionapi.Staged, memory *budget) ([]byte, error) {
 	size := int64(0)
 	if v.ManifestSize != nil {
 		size = *v.ManifestSize
@@ -112,7 +113,7 @@ func readAll(ctx context.Context, store objectstore.Store, key string, v *protoc
 
 // check parses the bytes of a manifest and checks that it belongs to the version that the client
 // asks for.
-func (s *staged) check(data []byte, v *protocol.StagedVersion) error {
+func (s *staged) check(data []byte, v *versionapi.Staged) error {
 	m, err := manifest.Parse(data)
 	if err != nil {
 		return &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("the object at %q is not a manifest", objectstore.URI(v.ManifestPath)), Err: err}
@@ -156,8 +157,8 @@ func stagedKey(t *catalog.Table, at objectstore.Location, given string) (string,
 	return key, nil
 }
 
-func scheme(s protocol.NamingScheme) manifest.Scheme {
-	if s == protocol.NamingSchemeV1 {
+func scheme(s versionapi.NamingScheme) manifest.Scheme {
+	if s == versionapi.NamingSchemeV1 {
 		return manifest.V1
 	}
 	return manifest.V2

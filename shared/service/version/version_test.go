@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/version"
 )
@@ -23,7 +24,7 @@ func open(t *testing.T) (*servicetest.House, *version.Service) {
 func number(n int64) *int64 { return &n }
 
 // numbers lists versions.
-func numbers(t *testing.T, s *version.Service, req *protocol.ListTableVersionsRequest) (found []int64, next string) {
+func numbers(t *testing.T, s *version.Service, req *versionapi.ListRequest) (found []int64, next string) {
 	t.Helper()
 	req.Common = servicetest.Named("t")
 	listed, err := s.List(t.Context(), req)
@@ -38,14 +39,14 @@ func numbers(t *testing.T, s *version.Service, req *protocol.ListTableVersionsRe
 
 func TestVersionsAreListedInEitherOrderAndInPages(t *testing.T) {
 	_, service := open(t)
-	if got, _ := numbers(t, service, &protocol.ListTableVersionsRequest{}); !slices.Equal(got, []int64{1, 2, 3}) {
+	if got, _ := numbers(t, service, &versionapi.ListRequest{}); !slices.Equal(got, []int64{1, 2, 3}) {
 		t.Errorf("got %v, want 1 to 3", got)
 	}
-	got, next := numbers(t, service, &protocol.ListTableVersionsRequest{Descending: true, Page: protocol.Page{Limit: number(2)}})
+	got, next := numbers(t, service, &versionapi.ListRequest{Descending: true, Page: protocol.Page{Limit: number(2)}})
 	if !slices.Equal(got, []int64{3, 2}) || next == "" {
 		t.Errorf("got %v and token %q, want 3, 2 and a token", got, next)
 	}
-	got, next = numbers(t, service, &protocol.ListTableVersionsRequest{Descending: true, Page: protocol.Page{Limit: number(2), PageToken: next}})
+	got, next = numbers(t, service, &versionapi.ListRequest{Descending: true, Page: protocol.Page{Limit: number(2), PageToken: next}})
 	if !slices.Equal(got, []int64{1}) || next != "" {
 		t.Errorf("got %v and token %q, want 1 and the end", got, next)
 	}
@@ -54,7 +55,7 @@ func TestVersionsAreListedInEitherOrderAndInPages(t *testing.T) {
 func TestAVersionIsDescribedWithItsManifest(t *testing.T) {
 	_, service := open(t)
 	for _, asked := range []*int64{number(2), nil} {
-		got, err := service.Describe(t.Context(), &protocol.DescribeTableVersionRequest{Common: servicetest.Named("t"), Version: asked})
+		got, err := service.Describe(t.Context(), &versionapi.DescribeRequest{Common: servicetest.Named("t"), Version: asked})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,43 +67,43 @@ func TestAVersionIsDescribedWithItsManifest(t *testing.T) {
 			t.Errorf("got %+v, want version %d with its manifest", v, want)
 		}
 	}
-	_, err := service.Describe(t.Context(), &protocol.DescribeTableVersionRequest{Common: servicetest.Named("t"), Version: number(9)})
+	_, err := service.Describe(t.Context(), &versionapi.DescribeRequest{Common: servicetest.Named("t"), Version: number(9)})
 	servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
 }
 
 func TestRestoreMakesANewVersionOfAnOldOne(t *testing.T) {
 	house, service := open(t)
-	if _, err := service.Restore(t.Context(), &protocol.RestoreTableRequest{Common: servicetest.Named("t"), Version: number(1)}); err != nil {
+	if _, err := service.Restore(t.Context(), &versionapi.RestoreRequest{Common: servicetest.Named("t"), Version: number(1)}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := house.Rows(t, "t"), "{\"id\":1,\"name\":null}\n"; got != want {
 		t.Errorf("got rows\n%swant\n%s", got, want)
 	}
-	if got, _ := numbers(t, service, &protocol.ListTableVersionsRequest{}); !slices.Equal(got, []int64{1, 2, 3, 4}) {
+	if got, _ := numbers(t, service, &versionapi.ListRequest{}); !slices.Equal(got, []int64{1, 2, 3, 4}) {
 		t.Errorf("got versions %v, want 1 to 4", got)
 	}
-	_, err := service.Restore(t.Context(), &protocol.RestoreTableRequest{Common: servicetest.Named("t"), Version: number(9)})
+	_, err := service.Restore(t.Context(), &versionapi.RestoreRequest{Common: servicetest.Named("t"), Version: number(9)})
 	servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
 }
 
 func TestVersionsAreComparedByRows(t *testing.T) {
 	house, service := open(t)
-	compare := func(from int64, to, limit *int64) *protocol.CompareTableVersionsResponse {
-		got, err := service.Compare(t.Context(), &protocol.CompareTableVersionsRequest{Common: servicetest.Named("t"), FromVersion: &from, ToVersion: to, Limit: limit})
+	compare := func(from int64, to, limit *int64) *versionapi.CompareResponse {
+		got, err := service.Compare(t.Context(), &versionapi.CompareRequest{Common: servicetest.Named("t"), FromVersion: &from, ToVersion: to, Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	rows := func(ids ...uint64) protocol.ComparedRows {
-		return protocol.ComparedRows{Count: int64(len(ids)), RowIDs: append(protocol.List[uint64]{}, ids...)}
+	rows := func(ids ...uint64) versionapi.ComparedRows {
+		return versionapi.ComparedRows{Count: int64(len(ids)), RowIDs: append(protocol.List[uint64]{}, ids...)}
 	}
 	const second, third = 1 << 32, 2 << 32 // the addresses of the rows that versions 2 and 3 have added
-	want := &protocol.CompareTableVersionsResponse{FromVersion: 1, ToVersion: 3, Removed: rows(), Added: rows(second, third), Changed: rows()}
+	want := &versionapi.CompareResponse{FromVersion: 1, ToVersion: 3, Removed: rows(), Added: rows(second, third), Changed: rows()}
 	if diff := cmp.Diff(want, compare(1, nil, nil)); diff != "" {
 		t.Errorf("to the newest (-want +got):\n%s", diff)
 	}
-	want = &protocol.CompareTableVersionsResponse{FromVersion: 3, ToVersion: 1, Removed: rows(second, third), Added: rows(), Changed: rows()}
+	want = &versionapi.CompareResponse{FromVersion: 3, ToVersion: 1, Removed: rows(second, third), Added: rows(), Changed: rows()}
 	if diff := cmp.Diff(want, compare(3, number(1), nil)); diff != "" {
 		t.Errorf("backwards (-want +got):\n%s", diff)
 	}
@@ -114,7 +115,7 @@ func TestVersionsAreComparedByRows(t *testing.T) {
 		t.Errorf("with a limit of 0, added are %+v, want none of one", got)
 	}
 	for _, to := range []*int64{number(9), number(0)} {
-		_, err := service.Compare(t.Context(), &protocol.CompareTableVersionsRequest{Common: servicetest.Named("t"), FromVersion: number(1), ToVersion: to})
+		_, err := service.Compare(t.Context(), &versionapi.CompareRequest{Common: servicetest.Named("t"), FromVersion: number(1), ToVersion: to})
 		servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
 	}
 }

@@ -19,13 +19,14 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/view"
 	"tiltyard/shared/work/refresh"
 )
 
 // CreateMaterialized makes an empty view, and begins a job that fills it unless the request asks for
 // no data.
-func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMaterializedViewRequest) (*protocol.CreateMaterializedViewResponse, error) {
+func (s *Service) CreateMaterialized(ctx context.Context, req *viewapi.CreateMaterializedRequest) (*viewapi.CreateMaterializedResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (s *Service) CreateMaterialized(ctx context.Context, req *protocol.CreateMa
 	if fresh.source != nil && fresh.definition.IsGeneva() {
 		_ = s.tables.Names.Views.Enter(ctx, req.ID, made, fresh.source.ID, fresh.source.Dependents) // a view that reads itself is told so by its refresh
 	}
-	answer := &protocol.CreateMaterializedViewResponse{Version: firstVersion, ForLanceDB: req.IsQuery()}
+	answer := &viewapi.CreateMaterializedResponse{Version: firstVersion, ForLanceDB: req.IsQuery()}
 	if req.Empty() && made.Auto {
 		s.tables.Follow(ctx, req.ID, made.UID)
 	}
@@ -91,7 +92,7 @@ func (s *Service) create(ctx context.Context, id []string, location objectstore.
 }
 
 // fromQuery returns a view by SQL.
-func (s *Service) fromQuery(ctx context.Context, req *protocol.CreateMaterializedViewRequest, _ objectstore.Location) (*newView, error) {
+func (s *Service) fromQuery(ctx context.Context, req *viewapi.CreateMaterializedRequest, _ objectstore.Location) (*newView, error) {
 	query, err := view.Parse(req.Query)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (s *Service) fromQuery(ctx context.Context, req *protocol.CreateMaterialize
 
 // fromKind returns a view whose query the client has serialized, with its schema. The backend and the source that the
 // query names need not exist yet; a refresh reports missing ones.
-func (s *Service) fromKind(ctx context.Context, req *protocol.CreateMaterializedViewRequest, location objectstore.Location) (*newView, error) {
+func (s *Service) fromKind(ctx context.Context, req *viewapi.CreateMaterializedRequest, location objectstore.Location) (*newView, error) {
 	schema, err := schemaOf(ctx, req.OutputSchema)
 	if err != nil {
 		return nil, err

@@ -8,19 +8,19 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/view"
 	"tiltyard/shared/work/refresh"
 )
 
 // DescribeMaterialized returns the definition of a view and the version of the source that its rows
 // reflect.
-func (s *Service) DescribeMaterialized(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DescribeMaterializedViewResponse, error) {
+func (s *Service) DescribeMaterialized(ctx context.Context, req *viewapi.MaterializedRequest) (*viewapi.DescribeMaterializedResponse, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := engine.Read(ctx, s.tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.DescribeMaterializedViewResponse, error) {
+	answer, err := engine.Read(ctx, s.tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (*viewapi.DescribeMaterializedResponse, error) {
 		definition, err := view.Read(d.Schema().Metadata)
 		if err != nil {
 			return nil, err
@@ -37,10 +37,10 @@ func (s *Service) DescribeMaterialized(ctx context.Context, req *protocol.Materi
 	return answer, err
 }
 
-func describe(definition *view.Definition, d *dataset.Dataset) *protocol.DescribeMaterializedViewResponse {
+func describe(definition *view.Definition, d *dataset.Dataset) *viewapi.DescribeMaterializedResponse {
 	metadata := d.Schema().Metadata
-	answer := &protocol.DescribeMaterializedViewResponse{
-		Kind: protocol.ViewKind(definition.Kind), Incarnation: metadata[view.IncarnationKey], AutoRefresh: definition.Auto, Digest: definition.Digest(),
+	answer := &viewapi.DescribeMaterializedResponse{
+		Kind: viewapi.Kind(definition.Kind), Incarnation: metadata[view.IncarnationKey], AutoRefresh: definition.Auto, Digest: definition.Digest(),
 	}
 	if last := len(definition.Source) - 1; last >= 0 {
 		answer.SourceTable, answer.SourceNamespace = definition.Source[last], definition.Source[:last]
@@ -52,27 +52,27 @@ func describe(definition *view.Definition, d *dataset.Dataset) *protocol.Describ
 	if q := definition.Query; q != nil && !definition.IsGeneva() {
 		answer.Query, answer.Filter, answer.Limit = q.String(), q.Filter, q.Limit
 		for _, c := range q.Columns {
-			answer.Projections = append(answer.Projections, protocol.ViewProjection{Output: c.Name, Expression: c.Expr})
+			answer.Projections = append(answer.Projections, viewapi.Projection{Output: c.Name, Expression: c.Expr})
 		}
 		return answer
 	}
 	for _, f := range d.Schema().Fields { // the client cannot read the query
-		answer.Projections = append(answer.Projections, protocol.ViewProjection{Output: f.Name, Expression: f.Name})
+		answer.Projections = append(answer.Projections, viewapi.Projection{Output: f.Name, Expression: f.Name})
 	}
 	return answer
 }
 
 // DropMaterialized removes a view with its rows.
-func (s *Service) DropMaterialized(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DropMaterializedViewResponse, error) {
+func (s *Service) DropMaterialized(ctx context.Context, req *viewapi.MaterializedRequest) (*viewapi.DropMaterializedResponse, error) {
 	gone, err := s.tables.Names.Views.Drop(ctx, req.ID, stored.Materialized)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DropMaterializedViewResponse{Warning: dependents.Warning(ctx, gone.Dependents)}, nil
+	return &viewapi.DropMaterializedResponse{Warning: dependents.Warning(ctx, gone.Dependents)}, nil
 }
 
 // ListMaterialized returns the names of the materialized views in a namespace.
-func (s *Service) ListMaterialized(ctx context.Context, req *protocol.ListMaterializedViewsRequest) (*protocol.ListMaterializedViewsResponse, error) {
+func (s *Service) ListMaterialized(ctx context.Context, req *viewapi.ListMaterializedRequest) (*viewapi.ListMaterializedResponse, error) {
 	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
@@ -81,5 +81,5 @@ func (s *Service) ListMaterialized(ctx context.Context, req *protocol.ListMateri
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.ListMaterializedViewsResponse{Views: names, PageToken: next}, nil
+	return &viewapi.ListMaterializedResponse{Views: names, PageToken: next}, nil
 }

@@ -13,13 +13,14 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/tables"
 )
 
 // CreatePlain gives a name to a query. It plans the query over the newest version of its table, which must
 // exist and must not be a plain view itself.
-func (s *Service) CreatePlain(ctx context.Context, req *protocol.CreateViewRequest) (*protocol.DescribeViewResponse, error) {
+func (s *Service) CreatePlain(ctx context.Context, req *viewapi.CreateRequest) (*viewapi.DescribeResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func digest(definition string) string {
 }
 
 // DescribePlain returns a view as it was created.
-func (s *Service) DescribePlain(ctx context.Context, req *protocol.ViewRequest) (*protocol.DescribeViewResponse, error) {
+func (s *Service) DescribePlain(ctx context.Context, req *viewapi.Request) (*viewapi.DescribeResponse, error) {
 	record, err := s.tables.Names.Views.Get(ctx, req.ID, stored.Plain)
 	if err != nil {
 		return nil, err
@@ -77,9 +78,9 @@ func (s *Service) DescribePlain(ctx context.Context, req *protocol.ViewRequest) 
 	return describePlain(req.ID, record.View)
 }
 
-func describePlain(id []string, view *stored.View) (*protocol.DescribeViewResponse, error) {
+func describePlain(id []string, view *stored.View) (*viewapi.DescribeResponse, error) {
 	last := len(id) - 1
-	answer := &protocol.DescribeViewResponse{
+	answer := &viewapi.DescribeResponse{
 		Name: id[last], Namespace: id[:last], Query: view.Plain.Query, DefaultDatabase: view.Plain.Database, DefaultNamespace: id[:last],
 	}
 	if err := json.Unmarshal(view.Plain.Schema, &answer.Schema); err != nil {
@@ -89,15 +90,15 @@ func describePlain(id []string, view *stored.View) (*protocol.DescribeViewRespon
 }
 
 // DropPlain removes a view. Its source stays as it is.
-func (s *Service) DropPlain(ctx context.Context, req *protocol.ViewRequest) (*protocol.DropViewResponse, error) {
+func (s *Service) DropPlain(ctx context.Context, req *viewapi.Request) (*viewapi.DropResponse, error) {
 	if _, err := s.tables.Names.Views.Drop(ctx, req.ID, stored.Plain); err != nil {
 		return nil, err
 	}
-	return &protocol.DropViewResponse{}, nil
+	return &viewapi.DropResponse{}, nil
 }
 
 // ListPlain returns the names of the plain views in a namespace.
-func (s *Service) ListPlain(ctx context.Context, req *protocol.ListViewsRequest) (*protocol.ListViewsResponse, error) {
+func (s *Service) ListPlain(ctx context.Context, req *viewapi.ListRequest) (*viewapi.ListResponse, error) {
 	limit := lists.NoLimit
 	if most, bounded := req.Bound(); bounded {
 		limit = int(min(most, 1<<31-1))
@@ -106,5 +107,5 @@ func (s *Service) ListPlain(ctx context.Context, req *protocol.ListViewsRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.ListViewsResponse{Views: names, PageToken: next}, nil
+	return &viewapi.ListResponse{Views: names, PageToken: next}, nil
 }

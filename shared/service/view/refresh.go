@@ -13,12 +13,13 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/view"
 	"tiltyard/shared/work/refresh"
 )
 
 // RefreshMaterialized begins a job that brings a view up to date.
-func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.RefreshMaterializedViewRequest) (*protocol.RefreshMaterializedViewResponse, error) {
+func (s *Service) RefreshMaterialized(ctx context.Context, req *viewapi.RefreshRequest) (*viewapi.RefreshResponse, error) {
 	if _, err := s.jobs(); err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *protocol.Refresh
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.RefreshMaterializedViewResponse{JobID: id, TransactionID: id}, nil
+	return &viewapi.RefreshResponse{JobID: id, TransactionID: id}, nil
 }
 
 // defined returns the record of a view, and checks its definition against the one in the table's metadata. Another writer

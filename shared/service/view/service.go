@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
 	"tiltyard/shared/work/jobtable"
@@ -25,7 +26,7 @@ func New(tables tables.Tables) *Service { return &Service{tables} }
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
-		httpapi.JSON("CreateMaterializedView", s.CreateMaterialized).Within(protocol.MaxViewBody),
+		httpapi.JSON("CreateMaterializedView", s.CreateMaterialized).Within(viewapi.MaxBody),
 		httpapi.JSON("RefreshMaterializedView", s.RefreshMaterialized),
 		httpapi.JSON("RefreshTable", s.RefreshMaterialized),
 		httpapi.JSON("DescribeMaterializedView", s.DescribeMaterialized),

@@ -27,7 +27,8 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -293,9 +294,9 @@ func TestACrashLosesNoChange(t *testing.T) {
 }
 
 // read returns all events.
-func read(t *testing.T, s service) []protocol.Event {
+func read(t *testing.T, s service) []eventapi.Event {
 	t.Helper()
-	page, err := s.Announcer.Outbox.Log.Read(t.Context(), event.Cursor{}, 1000, func(*protocol.Event) bool { return true })
+	page, err := s.Announcer.Outbox.Log.Read(t.Context(), event.Cursor{}, 1000, func(*eventapi.Event) bool { return true })
 	if err != nil || page.More {
 		t.Fatalf("got %v events, more %v, %v", len(page.Events), page.More, err)
 	}
@@ -303,7 +304,7 @@ func read(t *testing.T, s service) []protocol.Event {
 }
 
 // changes returns events in short, those of tables first, each in the order in which they came.
-func changes(events []protocol.Event) (list []string) {
+func changes(events []eventapi.Event) (list []string) {
 	var uids []string
 	of := map[string][]string{}
 	for _, e := range events {
@@ -320,7 +321,7 @@ func changes(events []protocol.Event) (list []string) {
 }
 
 // nameOf returns the name of the object of an event, with the branch.
-func nameOf(e protocol.Event) string {
+func nameOf(e eventapi.Event) string {
 	name := strings.Join(e.Data.ID, "/")
 	if e.Data.Branch != "" {
 		name += "@" + e.Data.Branch
@@ -329,7 +330,7 @@ func nameOf(e protocol.Event) string {
 }
 
 // checkAgainst follows the events of each object, and compares where they end with the catalog.
-func checkAgainst(t *testing.T, s service, where string, events []protocol.Event) {
+func checkAgainst(t *testing.T, s service, where string, events []eventapi.Event) {
 	t.Helper()
 	type state struct {
 		id      string
@@ -345,26 +346,26 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 		ok := !seen[e.ID]
 		seen[e.ID] = true
 		switch e.Type {
-		case protocol.TableCreated, protocol.NamespaceCreated:
+		case eventapi.TableCreated, eventapi.NamespaceCreated:
 			ok = ok && !begun[uid]
 			begun[uid] = true
 			told[uid] = state{id: id}
-		case protocol.TableRenamed:
+		case eventapi.TableRenamed:
 			ok = ok && there && strings.Join(e.Data.FromID, "/") == was.id
 			told[uid] = state{id, was.version}
-		case protocol.TableCommitted:
+		case eventapi.TableCommitted:
 			cloned := was.version == 0 && e.Data.Operation == "Clone"
 			ok = ok && there && was.id == id && (e.Data.Version == was.version+1 || cloned)
 			told[uid] = state{id, e.Data.Version}
-		case protocol.BranchCommitted:
+		case eventapi.BranchCommitted:
 			line, _, _ := strings.Cut(e.ID, "/version/")
 			last, begun := branches[line]
 			ok = ok && there && was.id == id && (!begun || e.Data.Version == last+1)
 			branches[line], lines[uid+"@"+e.Data.Branch] = e.Data.Version, line
-		case protocol.TableDropped, protocol.NamespaceDropped:
+		case eventapi.TableDropped, eventapi.NamespaceDropped:
 			ok = ok && there && was.id == id && e.Data.Version == was.version
 			delete(told, uid)
-		case protocol.TableRestored, protocol.NamespaceRestored:
+		case eventapi.TableRestored, eventapi.NamespaceRestored:
 			ok = ok && !there && begun[uid]
 			told[uid] = state{id, lastVersion(events, e.ID)}
 		default:
@@ -425,13 +426,13 @@ func checkAgainst(t *testing.T, s service, where string, events []protocol.Event
 }
 
 // lastVersion returns the last version that was announced of an object before an event.
-func lastVersion(events []protocol.Event, before string) (version int64) {
+func lastVersion(events []eventapi.Event, before string) (version int64) {
 	uid, _, _ := strings.Cut(before, "/")
 	for _, e := range events {
 		if e.ID == before {
 			break
 		}
-		if e.Data.UID == uid && e.Type == protocol.TableCommitted {
+		if e.Data.UID == uid && e.Type == eventapi.TableCommitted {
 			version = e.Data.Version
 		}
 	}
@@ -444,7 +445,7 @@ func TestTheEndOfAJobIsAnnouncedOnce(t *testing.T) {
 	now := time.Now()
 	s := open(t, memstore.New(), func() time.Time { return now })
 	s.announceAll(t)
-	ended := func(object []string, status protocol.TransactionStatus, failure string) string {
+	ended := func(object []string, status transactionapi.Status, failure string) string {
 		t.Helper()
 		began, err := s.Transactions.BeginWork(t.Context(), "maintain", object, nil, "")
 		if err != nil {
@@ -464,12 +465,12 @@ func TestTheEndOfAJobIsAnnouncedOnce(t *testing.T) {
 		}
 		return list
 	}
-	ended([]string{"a"}, protocol.TransactionSucceeded, "")
+	ended([]string{"a"}, transactionapi.Succeeded, "")
 	s.work(t)
-	ended([]string{"b"}, protocol.TransactionCanceled, "")
+	ended([]string{"b"}, transactionapi.Canceled, "")
 	s.queue.waiting = nil // the suggestion is lost
-	ended(nil, protocol.TransactionSucceeded, "")
-	failed := ended([]string{"c"}, protocol.TransactionFailed, "the disk is full")
+	ended(nil, transactionapi.Succeeded, "")
+	failed := ended([]string{"c"}, transactionapi.Failed, "the disk is full")
 	s.work(t)
 	for range 2 {
 		s.announceAll(t)
@@ -478,17 +479,17 @@ func TestTheEndOfAJobIsAnnouncedOnce(t *testing.T) {
 	if got := told(); !slices.Equal(got, want) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
-	set := func(status protocol.TransactionStatus) {
+	set := func(status transactionapi.Status) {
 		t.Helper()
 		ref := transaction.Ref{Unit: transaction.Unit{Job: failed}}
 		now = now.Add(time.Minute)
-		if _, err := s.Transactions.Alter(t.Context(), ref, []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: status}}}); err != nil {
+		if _, err := s.Transactions.Alter(t.Context(), ref, []transactionapi.Action{{SetStatus: &transactionapi.SetStatusAction{Status: status}}}); err != nil {
 			t.Fatal(err)
 		}
 		s.work(t)
 	}
-	set(protocol.TransactionRunning)
-	set(protocol.TransactionSucceeded)
+	set(transactionapi.Running)
+	set(transactionapi.Succeeded)
 	if got := told(); !slices.Equal(got, append(want, "maintain c DONE ")) {
 		t.Errorf("after another end: got %q", got)
 	}

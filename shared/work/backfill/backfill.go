@@ -35,6 +35,7 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/calling"
@@ -58,7 +59,7 @@ type Order struct {
 	Branch         string `json:"branch,omitempty"`
 	// Function is the column's function at the time of the request, which the sender may use; nil
 	// allows none. The column may have another one since.
-	Function *protocol.FunctionReference `json:"function,omitempty"`
+	Function *schemaapi.FunctionReference `json:"function,omitempty"`
 	// Use is the id of the use of the function. A job fills all of its columns.
 	Use string `json:"use,omitempty"`
 
@@ -186,7 +187,7 @@ func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.T
 	w := order.Work()
 	w.Sizes = &b.sizes
 	w.Progress = func(done, total, rows int64) { r.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
-	w.Open = func(ctx context.Context, binding *protocol.FunctionBinding) (function.Caller, []arrow.Field, error) {
+	w.Open = func(ctx context.Context, binding *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
 		if allowed := order.Function; allowed == nil || !reflect.DeepEqual(*allowed, binding.Function) {
 			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", order.Column)
 		}

@@ -22,7 +22,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -125,7 +125,7 @@ func (p *process) do(t *testing.T, id string, within time.Duration) *transaction
 
 func wantResult(t *testing.T, got *transaction.Transaction, want string) {
 	t.Helper()
-	if got.Status != protocol.TransactionSucceeded || string(got.Result) != want {
+	if got.Status != transactionapi.Succeeded || string(got.Result) != want {
 		t.Errorf("the job is %v with %s (%s), want %s", got.Status, got.Result, got.Failure, want)
 	}
 }

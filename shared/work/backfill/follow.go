@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/record"
 	"tiltyard/shared/tables"
 )
@@ -33,7 +34,7 @@ func Following(on tables.Tables, kind job.Kind) job.Kind {
 
 // Allowance returns the entry in the record of a table that permits jobs to fill a column: one for
 // all expressions, and one for each use of a function. use is nil for an expression.
-func Allowance(use *protocol.FunctionBinding) (string, error) {
+func Allowance(use *schemaapi.FunctionBinding) (string, error) {
 	if use == nil {
 		return "expressions", nil
 	}

@@ -8,7 +8,8 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
 )
@@ -30,7 +31,7 @@ func follow(t *testing.T, policy tables.AutoRefresh, schedule computed.Schedule,
 	})
 }
 
-func (p *process) allow(t *testing.T, use *protocol.FunctionBinding) {
+func (p *process) allow(t *testing.T, use *schemaapi.FunctionBinding) {
 	t.Helper()
 	found, err := p.Names.Table(t.Context(), []string{"t"})
 	if err != nil {
@@ -147,13 +148,13 @@ func TestColumnsThatAreNotFilledWithoutARequest(t *testing.T) {
 // called.
 func TestOnlyTheFunctionThatWasAllowedIsCalled(t *testing.T) {
 	follow(t, policy, computed.Schedule{}, false, func(t *testing.T, p *process) {
-		use := computed.Use{Schedule: always, Signature: protocol.FunctionSignature{
-			Inputs: []protocol.FunctionField{{Name: "n", ArrowType: "int64", Nullable: true}},
-			Output: protocol.FunctionOutput{Kind: protocol.ScalarOutput, ArrowType: "int64"},
-		}, Binding: protocol.FunctionBinding{
-			ID: "fb_1", Function: protocol.FunctionReference{Name: "f", Version: "1", ManifestDigest: "hostile"},
-			Inputs:       []protocol.InputBinding{{Parameter: "n", FieldPath: "id", ArrowType: "int64"}},
-			Outputs:      []protocol.OutputMapping{{ResultField: protocol.WholeResult, OutputName: "more"}},
+		use := computed.Use{Schedule: always, Signature: functionapi.Signature{
+			Inputs: []functionapi.Field{{Name: "n", ArrowType: "int64", Nullable: true}},
+			Output: functionapi.Output{Kind: functionapi.ScalarOutput, ArrowType: "int64"},
+		}, Binding: schemaapi.FunctionBinding{
+			ID: "fb_1", Function: schemaapi.FunctionReference{Name: "f", Version: "1", ManifestDigest: "hostile"},
+			Inputs:       []schemaapi.InputBinding{{Parameter: "n", FieldPath: "id", ArrowType: "int64"}},
+			Outputs:      []schemaapi.OutputMapping{{ResultField: schemaapi.WholeResult, OutputName: "more"}},
 			InputSchema:  []byte(`{"fields":[{"name":"n","nullable":false,"type":{"type":"int64"}}]}`),
 			OutputSchema: []byte(`{"fields":[{"name":"more","nullable":true,"type":{"type":"int64"}}]}`),
 		}}

@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/work/calling"
 )
 
@@ -20,7 +21,7 @@ import (
 
 // userOf returns a context with the current rights of the principal for whom the columns of a table
 // call a function.
-func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, column string, use *protocol.FunctionBinding) (context.Context, error) {
+func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, column string, use *schemaapi.FunctionBinding) (context.Context, error) {
 	what, err := Allowance(use)
 	if err != nil {
 		return nil, err

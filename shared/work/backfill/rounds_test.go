@@ -30,7 +30,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/pause"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -224,7 +224,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 	})
 	both.Wait()
 	done, err := second.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-	if err != nil || done.Status != protocol.TransactionSucceeded {
+	if err != nil || done.Status != transactionapi.Succeeded {
 		return fmt.Sprintf("the job is %s in stage %s: %s, %v", done.Status, done.Work.Stage, done.Failure, err), 0
 	}
 	return house(t, inner, few).wrong(t, done), faulty.Snapshot().Requests
@@ -426,7 +426,7 @@ func changed(t *testing.T, at int, change func(*testing.T, *engine.Table) error,
 	id := p.begin(t, backfill.Order{Column: "double", Where: where, PerCommit: 4})
 	p.serve(t)
 	done, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-	if err != nil || done.Status != protocol.TransactionSucceeded {
+	if err != nil || done.Status != transactionapi.Succeeded {
 		return fmt.Sprintf("the job is %s: %s, %v", done.Status, done.Failure, err), 0
 	}
 	requests = faulty.Snapshot().Requests

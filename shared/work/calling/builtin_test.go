@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/function"
 	builtins "tiltyard/shared/function/builtin"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 // Each function of the catalog's reserved namespace runs, with the constants and types that it declares.
@@ -22,7 +22,7 @@ func TestBuiltinFunctionsRun(t *testing.T) {
 		if err != nil || record == nil {
 			t.Fatalf("%s: %v, %v", name, record, err)
 		}
-		var d protocol.FunctionDefinition
+		var d functionapi.Definition
 		if err := json.Unmarshal(record.Versions[0].Definition, &d); err != nil {
 			t.Fatal(err)
 		}

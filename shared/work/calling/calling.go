@@ -18,6 +18,8 @@ import (
 	builtins "tiltyard/shared/function/builtin"
 	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/sealing"
 )
 
@@ -32,8 +34,8 @@ type Directory struct {
 // Find returns the function version of a reference. The error has the kind
 // [protocol.FunctionNotFound] if it no longer exists, and is InvalidInput if another function has
 // taken the name.
-func Find(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionReference) (*Found, error) {
-	number := protocol.FunctionNumber(ref.Version)
+func Find(ctx context.Context, names *catalog.Catalog, ref schemaapi.FunctionReference) (*Found, error) {
+	number := functionapi.VersionNumber(ref.Version)
 	record, version, err := names.Functions.Version(ctx, ref.ID(), number)
 	if err != nil {
 		return nil, err
@@ -54,13 +56,13 @@ func Find(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionRefe
 
 // Found is a version of a function.
 type Found struct {
-	Definition protocol.FunctionDefinition
+	Definition functionapi.Definition
 	Artifact   string // key of its content; "" where the service brings the function along
 }
 
 // Fit returns the signature of a use with column types other than the declared ones. Only built-in
 // functions accept such types.
-func (f *Found) Fit(ref protocol.FunctionReference, inputs []protocol.InputBinding) protocol.FunctionSignature {
+func (f *Found) Fit(ref schemaapi.FunctionReference, inputs []schemaapi.InputBinding) functionapi.Signature {
 	signature := f.Definition.Signature
 	if !builtin.IsReserved(ref.ID()) || len(inputs) != len(signature.Inputs) {
 		return signature
@@ -74,7 +76,7 @@ func (f *Found) Fit(ref protocol.FunctionReference, inputs []protocol.InputBindi
 
 // CheckUse returns an error for arguments and types that a built-in function does not accept. Other
 // functions are checked when they are opened.
-func (f *Found) CheckUse(ctx context.Context, b *protocol.FunctionBinding) error {
+func (f *Found) CheckUse(ctx context.Context, b *schemaapi.FunctionBinding) error {
 	if f.Definition.RuntimeKind() != builtin.Runtime {
 		return nil
 	}
@@ -87,7 +89,7 @@ func (f *Found) CheckUse(ctx context.Context, b *protocol.FunctionBinding) error
 }
 
 // spec returns the specification of a function for a runtime and a binding, without the secrets.
-func (f *Found) spec(b *protocol.FunctionBinding, content []byte) (function.Spec, error) {
+func (f *Found) spec(b *schemaapi.FunctionBinding, content []byte) (function.Spec, error) {
 	definition := f.Definition
 	definition.Signature = f.Fit(b.Function, b.Inputs)
 	spec, err := SpecOf(b.Function.ID(), definition, content)
@@ -103,7 +105,7 @@ func (f *Found) spec(b *protocol.FunctionBinding, content []byte) (function.Spec
 
 // Check returns the error for a function that the principal of the context may not use, or not with the secrets that it
 // is given.
-func Check(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionReference) error {
+func Check(ctx context.Context, names *catalog.Catalog, ref schemaapi.FunctionReference) error {
 	found, err := Find(ctx, names, ref)
 	if err != nil {
 		return err
@@ -117,7 +119,7 @@ func Check(ctx context.Context, names *catalog.Catalog, ref protocol.FunctionRef
 }
 
 // Open opens the function of a binding for a job with the rights of the principal of the context, and returns the parameters as the function declares them.
-func (d Directory) Open(ctx context.Context, b *protocol.FunctionBinding, job string) (function.Caller, []arrow.Field, error) {
+func (d Directory) Open(ctx context.Context, b *schemaapi.FunctionBinding, job string) (function.Caller, []arrow.Field, error) {
 	found, err := Find(ctx, d.Names, b.Function)
 	if err != nil {
 		return nil, nil, err
@@ -176,7 +178,7 @@ func (d Directory) OpenEnvelope(ctx context.Context, spec function.Spec, job str
 
 // secrets adds the values of secrets to an environment, and returns the values, which must be
 // concealed. It skips a secret if refuse returns nil for its error.
-func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBinding, environment map[string]string, refuse func(error) error) (*function.Concealer, error) {
+func (d Directory) secrets(ctx context.Context, bindings []functionapi.SecretBinding, environment map[string]string, refuse func(error) error) (*function.Concealer, error) {
 	var values []string
 	for _, b := range bindings {
 		value, err := d.secret(ctx, b)
@@ -193,7 +195,7 @@ func (d Directory) secrets(ctx context.Context, bindings []protocol.SecretBindin
 }
 
 // secret returns the value of a secret. Errors name it and its variable.
-func (d Directory) secret(ctx context.Context, b protocol.SecretBinding) (string, error) {
+func (d Directory) secret(ctx context.Context, b functionapi.SecretBinding) (string, error) {
 	id := b.Secret.ID()
 	if err := auth.CheckSecret(ctx, id); err != nil {
 		return "", err

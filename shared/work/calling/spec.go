@@ -14,11 +14,12 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/function"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 )
 
 // SpecOf returns the specification of a function for a runtime. The environment has the declared
 // variables but no secrets.
-func SpecOf(id []string, d protocol.FunctionDefinition, content []byte) (function.Spec, error) {
+func SpecOf(id []string, d functionapi.Definition, content []byte) (function.Spec, error) {
 	spec := function.Spec{
 		Name: strings.Join(id, protocol.DefaultDelimiter), Kind: d.Artifact.Kind, Entrypoint: d.Artifact.Entrypoint,
 		Artifact: content, Digest: d.Artifact.Digest, Runtime: d.Runtime, Environment: map[string]string{},
@@ -37,7 +38,7 @@ func SpecOf(id []string, d protocol.FunctionDefinition, content []byte) (functio
 	return spec, err
 }
 
-func fields(declared []protocol.FunctionField) ([]arrow.Field, error) {
+func fields(declared []functionapi.Field) ([]arrow.Field, error) {
 	all := make([]arrow.Field, len(declared))
 	for i, f := range declared {
 		var err error
@@ -50,7 +51,7 @@ func fields(declared []protocol.FunctionField) ([]arrow.Field, error) {
 
 // Prove opens a function by the runtime of its kind, calls it with a batch of no rows, and checks the
 // outputs. It gives it the secrets that are there already, and that the principal of the context may use. ok is false without a runtime of that kind.
-func (d Directory) Prove(ctx context.Context, spec function.Spec, definition protocol.FunctionDefinition) (ok bool, err error) {
+func (d Directory) Prove(ctx context.Context, spec function.Spec, definition functionapi.Definition) (ok bool, err error) {
 	runtime := d.Runtimes[definition.RuntimeKind()]
 	if runtime == nil {
 		return false, nil

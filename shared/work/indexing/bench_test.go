@@ -21,7 +21,7 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
@@ -162,7 +162,7 @@ func (m measured) run(b *testing.B) {
 			name, s.parts, s.longest.Round(time.Millisecond), s.all.Round(time.Millisecond), s.requests, s.read>>20, s.written>>20)
 	}
 	done, err := h.Transactions.Job(b.Context(), transaction.Unit{Job: begun.ID})
-	if err != nil || done.Status != protocol.TransactionSucceeded {
+	if err != nil || done.Status != transactionapi.Succeeded {
 		b.Fatal(done.Status, done.Work.Stage, done.Failure, err)
 	}
 }

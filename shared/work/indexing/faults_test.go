@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
@@ -96,7 +97,7 @@ func (c trial) run(t *testing.T) (wrong string, requests int) {
 	})
 	both.Wait()
 	done, err := second.Transactions.Job(t.Context(), transaction.Unit{Job: begun.ID})
-	if err != nil || done.Status != protocol.TransactionSucceeded {
+	if err != nil || done.Status != transactionapi.Succeeded {
 		return fmt.Sprintf("the job is %s in stage %s: %s, %v", done.Status, done.Work.Stage, done.Failure, err), 0
 	}
 	last := open(t, inner, sizes)
@@ -347,14 +348,14 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 			}
 		})
 		done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-		if err != nil || done.Status != protocol.TransactionRunning || !done.Work.Paused || done.Rows == 0 || done.Total != 177 {
+		if err != nil || done.Status != transactionapi.Running || !done.Work.Paused || done.Rows == 0 || done.Total != 177 {
 			t.Fatalf("a paused job: %s in stage %s, %d rows of %d, %v", done.Status, done.Work.Stage, done.Rows, done.Total, err)
 		}
 		if resumed, _, err := h.Jobs.Resume(t.Context(), transaction.Unit{Job: id}, time.Now()); !resumed || err != nil {
 			t.Fatalf("not resumed: %v", err)
 		}
 		h.work(t, nil)
-		if done, err = h.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || done.Status != protocol.TransactionSucceeded {
+		if done, err = h.Transactions.Job(t.Context(), transaction.Unit{Job: id}); err != nil || done.Status != transactionapi.Succeeded {
 			t.Fatalf("a resumed job: %s %s, %v", done.Status, done.Failure, err)
 		}
 		if wrong := h.check(t, orders[0]); wrong != "" {
@@ -366,7 +367,7 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 		id, parts = h.begin(t, again), 0
 		h.work(t, func(job.Message) {
 			if parts++; parts == 4 {
-				_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+				_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = transactionapi.Canceled })
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
@@ -69,7 +69,7 @@ func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
 						}
 					})
 					done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: begun.ID})
-					if err != nil || done.Status != protocol.TransactionSucceeded || !slices.Contains(h.seen, "shards 2") {
+					if err != nil || done.Status != transactionapi.Succeeded || !slices.Contains(h.seen, "shards 2") {
 						t.Fatalf("the job is %s in stage %s: %s; parts %v, error %v", done.Status, done.Work.Stage, done.Failure, h.seen, err)
 					}
 					if x, err = h.at(t).Index(t.Context(), nil, n.Name); c.dropped {

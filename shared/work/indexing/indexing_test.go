@@ -29,7 +29,8 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -207,7 +208,7 @@ func (h *house) build(t *testing.T, n build.Index, before func(m job.Message)) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done.Status != protocol.TransactionSucceeded {
+	if done.Status != transactionapi.Succeeded {
 		t.Fatalf("%s: job %s in stage %s: %s", n.Name, done.Status, done.Work.Stage, done.Failure)
 	}
 	return done
@@ -322,7 +323,7 @@ func TestPartsMakeWhatOneWorkerMakes(t *testing.T) {
 func (h *house) scores(t *testing.T, word string) map[int64]float32 {
 	t.Helper()
 	rows, err := h.at(t).Query(t.Context(), engine.AsOf{}, &query.Query{
-		Text: &protocol.FullTextQuery{Columns: []string{"s"}, Text: word}, Columns: []query.Column{{Name: "id"}},
+		Text: &queryapi.FullTextQuery{Columns: []string{"s"}, Text: word}, Columns: []query.Column{{Name: "id"}},
 	})
 	if err != nil {
 		t.Fatal(err)

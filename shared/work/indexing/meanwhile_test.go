@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -119,12 +119,12 @@ func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
 						t.Fatalf("the job is %s in stage %s, want %s, after %d cleanups: %s %v", done.Status, done.Work.Stage, c.stage, times, done.Failure, err)
 					}
 					if c.fails != "" {
-						if done.Status != protocol.TransactionFailed || !strings.Contains(done.Failure, c.fails) {
+						if done.Status != transactionapi.Failed || !strings.Contains(done.Failure, c.fails) {
 							t.Errorf("the job is %s: %q; want a failure with %q", done.Status, done.Failure, c.fails)
 						}
 						return
 					}
-					if wrong := h.check(t, n); done.Status != protocol.TransactionSucceeded || wrong != "" {
+					if wrong := h.check(t, n); done.Status != transactionapi.Succeeded || wrong != "" {
 						t.Errorf("the job is %s: %s; %s", done.Status, done.Failure, wrong)
 					}
 					if x, err := h.at(t).Index(t.Context(), nil, n.Name); err != nil || x.Unindexed != 0 {
@@ -203,7 +203,7 @@ func TestABuildMayBeLate(t *testing.T) {
 					}
 				})
 				done, err := h.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-				if err != nil || done.Status != protocol.TransactionFailed || !strings.Contains(done.Failure, c.want) {
+				if err != nil || done.Status != transactionapi.Failed || !strings.Contains(done.Failure, c.want) {
 					t.Errorf("got %s %q, %v; want a failure with %q", done.Status, done.Failure, err, c.want)
 				}
 			})

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -115,7 +115,7 @@ func TestRowsFollowTheRecord(t *testing.T) {
 	on := open(t)
 	table := create(t, on, columns)
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	record := &transaction.Transaction{ID: "a'b", Kind: tables.RefreshKind, Status: protocol.TransactionRunning, Created: began, Updated: began.Add(time.Second), Rows: 5, Done: 1, Total: 2}
+	record := &transaction.Transaction{ID: "a'b", Kind: tables.RefreshKind, Status: transactionapi.Running, Created: began, Updated: began.Add(time.Second), Rows: 5, Done: 1, Total: 2}
 	for _, age := range []time.Duration{time.Second, time.Minute} {
 		if _, err := write(t.Context(), table, record, began.Add(age)); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestRowsFollowTheRecord(t *testing.T) {
 	if _, err := table.Insert(t.Context(), row(columns, record)); err != nil { // by the client
 		t.Fatal(err)
 	}
-	record.Status, record.Result = protocol.TransactionSucceeded, []byte(`{"rows_written":7}`)
+	record.Status, record.Result = transactionapi.Succeeded, []byte(`{"rows_written":7}`)
 	if _, err := write(t.Context(), table, record, began.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestRequiredColumnsHaveValues(t *testing.T) {
 // A table whose columns are of other types gets what fits.
 func TestColumnsOfOtherTypes(t *testing.T) {
 	other := arrow.NewSchema([]arrow.Field{{Name: "status", Type: arrow.BinaryTypes.String}, {Name: "metrics", Type: arrow.PrimitiveTypes.Int64}, {Name: "updated_at", Type: arrow.PrimitiveTypes.Int64}}, nil)
-	if got := assignments(other, &transaction.Transaction{Status: protocol.TransactionCanceled}); !cmp.Equal(got, []engine.Assignment{{Column: "status", SQL: "'CANCELLED'"}}) {
+	if got := assignments(other, &transaction.Transaction{Status: transactionapi.Canceled}); !cmp.Equal(got, []engine.Assignment{{Column: "status", SQL: "'CANCELLED'"}}) {
 		t.Errorf("got %v", got)
 	}
 }

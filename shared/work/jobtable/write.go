@@ -12,17 +12,17 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
-var states = map[protocol.TransactionStatus]string{
-	protocol.TransactionQueued:    "PENDING",
-	protocol.TransactionRunning:   "RUNNING",
-	protocol.TransactionSucceeded: "DONE",
-	protocol.TransactionFailed:    "FAILED",
-	protocol.TransactionCanceled:  "CANCELLED",
+var states = map[transactionapi.Status]string{
+	transactionapi.Queued:    "PENDING",
+	transactionapi.Running:   "RUNNING",
+	transactionapi.Succeeded: "DONE",
+	transactionapi.Failed:    "FAILED",
+	transactionapi.Canceled:  "CANCELLED",
 }
 
 // write sets the columns of the rows of a job. It adds one if there is none and the request that began the job
@@ -75,7 +75,7 @@ func row(columns *arrow.Schema, t *transaction.Transaction) dataset.Rows {
 
 // described returns the texts that describe a new job by the names of their columns.
 func described(t *transaction.Transaction) map[string]string {
-	values := map[string]string{jobID: t.ID, status: states[protocol.TransactionQueued], "job_type": "BACKFILL", "config": "{}"}
+	values := map[string]string{jobID: t.ID, status: states[transactionapi.Queued], "job_type": "BACKFILL", "config": "{}"}
 	if t.Kind == tables.RefreshKind {
 		values["job_type"] = "REFRESH"
 	}
@@ -135,7 +135,7 @@ type metric struct {
 
 // metrics returns the counts of a job as a list in SQL.
 func metrics(t *transaction.Transaction) string {
-	isDone := t.Status == protocol.TransactionSucceeded
+	isDone := t.Status == transactionapi.Succeeded
 	var result struct {
 		Rows   int64 `json:"rows_assigned"`
 		Made   int64 `json:"rows_written"`

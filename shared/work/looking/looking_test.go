@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/looking"
@@ -100,7 +100,7 @@ func TestTheLookAtAllTablesGoesOnWhereItWas(t *testing.T) {
 		if err != nil || len(jobs) != 1 {
 			t.Fatalf("%d jobs, %v", len(jobs), err)
 		}
-		if got := jobs[0]; got.Status != protocol.TransactionSucceeded || string(got.Result) != `{"looks":2300}` {
+		if got := jobs[0]; got.Status != transactionapi.Succeeded || string(got.Result) != `{"looks":2300}` {
 			t.Errorf("the job is %v (%s) with %s", got.Status, got.Failure, got.Result)
 		}
 		if len(queue.looks) != all || queue.sends != 3 || lists-swept != 4 {

@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
@@ -127,7 +128,7 @@ func (k *Keeper) folding(ctx context.Context, order Order, at *progress) (waits 
 			continue
 		}
 		at.Folding[key] = ""
-		if done.Status == protocol.TransactionSucceeded {
+		if done.Status == transactionapi.Succeeded {
 			at.Report.IndicesFolded++
 		}
 	}

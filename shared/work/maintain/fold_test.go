@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/maintain"
@@ -65,7 +65,7 @@ func TestLargeFoldsAreLeftToManyWorkers(t *testing.T) {
 				}
 				folds := 0
 				for _, j := range jobs {
-					if j.Status != protocol.TransactionSucceeded {
+					if j.Status != transactionapi.Succeeded {
 						t.Errorf("job %s is %s: %s", j.Kind, j.Status, j.Failure)
 					}
 					if j.Kind == indexing.FoldKind {

@@ -28,7 +28,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
@@ -307,7 +307,7 @@ func (h *house) begin(t *testing.T, order maintain.Order) string {
 func (h *house) report(t *testing.T, id string) maintain.Report {
 	t.Helper()
 	got, err := h.tables.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-	if err != nil || got.Status != protocol.TransactionSucceeded {
+	if err != nil || got.Status != transactionapi.Succeeded {
 		t.Fatalf("the job is %+v, %v", got, err)
 	}
 	var report maintain.Report

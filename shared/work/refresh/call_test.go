@@ -18,6 +18,8 @@ import (
 	"tiltyard/shared/function"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/transaction"
 )
 
@@ -28,10 +30,10 @@ const (
 )
 
 // byFunction is the request for the view v whose rows a function makes of those of s with id > 3.
-func byFunction(kind string) *protocol.CreateMaterializedViewRequest {
-	k, columns := protocol.ViewChunker, []arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}
+func byFunction(kind string) *viewapi.CreateMaterializedRequest {
+	k, columns := viewapi.KindChunker, []arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}
 	if kind == ofAll {
-		k, columns = protocol.ViewUDTF, columns[:1]
+		k, columns = viewapi.KindUDTF, columns[:1]
 	}
 	var schema bytes.Buffer
 	if err := arrowipc.NewStreamWriter(&schema, arrow.NewSchema(columns, nil), arrowipc.Uncompressed).Close(); err != nil {
@@ -40,11 +42,11 @@ func byFunction(kind string) *protocol.CreateMaterializedViewRequest {
 	text := base64.StdEncoding.EncodeToString([]byte(`{"backend":"fake"}`))
 	sum := sha256.Sum256([]byte(text))
 	withData := false
-	return &protocol.CreateMaterializedViewRequest{
+	return &viewapi.CreateMaterializedRequest{
 		Common: protocol.Common{ID: []string{"v"}}, Kind: k, WithNoData: &withData,
 		SourceQuery:  `{"source_table":"s","base":{"columns":["id"],"filter":"id > 3"}}`,
 		OutputSchema: base64.StdEncoding.EncodeToString(schema.Bytes()),
-		UDTF:         &protocol.UDTFSpec{UDTF: text, SHA: hex.EncodeToString(sum[:]), Name: "f", Version: "1", InputColumns: []string{"id"}},
+		UDTF:         &viewapi.UDTFSpec{UDTF: text, SHA: hex.EncodeToString(sum[:]), Name: "f", Version: "1", InputColumns: []string{"id"}},
 	}
 }
 
@@ -78,12 +80,12 @@ func TestFunctionsThatCannotRunKeepRows(t *testing.T) {
 		p.serve(t)
 		p.done(t, id)
 		p.alter(t)
-		id = p.refresh(t, protocol.RefreshMaterializedViewRequest{})
+		id = p.refresh(t, viewapi.RefreshRequest{})
 		other := openWithout(t, inner)
 		other.Jobs.Queue, other.worker.Queue = p.Jobs.Queue, p.Jobs.Queue
 		other.serve(t)
 		made, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-		if err != nil || made.Status != protocol.TransactionFailed || !strings.Contains(made.Failure, `backend "fake"`) {
+		if err != nil || made.Status != transactionapi.Failed || !strings.Contains(made.Failure, `backend "fake"`) {
 			t.Errorf("the job is %v: %s, %v", made.Status, made.Failure, err)
 		}
 		if got := open(t, inner).ids(t, "v"); !cmp.Equal(got, []int64{4, 5, 6, 7, 8, 9}) {
@@ -100,7 +102,7 @@ func TestOutputLimitKeepsTheLowestIDs(t *testing.T) {
 			p.source(t, true)
 			p.alter(t)
 			must[string](t)(p.create(t.Context(), ofEach))
-			id := p.refresh(t, protocol.RefreshMaterializedViewRequest{OutputLimit: &limit})
+			id := p.refresh(t, viewapi.RefreshRequest{OutputLimit: &limit})
 			p.serve(t)
 			p.done(t, id)
 			if got := p.ids(t, "v"); !cmp.Equal(got, want) {

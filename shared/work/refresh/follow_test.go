@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/record"
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
@@ -34,7 +35,7 @@ func follow(t *testing.T, policy tables.AutoRefresh, auto bool, test func(t *tes
 		synctest.Test(t, func(t *testing.T) {
 			p := openSized(t, memstore.New(), policy, sizes)
 			p.source(t, true)
-			must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
+			must[*viewapi.CreateMaterializedResponse](t)(viewservice.New(p.Tables).CreateMaterialized(as(t.Context()), &viewapi.CreateMaterializedRequest{
 				Common: protocol.Common{ID: []string{"v"}}, Query: query, AutoRefresh: auto,
 			}))
 			p.work(t, time.Hour)
@@ -180,7 +181,7 @@ func TestAnEmptyViewIsFilled(t *testing.T) {
 		p := openWith(t, memstore.New(), policy)
 		p.source(t, true)
 		empty := true
-		must[*protocol.CreateMaterializedViewResponse](t)(viewservice.New(p.Tables).CreateMaterialized(as(t.Context()), &protocol.CreateMaterializedViewRequest{
+		must[*viewapi.CreateMaterializedResponse](t)(viewservice.New(p.Tables).CreateMaterialized(as(t.Context()), &viewapi.CreateMaterializedRequest{
 			Common: protocol.Common{ID: []string{"v"}}, Query: query, AutoRefresh: true, WithNoData: &empty,
 		}))
 		p.work(t, time.Minute)
@@ -197,7 +198,7 @@ func TestOneJobRefreshesAViewAtATime(t *testing.T) {
 		must[string](t)(p.create(t.Context(), query))
 		p.work(t, time.Minute)
 		p.alter(t)
-		dead := p.refresh(t, protocol.RefreshMaterializedViewRequest{})
+		dead := p.refresh(t, viewapi.RefreshRequest{})
 		_, _, err := p.Transactions.Take(t.Context(), transaction.Unit{Job: dead}, "a worker that dies", 5*time.Minute)
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +208,7 @@ func TestOneJobRefreshesAViewAtATime(t *testing.T) {
 		before := must[record.Record](t)(p.Records.Get(t.Context(), key))
 		must[string](t)(p.Records.Put(t.Context(), record.Record{Key: key, Value: []byte(`{"job":"` + dead + `"}`), Version: before.Version}))
 
-		waiting := p.refresh(t, protocol.RefreshMaterializedViewRequest{})
+		waiting := p.refresh(t, viewapi.RefreshRequest{})
 		p.work(t, time.Minute)
 		if got := must[*transaction.Transaction](t)(p.Transactions.Job(t.Context(), transaction.Unit{Job: waiting})); got.Status.Ended() {
 			t.Errorf("while another job holds the view, the job is %v: %s", got.Status, got.Result)

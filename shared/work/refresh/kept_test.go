@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/maintain"
@@ -46,7 +46,7 @@ func TestTheVersionThatAViewShowsIsKept(t *testing.T) {
 					t.Fatal(err)
 				}
 				p.work(t, time.Hour)
-				id := p.refresh(t, protocol.RefreshMaterializedViewRequest{})
+				id := p.refresh(t, viewapi.RefreshRequest{})
 				p.work(t, time.Hour)
 				var result materialize.Result
 				if err := json.Unmarshal([]byte(p.done(t, id)), &result); err != nil || result.Mode != c.want {

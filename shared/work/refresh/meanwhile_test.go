@@ -8,7 +8,7 @@ import (
 
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 )
 
 // A view whose rows a compaction moves before any request of its refresh shows each row of its source once.
@@ -33,7 +33,7 @@ func TestAViewMayBeCompactedMeanwhile(t *testing.T) {
 				}
 				return faultstore.Fault{}
 			}))
-			id := other.refresh(t, protocol.RefreshMaterializedViewRequest{})
+			id := other.refresh(t, viewapi.RefreshRequest{})
 			p.send(t, id)
 			p.serve(t)
 			last := open(t, inner)

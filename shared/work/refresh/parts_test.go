@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 	"tiltyard/shared/view"
@@ -82,7 +83,7 @@ func changed(t *testing.T, n int, name string, change func(*testing.T, *process)
 	other.serve(t)
 	other.done(t, first)
 	other.alter(t)
-	id := other.refresh(t, protocol.RefreshMaterializedViewRequest{})
+	id := other.refresh(t, viewapi.RefreshRequest{})
 	p := openSized(t, faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if call.N != n {
 			return faultstore.Fault{}
@@ -99,7 +100,7 @@ func changed(t *testing.T, n int, name string, change func(*testing.T, *process)
 			t.Errorf("request %d: rows are %v, want %v", n, got, want)
 		}
 	}
-	id = last.refresh(t, protocol.RefreshMaterializedViewRequest{})
+	id = last.refresh(t, viewapi.RefreshRequest{})
 	last.serve(t)
 	last.done(t, id)
 	want := slices.DeleteFunc(last.ids(t, "s"), func(id int64) bool { return id <= 3 })
@@ -150,7 +151,7 @@ func goesOn(t *testing.T, n int) (files int, reached bool) {
 	other.serve(t)
 	other.done(t, first)
 	other.alter(t)
-	id := other.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true})
+	id := other.refresh(t, viewapi.RefreshRequest{Full: true})
 	for _, p := range []*process{slow(n), slow(0)} {
 		p.Jobs.Queue, p.worker.Queue = other.Jobs.Queue, other.Jobs.Queue
 		p.serve(t)
@@ -223,7 +224,7 @@ func commitsRemoved(t *testing.T, n int) (again int, reached bool) {
 	}
 	now := must[uint64](t)(other.at(t, "s").Newest(t.Context()))
 	versions := must[*catalog.Table](t)(other.Names.Table(t.Context(), []string{"s"})).Location.Prefix + "/_versions/"
-	id := other.refresh(t, protocol.RefreshMaterializedViewRequest{})
+	id := other.refresh(t, viewapi.RefreshRequest{})
 	p := openSized(t, faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if call.N != n {
 			return faultstore.Fault{}

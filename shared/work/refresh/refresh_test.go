@@ -30,6 +30,8 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/transactionapi"
+	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/record/objectrecord"
 	viewservice "tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
@@ -144,7 +146,7 @@ func as(ctx context.Context) context.Context {
 
 // create makes the view v and returns the job that fills it.
 func (p *process) create(ctx context.Context, query string) (string, error) {
-	req := &protocol.CreateMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}, Query: query}
+	req := &viewapi.CreateMaterializedRequest{Common: protocol.Common{ID: []string{"v"}}, Query: query}
 	if query == ofEach || query == ofAll {
 		req = byFunction(query)
 	}
@@ -156,10 +158,10 @@ func (p *process) create(ctx context.Context, query string) (string, error) {
 }
 
 // refresh begins a refresh of v.
-func (p *process) refresh(t *testing.T, req protocol.RefreshMaterializedViewRequest) string {
+func (p *process) refresh(t *testing.T, req viewapi.RefreshRequest) string {
 	t.Helper()
 	req.ID = []string{"v"}
-	return must[*protocol.RefreshMaterializedViewResponse](t)(viewservice.New(p.Tables).RefreshMaterialized(as(t.Context()), &req)).JobID
+	return must[*viewapi.RefreshResponse](t)(viewservice.New(p.Tables).RefreshMaterialized(as(t.Context()), &req)).JobID
 }
 
 // serve does what messages ask for until there are none for a while, or the process dies.
@@ -179,7 +181,7 @@ func (p *process) serve(t *testing.T) {
 func (p *process) done(t *testing.T, id string) string {
 	t.Helper()
 	made, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-	if err != nil || made.Status != protocol.TransactionSucceeded {
+	if err != nil || made.Status != transactionapi.Succeeded {
 		t.Fatalf("the job is %v: %s, %v", made.Status, made.Failure, err)
 	}
 	return string(made.Result)
@@ -288,7 +290,7 @@ func crash(t *testing.T, query string, full bool, rows []int64, sizes materializ
 	second.serve(t)
 	second.done(t, first)
 	second.alter(t)
-	id := second.refresh(t, protocol.RefreshMaterializedViewRequest{Full: full})
+	id := second.refresh(t, viewapi.RefreshRequest{Full: full})
 
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if call.N == n {
@@ -364,7 +366,7 @@ func crashCreate(t *testing.T, query string, want []int64, fault faultstore.Faul
 	} else if !there {
 		must[string](t)(p.create(t.Context(), query))
 	}
-	id := p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true})
+	id := p.refresh(t, viewapi.RefreshRequest{Full: true})
 	synctest.Test(t, func(t *testing.T) {
 		q := open(t, inner)
 		q.send(t, id)
@@ -421,11 +423,11 @@ func modes(t *testing.T, sizes materialize.Sizes) {
 		}
 		note(must[string](t)(p.create(t.Context(), test.query)))
 		p.alter(t)
-		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
-		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
+		note(p.refresh(t, viewapi.RefreshRequest{}))
+		note(p.refresh(t, viewapi.RefreshRequest{}))
 		old := int64(1)
-		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{SourceVersion: &old}))
-		note(p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
+		note(p.refresh(t, viewapi.RefreshRequest{SourceVersion: &old}))
+		note(p.refresh(t, viewapi.RefreshRequest{Full: true}))
 		if !cmp.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
@@ -449,7 +451,7 @@ func together(t *testing.T, sizes materialize.Sizes) {
 	var all []string
 	var workers sync.WaitGroup
 	for range 4 {
-		all = append(all, p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
+		all = append(all, p.refresh(t, viewapi.RefreshRequest{Full: true}))
 		other := openSized(t, inner, tables.AutoRefresh{}, sizes)
 		other.worker.Queue = p.Jobs.Queue
 		workers.Go(func() { other.serve(t) })
@@ -467,14 +469,14 @@ func together(t *testing.T, sizes materialize.Sizes) {
 func TestTheSenderMustBePermittedToReadTheSource(t *testing.T) {
 	p := open(t, memstore.New())
 	p.source(t, true)
-	_, err := viewservice.New(p.Tables).CreateMaterialized(t.Context(), &protocol.CreateMaterializedViewRequest{
+	_, err := viewservice.New(p.Tables).CreateMaterialized(t.Context(), &viewapi.CreateMaterializedRequest{
 		Common: protocol.Common{ID: []string{"v"}}, Query: query,
 	})
 	if !protocol.HasCode(err, protocol.PermissionDenied) {
 		t.Errorf("create by nobody: %v", err)
 	}
 	must[string](t)(p.create(t.Context(), query))
-	_, err = viewservice.New(p.Tables).RefreshMaterialized(t.Context(), &protocol.RefreshMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}})
+	_, err = viewservice.New(p.Tables).RefreshMaterialized(t.Context(), &viewapi.RefreshRequest{Common: protocol.Common{ID: []string{"v"}}})
 	if !protocol.HasCode(err, protocol.PermissionDenied) {
 		t.Errorf("refresh by nobody: %v", err)
 	}

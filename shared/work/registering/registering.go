@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/work/calling"
 )
 
@@ -18,7 +19,7 @@ const Kind = "create_function"
 
 // An Order is the input of a job.
 type Order struct {
-	Definition json.RawMessage `json:"definition"` // a protocol.FunctionDefinition
+	Definition json.RawMessage `json:"definition"` // a functionapi.Definition
 	Digest     string          `json:"digest"`     // of the definition
 	Artifact   string          `json:"artifact"`   // key of its content
 }
@@ -34,7 +35,7 @@ func Create(directory calling.Directory) job.Kind {
 			return nil, err
 		}
 		version := stored.FunctionVersion{Digest: order.Digest, Definition: order.Definition, Artifact: order.Artifact}
-		var d protocol.FunctionDefinition
+		var d functionapi.Definition
 		if err := json.Unmarshal(order.Definition, &d); err != nil {
 			return nil, err
 		}

@@ -25,6 +25,8 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/record/objectrecord"
 	functionservice "tiltyard/shared/service/function"
 	"tiltyard/shared/tables"
@@ -67,8 +69,8 @@ func (p *process) begin(ctx context.Context, code string) (string, error) {
 		"artifact": {"kind": "sql_expression", "digest": %q, "content": {"encoding": "base64", "data": %q}},
 		"signature": {"inputs": [{"name": "n", "arrow_type": "int64", "nullable": true}], "output": {"kind": "scalar", "arrow_type": "int64", "nullable": false}},
 		"runtime": {"kind": "sql"}
-	}`, protocol.DigestOf([]byte(code)), base64.StdEncoding.EncodeToString([]byte(code)))
-	req := &protocol.CreateFunctionRequest{Common: named}
+	}`, functionapi.DigestOf([]byte(code)), base64.StdEncoding.EncodeToString([]byte(code)))
+	req := &functionapi.CreateRequest{Common: named}
 	if err := errors.Join(json.Unmarshal([]byte(text), req), req.Validate()); err != nil {
 		return "", err
 	}
@@ -81,7 +83,7 @@ func (p *process) begin(ctx context.Context, code string) (string, error) {
 
 // drop drops the function with all versions.
 func (p *process) drop(ctx context.Context) error {
-	_, err := p.service.Drop(ctx, &protocol.FunctionRequest{Common: named, Version: "1"})
+	_, err := p.service.Drop(ctx, &functionapi.Request{Common: named, Version: "1"})
 	return err
 }
 
@@ -110,7 +112,7 @@ func (p *process) codes(t *testing.T) (codes, artifacts []string) {
 		t.Fatal(err)
 	}
 	for i, v := range record.Versions {
-		described, err := p.service.Describe(t.Context(), &protocol.FunctionRequest{Common: named, Version: fmt.Sprint(i + 1)})
+		described, err := p.service.Describe(t.Context(), &functionapi.Request{Common: named, Version: fmt.Sprint(i + 1)})
 		if err != nil || described.Disabled || described.ObjectID != record.UID {
 			t.Fatalf("version %d is described as %+v, %v", i+1, described, err)
 		}
@@ -240,12 +242,12 @@ func (c change) ended(t *testing.T, p *process, jobs []string) {
 	t.Helper()
 	for _, id := range jobs {
 		done, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-		var told protocol.FunctionVersion
-		if err != nil || done.Status != protocol.TransactionSucceeded || json.Unmarshal(done.Result, &told) != nil {
+		var told functionapi.Version
+		if err != nil || done.Status != transactionapi.Succeeded || json.Unmarshal(done.Result, &told) != nil {
 			t.Errorf("the job is %s: %s %s, %v", done.Status, done.Failure, done.Result, err)
 			continue
 		}
-		if at := protocol.FunctionNumber(told.Version); at < 1 || at > len(c.want) || c.want[at-1] != c.code {
+		if at := functionapi.VersionNumber(told.Version); at < 1 || at > len(c.want) || c.want[at-1] != c.code {
 			t.Errorf("the job has made version %s, want that of %q among %q", told.Version, c.code, c.want)
 		}
 	}
@@ -314,7 +316,7 @@ func TestCodeThatIsRefusedMakesNoVersion(t *testing.T) {
 		}
 		p.serve(t)
 		done, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})
-		if err != nil || done.Status != protocol.TransactionFailed || !strings.Contains(done.Failure, "n +") && !strings.Contains(done.Failure, "expression") {
+		if err != nil || done.Status != transactionapi.Failed || !strings.Contains(done.Failure, "n +") && !strings.Contains(done.Failure, "expression") {
 			t.Errorf("the job is %s: %s, %v", done.Status, done.Failure, err)
 		}
 		if codes, _ := p.codes(t); codes != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"tiltyard/shared/event/forward"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // served returns how the server at TILTYARD_TEST_SQS is reached, which also has event buses; anything may be done to
@@ -72,11 +72,11 @@ func receive(t *testing.T, client *sqs.Client, url string, want int) (bodies []s
 }
 
 // some returns events, of which one is nearly as large as a request may be.
-func some(n int) (events []protocol.Event) {
+func some(n int) (events []eventapi.Event) {
 	for i := range n {
-		e := protocol.Event{
-			SpecVersion: "1.0", ID: fmt.Sprintf("uid/version/%d", i), Source: "urn:test", Type: protocol.TableCommitted, Subject: "ns$t",
-			Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Data: protocol.EventData{ID: []string{"ns", "t"}, Version: int64(i)},
+		e := eventapi.Event{
+			SpecVersion: "1.0", ID: fmt.Sprintf("uid/version/%d", i), Source: "urn:test", Type: eventapi.TableCommitted, Subject: "ns$t",
+			Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Data: eventapi.Data{ID: []string{"ns", "t"}, Version: int64(i)},
 		}
 		if i == 3 {
 			e.Data.Message = strings.Repeat("m", 150_000)
@@ -87,11 +87,11 @@ func some(n int) (events []protocol.Event) {
 }
 
 // checkIDs checks that bodies are those of events, in any order.
-func checkIDs(t *testing.T, bodies []string, events []protocol.Event) {
+func checkIDs(t *testing.T, bodies []string, events []eventapi.Event) {
 	t.Helper()
 	var got, want []string
 	for _, body := range bodies {
-		var e protocol.Event
+		var e eventapi.Event
 		if err := json.Unmarshal([]byte(body), &e); err != nil {
 			t.Fatal(err)
 		}

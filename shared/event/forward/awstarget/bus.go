@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"tiltyard/shared/event/forward"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // bus is an event bus of EventBridge. The detail of an entry is the event, and its detail type the type.
@@ -18,7 +18,7 @@ type bus struct {
 	arn    string
 }
 
-func (b *bus) Send(ctx context.Context, events []protocol.Event) error {
+func (b *bus) Send(ctx context.Context, events []eventapi.Event) error {
 	batches, err := forward.Batches(events, maxBatch, maxBytes)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"tiltyard/shared/event/forward"
-	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/eventapi"
 )
 
 // queue is an SQS queue. Each message is an event. In a FIFO queue all are of one group, and an event that was sent
@@ -27,7 +27,7 @@ type queue struct {
 	url string // "" until it is known
 }
 
-func (q *queue) Send(ctx context.Context, events []protocol.Event) error {
+func (q *queue) Send(ctx context.Context, events []eventapi.Event) error {
 	url, err := q.find(ctx)
 	if err != nil {
 		return err
