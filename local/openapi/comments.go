@@ -4,8 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,32 +13,32 @@ import (
 	"unicode/utf8"
 )
 
-// comments holds what the source says of types: the comment of each type, of each field under
-// Type.Field, and the values of the constants of each type of texts.
+// comments holds the comments of the source by the names of types on the wire: that of each type, those of its fields
+// under Type.Field, and the values of the constants of each type of texts.
 type comments struct {
 	text      map[string]string
 	constants map[string][]string
 }
 
-// readComments reads the Go files of folders, without tests.
+// readComments reads the Go files of folders, which may be patterns, without tests.
 func readComments(folders ...string) (*comments, error) {
 	c := &comments{text: map[string]string{}, constants: map[string][]string{}}
 	for _, folder := range folders {
-		entries, err := os.ReadDir(folder)
+		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil {
 			return nil, err
 		}
-		for _, entry := range entries {
-			if !isSource(entry) {
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, entry.Name()), nil, parser.ParseComments|parser.SkipObjectResolution)
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
 				return nil, err
 			}
 			for _, declaration := range file.Decls {
 				if general, ok := declaration.(*ast.GenDecl); ok {
-					c.add(general)
+					c.add(file.Name.Name, general)
 				}
 			}
 		}
@@ -48,11 +46,8 @@ func readComments(folders ...string) (*comments, error) {
 	return c, nil
 }
 
-func isSource(entry fs.DirEntry) bool {
-	return strings.HasSuffix(entry.Name(), ".go") && !strings.HasSuffix(entry.Name(), "_test.go")
-}
-
-func (c *comments) add(declaration *ast.GenDecl) {
+// add keeps the comments of a declaration in a package.
+func (c *comments) add(in string, declaration *ast.GenDecl) {
 	for _, spec := range declaration.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
@@ -60,37 +55,39 @@ func (c *comments) add(declaration *ast.GenDecl) {
 			if doc == nil {
 				doc = declaration.Doc
 			}
-			c.text[spec.Name.Name] = doc.Text()
+			name := wireName(in + "." + spec.Name.Name)
+			c.text[name] = onTheWire(in, renamed(doc.Text(), spec.Name.Name, name))
 			if fields, ok := spec.Type.(*ast.StructType); ok {
-				c.addFields(spec.Name.Name, fields)
+				c.addFields(in, name, fields)
 			}
 		case *ast.ValueSpec:
-			c.addConstant(spec)
+			c.addConstant(in, spec)
 		}
 	}
 }
 
-func (c *comments) addFields(name string, fields *ast.StructType) {
+func (c *comments) addFields(in, name string, fields *ast.StructType) {
 	for _, field := range fields.Fields.List {
 		text := field.Doc.Text()
 		if text == "" {
 			text = field.Comment.Text()
 		}
 		for _, ident := range field.Names {
-			c.text[name+"."+ident.Name] = text
+			c.text[name+"."+ident.Name] = onTheWire(in, text)
 		}
 	}
 }
 
 // addConstant keeps an exported constant of a type of texts, such as JobDone JobState = "DONE".
-func (c *comments) addConstant(spec *ast.ValueSpec) {
+func (c *comments) addConstant(in string, spec *ast.ValueSpec) {
 	typ, ok := spec.Type.(*ast.Ident)
 	if !ok || len(spec.Values) != 1 || !spec.Names[0].IsExported() {
 		return
 	}
 	if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
 		if value, err := strconv.Unquote(literal.Value); err == nil {
-			c.constants[typ.Name] = append(c.constants[typ.Name], value)
+			name := wireName(in + "." + typ.Name)
+			c.constants[name] = append(c.constants[name], value)
 		}
 	}
 }

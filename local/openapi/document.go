@@ -142,7 +142,7 @@ func (d *document) parameters(op protocol.Operation, shape httpapi.Shape) []obje
 				continue
 			}
 			parameter := object{{"name", name}, {"in", in}}
-			if in == "path" || slices.Contains(required[op.RequestType().Name()], name) {
+			if in == "path" || slices.Contains(required[nameOf(op.RequestType())], name) {
 				parameter = parameter.with("required", true)
 			}
 			if text := d.schemas.comments.describe(f.owner+"."+f.Name, names); text != "" {
@@ -198,7 +198,7 @@ func (d *document) body(op protocol.Operation, shape httpapi.Shape) object {
 		content = append(content, arrow...)
 	}
 	body := object{{"content", content}}
-	if len(required[op.RequestType().Name()]) > 0 || len(needsOne[op.Name]) > 0 {
+	if len(required[nameOf(op.RequestType())]) > 0 || len(needsOne[op.Name]) > 0 {
 		body = body.with("required", true)
 	}
 	return body
@@ -227,7 +227,7 @@ func statusesOf(op protocol.Operation) []int {
 func (d *document) answer(op protocol.Operation, shape httpapi.Shape, status int) object {
 	response := op.ResponseType()
 	answer := object{{"description", http.StatusText(status) + "."}}
-	if text := d.schemas.comments.describe(response.Name(), wireNames(fieldsOf(response))); text != "" {
+	if text := d.schemas.comments.describe(nameOf(response), wireNames(fieldsOf(response))); text != "" {
 		answer = object{{"description", text}}
 	}
 	if _, ok := op.Response.(interface{ AtVersion() int64 }); ok {

@@ -69,7 +69,7 @@ func (s *schemas) alone(t reflect.Type, schema object) object {
 				hidden = append(hidden, f.Name)
 			}
 		}
-		return schema.with("description", without(s.comments.describe(t.Name(), nil), hidden))
+		return schema.with("description", without(s.comments.describe(nameOf(t), nil), hidden))
 	})
 }
 

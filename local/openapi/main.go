@@ -5,7 +5,8 @@
 //
 // Nobody writes the document by hand. Its paths are the rows of [operations.All]; its schemas are
 // the Go types of their requests and responses (schema.go), with the forms of the types that encode
-// themselves (forms.go); its descriptions are the comments of those types (comments.go). What neither has
+// themselves (forms.go) and the names that they have on the wire (names.go); its descriptions are the comments
+// of those types (comments.go). What neither has
 // is in info.go, and in needs.go: the fields that a request needs, and examples. Tests compare all of that with what the service accepts.
 package main
 
@@ -38,7 +39,7 @@ func main() {
 
 // generate returns the files by their names.
 func generate() (map[string][]byte, error) {
-	comments, err := readComments("../../shared/protocol", "../../shared/httpapi")
+	comments, err := readComments("../../shared/protocol", "../../shared/protocol/*api", "../../shared/httpapi")
 	if err != nil {
 		return nil, err
 	}

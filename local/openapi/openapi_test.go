@@ -176,7 +176,7 @@ func TestRequestsNeedWhatIsSaid(t *testing.T) {
 			continue
 		}
 		t.Run(op.Name, func(t *testing.T) {
-			name := op.RequestType().Name()
+			name := nameOf(op.RequestType())
 			schema := map[string]any{"$ref": "#/components/schemas/" + name}
 			for _, e := range examples[op.Name] {
 				value := plainValue(t, e.body)
@@ -229,7 +229,7 @@ func checkMinimum(t *testing.T, op protocol.Operation, whole map[string]any) {
 	t.Helper()
 	least := map[string]any{}
 	for name, value := range whole {
-		if slices.Contains(required[op.RequestType().Name()], name) {
+		if slices.Contains(required[nameOf(op.RequestType())], name) {
 			least[name] = value
 		}
 	}
@@ -305,7 +305,7 @@ func TestAnswersHaveTheirSchemas(t *testing.T) {
 		}
 	}
 	s := &schemas{comments: &comments{}, made: map[string]object{}, kinds: map[string]reflect.Type{}}
-	if s.comments, err = readComments("../../shared/protocol", "../../shared/httpapi"); err != nil {
+	if s.comments, err = readComments("../../shared/protocol", "../../shared/protocol/*api", "../../shared/httpapi"); err != nil {
 		t.Fatal(err)
 	}
 	for typ := range types {
@@ -322,7 +322,7 @@ func TestAnswersHaveTheirSchemas(t *testing.T) {
 				t.Errorf("%s: %v", typ, err)
 				continue
 			}
-			if err := c.check(typ.Name(), schema, plainValue(t, encoded)); err != nil {
+			if err := c.check(nameOf(typ), schema, plainValue(t, encoded)); err != nil {
 				t.Errorf("an answer that is full: %v: %v", isFull, err)
 			}
 		}
@@ -355,7 +355,7 @@ func fill(t *testing.T, v reflect.Value, isFull bool, constants map[string][]str
 			}
 		}
 	case reflect.String:
-		if known := constants[v.Type().Name()]; len(known) > 0 {
+		if known := constants[nameOf(v.Type())]; len(known) > 0 {
 			v.SetString(known[0])
 		} else if isFull {
 			v.SetString("a")

@@ -51,7 +51,7 @@ func (s *schemas) ofKind(t reflect.Type) object {
 	case reflect.Bool:
 		return object{{"type", "boolean"}}
 	case reflect.String:
-		if len(s.comments.constants[t.Name()]) > 0 {
+		if len(s.comments.constants[nameOf(t)]) > 0 {
 			return s.component(t, s.texts)
 		}
 		return object{{"type", "string"}}
@@ -96,9 +96,9 @@ func refuseOwnForm(t reflect.Type) {
 
 // component makes the schema of a named type once, and returns a reference to it.
 func (s *schemas) component(t reflect.Type, schema func(reflect.Type) object) object {
-	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	name := strings.ToUpper(nameOf(t)[:1]) + nameOf(t)[1:]
 	if known, ok := s.kinds[name]; ok && known != t {
-		panic(fmt.Sprintf("two types are named %s", name))
+		panic(fmt.Sprintf("two types are named %s; names.go has names for the wire", name))
 	}
 	if _, ok := s.kinds[name]; !ok {
 		s.kinds[name] = t
@@ -140,12 +140,12 @@ func (s *schemas) enumeration(t reflect.Type) object {
 	if standard != "" {
 		schema = schema.with("default", standard)
 	}
-	return schema.with("description", s.comments.describe(t.Name(), nil)+" Upper and lower case are the same.")
+	return schema.with("description", s.comments.describe(nameOf(t), nil)+" Upper and lower case are the same.")
 }
 
 // texts is the schema of a type of texts whose values are constants.
 func (s *schemas) texts(t reflect.Type) object {
-	return object{{"type", "string"}, {"enum", s.comments.constants[t.Name()]}, {"description", s.comments.describe(t.Name(), nil)}}
+	return object{{"type", "string"}, {"enum", s.comments.constants[nameOf(t)]}, {"description", s.comments.describe(nameOf(t), nil)}}
 }
 
 // A field is a field of a struct on the wire.
@@ -180,7 +180,7 @@ func fieldsOf(t reflect.Type) []field {
 			if name == "-" {
 				name = ""
 			}
-			own = append(own, field{name: name, owner: t.Name(), optional: options == "omitempty", StructField: f})
+			own = append(own, field{name: name, owner: nameOf(t), optional: options == "omitempty", StructField: f})
 		}
 	}
 	return append(own, common...)
@@ -207,12 +207,12 @@ func (s *schemas) structure(t reflect.Type) object {
 		properties = properties.with(f.name, s.described(schema, f, names))
 	}
 	schema := object{{"type", "object"}}
-	if text := s.comments.describe(t.Name(), names); text != "" {
+	if text := s.comments.describe(nameOf(t), names); text != "" {
 		schema = schema.with("description", text)
 	}
 	schema = schema.with("properties", properties)
 	if s.asked {
-		always = required[t.Name()]
+		always = required[nameOf(t)]
 	}
 	if len(always) > 0 {
 		schema = schema.with("required", always)

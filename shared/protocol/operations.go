@@ -52,7 +52,7 @@ type Operation struct {
 	// The other fields are zero in most rows.
 
 	// Function is the folder under functions: the unit of deployment and of the roles in AWS, and what policies,
-	// metrics and the documentation group operations by. [operations.All] sets it.
+	// metrics and the documentation group operations by. The package operations sets it.
 	Function string
 	// Permission is the name of the operation that the caller must be permitted; in a row empty for its own.
 	Permission string

@@ -22,21 +22,21 @@ import (
 	"tiltyard/shared/protocol/versionapi"
 )
 
-// enumerations has a check for each enumeration of the package, by the name of its type.
+// enumerations has a check for each enumeration of the groups, by its type.
 var enumerations = map[string]func(*testing.T){
-	"CreateMode":        enumeration(protocol.CreateModeOverwrite),
-	"RegisterMode":      enumeration(tableapi.RegisterModeOverwrite),
-	"InsertMode":        enumeration(dataapi.InsertModeOverwrite),
-	"AccessObject":      enumeration(accessapi.Namespace),
-	"DropMode":          enumeration(namespaceapi.DropModeSkip),
-	"DropBehavior":      enumeration(namespaceapi.DropBehaviorCascade),
-	"DistanceType":      enumeration(protocol.DistanceHamming),
-	"TransactionStatus": enumeration(transactionapi.Canceled),
-	"SetPropertyMode":   enumeration(transactionapi.SetPropertySkip),
-	"UnsetPropertyMode": enumeration(transactionapi.UnsetPropertyFail),
-	"NamingScheme":      enumeration(versionapi.NamingSchemeV1),
-	"TextOperator":      enumeration(queryapi.TextAnd),
-	"Granularity":       enumeration(queryapi.GranularityElement),
+	"protocol.CreateMode":              enumeration(protocol.CreateModeOverwrite),
+	"tableapi.RegisterMode":            enumeration(tableapi.RegisterModeOverwrite),
+	"dataapi.InsertMode":               enumeration(dataapi.InsertModeOverwrite),
+	"accessapi.Object":                 enumeration(accessapi.Namespace),
+	"namespaceapi.DropMode":            enumeration(namespaceapi.DropModeSkip),
+	"namespaceapi.DropBehavior":        enumeration(namespaceapi.DropBehaviorCascade),
+	"protocol.DistanceType":            enumeration(protocol.DistanceHamming),
+	"transactionapi.Status":            enumeration(transactionapi.Canceled),
+	"transactionapi.SetPropertyMode":   enumeration(transactionapi.SetPropertySkip),
+	"transactionapi.UnsetPropertyMode": enumeration(transactionapi.UnsetPropertyFail),
+	"versionapi.NamingScheme":          enumeration(versionapi.NamingSchemeV1),
+	"queryapi.TextOperator":            enumeration(queryapi.TextAnd),
+	"queryapi.Granularity":             enumeration(queryapi.GranularityElement),
 }
 
 func TestEnumerationsSurviveARoundTrip(t *testing.T) {
@@ -76,10 +76,15 @@ func enumeration[T interface {
 }
 
 func TestEachEnumerationIsChecked(t *testing.T) {
-	sources, err := filepath.Glob("*.go")
+	sources, err := filepath.Glob("../*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	groups, err := filepath.Glob("../*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources = append(sources, groups...)
 	var parsed []string
 	for _, source := range sources {
 		file, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.SkipObjectResolution)
@@ -89,14 +94,14 @@ func TestEachEnumerationIsChecked(t *testing.T) {
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "UnmarshalText" {
 				if name := f.Recv.List[0].Type.(*ast.StarExpr).X.(*ast.Ident).Name; name != "Concealed" { // any text
-					parsed = append(parsed, name)
+					parsed = append(parsed, file.Name.Name+"."+name)
 				}
 			}
 		}
 	}
 	slices.Sort(parsed)
 	if checked := slices.Sorted(maps.Keys(enumerations)); !slices.Equal(parsed, checked) {
-		t.Errorf("the package parses %v; checked are %v", parsed, checked)
+		t.Errorf("the packages parse %v; checked are %v", parsed, checked)
 	}
 }
 

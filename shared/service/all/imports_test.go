@@ -105,7 +105,12 @@ var mayImport = map[string]string{
 	"shared/pause":                        "",
 	"shared/release":                      "",
 	"shared/objectstore":                  "objectstore pause",
-	"shared/protocol":                     "",
+	"shared/protocol":                     "=protocol",
+	"shared/protocol/operations":          "protocol",
+	"shared/protocol/eventapi":            "=protocol protocol/jobapi",
+	"shared/protocol/functionapi":         "=protocol protocol/secretapi",
+	"shared/protocol/schemaapi":           "=protocol protocol/functionapi",
+	"shared/protocol/versionapi":          "=protocol protocol/tableapi",
 
 	"shared/function/expression": "=function memory protocol sql take",
 	"local/command":              "client half outage protocol",
