@@ -19,7 +19,7 @@ const maxInline = 64 << 10
 // A Spec is the description of a view's function in the metadata.
 type Spec struct {
 	viewapi.UDTFSpec
-	// Backend is the backend of an envelope that is stored in a file; UDTF is then the key of the file.
+	// Backend is that of an envelope which lies in a file; UDTF is then the key of the file.
 	Backend string `json:"backend,omitempty"`
 }
 
