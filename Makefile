@@ -8,8 +8,9 @@ export PYTHON
 # Everything is pure Go; only the race detector, which sets this for itself, is not.
 export CGO_ENABLED := 0
 
-# Binaries contain no paths of the build machine. The same flag everywhere lets all builds share one cache.
-export GOFLAGS := $(GOFLAGS) -trimpath
+# Programs do not contain the place where they were built, nor what none of them uses (scripts/build-functions.sh). With one
+# way to build, the server, the functions, the tests and the linter share what is compiled.
+export GOFLAGS := $(GOFLAGS) -trimpath -tags=lambda.norpc,arrow_json_stdlib
 
 # Binaries contain the commit, except outside of a git repository.
 ifneq ($(shell git rev-parse HEAD >/dev/null 2>&1 && echo yes),yes)
@@ -32,20 +33,20 @@ run-lambda: build ## serve by the built functions, behind a gateway, on this mac
 check: ## the packages that the change touches: lint, go vet, short tests; a minute
 	scripts/check.sh
 
-# Only test-all includes the race detector, the linter, the stacks and the full number of cases.
-test: export WITHOUT := race ministack
-test: tiltyard .venv/ready ## the Go tests, and the real clients against the server: twelve minutes
+# The race detector, the linter, the stacks and very many cases are for test-all: they take longer. WITHOUT=ministack
+# also leaves out the contracts of S3, DynamoDB and SQS.
+test: export WITHOUT := race $(WITHOUT)
+test: tiltyard .venv/ready ## the Go tests, and the real clients against the server: some minutes
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-# make test-e2e alone runs all cases of the engine against the server, and make test-go simulates more
-# histories. SeaweedFS is built in parallel at low priority.
+# make test-e2e alone asks the server all cases that are about the engine, and make test-go simulates more
+# worlds. SeaweedFS is built beside the others, of what processor time they leave. The stores are tested at the end, alone:
+# beside other work their servers lose races that they should win.
 test-all: export E2E_MANY = 5
 test-all: export SIMULATION = -short
 test-all: ## all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
-	scripts/ministack.sh true # both rows install it otherwise
-	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' \
-		scripts/beside.sh '$(MAKE) lint test-go test-arm64 test-infra' $(MAKE) test-e2e test-clients test-stacks
+	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) lint test-go test-arm64 test-infra test-e2e test-clients test-stacks
 	$(MAKE) test-stores
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
@@ -58,7 +59,7 @@ bench-functions: build ## measure cold starts and calls of the built functions
 bench-s3: tiltyard .venv/ready ## count the requests to S3, at 20 ms each, beside those of the REST adapter
 	scripts/ministack.sh .venv/bin/python local/e2e/bench_s3.py $(ARGS)
 
-load: build .venv/ready ## load the built functions next to 1,000 tables, 10,000 and 100,000 (an hour)
+load: build .venv/ready ## ask the built functions beside 1,000 tables, 10,000 and 100,000 (an hour)
 	E2E_FUNCTIONS=$(CURDIR)/bin .venv/bin/python local/e2e/load.py $(ARGS)
 
 memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
@@ -86,7 +87,7 @@ build: tiltyard ## build the server, all functions, and what runs them here, int
 release: ## build archives for six platforms, their bills of materials, checksums and the image into dist/
 	scripts/release.sh release --snapshot --clean $(ARGS)
 
-# The default architecture of functions is arm64, which costs less.
+# Both work on functions for the architecture that costs less, unless told otherwise.
 synth deploy: export FUNCTION_ARCH := $(or $(FUNCTION_ARCH),arm64)
 
 synth: ## make the templates of an AWS account without one: ARGS='-c issuer=… -c audience=… -c jwks=…'
@@ -97,7 +98,7 @@ deploy: ## put the service into an AWS account: ARGS as those of synth
 	scripts/build-functions.sh
 	scripts/cdk.sh deploy --all -c architecture=$(FUNCTION_ARCH) $(ARGS)
 
-smoke: ## check a deployment: URL=https://… TOKEN=…
+smoke: ## look whether what is deployed works: URL=https://… TOKEN=…
 	@$(PYTHON) local/e2e/smoke.py $(URL) $(TOKEN)
 
 test-stack: build .venv/ready ## deploy into MiniStack on this machine and run the acceptance suite there
@@ -124,7 +125,7 @@ demo: tiltyard .venv/ready ## load, change, search and read back a real data set
 screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/console again
 	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/test_console.py local/e2e/test_api_page.py
 
-clean: ## remove build output and installed tools; tables stay
+clean: ## remove what was built or installed here; tables stay
 	rm -rf bin dist .tools .venv
 
 tiltyard:
