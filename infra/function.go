@@ -266,8 +266,8 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	return role
 }
 
-// allowObjects allows access to the bucket and to the other locations of tables. Who sends objects in parts
-// also gives them up.
+// allowObjects allows access to the bucket and to the other locations of tables. With parts it
+// includes the right to abort multipart uploads.
 func (s *Service) allowObjects(allow func(resources []*string, actions ...string), a access, parts bool) {
 	buckets := []*string{s.storage.Bucket.BucketArn()}
 	objects := []*string{s.storage.Bucket.ArnForObjects(jsii.String("*"))}

@@ -26,7 +26,7 @@ importers=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n
 	BEGIN { n = split(touched, t, "\n"); for (i = 1; i <= n; i++) is[t[i]] }
 	$2 in is { print $1 }' | sort -u)
 go vet $touched $importers
-linter=$(find .tools -maxdepth 1 -name 'golangci-lint-*' 2>/dev/null | head -n 1)
+linter=$(find .tools -maxdepth 1 -name 'golangci-lint-*' -exec ls -t {} + 2>/dev/null | head -n 1)
 if [ -n "$linter" ]; then
 	"$linter" run --allow-parallel-runners $touched
 else

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 to=$1
 rm -rf "$to"
 mkdir -p "$to/man" "$to/completion" "$to/image/etc/ssl/certs" "$to/image/writable/data" "$to/image/writable/tmp"
-CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$to/tiltyard" ./local/server
+CGO_ENABLED=0 go build -trimpath -tags lambda.norpc,arrow_json_stdlib -ldflags '-s -w' -o "$to/tiltyard" ./local/server
 "$to/tiltyard" man "$to/man"
 "$to/tiltyard" completion bash >"$to/completion/tiltyard.bash"
 "$to/tiltyard" completion zsh >"$to/completion/_tiltyard"

@@ -56,6 +56,6 @@ for target in ${E2E_TARGET:-embedded lambda}; do
 		;;
 	esac
 	[ "$target" != lambda ] || scripts/ministack.sh true # installs it once
-	E2E_TARGET=$target "$clients/bin/python" -m pytest -q -p no:cacheprovider -n 2 --dist worksteal "$@" || failed=1
+	E2E_TARGET=$target "$clients/bin/python" -m pytest -q -p no:cacheprovider -n 3 --dist worksteal "$@" || failed=1
 done
 exit $failed

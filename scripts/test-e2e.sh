@@ -4,8 +4,7 @@
 # E2E_TARGET=embedded or E2E_TARGET=lambda runs only one of them; E2E_URL and E2E_TOKEN
 # select a server that runs elsewhere.
 #
-# Two processes run half of the tests each, with servers of their own, because most of the
-# time either the clients or the server compute.
+# Three processes run the tests, each with servers of its own: half of the time a test waits.
 set -eu
 cd "$(dirname "$0")/.."
 CHROMIUM=$(scripts/chromium.sh)
@@ -24,6 +23,6 @@ for target in ${E2E_TARGET:-embedded lambda}; do
 		;;
 	esac
 	[ "$target" != lambda ] || scripts/ministack.sh true # installs it once
-	E2E_TARGET=$target .venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal "$@" || failed=1
+	E2E_TARGET=$target .venv/bin/python -m pytest -q -p no:cacheprovider -n 3 --dist worksteal "$@" || failed=1
 done
 exit $failed

@@ -3,12 +3,14 @@
 # makes tests six times slower, and decoders share nothing: where tests of very many cases can be
 # short, it sees the short ones, and all cases run without it. It needs a C compiler; with
 # WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
+# With the race detector go test does not vet: make lint does.
 # Arguments are those of go test: -short shortens the tests of many random cases. SIMULATION holds further
 # ones for the simulation, which takes minutes.
 set -eu
 cd "$(dirname "$0")/.."
 # Run with a stand-in for S3 and DynamoDB, unless the environment names one already.
 [ -n "${TILTYARD_TEST_S3+named}" ] || exec env TILTYARD_TEST_S3= scripts/ministack.sh scripts/test-go.sh "$@"
+case " ${WITHOUT:-} ${GOFLAGS:-} " in *" race "* | *" -vet=off "*) ;; *) export GOFLAGS="${GOFLAGS:-} -vet=off" ;; esac
 # The simulation takes minutes and lets one goroutine run at a time: it runs beside the others.
 simulated=tiltyard/local/simulation
 [ -n "${BESIDE_SIMULATION:-}" ] || exec env BESIDE_SIMULATION=1 scripts/beside.sh "go test -timeout 20m $* ${SIMULATION:-} $simulated" scripts/test-go.sh "$@"
@@ -30,11 +32,11 @@ case " ${WITHOUT:-} " in
 		exit 1
 	}
 	long=$(grep -rlE --include='*_test.go' 'testing\.Short\(\)|rapid\.Check' local shared | xargs -n1 dirname | sort -u | sed 's,^,tiltyard/,' | grep -xF "$concurrent")
-	# make lint vets all packages.
-	CGO_ENABLED=1 go test -vet=off -race -short -timeout 20m "$@" $concurrent || failed=1
+	CGO_ENABLED=1 go test -race -short -timeout 20m "$@" $concurrent || failed=1
 	go test -timeout 20m "$@" $long || failed=1
 	CGO_ENABLED=1 go test -race "$@" -run SideBySide ./shared/lance/datafile || failed=1
 	;;
 esac
 go test -timeout 20m "$@" $others || failed=1
+scripts/test-outside.sh || failed=1
 exit $failed

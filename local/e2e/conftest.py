@@ -3,8 +3,9 @@ Python clients of it, and their peers in process.
 
 Where functions are judged, the tests of very many cases about the engine and the format alone
 (thousands of filters and merges, hundreds of tables and file sizes) are left out: the engine is
-the same there, and each kind of operation has its own tests, which all run. So are most cases of
-tests that are marked as many, which are about the engine, too: one in MANY runs, always the same.
+the same there, and each kind of operation has its own tests, which all run. Of tests that are marked
+as engine the first case alone runs there, which shows that the engine works over that store. Of tests
+that are marked as many one in MANY cases runs, always the same.
 With --brief most of these are left out against the local server as well, and tests that are
 marked as slow. With E2E_MANY=5 the local server is asked one in five of these cases.
 """
@@ -41,6 +42,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """The tests also call deprecated functions of the clients, because users do."""
     config.addinivalue_line("markers", "many: has many cases about the engine, of which some do elsewhere and in brief")
+    config.addinivalue_line("markers", "engine: about the engine, which is the same behind functions: one case runs there")
     config.addinivalue_line("markers", "slow: takes many seconds, and is left out in brief")
     for old in ("table_names", "create_scalar_index"):
         config.addinivalue_line("filterwarnings", f"ignore:{old}")
@@ -53,10 +55,11 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if brief and item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="takes long: make test-e2e runs it"))
-        if not item.get_closest_marker("many"):
-            continue
-        share = MANY if brief or TARGET != "embedded" else HERE
-        if cases[item.function] % share:
+        many, engine = item.get_closest_marker("many"), item.get_closest_marker("engine") and TARGET != "embedded"
+        share = 1 if not many else MANY if brief or TARGET != "embedded" else HERE
+        if engine and cases[item.function]:
+            item.add_marker(pytest.mark.skip(reason="the engine is the same as behind the local server, which gets all cases"))
+        elif cases[item.function] % share:
             item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine this run asks one in {share}: make test-e2e asks all"))
         cases[item.function] += 1
 

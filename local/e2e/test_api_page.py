@@ -133,6 +133,7 @@ def test_parameters_and_lists_are_sent(page, server, db, module_space):
     assert len(json.loads(send(page, "200").locator("pre").inner_text())["tables"]) == 1
 
 
+@pytest.mark.embedded("the page is the same in front of functions")
 def test_each_operation_has_a_page(page):
     """All parts of all operations open, and none is wider than a phone."""
     names = page.locator(".operations a").all_inner_texts()
@@ -163,6 +164,7 @@ OPEN_ALL = """async () => {
 }"""
 
 
+@pytest.mark.embedded("the page is the same in front of functions")
 def test_the_page_is_dark_where_people_like_it(page):
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)

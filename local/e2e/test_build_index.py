@@ -16,6 +16,8 @@ import pytest
 
 from rows import assert_same
 
+pytestmark = pytest.mark.engine
+
 ROWS = 10_000  # three pages and a part
 
 

@@ -18,6 +18,8 @@ from test_maintenance import maintain
 
 from rows import assert_same
 
+pytestmark = pytest.mark.engine
+
 COUNT = 20_000
 
 

@@ -17,6 +17,8 @@ from test_fulltext import difference
 from test_fulltext import rows as texts_of_all_kinds
 from test_text_index import Queries, ask, find, histories, rows
 
+pytestmark = pytest.mark.engine
+
 MINUTE = datetime.timedelta(minutes=1)
 
 FORMS = {

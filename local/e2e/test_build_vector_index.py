@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.engine
+
 ROWS, DIMENSIONS = 6000, 32
 KINDS = {
     "IVF_FLAT": lambda metric: index.IvfFlat(distance_type=metric, num_partitions=8),

@@ -14,6 +14,8 @@ import sample
 from pair import everything
 from rows import assert_same
 
+pytestmark = pytest.mark.engine
+
 PEOPLE = 200
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from rows import assert_same
 
+pytestmark = pytest.mark.engine
+
 START = pa.table({
     "id": pa.array([1, 2, 3, None], pa.int64()),
     "small": pa.array([1, None, 3, 4], pa.int16()),

@@ -34,7 +34,7 @@ GRACE = 5.0  # and how long a client has then to read an answer
 UNREAD = 1 << 20  # bytes of an answer that connections take whether the client reads or not
 SLOW = "slow"  # the request id of clients that do not read
 HANG = 6 * DEADLINE  # no request is forgotten, however busy the machine is
-REQUESTS = int(os.environ.get("E2E_EXPENSIVE", "1200"))
+REQUESTS = int(os.environ.get("E2E_EXPENSIVE") or 1200 // int(os.environ.get("E2E_MANY") or 1))
 ANSWERS = {200, 204, 400, 408, 409, 413, 429, 503}
 
 pytestmark = [

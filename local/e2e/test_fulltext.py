@@ -17,6 +17,8 @@ import pyarrow as pa
 import pytest
 from lancedb.rerankers import RRFReranker
 
+pytestmark = pytest.mark.engine
+
 ASKED = int(os.environ.get("E2E_TEXTS", "150"))
 CLOSE = 2e-6  # of scores, of the larger one: the terms of a row are added up in another order
 SUBTRACTED = 3e-5  # … where a boost subtracts, which leaves more of the rounding

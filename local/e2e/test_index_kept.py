@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.engine
+
 ROWS = 3_000
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
 

@@ -18,6 +18,8 @@ from lance.dataset import ColumnOrdering
 
 from rows import assert_same
 
+pytestmark = pytest.mark.engine
+
 DIMENSIONS = 16
 SCALARS = {
     "id": "BTREE",

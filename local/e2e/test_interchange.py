@@ -27,6 +27,8 @@ from process import Server
 from rows import assert_same, by
 from wire import Wire, stream
 
+pytestmark = pytest.mark.engine
+
 STORAGE_VERSIONS = ("2.0", "2.1", "2.2")
 FRAGMENTS = {"one fragment": 1, "three fragments": 3}
 # Lance keeps up to 5,000 deletions of a fragment as an array, more as a bitmap.

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pytest
 from test_maintenance import maintain
 
+pytestmark = pytest.mark.engine
+
 MINUTE = datetime.timedelta(minutes=1)
 ELEMENTS, ROWS = q.DocumentGranularity.LIST_ELEMENT, q.DocumentGranularity.ROW
 CLOSE = 1e-5

@@ -18,6 +18,8 @@ from lance.dataset import ColumnOrdering
 import sample
 from rows import assert_same
 
+pytestmark = pytest.mark.engine
+
 ROWS = 1_500
 DIMENSIONS = 8
 WIDTHS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}

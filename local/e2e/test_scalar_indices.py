@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.engine
+
 ROWS = 40_000
 INDICES = {
     "tree": ("BTREE", {}),

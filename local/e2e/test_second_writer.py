@@ -17,6 +17,8 @@ from process import Server
 from rows import assert_same, by
 from second_writer import ASK, Served, replace_columns
 
+pytestmark = pytest.mark.engine
+
 COUNT = 40
 
 

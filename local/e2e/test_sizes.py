@@ -17,6 +17,8 @@ import pytest
 
 from wire import Wire
 
+pytestmark = pytest.mark.engine
+
 MOST = 1.1  # of native Lance's size,
 SLACK = 256  # and so many bytes: what a page costs
 ROWS = 10_000

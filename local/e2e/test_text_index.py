@@ -14,6 +14,8 @@ import pyarrow as pa
 import pytest
 from test_fulltext import difference
 
+pytestmark = pytest.mark.engine
+
 ASKED = int(os.environ.get("E2E_TEXTS", "60"))
 
 FORMS = {

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.engine
+
 ROWS, DIMENSIONS = 3000, 16
 SOON = datetime.timedelta(seconds=60)
 PQ = {"num_sub_vectors": 8}

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.engine
+
 ROWS, DIMENSIONS = 600, 16
 ELEMENTS = {
     "float16": pa.float16(),

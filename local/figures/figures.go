@@ -46,7 +46,7 @@ func (t *tree) figures(readme []byte) []figure {
 		}
 	}
 	words := len(bytes.Fields(readme))
-	return []figure{
+	return append([]figure{
 		atMost("lines per package, nine in ten", nineInTen(lines), 4000, largest(lines)),
 		atMost("files per package, nine in ten", nineInTen(files), 12, largest(files)),
 		atMost("files over 500 lines", len(long), 0, strings.Join(long, ", ")),
@@ -58,7 +58,7 @@ func (t *tree) figures(readme []byte) []figure {
 		perThousand("errors.Is and As per 1,000 lines of the catalog", checks["shared/catalog"], lines["shared/catalog"], 2),
 		atMost("contexts in structs", len(t.contexts), 0, strings.Join(t.contexts, ", ")),
 		atMost("words of README.md", words, 900, ""),
-	}
+	}, t.structure()...)
 }
 
 // atMost returns a count that has an upper limit.

@@ -65,9 +65,39 @@ func gone(err error) bool { return errors.Is(err, nil) || errors.AsType[error](e
 		"errors.Is and As per 1,000 lines of the catalog": "142.9, at most 2.0, false, ",
 		"contexts in structs":                             "1, at most 0, false, shared/catalog/catalog.go:11:2",
 		"words of README.md":                              "5, at most 900, true, ",
+
+		"folders below shared":                        "3, at most 17, true, ",
+		"arrows between them":                         "0, at most 110, true, ",
+		"folders below shared in a circle of imports": "0, at most 0, true, ",
+		"longest chain of imports":                    "1, at most 13, true, shared/catalog",
+		"imports of our packages, nine in ten":        "0, at most 8, true, shared/catalog has 0",
+		"exported names of a package of the protocol": "0, at most 250, true,  has 0",
+		"methods of catalog.Catalog":                  "0, at most 40, true, ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
+	}
+}
+
+func TestFiguresOfStructure(t *testing.T) {
+	got := figuresOf(t, map[string]string{
+		"shared/engine/engine.go":     "package engine\n\nimport \"tiltyard/shared/engine/query\"\n\ntype Table struct{ *query.Rows; n int }\n\nfunc (t *Table) Insert() {}\n\nfunc (t Table) Query() {}\n\nfunc (t Table) hidden() {}\n",
+		"shared/engine/query/q.go":    "package query\n\nimport _ \"tiltyard/shared/lance/pb\"\n\ntype Rows struct{ part }\n\ntype part int\n\nfunc (Rows) Query() {}\n\nfunc (part) Count() {}\n",
+		"shared/lance/pb/pb.go":       "package pb\n",
+		"shared/lance/up/up.go":       "package up\n\nimport _ \"tiltyard/shared/engine\"\n",
+		"shared/protocol/protocol.go": "package protocol\n\nconst A, b = 1, 2\n\ntype C int\n\nfunc D() {}\n\nfunc (C) E() {}\n",
+	})
+	for name, want := range map[string]string{
+		"folders below shared":                        "3, at most 17, true, ",
+		"arrows between them":                         "2, at most 110, true, ",
+		"folders below shared in a circle of imports": "2, at most 0, false, engine, lance",
+		"longest chain of imports":                    "4, at most 13, true, shared/lance/up > shared/engine > shared/engine/query > shared/lance/pb",
+		"exported names of a package of the protocol": "3, at most 250, true, shared/protocol has 3",
+		"methods of engine.Table":                     "3, at most 40, true, ",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %s; want %s", name, got[name], want)
+		}
 	}
 }
 

@@ -23,6 +23,11 @@ type folder struct {
 	tests        int  // files
 	kit          bool // its own files are what tests of others call
 	errorChecks  int  // calls of errors.Is, As and AsType outside of tests
+
+	imports  map[string]bool            // of packages of the module, by folder
+	exported int                        // functions, types, constants and variables
+	methods  map[string]map[string]bool // exported ones, by the name of their type
+	embeds   map[string][]string        // the types that a struct embeds: ".Name" of its own package, or folder.Name
 }
 
 // A file is one Go file, counted in lines. A line with code and a comment counts as both.
@@ -83,7 +88,7 @@ func (t *tree) add(name string, text []byte) error {
 
 	p := t.packages[path.Dir(name)]
 	if p == nil {
-		p = &folder{}
+		p = &folder{imports: map[string]bool{}, methods: map[string]map[string]bool{}, embeds: map[string][]string{}}
 		t.packages[path.Dir(name)] = p
 	}
 	if f.test {
@@ -92,6 +97,7 @@ func (t *tree) add(name string, text []byte) error {
 	}
 	p.files++
 	p.lines += f.lines
+	p.addStructure(syntax)
 	for _, i := range syntax.Imports {
 		p.kit = p.kit || i.Path.Value == `"testing"`
 	}

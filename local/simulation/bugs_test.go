@@ -163,46 +163,46 @@ var plantedBugs = []bug{
 		onHandler: func(h http.Handler) http.Handler { return awayFirst{h} },
 	},
 	{
-		name: "parts of two stages share their records", about: jobs,
+		name: "parts of two stages share their records", about: jobRuns,
 		onRecords: func(s record.Store) record.Store { return renaming{s, withoutStage} },
 	},
 	{
-		name: "parts that end do not see who came before", about: jobs,
+		name: "parts that end do not see who came before", about: jobRuns,
 		onRecords: func(s record.Store) record.Store { return blind{s, "join/"} },
 	},
 	{
-		name: "workers write over what others have written", about: jobs,
+		name: "workers write over what others have written", about: jobRuns,
 		odds:      func(o *odds) { o.skew = time.Hour },
 		onRecords: func(s record.Store) record.Store { return blind{s, "job/"} },
 	},
 	{
-		name: "what a part came to is written over by another run of it", about: jobs,
+		name: "what a part came to is written over by another run of it", about: jobRuns,
 		onRecords: func(s record.Store) record.Store { return blind{s, "part/"} },
 	},
 	{
-		name: "deaths of workers are not counted", about: jobs,
+		name: "deaths of workers are not counted", about: jobRuns,
 		onRecords: func(s record.Store) record.Store {
 			return editing{s, func(work map[string]any) { delete(work, "deaths") }}
 		},
 	},
 	{
-		name: "what was set aside cannot be resumed", about: jobs,
+		name: "what was set aside cannot be resumed", about: jobRuns,
 		onRecords: func(s record.Store) record.Store {
 			return editing{s, func(work map[string]any) { delete(work, "aside") }}
 		},
 	},
 	{
-		name: "messages that are lost are not missed", about: jobs,
+		name: "messages that are lost are not missed", about: jobRuns,
 		onRecords: func(s record.Store) record.Store {
 			return editing{s, func(work map[string]any) { work["due"] = "2100-01-01T00:00:00Z" }}
 		},
 	},
 	{
-		name: "what is dead goes on when it is asked for", about: jobs,
+		name: "what is dead goes on when it is asked for", about: jobRuns,
 		onRecords: func(s record.Store) record.Store { return reviving{s} },
 	},
 	{
-		name: "results of parts are lost", about: jobs,
+		name: "results of parts are lost", about: jobRuns,
 		onRecords: func(s record.Store) record.Store { return withoutResults{s} },
 	},
 }

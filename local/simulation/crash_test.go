@@ -62,20 +62,20 @@ var mutations = []mutation{
 	{"delete a tag", refs, func(c *client) { c.do(c.createRef("tag", "a", 1)) }, func(c *client) *op { return c.deleteRef("tag", "a") }},
 	{"create a branch", refs, nothing, func(c *client) *op { return c.createRef("branch", "x", 1) }},
 	{"delete a branch", refs, func(c *client) { c.do(c.createRef("branch", "x", 1)) }, func(c *client) *op { return c.deleteRef("branch", "x") }},
-	{"begin a job", jobs, nothing, func(c *client) *op { return c.beginJob(poison{}) }},
-	{"do a job", jobs, func(c *client) { c.do(c.beginJob(poison{})) }, func(c *client) *op {
+	{"begin a job", jobRuns, nothing, func(c *client) *op { return c.beginJob(poison{}) }},
+	{"do a job", jobRuns, func(c *client) { c.do(c.beginJob(poison{})) }, func(c *client) *op {
 		if m, dead, ok := c.world.queue.take(c.world); ok {
 			return c.work(m, dead)
 		}
 		return c.beginJob(poison{})
 	}},
-	{"do a job that ends its process", jobs, func(c *client) { c.do(c.beginJob(poison{At: "count 1", Times: 2})) }, func(c *client) *op {
+	{"do a job that ends its process", jobRuns, func(c *client) { c.do(c.beginJob(poison{At: "count 1", Times: 2})) }, func(c *client) *op {
 		if m, dead, ok := c.world.queue.take(c.world); ok {
 			return c.work(m, dead)
 		}
 		return c.beginJob(poison{})
 	}},
-	{"cancel a job", jobs, func(c *client) { c.do(c.beginJob(poison{})) }, func(c *client) *op { return cancelJob(c.world.queue.begun[0]) }},
+	{"cancel a job", jobRuns, func(c *client) { c.do(c.beginJob(poison{})) }, func(c *client) *op { return cancelJob(c.world.queue.begun[0]) }},
 	{"alter a transaction", transactions, nothing, func(c *client) *op { return c.alter(setProperty("a", "1", "Overwrite"), setStatus("Running")) }},
 }
 

@@ -25,7 +25,7 @@ import (
 // heavy work, which some parts are, has a queue of its own. Some jobs are poison: they end the
 // process of their worker, once, twice or always, until users resume them. Some messages are lost.
 // Each job is checked by itself.
-var jobs = domain{name: "jobs", setup: func(*client) {}, draw: drawJobs, finale: finishJobs}
+var jobRuns = domain{name: "jobs", setup: func(*client) {}, draw: drawJobs, finale: finishJobs}
 
 // The paths of requests that nobody but the simulation sends.
 const (

@@ -67,7 +67,7 @@ type domain struct {
 	look   func(o *witness) func(ctx context.Context, t *engine.Table, d *dataset.Dataset) (wrong string)
 }
 
-var domains = []domain{names, rows, versions, refs, transactions, jobs}
+var domains = []domain{names, rows, versions, refs, transactions, jobRuns}
 
 const (
 	clients    = 3
@@ -272,7 +272,7 @@ func TestJobsAreLinearizableWhateverClocksTell(t *testing.T) {
 	settleDown(t)
 	hour := bug{odds: func(o *odds) { o.skew = time.Hour }}
 	for seed := uint64(1); seed <= 60; seed++ {
-		if r := simulate(t, seed, []domain{jobs}, hour); r.failure != "" {
+		if r := simulate(t, seed, []domain{jobRuns}, hour); r.failure != "" {
 			t.Errorf("seed %d: %s", seed, r.failure)
 		}
 	}

@@ -1,10 +1,10 @@
-// Package announce finds out what has happened to namespaces and tables since the last look, and writes it as
-// events to the outbox (package event).
+// Package announce compares namespaces and tables with their last announced state, and writes the differences as events to
+// the outbox (package event).
 //
-// Each object has a mark: the name under which it was announced, and the version up to which. A look compares
-// the mark with the record and the versions of the object. The mark of a table also has the versions of its
-// branches (branches.go). A look needs no note of the changes that others made, except for one: a dropped object
-// leaves nothing to look at, so that is noted before (leaving.go).
+// Each object has a mark: the name and the version that were announced last. A look compares the mark with the record and
+// the versions of the object. The mark of a table also covers the versions of its branches (branches.go). Writers need not
+// record their changes, with one exception: a dropped object leaves nothing to compare, so its drop is recorded before
+// (leaving.go).
 package announce
 
 import (
@@ -31,9 +31,9 @@ import (
 	"tiltyard/shared/record"
 )
 
-// Kinds of looks that announce changes; package announcing runs them. The object of the first one is a table, that of
-// the second one the id of a table and the name of a branch, and that of the third one a namespace. Then follow the
-// lineage of an object that has lost a name, and a job.
+// The kinds of looks that announce changes; package announcing runs them. The object of the first is the id of a table, of
+// the second the id of a table and the name of a branch, and of the third the id of a namespace. The others have the
+// lineage of an object that has lost a name, and the id of a job.
 const (
 	TableKind     = "announce_table"
 	BranchKind    = "announce_branch"
@@ -70,11 +70,11 @@ type Options struct {
 	Records record.Store
 	Now     func() time.Time
 	Logger  *slog.Logger // nil: nothing is logged
-	History History      // nil: what would need it is left to later looks
+	History History      // nil: this process announces no commits and leaves them to later looks
 }
 
-// Open returns an announcer that learns from the catalog what changes, nil when there is no source. jobs may be
-// nil; looks are then left to other processes.
+// Open returns an announcer that the catalog notifies of changes, or nil if no source is configured. jobs may be nil;
+// looks are then left to other processes.
 func Open(names *catalog.Catalog, jobs *job.Starter, o Options) *Announcer {
 	if o.Source == "" {
 		return nil
@@ -96,8 +96,8 @@ func Open(names *catalog.Catalog, jobs *job.Starter, o Options) *Announcer {
 	return a
 }
 
-// ForwardTo has events forwarded by the workers of this process. It does nothing without events or a target, and must be
-// called before the announcer is used.
+// ForwardTo lets the workers of this process forward events to a target. It does nothing without events or a target, and
+// must be called before the announcer is used.
 func (a *Announcer) ForwardTo(address string, target forward.Target) {
 	if a != nil && target != nil {
 		a.Forwarder = &forward.Forwarder{
@@ -106,8 +106,7 @@ func (a *Announcer) ForwardTo(address string, target forward.Target) {
 	}
 }
 
-// ForwardSoon has a worker forward what may have been announced. One look forwards the events of a burst. The
-// suggestion may be lost.
+// ForwardSoon schedules a job that forwards new events. One run forwards the events of a burst. The message may be lost.
 func (a *Announcer) ForwardSoon(ctx context.Context) {
 	if a.Forwarder != nil {
 		a.suggest(ctx, ForwardKind, nil, announceAfter)
@@ -128,11 +127,10 @@ func (a *Announcer) suggest(ctx context.Context, kind string, object []string, a
 	}
 }
 
-// A History knows the versions of tables and of their branches. A nil branch is the table itself.
+// A History reads the versions of tables and of their branches. A nil branch is the table itself.
 type History interface {
-	// Commits calls f with what there is to announce about the versions after one, in their order, until f returns
-	// false. It returns nil for a table without versions. What f got counts for nothing when there is an error, such
-	// as [ErrNoBranch].
+	// Commits calls f with the event data of each version after one, in order, until f returns false. It does nothing for a
+	// table without versions. After an error, such as [ErrNoBranch], the caller must discard the data that f received.
 	Commits(ctx context.Context, t *catalog.Table, b *Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error
 	// VersionAt returns the version that a table had at a time, 0 for none.
 	VersionAt(ctx context.Context, t *catalog.Table, b *Branch, at time.Time) (uint64, error)
@@ -143,7 +141,7 @@ type History interface {
 // announceAfter is the delay of such a look. One look announces all commits of a burst.
 const announceAfter = time.Second
 
-// Folders of records; see package event.
+// These are the folders of records; see package event.
 const (
 	marksFolder   = "event-mark"
 	leavingFolder = "event-leaving"
@@ -163,7 +161,8 @@ type mark struct {
 
 func markKey(lineage string) string { return marksFolder + "/" + lineage }
 
-// forgetMark is how long the mark of an object is kept after it was dropped. It may be restored until then.
+// forgetMark is how long the mark of a dropped object is kept. The object may be restored until
+// then.
 const forgetMark = 400 * 24 * time.Hour
 
 // maxBatchBytes bounds the events that are announced together, which have to fit into a record.
@@ -177,8 +176,8 @@ type draft struct {
 	bytes int
 }
 
-// add adds an event and reports whether there is room for another one. The id of the event has to be the same
-// whenever the change is found.
+// add adds an event and reports whether there is room for another one. The id must depend on the change alone, so that a
+// repeated look gives the event the same id.
 func (d *draft) add(kind eventapi.Type, id string, at time.Time, data eventapi.Data) bool {
 	data.UID = d.uid
 	if data.ID == nil {
@@ -228,24 +227,24 @@ func parseMark(lineage string, text json.RawMessage) (*mark, error) {
 	return m, format.Decode("mark of events of "+lineage, text, m)
 }
 
-// lines are the lines of versions of a table whose commits a look announces.
+// lines selects the sequences of versions whose commits a look announces.
 type lines struct {
-	main     bool   // those of the table itself
-	branches bool   // those of all branches
-	branch   string // those of this branch; empty: of none
+	main     bool   // the table itself
+	branches bool   // all branches
+	branch   string // this branch; "": none
 }
 
-// Table announces what has happened to the table of an id, except to its branches.
+// Table announces the changes of a table, except those of its branches.
 func (a *Announcer) Table(ctx context.Context, id []string) error {
 	return a.announceTable(ctx, id, lines{main: true})
 }
 
-// Branch announces what has happened to the table of an id, and the commits to one of its branches.
+// Branch announces the changes of a table, and the commits to one of its branches.
 func (a *Announcer) Branch(ctx context.Context, id []string, name string) error {
 	return a.announceTable(ctx, id, lines{main: true, branch: name})
 }
 
-// Family announces what has happened to the table of an id, and the commits to all of its branches.
+// Family announces the changes of a table, and the commits to all of its branches.
 func (a *Announcer) Family(ctx context.Context, id []string) error {
 	return a.announceTable(ctx, id, lines{main: true, branches: true})
 }
@@ -255,8 +254,8 @@ func isGone(err error) bool {
 	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) || views.Plain(err) != nil
 }
 
-// announceTable announces what has happened to the table of an id, with the commits of some lines. A branch that cannot
-// be read does not keep back what can be announced.
+// announceTable announces the changes of a table and the commits of the selected lines. If a branch cannot be read, it
+// announces the rest.
 func (a *Announcer) announceTable(ctx context.Context, id []string, of lines) error {
 	ctx = auth.Unlimited(ctx)
 	for {
@@ -336,7 +335,7 @@ func (a *Announcer) addCommits(ctx context.Context, found *catalog.Table, d *dra
 	return more, err
 }
 
-// Namespace announces what has happened to the namespace of an id.
+// Namespace announces the changes of a namespace.
 func (a *Announcer) Namespace(ctx context.Context, id []string) error {
 	found, err := a.Names.Namespaces.Get(auth.Unlimited(ctx), id)
 	if isGone(err) || err == nil && found.UID == "" { // the root has none

@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// The commits to the branches of a table are announced with its own mark, so that they are in one order with its
-// renames and drops. A branch may be deleted, and another one be made under its name. So the mark knows a branch by
-// what its maker has stored of it, and the versions of the former one are not taken for those of the next.
+// The commits to the branches of a table are announced with the mark of the table, so that they are in one order with its
+// renames and drops. A branch may be deleted and replaced by another of the same name. The mark therefore identifies a
+// branch by its stored metadata, so that versions of the former branch are not confused with those of the new one.
 
 // A Branch is a branch of a table as it was made.
 type Branch struct {
@@ -24,7 +24,7 @@ type Branch struct {
 	Made        time.Time // by the clock of its maker, in whole seconds
 }
 
-// ErrNoBranch says that a branch is deleted. There may be another one of its name.
+// ErrNoBranch means that the branch was deleted. Another one may have its name.
 var ErrNoBranch = errors.New("the branch is deleted")
 
 // key returns the key of the branch in the mark of the table, which has a fixed length.
@@ -42,8 +42,8 @@ type branchMark struct {
 const (
 	// maxBranches bounds the branches in a mark, which has to fit into a record beside a batch.
 	maxBranches = 1000
-	// forgetBranch is how long the mark of a branch is kept after the branch is gone. A deletion takes the name of a
-	// branch away and may give it back, when it finds that something has come to need the branch.
+	// forgetBranch is how long the mark of a deleted branch is kept. A deletion first removes the name of a branch, and
+	// restores it if another branch has come to depend on it meanwhile.
 	forgetBranch = time.Hour
 )
 
@@ -78,7 +78,7 @@ func (a *Announcer) addBranches(ctx context.Context, found *catalog.Table, d *dr
 	return false, unread, nil
 }
 
-// missBranches notes which branches are gone, and forgets those that have been for long.
+// missBranches marks branches that no longer exist, and forgets them after forgetBranch.
 func (d *draft) missBranches(there []Branch, now time.Time) {
 	stands := make(map[string]bool, len(there))
 	for _, b := range there {

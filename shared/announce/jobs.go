@@ -15,19 +15,19 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// A jobMark is when a job ended whose end is announced.
+// A jobMark records that the end of a job was announced.
 type jobMark struct {
 	Ended time.Time `json:"ended"`
 }
 
-// states are those in which jobs end.
+// states maps the final states of transactions to those of jobs.
 var states = map[transactionapi.Status]jobapi.State{
 	transactionapi.Succeeded: jobapi.Done,
 	transactionapi.Failed:    jobapi.Failed,
 	transactionapi.Canceled:  jobapi.Cancelled,
 }
 
-// isOfObject reports whether a job works on a table, a namespace or a function. The others are those of the clock.
+// isOfObject reports whether a job works on a table, a namespace or a function. Scheduled jobs have no object.
 func isOfObject(t *transaction.Transaction) bool { return len(t.Object) > 0 }
 
 // ended suggests a look at a job.
@@ -68,8 +68,7 @@ func (a *Announcer) Job(ctx context.Context, id string) error {
 	return err
 }
 
-// EndedJobs is Leaving for the jobs whose end may have to be announced: those that ended within the time for which
-// events are kept.
+// EndedJobs pages through the jobs that ended within the retention of events, whose end may have to be announced.
 func (a *Announcer) EndedJobs(ctx context.Context, after string) (ids []string, next string, err error) {
 	if a.jobs == nil {
 		return nil, "", nil

@@ -24,15 +24,15 @@ import (
 	"tiltyard/shared/record"
 )
 
-// A dropped table leaves nothing from which a look could find out that it existed. So before an object loses its
-// name, a record of that is written:
+// After a drop, no trace in the catalog shows that a table existed. So before an object loses its name, a record is
+// written:
 //
-//	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
+// 	event-leaving/<lineage>-<hash>    {"kind": …, "lineage": …, "id": …, "to": …, "at": …}
 //
-// A look at a lineage reads its records, and asks for the object under each id in them and in the mark. The
-// object is dropped if it has none of these names, and no further record appeared in the meantime: it cannot have
-// got another name without one. A rename that is under way may give it a name that was asked about before, so a
-// look waits until no rename of which there is a record can still happen.
+// A look at a lineage reads its records, and looks for the object under each id in them and in the mark. The object was
+// dropped if it has none of these names and no further record appeared in the meantime, because it could not have got
+// another name without one. A rename that is under way may give it a name that was checked before, so a look waits until
+// every recorded rename must have ended.
 
 // A leaving is the value of such a record.
 type leaving struct {
@@ -41,18 +41,20 @@ type leaving struct {
 }
 
 const (
-	// leavingAge is how long the record stays when its object keeps its name. No request takes that long.
+	// leavingAge is how long the record stays if its object keeps its name. No request takes that long.
 	leavingAge = time.Hour
-	// renameTime is how long a rename may take.
+	// renameTime bounds the duration of a rename.
 	renameTime = naming.RenameLease + time.Minute
 	// maxLeaving bounds the records of one lineage that a look reads.
 	maxLeaving = 100
 )
 
-// watch is the watch of the catalog: it writes what would be lost, and suggests looks.
+// watch implements the watch of the catalog: it records drops before they happen, and schedules
+// looks.
 type watch struct{ *Announcer }
 
-// Leaves announces what has happened to an object so far, and writes that it is about to lose its name.
+// Leaves announces the changes of an object up to now, and records that it is about to lose its
+// name.
 func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 	ctx = auth.Unlimited(ctx)
 	if err := w.announceBefore(ctx, l); err != nil {
@@ -70,7 +72,7 @@ func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 		}
 		there, err := w.Outbox.Records.Get(ctx, r.Key)
 		if err == nil {
-			err = there.Decode(new(leaving)) // that of a newer release stays
+			err = there.Decode(new(leaving)) // a record of a newer release stays
 		}
 		if err != nil && !errors.Is(err, record.ErrNotExist) {
 			return err
@@ -80,8 +82,8 @@ func (w watch) Leaves(ctx context.Context, l naming.Leaving) error {
 	return err
 }
 
-// announceBefore announces what has happened to an object that is about to lose its name. That of a dropped
-// table is one that no request can name.
+// announceBefore announces the changes of an object that is about to lose its name, if that is a
+// name which requests can use.
 func (a *Announcer) announceBefore(ctx context.Context, l naming.Leaving) error {
 	if !keys.IsDropped(l.ID) {
 		return a.announceLast(ctx, l.Kind, l.ID)
@@ -93,8 +95,8 @@ func (a *Announcer) announceBefore(ctx context.Context, l naming.Leaving) error 
 	return a.announceDrop(ctx, l.Kind, l.Lineage, left)
 }
 
-// announceLast announces all that has happened to an object that may be dropped next, without the commits if
-// those cannot be read: it must be possible to drop a damaged table.
+// announceLast announces all changes of an object that may be dropped next. It leaves out commits that cannot be read,
+// because a damaged table must still be droppable.
 func (a *Announcer) announceLast(ctx context.Context, kind keys.Kind, id []string) error {
 	if kind == keys.Namespaces {
 		return a.Namespace(ctx, id)
@@ -106,7 +108,7 @@ func (a *Announcer) announceLast(ctx context.Context, kind keys.Kind, id []strin
 	return err
 }
 
-// announceObject announces what has happened to an object.
+// announceObject announces the changes of an object.
 func (a *Announcer) announceObject(ctx context.Context, kind keys.Kind, id []string) error {
 	if kind == keys.Namespaces {
 		return a.Namespace(ctx, id)
@@ -137,7 +139,7 @@ func (w watch) Committed(ctx context.Context, id []string, branch string) {
 	}
 }
 
-// Left announces that the object of a lineage was dropped, if it was, or else what has happened to it.
+// Left announces the drop of an object, or, if it still exists, its changes.
 func (a *Announcer) Left(ctx context.Context, lineage string) error {
 	ctx = auth.Unlimited(ctx)
 	before, err := a.leavings(ctx, lineage)
@@ -206,7 +208,8 @@ func (a *Announcer) leavings(ctx context.Context, lineage string) (map[string]le
 	return found, nil
 }
 
-// namesOf returns the ids that the object of a lineage may have. That of the mark is the last one.
+// namesOf returns the ids that the object of a lineage may have. The id in the mark is the last
+// one.
 func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string]leavingRecord) (kind keys.Kind, ids [][]string, err error) {
 	add := func(k keys.Kind, id []string) {
 		kind = k
@@ -230,7 +233,7 @@ func (a *Announcer) namesOf(ctx context.Context, lineage string, left map[string
 	return kind, ids, nil
 }
 
-// stands reports whether an id is that of an object of a lineage.
+// stands reports whether the object of a lineage has an id now.
 func (a *Announcer) stands(ctx context.Context, kind keys.Kind, lineage string, id []string) (bool, error) {
 	if kind == keys.Namespaces {
 		found, err := a.Names.Namespaces.Get(ctx, id)
@@ -292,7 +295,7 @@ func (a *Announcer) forgetLeavings(ctx context.Context, left map[string]leavingR
 	return nil
 }
 
-// listSize is how many records one page of a list has.
+// listSize is the number of records on a page.
 const listSize = 100
 
 // Leaving returns a page of the lineages that were about to lose a name. It begins after the given place, "" for
@@ -312,8 +315,8 @@ func (a *Announcer) Leaving(ctx context.Context, after string) (lineages []strin
 	return lineages, page.Next, nil
 }
 
-// Vanished is Leaving for objects that are not dropped, as far as was announced, and that do not have the id
-// under which they were announced. An object that cannot be read does not keep it from the others.
+// Vanished pages through the lineages of objects that were not announced as dropped and no longer have their announced id.
+// It continues after an object that cannot be read.
 func (a *Announcer) Vanished(ctx context.Context, after string) (lineages []string, next string, err error) {
 	ctx = auth.Unlimited(ctx)
 	marks, next, err := a.Outbox.Marks(ctx, marksFolder, after, listSize)

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// This file holds what is unusual in a stream and right all the same.
+// This file tests streams that are unusual but valid.
 
 func mustRead(t *testing.T, data []byte) []arrow.RecordBatch {
 	t.Helper()

@@ -11,15 +11,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// Fields of the flatbuffer table RecordBatch. The arrays of all fields, nested ones
-// included, are listed depth first, a parent before its children:
+// Fields of the flatbuffer table RecordBatch. The arrays of all fields, including nested ones, are listed
+// depth first, a parent before its children:
 //
 //	nodes     per array: i64 length, i64 null count
 //	buffers   per buffer of each array: i64 offset in the body, i64 length
 //	variadic  per array of views: i64 number of its data buffers
 //
-// The type of an array determines the number of its buffers (see layout); the message does
-// not record it. Dictionary-encoded arrays appear as their indices.
+// The type of an array determines the number of its buffers (see layout), which the message does not
+// record. Dictionary-encoded arrays appear as their indices.
 const (
 	batchLength         slot = 4
 	batchNodes          slot = 6
@@ -48,10 +48,10 @@ type decoder struct {
 	used     int64 // bytes that the arrays keep alive
 	aliased  bool  // an array refers to the body, which is counted in used
 	longest  int64 // length of the longest array
-	absent   bool  // there is no message: all arrays are empty
+	absent   bool  // without a message: all arrays are empty
 }
 
-// decoder reads the body of m, whose record batch is t, and prepares to decode it.
+// decoder reads the body of m and prepares to decode its record batch t.
 func (r *Reader) decoder(m message, t table) (*decoder, error) {
 	d := &decoder{
 		reader:   r,
@@ -76,7 +76,7 @@ func (r *Reader) decoder(m message, t table) (*decoder, error) {
 	return d, err
 }
 
-// charge takes size bytes from the budget, for n if that is known.
+// charge deducts size bytes from the budget of the batch. n is the field for an error, or nil.
 func (d *decoder) charge(n *node, size int64) error {
 	if size > d.budget {
 		return tooLarge(n, "the batch takes more than %d bytes of memory, send smaller batches",
@@ -86,8 +86,8 @@ func (d *decoder) charge(n *node, size int64) error {
 	return nil
 }
 
-// take charges size bytes that are about to be allocated, and takes them from the memory
-// share of the stream.
+// take charges size bytes that are about to be allocated, and reserves them in the memory share of the
+// stream.
 func (d *decoder) take(n *node, size int64) error {
 	if err := d.charge(n, size); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (d *decoder) array(n *node, length int64) (arrow.ArrayData, error) {
 type arrayParts struct {
 	*node
 	length     int64
-	valid      []byte // nil when there are no nulls
+	valid      []byte // nil if there are no nulls
 	nulls      int
 	buffers    []*memory.Buffer
 	childData  []arrow.ArrayData
@@ -200,9 +200,8 @@ func (d *decoder) values(a *arrayParts) error {
 	return unsupported(a.node, "type %s", a.dtype)
 }
 
-// next consumes the FieldNode of n and returns the null count in it. The array may be
-// longer than length, as the children of a sliced struct can be; the values after that are
-// ignored.
+// next consumes the FieldNode of n and returns its null count. The node may be longer than length, for
+// example in the children of a sliced struct; additional values are ignored.
 func (d *decoder) next(n *node, length int64) (nulls int64, err error) {
 	if d.absent {
 		return 0, nil
@@ -261,7 +260,7 @@ func (d *decoder) buffer(n *node, need int64) ([]byte, error) {
 	if length < 0 || offset < 0 || length > size || offset > size-length {
 		return nil, invalid(n, "buffer of %d bytes at %d in a body of %d", length, offset, size)
 	}
-	// Buffers that overlap could make a small body as much work as a large one.
+	// Overlapping buffers could make a small body cost as much work as a large one.
 	if d.unread -= length; d.unread < 0 {
 		return nil, invalid(n, "the buffers overlap")
 	}

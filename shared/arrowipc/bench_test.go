@@ -50,8 +50,8 @@ func encode(tb testing.TB, schema *arrow.Schema, batches []arrow.RecordBatch, c 
 	return out.Bytes()
 }
 
-// BenchmarkReader reads a million rows: as a socket gives them, in one message and in
-// many, and compressed. Bytes are those of the arrays.
+// BenchmarkReader reads a million rows: from a socket, in one message, in many messages, and compressed.
+// Bytes are the bytes of the arrays.
 func BenchmarkReader(b *testing.B) {
 	schema, batches := millionRows()
 	plain := encode(b, schema, batches, Uncompressed)

@@ -11,8 +11,8 @@ type integer interface {
 
 type offset interface{ int32 | int64 }
 
-// checkOffsets returns the last offset, and the position of the first that is negative
-// or less than the one before it, or -1.
+// checkOffsets returns the last offset, and the position of the first one that is negative or less than its
+// predecessor, or -1.
 func checkOffsets[T offset](offsets []T) (last int64, bad int) {
 	previous := T(0)
 	for i, o := range offsets {
@@ -46,9 +46,8 @@ func findInvalid[T offset](data []byte, offsets []T, from int) int {
 	return -1
 }
 
-// wholeUTF8 reports whether the strings are valid as one text that is cut between
-// characters only. That is much faster than to check one string at a time. The offsets
-// ascend and end within data.
+// wholeUTF8 reports whether the strings are valid UTF-8, judged as one text whose cuts all lie between
+// characters. That is much faster than checking each string. The offsets ascend and end within data.
 func wholeUTF8[T offset](data []byte, offsets []T) bool {
 	data = data[:offsets[len(offsets)-1]]
 	text := data[offsets[0]:]
@@ -66,6 +65,7 @@ func wholeUTF8[T offset](data []byte, offsets []T) bool {
 	return true
 }
 
+// isASCII tests 32 bytes at a time for a set high bit.
 func isASCII(b []byte) bool {
 	const high = 0x8080808080808080
 	for len(b) >= 32 {

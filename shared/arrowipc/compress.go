@@ -10,7 +10,7 @@ import (
 // Fields of the flatbuffer table BodyCompression.
 const (
 	compressionCodec  slot = 4
-	compressionMethod slot = 6 // 0: each buffer by itself, the only one there is
+	compressionMethod slot = 6 // 0, the only method: each buffer by itself
 )
 
 // A codec is the compression of a message's buffers.
@@ -22,9 +22,8 @@ const (
 	codecZSTD
 )
 
-// The most bytes to which a byte of compressed data can expand: in LZ4 a byte of a run
-// length, in ZSTD a block of one repeated byte. A larger claim is refused without an
-// attempt.
+// Maximal expansion of a byte of compressed data: in LZ4 a byte of a run length, in ZSTD a block of one
+// repeated byte. A larger claim is refused without decompression.
 const (
 	mostPerByteLZ4  = 255
 	mostPerByteZSTD = 128 << 10 / 4
@@ -74,6 +73,8 @@ func (d *decoder) content(n *node, buf []byte) ([]byte, error) {
 	return d.decompress(n, buf, size)
 }
 
+// decompresses a buffer to size bytes, the size that the stream claims. The claim is bounded by the maximal
+// expansion of the codec, so that a small body cannot cause a huge allocation.
 func (d *decoder) decompress(n *node, buf []byte, size int64) ([]byte, error) {
 	most := int64(mostPerByteLZ4)
 	if d.codec == codecZSTD {
@@ -99,13 +100,13 @@ func (d *decoder) decompress(n *node, buf []byte, size int64) ([]byte, error) {
 	return content, nil
 }
 
-// A zstdDecoder decodes ZSTD frames; its zero value is ready. It exists once per stream,
-// since a decoder is expensive to make and must not carry bytes from one to another.
+// A zstdDecoder decodes ZSTD frames; its zero value is ready. Each stream has one, because a decoder is
+// expensive to make and must not leak bytes between streams.
 type zstdDecoder struct {
 	decoder *zstd.Decoder
 }
 
-// decode fills dst with what src holds, or fails when src holds more or less.
+// decode fills dst with the content of src. It fails if the content is longer or shorter than dst.
 func (z *zstdDecoder) decode(dst, src []byte) error {
 	if z.decoder == nil {
 		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
@@ -114,7 +115,7 @@ func (z *zstdDecoder) decode(dst, src []byte) error {
 		}
 		z.decoder = decoder
 	}
-	// The capacity is the limit. A decoder that finds it zero takes that as none set.
+	// The capacity is the limit. The decoder takes a capacity of zero for no limit.
 	if len(dst) == 0 {
 		dst = make([]byte, 0, 1)
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// A decimal has at most as many digits as its type says, wherever in a column it stands, unless
-// it is null.
+// A decimal has no more digits than the precision of its type, anywhere in a column, unless it is null.
 func TestRefusesDecimalsBeyondTheirPrecision(t *testing.T) {
 	for _, precision := range []int32{1, 4, 18, 19, 37, 38, 39, 75, 76} {
 		bound := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(precision)), nil)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The kinds of faults of a stream. Errors of the underlying io.Reader are none of these;
-// they are returned wrapped.
+// The kinds of faults of a stream. Errors of the underlying io.Reader are not among these; they are
+// returned wrapped.
 var (
 	// ErrInvalid means that the bytes are not a well-formed Arrow IPC stream.
 	ErrInvalid = errors.New("invalid arrow stream")
@@ -16,8 +16,7 @@ var (
 	ErrUnsupported = errors.New("unsupported in an arrow stream")
 )
 
-// An Error is a fault of a stream, with its place. Its text is for the client that sent the
-// stream.
+// An Error is a fault of a stream, with its place. Its text is meant for the sender of the stream.
 type Error struct {
 	Kind    error  // ErrInvalid, ErrTooLarge or ErrUnsupported
 	Message int    // position of the message in the stream; the schema is number 0
@@ -35,8 +34,8 @@ func (e *Error) Error() string {
 // Unwrap returns the kind, for errors.Is.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// These return errors about the field of n, or about no field if n is nil. The Reader adds
-// the number of the message, which only it knows.
+// These return errors about the field of n, or about no field if n is nil. The Reader adds the number of
+// the message.
 
 func invalid(n *node, format string, args ...any) error {
 	return &Error{Kind: ErrInvalid, Column: n.path(), Reason: fmt.Sprintf(format, args...)}

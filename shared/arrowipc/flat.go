@@ -4,15 +4,14 @@ import "encoding/binary"
 
 // A flat is the flatbuffer of one message, read with every access checked.
 //
-// All positions in it come from the writer: a table gives the position of its vtable, the
-// vtable those of the fields, and a field may point anywhere. Each accessor therefore
-// checks that it stays within the bytes. The first violation is kept in err, and from then
-// on every accessor returns the zero value or the default. Callers check err when they are
-// done, and before a loop whose count comes from the bytes.
+// All positions in it come from the writer: a table has the position of its vtable, the vtable the
+// positions of the fields, and a field may point anywhere. Each accessor therefore checks its bounds. The
+// first violation is stored in err; afterwards every accessor returns the zero value or the default.
+// Callers check err at the end, and before a loop whose count comes from the bytes.
 //
-// Tables may be shared, so few bytes could describe a tree of any size. Ordinary writers
-// share little but vtables. All visited bytes therefore count against work, a small
-// multiple of the length.
+// Several references may point to one table, so few bytes could describe a huge tree. Ordinary writers
+// share hardly anything but vtables. All visited bytes therefore count against work, a small multiple of
+// the length.
 type flat struct {
 	data []byte
 	text string // the same bytes; names and metadata are cut from it without copies
@@ -20,7 +19,7 @@ type flat struct {
 	err  error
 }
 
-const flatWork = 4 // how many times over the bytes of a flatbuffer may be visited
+const flatWork = 4 // limit of visited bytes, as a multiple of the size of the flatbuffer
 
 func newFlat(data []byte) *flat {
 	return &flat{data: data, work: flatWork * len(data)}
@@ -57,8 +56,8 @@ func (f *flat) target(pos int) int {
 	return pos + int(binary.LittleEndian.Uint32(f.data[pos:]))
 }
 
-// A table is a flatbuffer table whose extent, and that of its vtable, have been checked.
-// The zero table is an absent one: all its fields have their defaults.
+// A table is a flatbuffer table whose extent and vtable have been checked. The zero table is absent: all
+// its fields have their defaults.
 type table struct {
 	f      *flat
 	pos    int
@@ -71,6 +70,7 @@ type slot int
 
 func (f *flat) root() table { return f.table(f.target(0)) }
 
+// table returns the table at a position, after a check of its extent and its vtable.
 func (f *flat) table(pos int) table {
 	if !f.charge(pos, 4, "table") {
 		return table{}
@@ -92,7 +92,7 @@ func (f *flat) table(pos int) table {
 	return table{f: f, pos: pos, size: size, vtable: f.data[vpos : vpos+vsize]}
 }
 
-// bytes returns the size bytes of an inline field, or nil when it is absent.
+// bytes returns the size bytes of an inline field, or nil if it is absent.
 func (t table) bytes(s slot, size int) []byte {
 	if t.f == nil || t.f.err != nil || int(s)+2 > len(t.vtable) {
 		return nil
@@ -149,7 +149,7 @@ func (t table) follow(s slot) int {
 	return t.f.target(t.pos + int(binary.LittleEndian.Uint16(t.vtable[s:])))
 }
 
-// table returns a nested table; ok is false when it is absent or broken.
+// table returns a nested table. ok is false if it is absent or invalid.
 func (t table) table(s slot) (_ table, ok bool) {
 	pos := t.follow(s)
 	if pos < 0 {
@@ -159,8 +159,8 @@ func (t table) table(s slot) (_ table, ok bool) {
 	return nested, nested.f != nil
 }
 
-// vector returns the position of the first element of a vector and their number, zero
-// when it is absent.
+// vector returns the position of the first element of a vector and the number of elements, which is zero if
+// it is absent.
 func (t table) vector(s slot, elemSize int) (pos, n int) {
 	pos = t.follow(s)
 	if pos < 0 || !t.f.charge(pos, 4, "vector") {
@@ -197,6 +197,7 @@ func (t table) tables(s slot, visit func(i int, elem table) error) error {
 	return nil
 }
 
+// string returns a string field without a copy for each: all are slices of one string.
 func (t table) string(s slot) string {
 	pos, n := t.vector(s, 1)
 	if n == 0 {

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// The kinds of messages that a stream may hold, as Message.header_type numbers them.
+// The kinds of messages in a stream, with the numbers of Message.header_type.
 const (
 	headerSchema          = 1
 	headerDictionaryBatch = 2
@@ -106,6 +106,8 @@ func (r *Reader) readPrefix() (int64, error) {
 	return r.checkPrefix(int64(int32(binary.LittleEndian.Uint32(b[:]))), marked)
 }
 
+// checkPrefix checks the metadata length of a message. 0 ends the stream. marked is true if a continuation
+// marker preceded the length, which distinguishes a too large message from another format.
 func (r *Reader) checkPrefix(size int64, marked bool) (int64, error) {
 	tooLong := size > r.limits.MaxMetadataBytes
 	switch {
@@ -113,7 +115,7 @@ func (r *Reader) checkPrefix(size int64, marked bool) (int64, error) {
 		r.ended = true
 		return 0, io.EOF
 	case size < 0 || r.message == 0 && tooLong && !marked:
-		// Text or another format: its first bytes are no sensible length.
+		// Text, or another format: its first four bytes are not a plausible length.
 		return 0, invalid(nil, "its first bytes do not begin a message; an Arrow IPC stream was expected")
 	case tooLong:
 		return 0, tooLarge(nil, "metadata of %d bytes; at most %d are accepted", size, r.limits.MaxMetadataBytes)
@@ -154,8 +156,7 @@ func (r *Reader) read(n int64) ([]byte, error) {
 	}
 }
 
-// readError distinguishes an input that ended too early, a mistake of the sender, from one
-// that could not be read.
+// readError distinguishes a truncated input, which is the sender's fault, from a failed read.
 func readError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return invalid(nil, "truncated: the input ends within the message")

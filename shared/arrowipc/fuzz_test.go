@@ -17,11 +17,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// fuzzLimits leave no fixture out and keep what a hostile stream may use small.
+// fuzzLimits admit all fixtures, and keep the cost of a hostile stream small.
 var fuzzLimits = Limits{MaxMessageBytes: 4 << 20, MaxDecodedBytes: 4 << 20, MaxMetadataBytes: 1 << 20}
 
-// consume reads a stream of any kind to its end, and visits all values of the batches
-// that are accepted. It fails when those are not what the Reader promises.
+// consume reads a stream of any kind to its end, and visits all values of accepted batches. It fails if
+// they violate the guarantees of the Reader.
 func consume(t *testing.T, r io.Reader) (accepted bool) {
 	t.Helper()
 	schema, batches, err := readAll(r, fuzzLimits)
@@ -92,15 +92,15 @@ func TestMutatedStreams(t *testing.T) {
 		data := mutate(random, streams[name], streams[names[random.IntN(len(names))]])
 		var input io.Reader = bytes.NewReader(data)
 		if round%2 == 0 {
-			input = struct{ io.Reader }{input} // as a socket: what is left is not known
+			input = struct{ io.Reader }{input} // like a socket, whose remaining length is unknown
 		}
 		before = after
 		if consume(t, input) {
 			accepted++
 		}
 		runtime.ReadMemStats(&after)
-		// What one stream may allocate in all: what its messages claim before they turn
-		// out to be truncated, a decoder, the budget, and something for each byte.
+		// The maximal allocation of one stream: the claims of truncated messages, a decoder, the budget,
+		// and a small amount per byte.
 		most := uint64(firstRead + 4<<20 + fuzzLimits.MaxDecodedBytes + 200*int64(len(data)))
 		if used := after.TotalAlloc - before.TotalAlloc; used > most {
 			t.Fatalf("round %d, from %s: %d bytes allocated for a stream of %d", round, name, used, len(data))

@@ -115,7 +115,7 @@ func TestRefusesHostileDictionaries(t *testing.T) {
 		}
 	}
 
-	// A null may have any index; nobody gets to see it.
+	// The index of a null is arbitrary, and is never used.
 	batch := crafted{rows: 2, nodes: [][2]int64{{2, 1}}, buffers: [][2]int64{{0, 1}, {8, 2}}, body: []byte{0b01, 0, 0, 0, 0, 0, 0, 0, 1, 77, 0, 0, 0, 0, 0, 0}}
 	_, batches, err := readAll(bytes.NewReader(streamOf(coded, dictionary, batch)), Limits{})
 	if err != nil {
@@ -126,7 +126,7 @@ func TestRefusesHostileDictionaries(t *testing.T) {
 		t.Errorf("got indices %v, want [1 0]", got)
 	}
 
-	// What deltas copy is bounded over the stream.
+	// The copies made for deltas are bounded for the whole stream.
 	deltas := []crafted{dictionary}
 	dictionary.delta = true
 	for range 20 {

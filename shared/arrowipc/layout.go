@@ -22,8 +22,8 @@ func (d *decoder) fixed(a *arrayParts, size int64) error {
 	return checkDecimals(a, buf[:size])
 }
 
-// checkDecimals refuses values with more digits than their type has. Other readers of the
-// table may misread them, or fail.
+// checkDecimals refuses values with more digits than the precision of their type, because other readers may
+// misread them or fail.
 func checkDecimals(a *arrayParts, buf []byte) error {
 	var precision int32
 	var fits func(at int) bool
@@ -47,9 +47,8 @@ func checkDecimals(a *arrayParts, buf []byte) error {
 	return nil
 }
 
-// offsets decodes length+1 offsets, which must ascend, and returns the last. The first need
-// not be 0. An empty array may have no offsets; it gets an offset of 0, because much code
-// reads the first one without a check.
+// offsets decodes length+1 ascending offsets, and returns the last. The first need not be 0. An empty array
+// without offsets gets an offset of 0, because much code reads the first offset without a check.
 func (d *decoder) offsets(a *arrayParts) (buf []byte, last int64, err error) {
 	size := (a.length + 1) * a.width
 	if a.length == 0 {
@@ -98,8 +97,8 @@ func (d *decoder) binary(a *arrayParts) error {
 	return nil
 }
 
-// checkText returns the data of strings, after a check that all are UTF-8. Null slots may
-// hold any bytes; invalid ones are set to zeros in a copy.
+// checkText returns the data of strings after a check that they are UTF-8. The bytes of null slots are
+// arbitrary; invalid ones are replaced by zeros in a copy.
 func checkText[T offset](d *decoder, a *arrayParts, data []byte, offsets []T) ([]byte, error) {
 	if wholeUTF8(data, offsets) {
 		return data, nil
@@ -133,7 +132,7 @@ func (d *decoder) list(a *arrayParts) error {
 	if a.layout != layoutMap {
 		return nil
 	}
-	// The library panics over these, and the format forbids them.
+	// The format forbids these nulls, and the library panics on them.
 	entries := a.childData[0]
 	if entries.NullN() != 0 || entries.Children()[0].NullN() != 0 {
 		return invalid(a.node, "a map with null entries or null keys")
@@ -172,8 +171,8 @@ func (d *decoder) indices(a *arrayParts) error {
 	return nil
 }
 
-// dictionary returns the values of the dictionary of a. A column of nulls only may lack
-// one, and then has an empty one.
+// dictionary returns the values of the dictionary of a. A column of nulls may lack a dictionary, and then
+// gets an empty one.
 func (d *decoder) dictionary(a *arrayParts) (arrow.ArrayData, error) {
 	if a.dict.data != nil {
 		return a.dict.data, nil
@@ -185,9 +184,8 @@ func (d *decoder) dictionary(a *arrayParts) (arrow.ArrayData, error) {
 	return nothing.array(a.dict.values, 0)
 }
 
-// checkIndices returns the indices, after a check that all lie within the n values of the
-// dictionary. The indices of nulls are arbitrary; invalid ones are set to 0 in a copy, in
-// case other code reads them.
+// checkIndices returns the indices after a check that all are below n, the size of the dictionary. The
+// indices of nulls are arbitrary; invalid ones are replaced by 0 in a copy, in case other code reads them.
 func (d *decoder) checkIndices(a *arrayParts, buf []byte, n int) ([]byte, error) {
 	find := finder(buf, a.dtype.(*arrow.DictionaryType).IndexType, uint64(n))
 	own := false
@@ -208,8 +206,8 @@ func (d *decoder) checkIndices(a *arrayParts, buf []byte, n int) ([]byte, error)
 	return buf, nil
 }
 
-// finder returns a function that returns the position, from a given one on, of the first
-// index that is not less than n, or -1. A negative index counts as not less than n.
+// finder returns a function that finds the first index outside [0, n), beginning at a position. That
+// function returns the index's position, or -1.
 func finder(buf []byte, index arrow.DataType, n uint64) func(from int) int {
 	switch index.ID() {
 	case arrow.INT8:

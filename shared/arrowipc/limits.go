@@ -1,21 +1,19 @@
 package arrowipc
 
-// Limits bound the cost of one stream. A field that is zero has its default.
+// Limits bounds the cost of one stream. A zero field selects its default.
 type Limits struct {
-	// MaxMessageBytes bounds the body of one message as it was received, compressed
-	// or not. Default 256 MiB.
+	// MaxMessageBytes bounds the received body of one message, compressed or not. Default 256 MiB.
 	MaxMessageBytes int64
-	// MaxDecodedBytes bounds the memory of one batch: its body, what its buffers
-	// decompress to, and the dictionaries that the stream has defined so far.
-	// Default 1 GiB.
+	// MaxDecodedBytes bounds the memory of one batch: its body, its decompressed buffers, and the
+	// dictionaries that the stream has defined so far. Default 1 GiB.
 	MaxDecodedBytes int64
 	// MaxMetadataBytes bounds the flatbuffer of one message. Default 16 MiB.
 	MaxMetadataBytes int64
-	// MaxColumns bounds the columns at the top; with the fields nested in them there
-	// may be fieldsPerColumn times as many. Default 4,096.
+	// MaxColumns bounds the top-level columns; the total number of fields, including nested ones, may be
+	// fieldsPerColumn times that. Default 4,096.
 	MaxColumns int
-	// MaxDepth bounds how deep fields nest; a column of integers is 1 deep, a list of
-	// them 2. Default 32.
+	// MaxDepth bounds the nesting of fields; an integer column has depth 1, a list of integers 2. Default
+	// 32.
 	MaxDepth int
 }
 

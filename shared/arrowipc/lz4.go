@@ -50,8 +50,8 @@ type lz4Frame struct {
 	maxBlock int
 }
 
-// decodeLZ4Frame fills dst with the content of the frame src. It fails if the content is
-// longer or shorter, or if src is not exactly one frame.
+// decodeLZ4Frame fills dst with the content of the frame src. It fails if the content is longer or shorter
+// than dst, or if src is not exactly one frame.
 func decodeLZ4Frame(dst, src []byte) error {
 	f := lz4Frame{src: src}
 	if err := f.header(len(dst)); err != nil {
@@ -114,8 +114,8 @@ func (f *lz4Frame) header(want int) error {
 	return nil
 }
 
-// block decodes the next block to dst[done:] and returns its size. After the last one it
-// consumes the end mark.
+// block decodes the next block to dst[done:] and returns its size. After the last one it consumes the end
+// mark.
 func (f *lz4Frame) block(dst []byte, done int) (n int, last bool, err error) {
 	if len(f.src) < 4 {
 		return 0, false, errLZ4Truncated
@@ -154,7 +154,7 @@ func (f *lz4Frame) block(dst []byte, done int) (n int, last bool, err error) {
 	return n, false, nil
 }
 
-// checksum consumes a checksum, and reports whether it is that of content.
+// checksum consumes a checksum, and reports whether it matches content.
 func (f *lz4Frame) checksum(content []byte) bool {
 	if len(f.src) < 4 {
 		return false

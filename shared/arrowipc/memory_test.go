@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/arrowipc"
 )
 
-// zeros is a stream of batches of so many zeros each, which takes next to no bytes.
+// zeros returns a stream of batches of rows zeros each, which compress to almost no bytes.
 func zeros(t *testing.T, batches, rows int) []byte {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
@@ -75,7 +75,7 @@ func TestABatchTakesItsMemoryBeforeItIsDecompressed(t *testing.T) {
 	}
 }
 
-// A claim costs nothing: memory is taken as the bytes come.
+// A claimed size costs nothing: memory is reserved as the bytes arrive.
 func TestABodyTakesMemoryAsItComes(t *testing.T) {
 	var whole bytes.Buffer
 	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)

@@ -19,8 +19,8 @@ const (
 	dictionaryDelta slot = 8
 )
 
-// A Reader reads the record batches of one Arrow IPC stream and trusts none of its bytes.
-// It is for one goroutine at a time.
+// A Reader reads the record batches of one Arrow IPC stream, whose bytes are untrusted. It is used by one
+// goroutine at a time.
 type Reader struct {
 	src     io.Reader
 	limits  Limits
@@ -32,7 +32,7 @@ type Reader struct {
 	dicts   map[int64]*dictionary
 	zstd    zstdDecoder
 	held    account.Hold            // for the dictionaries, and for the message being read or read last
-	hold    func(bytes int64) error // sets how many bytes are held, within the share of the stream's context
+	hold    func(bytes int64) error // reserves that many bytes in total in the share of the stream's context
 	summing *summing                // nil unless SumBatches was called
 	ended   bool                    // the end-of-stream marker has been read
 
@@ -43,14 +43,13 @@ type Reader struct {
 
 // NewReader reads the schema of the stream in r and returns a Reader of its batches.
 //
-// Bytes after the end of the stream are not read. r need not be buffered. If r has a method
-// Len() int, as a bytes.Reader has, its result is taken as the number of bytes left in
-// memory. Errors about the stream are of type *Error; those of r are wrapped.
+// Bytes after the end of the stream are not read. r need not be buffered. If r has a method Len() int, like
+// bytes.Reader, its result is taken as the number of bytes already in memory. Faults of the stream are of
+// type *Error; errors of r are wrapped.
 //
-// The memory of a message is taken from the share of ctx as its bytes arrive and before
-// they are decompressed. It is given back when the next message is read; a caller that
-// keeps a batch longer takes memory for it. If there is no memory, the error is of type
-// *memory.Error.
+// The memory of a message is reserved in the share of ctx as its bytes arrive and before they are
+// decompressed. It is released when the next message is read; a caller that keeps a batch longer accounts
+// for it. If memory is refused, the error is of type *memory.Error.
 func NewReader(ctx context.Context, r io.Reader, limits Limits) (*Reader, error) {
 	reader := &Reader{
 		src:      r,
@@ -69,16 +68,15 @@ func NewReader(ctx context.Context, r io.Reader, limits Limits) (*Reader, error)
 // types, with the ARROW:extension keys in the metadata of the field.
 func (r *Reader) Schema() *arrow.Schema { return r.schema }
 
-// Ended reports whether the end-of-stream marker has been read. A stream whose input ends between
-// two messages has none; it may have been cut off.
+// Ended reports whether the end-of-stream marker was read. A stream whose input ends between two messages
+// lacks it, and may be truncated.
 func (r *Reader) Ended() bool { return r.ended }
 
-// Next returns the next batch, or io.EOF at the end. The batch stays valid after further
-// calls. Its null counts are exact, its strings are UTF-8, and its offsets and dictionary
-// indices are within bounds, even those of null slots (except indices of nulls into an
-// empty dictionary). The caller checks that fields which are not nullable have no nulls. A
-// null column, and a batch without columns, may have far more rows than bytes, but a
-// bounded number.
+// Next returns the next batch, or io.EOF at the end. The batch stays valid after further calls. Its null
+// counts are exact, its strings are UTF-8, and its offsets and dictionary indices are within bounds, even
+// those of null slots (except indices of nulls into an empty dictionary). The caller checks that
+// non-nullable fields have no nulls. A null column, and a batch without columns, may have far more rows
+// than bytes, but a bounded number.
 //
 // After an error Next keeps returning it.
 func (r *Reader) Next() (arrow.RecordBatch, error) {
@@ -95,11 +93,11 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 	return nil, r.err
 }
 
-// take takes more bytes from the memory share of the stream.
+// take reserves more bytes in the memory share of the stream.
 func (r *Reader) take(bytes int64) error { return r.hold(r.held.Bytes() + bytes) }
 
-// fail gives back the memory of the message, adds the number of the message to err, and
-// keeps err for later calls.
+// fail releases the memory of the message, adds the number of the message to err, and stores err for later
+// calls.
 func (r *Reader) fail(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -110,6 +108,7 @@ func (r *Reader) fail(err error) error {
 	return err
 }
 
+// readSchema reads the first message, which must be the schema.
 func (r *Reader) readSchema() error {
 	m, err := r.readMessage()
 	if errors.Is(err, io.EOF) {
@@ -125,11 +124,11 @@ func (r *Reader) readSchema() error {
 	if r.schema, r.columns, err = s.read(m.header); err != nil {
 		return err
 	}
-	_, err = r.read(m.body) // always empty; nothing says that it must be
+	_, err = r.read(m.body) // always empty in practice, although the format does not require it
 	return err
 }
 
-// next reads one message. It returns no batch if that is a dictionary.
+// next reads one message. It returns a nil batch for a dictionary.
 func (r *Reader) next() (arrow.RecordBatch, error) {
 	if err := r.hold(r.dictBytes); err != nil {
 		return nil, err

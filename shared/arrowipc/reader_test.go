@@ -54,8 +54,7 @@ func readAll(r io.Reader, limits Limits) (*arrow.Schema, []arrow.RecordBatch, er
 	}
 }
 
-// trustingReadAll reads a stream with the Arrow library, which serves as the reference
-// for streams that are well-formed.
+// trustingReadAll reads a stream with the Arrow library, the reference for well-formed streams.
 func trustingReadAll(t *testing.T, data []byte) (*arrow.Schema, []arrow.RecordBatch) {
 	t.Helper()
 	reader, err := ipc.NewReader(bytes.NewReader(data))
@@ -74,7 +73,7 @@ func trustingReadAll(t *testing.T, data []byte) (*arrow.Schema, []arrow.RecordBa
 	return reader.Schema(), batches
 }
 
-// unviewed makes columns of views what our reader makes of them: strings and binaries.
+// unviewed converts view columns like our reader, to strings and binaries.
 func unviewed(schema *arrow.Schema, batches []arrow.RecordBatch) (*arrow.Schema, []arrow.RecordBatch) {
 	metadata := schema.Metadata()
 	fields := slices.Clone(schema.Fields())

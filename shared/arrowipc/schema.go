@@ -44,12 +44,11 @@ type node struct {
 	width    int64 // bytes per value, index or offset; values per list of fixed size
 	text     bool  // the bytes must be UTF-8
 	children []*node
-	dict     *dictionary // what the indices index, for layoutDictionary
+	dict     *dictionary // the dictionary of the indices, for layoutDictionary
 }
 
-// path returns the names from the column down to n, joined by dots. It is computed only for
-// errors: if every field stored its path, a schema could take memory with the square of its
-// bytes.
+// path returns the names from the column down to n, joined by dots. It is computed only for errors: if
+// every field stored its path, the memory could be quadratic in the size of the schema.
 func (n *node) path() string {
 	var names []string
 	for ; n != nil; n = n.parent {
@@ -62,7 +61,7 @@ func (n *node) path() string {
 // A dictionary is the state of one dictionary id of the stream.
 type dictionary struct {
 	values *node // type of the values; its dtype is the value type
-	nested bool  // the values hold further dictionaries
+	nested bool  // the values contain further dictionaries
 	data   arrow.ArrayData
 	size   int64 // bytes that data keeps alive
 }
@@ -70,7 +69,7 @@ type dictionary struct {
 // A schemaReader turns a Schema message into an Arrow schema and its tree of nodes.
 type schemaReader struct {
 	limits Limits
-	fields int // seen so far, nested ones included
+	fields int // fields so far, including nested ones
 	dicts  map[int64]*dictionary
 }
 
@@ -140,8 +139,8 @@ func (r *schemaReader) field(t table, parent *node, depth int) (arrow.Field, *no
 	return arrow.Field{Name: name, Type: n.dtype, Nullable: t.bool(fieldNullable), Metadata: metadata}, n, nil
 }
 
-// encoded returns the node of a field whose plain type is that of values: values itself, or
-// indices into a dictionary of them.
+// encoded returns the node of a field with the plain type of values: values itself, or indices into a
+// dictionary of them.
 func (r *schemaReader) encoded(t table, values *node) (*node, error) {
 	encoding, ok := t.table(fieldDictionary)
 	if !ok {
@@ -179,8 +178,7 @@ func (n *node) usesDictionaries() bool {
 	return false
 }
 
-// readMetadata reads a vector of KeyValue. A value may be any bytes, as in other
-// implementations.
+// readMetadata reads a vector of KeyValue. A value may be arbitrary bytes, as in other implementations.
 func readMetadata(t table, s slot) (arrow.Metadata, error) {
 	var keys, values []string
 	err := t.tables(s, func(_ int, elem table) error {

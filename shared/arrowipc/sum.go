@@ -12,10 +12,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// A Sum identifies the record batches of one or more streams: it is the sum of the SHA-256 of each
-// batch, modulo 2^256. Neither the order of the batches nor how they are divided among streams
-// changes it. The hash of a batch covers its bytes in the stream, the schema and the dictionaries
-// that its columns refer to. Batches without rows count as absent.
+// A Sum identifies the record batches of one or more streams: it is the sum of the SHA-256 of each batch,
+// modulo 2^256. It depends neither on the order of the batches nor on their division among streams. The
+// hash of a batch covers its bytes in the stream, the schema and its dictionaries. Batches without rows are
+// ignored.
 type Sum [sha256.Size]byte
 
 // Plus returns the sum of the batches of both.
@@ -39,7 +39,7 @@ type summing struct {
 	total  Sum
 }
 
-// SumBatches makes [Reader.Sum] count all batches from here on. It is called before the first Next.
+// SumBatches enables [Reader.Sum] for all batches. It is called before the first Next.
 func (r *Reader) SumBatches() {
 	s := &summing{src: r.src, hash: sha256.New(), schema: sha256.Sum256([]byte(r.schema.String())), dicts: map[int64]Sum{}}
 	r.src, r.summing = s, s
@@ -62,7 +62,7 @@ func (s *summing) begin() {
 	}
 }
 
-// batch counts the message that was read, which is a record batch.
+// batch adds the message just read, a record batch, to the sum.
 func (s *summing) batch(batch arrow.RecordBatch) {
 	if s == nil || batch.NumRows() == 0 {
 		return
@@ -79,8 +79,7 @@ func (s *summing) batch(batch arrow.RecordBatch) {
 	s.total = s.total.Plus(Sum(s.hash.Sum(nil)))
 }
 
-// dictionary notes the message that was read, which sets a dictionary or, if extends is true, adds
-// to it.
+// dictionary records the message just read, which sets a dictionary or, if extends is true, extends it.
 func (s *summing) dictionary(id int64, extends bool) {
 	if s == nil {
 		return

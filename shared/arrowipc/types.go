@@ -54,7 +54,7 @@ const (
 	typeLargeListView
 )
 
-// refused names the known types that are not supported.
+// refused names the known but unsupported types.
 var refused = map[uint8]string{
 	typeInterval:      "interval",
 	typeUnion:         "union",
@@ -75,8 +75,8 @@ func (n *node) setType(t table, children []arrow.Field) error {
 	if name, ok := refused[kind]; ok {
 		return unsupported(n, "type %s", name)
 	}
-	// Nested types take their children. Other types must have none, because the order of
-	// the arrays in a batch would otherwise be ambiguous.
+	// Nested types use their children. Other types must not have any, because the order of the arrays in a
+	// batch would otherwise be ambiguous.
 	switch kind {
 	case typeList, typeLargeList, typeFixedSizeList, typeMap, typeStruct:
 		return n.setNested(kind, params, children)
@@ -111,6 +111,7 @@ func (n *node) setBinary(dtype arrow.DataType, offsetWidth int64, text bool) {
 	n.dtype, n.layout, n.width, n.text = dtype, layoutBinary, offsetWidth, text
 }
 
+// setNested sets the type and the layout of a nested field from its children.
 func (n *node) setNested(kind uint8, t table, children []arrow.Field) error {
 	if kind == typeStruct {
 		n.dtype, n.layout = arrow.StructOf(children...), layoutStruct
@@ -147,7 +148,7 @@ func (n *node) setMap(t table, entries arrow.Field) error {
 		return invalid(n, "the entries of a map are %s, not a struct of two", entries.Type.Name())
 	}
 	key := pair.Field(0)
-	key.Nullable = false // some writers say otherwise; that no key is null is checked
+	key.Nullable = false // some writers declare keys nullable; null keys are refused elsewhere
 	dtype := arrow.MapOfFields(key, pair.Field(1))
 	dtype.KeysSorted = t.bool(4)
 	n.dtype, n.layout, n.width = dtype, layoutMap, 4
@@ -155,7 +156,7 @@ func (n *node) setMap(t table, entries arrow.Field) error {
 	return nil
 }
 
-// setFixed gives n one of the types of fixed width, or refuses an unknown type.
+// setFixed gives n a fixed-width type, or refuses an unknown type.
 func (n *node) setFixed(kind uint8, t table) (err error) {
 	switch kind {
 	case typeInt:
@@ -218,6 +219,8 @@ func floatType(t table, n *node) (arrow.DataType, error) {
 	}
 }
 
+// decimalType returns a decimal type of 128 or 256 bits. Precision and scale must be within the tables of
+// the library, which panics otherwise.
 func decimalType(t table, n *node) (arrow.DataType, error) {
 	precision, scale, bits := t.int32(4, 0), t.int32(6, 0), t.int32(8, 128)
 	most := map[int32]int32{128: 38, 256: 76}[bits]
@@ -229,7 +232,7 @@ func decimalType(t table, n *node) (arrow.DataType, error) {
 	case precision < 1 || precision > most:
 		return nil, invalid(n, "decimal%d of precision %d; it may be 1 to %d", bits, precision, most)
 	case scale < -most || scale > precision:
-		// Others allow any scale; the library has tables of powers up to most.
+		// Other implementations allow any scale; the library has tables of powers up to most.
 		return nil, invalid(n, "decimal%d(%d) of scale %d; it may be %d to %d", bits, precision, scale, -most, precision)
 	case bits == 128:
 		return &arrow.Decimal128Type{Precision: precision, Scale: scale}, nil
@@ -248,6 +251,8 @@ func dateType(t table, n *node) (arrow.DataType, error) {
 	}
 }
 
+// timeType returns a time type. The format permits 32 bits for seconds and milliseconds, and 64 bits for
+// finer units.
 func timeType(t table, n *node) (arrow.DataType, error) {
 	unit, err := timeUnit(t, int16(arrow.Millisecond), n)
 	if err != nil {
@@ -263,20 +268,21 @@ func timeType(t table, n *node) (arrow.DataType, error) {
 	return nil, invalid(n, "time in %v of %d bits", unit, bits)
 }
 
+// timestampType returns a timestamp type with an optional time zone.
 func timestampType(t table, n *node) (arrow.DataType, error) {
 	unit, err := timeUnit(t, int16(arrow.Second), n)
 	if err != nil {
 		return nil, err
 	}
-	zone := t.string(6) // whether there is such a zone is not for a reader to know
+	zone := t.string(6) // readers do not check that the zone exists
 	if !utf8.ValidString(zone) {
 		return nil, invalid(n, "the time zone is not valid UTF-8")
 	}
 	return &arrow.TimestampType{Unit: unit, TimeZone: zone}, nil
 }
 
-// timeUnit reads the unit that is the first field of the types of time. The numbers of
-// the format are those of the library: seconds are 0, nanoseconds 3.
+// timeUnit reads the unit, the first field of the temporal types. The library uses the numbers of the
+// format: 0 for seconds to 3 for nanoseconds.
 func timeUnit(t table, otherwise int16, n *node) (arrow.TimeUnit, error) {
 	unit := t.int16(4, otherwise)
 	if unit < int16(arrow.Second) || unit > int16(arrow.Nanosecond) {

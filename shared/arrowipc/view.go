@@ -12,16 +12,16 @@ import (
 // A view is 16 bytes, little-endian:
 //
 //	 0  i32  length of the value
-//	 4  [12] the value and zeros, when it is no longer than that; else
+//	 4  [12] the value, padded with zeros, if it fits; else
 //	 4  [4]  its first bytes
-//	 8  i32  which data buffer holds it
-//	12  i32  where in that buffer it begins
+//	 8  i32  index of its data buffer
+//	12  i32  its offset in that buffer
 //
 // Source: docs/source/format/Columnar.rst, "Variable-size Binary View Layout".
 const inlineView = 12
 
-// views decodes an array of string or binary views into one of strings or binaries with
-// offsets. Tables store them in that form, and no user of a batch needs views.
+// views decodes an array of string or binary views to strings or binaries with offsets, the form in which
+// tables store them.
 func (d *decoder) views(a *arrayParts) error {
 	size, err := product(a.node, a.length, viewWidth)
 	if err != nil {
@@ -90,8 +90,7 @@ func (d *decoder) viewData(a *arrayParts) ([][]byte, error) {
 	return data, nil
 }
 
-// checkViews returns the total size of the values, after a check that all views but those
-// of nulls are valid.
+// checkViews returns the total size of the values after a check that all views of non-null slots are valid.
 func (d *decoder) checkViews(a *arrayParts, views []byte, data [][]byte) (total int64, err error) {
 	for i := range int(a.length) {
 		if a.isNull(i) {

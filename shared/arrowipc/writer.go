@@ -25,9 +25,9 @@ const (
 	ZSTD
 )
 
-// A Writer writes record batches in one of the two forms of Arrow IPC. It streams: when
-// Write returns, it has passed the whole batch to the underlying writer, in pieces of any
-// size, many of a few bytes only. It is for one goroutine at a time.
+// A Writer writes record batches in one of the two forms of Arrow IPC. It streams: when Write returns, it
+// has passed the whole batch to the underlying writer, in pieces of any size, many of them only a few
+// bytes. It is used by one goroutine at a time.
 type Writer struct {
 	format interface {
 		Write(batch arrow.RecordBatch) error

@@ -98,7 +98,7 @@ func TestFileRefusesSecondDictionary(t *testing.T) {
 	}
 }
 
-// flushed counts what has been written.
+// flushed counts the written bytes.
 type flushed struct{ n int }
 
 func (f *flushed) Write(p []byte) (int, error) {

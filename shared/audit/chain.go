@@ -1,12 +1,12 @@
-// Package audit makes lines of the audit that show whether one of them was changed or left out later.
+// Package audit chains the lines of the audit log by hashes, so that later changes and omissions are detected.
 //
-// The lines of a process are a chain. Each line ends with the name of its chain, its number in the
-// chain, from 1 on, and the SHA-256 of the line before, as it was written and without its line feed:
+// Each process writes a chain. Each line ends with the name of its chain, its number in the chain, from 1 on, and the
+// SHA-256 of the line before, as it was written and without its line feed:
 //
 //	{…,"chain":"5f0c…","line":2,"before":"9b74…"}
 //
-// A [Verifier] reads lines again and reports those that do not fit. A chain cannot show that lines are missing
-// at its end: only a place where nothing is deleted, such as a locked bucket, protects these.
+// A [Verifier] reads lines again and reports those that do not match. A chain cannot reveal lines missing at its end; only
+// a store that forbids deletion, such as a bucket with object lock, protects these.
 package audit
 
 import (

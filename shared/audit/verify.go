@@ -21,7 +21,7 @@ type Verifier struct {
 	wrong  []string
 }
 
-// An entry is a line that was read: its own hash, and that of the line before as it gives it.
+// An entry is a line that was read: its own hash, and the hash of the line before that it contains.
 type entry struct{ hash, before string }
 
 // Values are quoted in JSON, so no value can look like the beginning of a line. In text, only the
@@ -55,7 +55,8 @@ func (v *Verifier) Read(r io.Reader) error {
 	return lines.Err()
 }
 
-// line adds a line of the audit, which ends as end says.
+// line adds a line of the audit log to its chain. end matches the fields of the chain at the end of
+// the line.
 func (v *Verifier) line(line []byte, end *regexp.Regexp) {
 	line = bytes.TrimRight(line, "\r\t ")
 	v.lines++
@@ -89,14 +90,14 @@ func (v *Verifier) add(chain string, n uint64, e entry) {
 	v.chains[chain][n] = e
 }
 
-// A Report is what a Verifier has found.
+// A Report is the result of a verification.
 type Report struct {
 	Lines  int      // lines of the audit, repeated ones included
 	Chains int      // processes that wrote them
-	Wrong  []string // what does not fit, one sentence each
+	Wrong  []string // the faults, one sentence each
 }
 
-// Report checks what was read.
+// Report checks the lines that were read.
 func (v *Verifier) Report() Report {
 	wrong := slices.Clone(v.wrong)
 	for _, name := range slices.Sorted(maps.Keys(v.chains)) {

@@ -11,15 +11,16 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// An Access is what policies let one principal do, during one request, which it belongs to.
-// After [Access.Admit] and [Access.AdmitTargets] it is safe for concurrent use.
+// An Access evaluates the policies for one principal during one request. After [Access.Admit] and
+// [Access.AdmitTargets] it is safe for concurrent use.
 type Access struct {
 	policies *cedar.PolicySet
 	user     cedar.Entity
-	admitted map[Object]bool // what the request itself works on
+	admitted map[Object]bool // the objects that the request itself names
 }
 
-// Access returns what the policies let a principal do. The error is ServiceUnavailable.
+// Access returns the access of a principal. The error is ServiceUnavailable if the policies cannot
+// be fetched.
 func (p *Policies) Access(ctx context.Context, principal *Principal) (*Access, error) {
 	current, err := p.current(ctx)
 	return &Access{policies: current, user: principal.entity(), admitted: map[Object]bool{}}, err
@@ -42,9 +43,9 @@ func (p *Principal) entity() cedar.Entity {
 	}
 }
 
-// Admit decides about an operation on the object with the id in its path. The error is
-// PermissionDenied. An object that is hidden is no error here, unless the operation would make
-// it: [Sees] is false for it, so that it is answered like one that is missing.
+// Admit decides whether an operation on the object in the request's path is allowed. The error is
+// PermissionDenied. For a hidden object Admit returns no error, unless the operation would create
+// it: [Sees] is false for it, so that the answer is the same as for a missing one.
 func (a *Access) Admit(op protocol.Operation, id []string) error {
 	object, ok := objectOf(op, id)
 	if !ok {
@@ -53,8 +54,7 @@ func (a *Access) Admit(op protocol.Operation, id []string) error {
 	return a.admit(op, object)
 }
 
-// AdmitTargets decides like [Access.Admit] about what a request works on beside the object in
-// its path.
+// AdmitTargets makes the same decision for the objects of a request other than the one in its path.
 func (a *Access) AdmitTargets(targets []protocol.Target) error {
 	for _, target := range targets {
 		work, known := operations.Lookup(target.Operation)
@@ -80,7 +80,7 @@ func (a *Access) admit(op protocol.Operation, object Object) error {
 	return nil
 }
 
-// Denied is the error of what no policy permits on an object that the caller sees.
+// Denied is the error for an action that no policy permits on an object that the caller may see.
 func Denied(action string, object Object) error {
 	return &protocol.Error{
 		Code:    protocol.PermissionDenied,
@@ -93,7 +93,7 @@ func (a *Access) sees(object Object) bool {
 	return object.isRoot() || a.admitted[object] || a.permits(object.describe(), object)
 }
 
-// permits asks the policies about one action on one object.
+// permits evaluates the policies for one action on one object.
 func (a *Access) permits(action string, object Object) bool {
 	decision, _ := cedar.Authorize(a.policies, entities{a}, a.request(action, object))
 	return decision == cedar.Allow
@@ -103,8 +103,7 @@ func (a *Access) request(action string, object Object) cedar.Request {
 	return cedar.Request{Principal: a.user.UID, Action: actionUID(action), Resource: object.uid(), Context: cedar.NewRecord(nil)}
 }
 
-// entities tells policies about the principal, actions and objects, which are all known by
-// their names.
+// entities resolves the principal, actions and objects for the policies, by their names.
 type entities struct{ access *Access }
 
 // Get returns the entity of that name.
@@ -142,24 +141,21 @@ func actionEntity(uid cedar.EntityUID) cedar.Entity {
 
 type accessKey struct{}
 
-// WithAccess returns a context that carries what the sender of the request may do.
+// WithAccess returns a context with the access of the request's sender.
 func WithAccess(ctx context.Context, a *Access) context.Context {
 	return context.WithValue(ctx, accessKey{}, a)
 }
 
-// Unlimited returns the context without that: what a request that was allowed leads to is not
-// asked about again.
+// Unlimited returns a context without policies, for work that an allowed request requires.
 func Unlimited(ctx context.Context) context.Context { return WithAccess(ctx, nil) }
 
-// limits returns the access of a request that policies limit; nil for what works for nobody in
-// particular, such as jobs.
+// limits returns the access of the request, or nil where no policies apply, as for jobs.
 func limits(ctx context.Context) *Access {
 	a, _ := ctx.Value(accessKey{}).(*Access)
 	return a
 }
 
-// Hides reports whether policies hide what an operation works on, the object with that id, from
-// the sender of the request.
+// Hides reports whether policies hide the object of an operation from the sender of the request.
 func Hides(ctx context.Context, op protocol.Operation, id []string) bool {
 	object, ok := objectOf(op, id)
 	return ok && !Sees(ctx, object)
@@ -174,16 +170,16 @@ func Sees(ctx context.Context, object Object) bool {
 // Limited reports whether there is anything that the sender of the request might not see.
 func Limited(ctx context.Context) bool { return limits(ctx) != nil }
 
-// Permits reports whether policies, if there are any, permit the sender of the request an
-// operation on an object. It is for objects that the request does not name: [Access.Admit] has
-// asked about the others.
+// Permits reports whether the policies permit an operation on an object that the request does not
+// name; without policies it is true. For objects that the request names, [Access.Admit] has decided
+// before.
 func Permits(ctx context.Context, operation string, object Object) bool {
 	a := limits(ctx)
 	return a == nil || a.permits(operation, object)
 }
 
-// Check checks that policies, if there are any, permit the sender of the request an operation on an object. The
-// error is missing for an object that does not exist for the sender, else PermissionDenied.
+// Check returns nil if the policies, if there are any, permit an operation on an object. Otherwise it returns missing for
+// an object that is hidden from the sender, and PermissionDenied for any other.
 func Check(ctx context.Context, operation string, object Object, missing error) error {
 	switch {
 	case !Sees(ctx, object):
@@ -221,8 +217,8 @@ func CheckReads(ctx context.Context, table []string) error {
 	return nil
 }
 
-// DataAccess says what the sender of a request may do with all rows of a table, whatever the
-// way: read them, and change everything that is stored of the table.
+// DataAccess reports whether the sender of a request may read all rows of a table and change
+// everything stored of it, by whatever operation.
 func DataAccess(ctx context.Context, table []string) (reads, writes bool) {
 	principal := FromContext(ctx)
 	if principal == nil {

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// APIKeys verifies keys whose SHA-256 hashes are on file. Whoever reads the file learns
-// no key: keys are long and random, so that their hashes need no salt. Holders of a key
-// may do everything.
+// APIKeys verifies API keys by the SHA-256 hashes in a file. A reader of the file cannot derive the
+// keys: they are long and random, so that their hashes need no salt. API keys have all rights
+// unless policies limit them.
 type APIKeys struct {
 	keys []apiKey
 }
@@ -25,8 +25,8 @@ type apiKey struct {
 	hash [sha256.Size]byte
 }
 
-// ParseAPIKeys reads one key per line: its name, space, and the SHA-256 of the key in
-// hexadecimal. Empty lines and those that begin with # are skipped.
+// ParseAPIKeys reads one key per line: its name, a space, and the SHA-256 of the key in
+// hexadecimal. It skips empty lines and lines that begin with #.
 func ParseAPIKeys(r io.Reader) (*APIKeys, error) {
 	parsed := &APIKeys{}
 	names := map[string]bool{}
@@ -53,8 +53,8 @@ func ParseAPIKeys(r io.Reader) (*APIKeys, error) {
 	return parsed, nil
 }
 
-// Verify compares the hash of the token with every hash on file, so that the time it
-// takes says nothing about them.
+// Verify compares the hash of the token with every stored hash, so that its duration reveals
+// nothing about them.
 func (v *APIKeys) Verify(_ context.Context, token string) (*Principal, error) {
 	if len(token) > maxTokenBytes {
 		return nil, unauthenticated("the API key is too long", nil)
@@ -72,8 +72,8 @@ func (v *APIKeys) Verify(_ context.Context, token string) (*Principal, error) {
 	return &Principal{Subject: keySubject + name, Scopes: []string{ScopeRead, ScopeWrite}}, nil
 }
 
-// FetchedAPIKeys verifies keys whose file is elsewhere and may change: a key that the file no longer
-// has is refused a minute later.
+// FetchedAPIKeys verifies API keys from a file that is fetched again every minute. A key removed
+// from the file is refused within a minute.
 type FetchedAPIKeys struct{ fetched[APIKeys] }
 
 // OpenAPIKeys returns the verifier of the keys in the text that fetch returns, which has the form that
@@ -99,7 +99,7 @@ func (v *FetchedAPIKeys) Ready(ctx context.Context) error {
 	return err
 }
 
-// Static verifies the one token of a local server, whose holder may do everything.
+// Static verifies the single token of a local server, which has all rights.
 type Static struct {
 	subject string
 	hash    [sha256.Size]byte

@@ -7,12 +7,13 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Chain asks several verifiers for who they know. Without any it refuses everybody.
+// Chain tries several verifiers in order. An empty chain refuses every token.
 type Chain []Verifier
 
-// Verify returns the first principal that a verifier knows. When none does, the error of
-// a verifier that could not find out comes first, because the client may try again. Of
-// refusals the JWT verifier's counts for tokens that look like a JWT: it says most.
+// Verify returns the first principal that a verifier finds. If none does, it returns a
+// ServiceUnavailable before any refusal, because the client may try again. Among refusals it
+// prefers that of the JWT verifier for tokens that look like a JWT, because it is the most
+// specific.
 func (c Chain) Verify(ctx context.Context, token string) (*Principal, error) {
 	refusal := unauthenticated("the token is not known", nil)
 	var failure error

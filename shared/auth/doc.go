@@ -1,15 +1,15 @@
-// Package auth turns the token of a request into a [Principal] and says what a principal
-// may do.
+// Package auth verifies the token of a request, which yields a [Principal], and decides which
+// operations a principal may perform.
 //
-// A [Verifier] knows one kind of token: [JWT] those signed by an authorization server,
-// [APIKeys] those whose hashes are on file, [Static] the one of a local server. [Chain]
-// asks several. A verifier is handed whatever text the client sent as its token, so each
-// bounds the length before it looks inside, and each compares secrets in constant time.
+// Each [Verifier] checks one kind of token: [JWT] those signed by an authorization server,
+// [APIKeys] those with a stored hash, [Static] the one of a local server. [Chain] tries several. A
+// verifier receives the unchecked text of the client, so each bounds its length before it parses
+// it, and each compares secrets in constant time.
 //
-// Signatures are checked by go-jose, claims here: the usual OpenID Connect verifier on top
-// of it cannot tell a bad token from an issuer that is out of reach, asks that issuer
-// again for every unknown key id, and is generous with clocks.
+// go-jose checks signatures, and this package checks claims. The usual OpenID Connect verifier on
+// top of go-jose cannot distinguish a bad token from an unreachable issuer, sends a request to the
+// issuer for every unknown key id, and tolerates large clock differences.
 //
-// The package knows no HTTP: httpapi takes the token out of the headers, puts the
-// principal into the context, and turns errors into statuses.
+// The package does not depend on HTTP: httpapi reads the token from the headers, puts the principal
+// into the context, and converts errors to status codes.
 package auth

@@ -12,18 +12,18 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// explainOthers is an action that is no operation, and neither read nor write: to ask what other subjects may
-// do. It is asked about for the root namespace.
+// explainOthers is the action of asking for the rights of other subjects. It is not an operation, belongs neither to read
+// nor to write, and is checked on the root namespace.
 const explainOthers = "ExplainOthers"
 
-// An Explanation is what a principal may do with an object.
+// An Explanation lists the operations that a principal may perform on an object.
 type Explanation struct {
 	ByPolicies bool // else scopes decide
 	Visible    bool
 	Decisions  []accessapi.Decision
 }
 
-// MayExplainOthers reports whether the sender of the request is an administrator, who may ask what others may do.
+// MayExplainOthers reports whether the sender of the request may ask for the rights of other principals.
 func MayExplainOthers(ctx context.Context) bool {
 	if a := limits(ctx); a != nil {
 		return a.permits(explainOthers, Namespace(nil))
@@ -43,8 +43,8 @@ func CheckExplainOthers(ctx context.Context) error {
 	return nil
 }
 
-// Explain returns the decisions about each operation on an object, in the order of the table of operations, that
-// would be made about a principal now.
+// Explain returns the decision that policies or scopes now make for a principal on each operation on an object, in the
+// order of the table of operations.
 func Explain(ctx context.Context, principal *Principal, object Object) *Explanation {
 	limited := limits(ctx)
 	found := &Explanation{ByPolicies: limited != nil, Visible: true}

@@ -9,14 +9,14 @@ import (
 
 const (
 	maxFetchedBytes = 1 << 20
-	// fetchedAge is how long a fetched value counts before it is fetched again, and fetchedLast how
-	// long it counts while it cannot be fetched.
+	// fetchedAge is how long a fetched value is used before it is fetched again. If that fails, the
+	// value stays in use until fetchedLast.
 	fetchedAge  = time.Minute
 	fetchedLast = 15 * time.Minute
 )
 
-// fetched is a value that is parsed from a text at some place, which may change. It is fetched when
-// it is first needed, and again after a minute. It is safe for concurrent use.
+// fetched caches a value parsed from a remote text that may change. It fetches the text on first
+// use, and again after a minute. It is safe for concurrent use.
 type fetched[T any] struct {
 	name  string // of the value, plural, for errors
 	fetch func(context.Context) ([]byte, error)

@@ -20,7 +20,7 @@ const leeway = 60 * time.Second
 // key can be abused as a shared secret, and go-jose binds each to its type of key.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.PS256, jose.ES256, jose.EdDSA}
 
-// JWTConfig says which tokens are ours.
+// JWTConfig defines which tokens are accepted.
 type JWTConfig struct {
 	Issuer   string // required; compared byte by byte
 	Audience string // required; one of the token's audiences must equal it
@@ -47,7 +47,7 @@ func NewJWT(config JWTConfig, keys *KeySet) (*JWT, error) {
 	return &JWT{config: config, keys: keys}, nil
 }
 
-// claims are what we read of a token besides the registered claims.
+// claims are the claims that are read besides the registered ones.
 type claims struct {
 	Scope  string   `json:"scope"` // separated by spaces, RFC 8693
 	Scopes wordList `json:"scp"`   // as some issuers write it
@@ -142,7 +142,7 @@ func (s *wordList) UnmarshalJSON(data []byte) error {
 // these names, which are none of ours.
 type nameList []string
 
-// UnmarshalJSON takes the strings and leaves out what is none.
+// UnmarshalJSON keeps the strings of the list and ignores other values.
 func (n *nameList) UnmarshalJSON(data []byte) error {
 	var several []any
 	if json.Unmarshal(data, &several) != nil {

@@ -18,16 +18,16 @@ import (
 const (
 	maxKeySetBytes = 256 << 10
 	maxKeys        = 100
-	// keysAge is how long keys are used before they are asked for again, and
-	// refreshPause how long nobody asks after an attempt, whatever kids are presented.
+	// keysAge is how long keys are used before they are fetched again. refreshPause is the minimum time
+	// between two attempts to fetch, whatever key ids tokens contain.
 	keysAge      = time.Hour
 	refreshPause = 10 * time.Second
 	fetchTimeout = 5 * time.Second
 )
 
-// KeySet is the public keys of an issuer, fetched when first needed and again when they
-// are old or a token names one that is not there. Keys that cannot be refreshed stay in
-// use. It is safe for concurrent use.
+// KeySet caches the public keys of an issuer. It fetches them on first use, when they are old, and
+// when a token has an unknown key id. If that fails, the old keys stay in use. It is safe for
+// concurrent use.
 type KeySet struct {
 	fetch func(context.Context) ([]byte, error)
 
@@ -52,7 +52,7 @@ func RemoteKeys(url string) *KeySet {
 	return &KeySet{fetch: func(ctx context.Context) ([]byte, error) { return fetchKeys(ctx, client, url) }}
 }
 
-// FileKeys are the keys in a file that holds a JSON Web Key Set.
+// FileKeys returns the keys of a file with a JSON Web Key Set.
 func FileKeys(path string) *KeySet {
 	return &KeySet{fetch: func(context.Context) ([]byte, error) {
 		f, err := os.Open(path)
@@ -65,15 +65,15 @@ func FileKeys(path string) *KeySet {
 }
 
 func fetchKeys(ctx context.Context, client *http.Client, from string) ([]byte, error) {
-	// The keys are for all requests: that one of them is cancelled must not cost the
-	// others their answer. The client's timeout bounds the wait.
+	// The keys serve all requests, so the cancellation of one of them must not end the fetch. The
+	// client's timeout bounds the wait.
 	req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, from, nil)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := client.Do(req)
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
-		err = failed.Err // what it says of the URL may hold a secret
+		err = failed.Err // drop the URL of the message, which may contain a secret
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fetch the key set from %s: %w", req.URL.Host, err)
@@ -125,8 +125,8 @@ func (s *KeySet) lookup(kid, algorithm string, now time.Time) (key any, fresh bo
 	return nil, fresh
 }
 
-// refresh fetches the keys, unless that was tried a moment ago. The error is that of the
-// last attempt.
+// refresh fetches the keys, unless the last attempt was less than refreshPause ago. The error is
+// that of the last attempt.
 func (s *KeySet) refresh(ctx context.Context, now time.Time) error {
 	s.refreshing.Lock()
 	defer s.refreshing.Unlock()
@@ -142,8 +142,8 @@ func (s *KeySet) refresh(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// replace takes the signing keys of a JSON Web Key Set. Keys of unknown kinds are
-// skipped, as RFC 7517 asks; private and symmetric ones are none of ours.
+// replace sets the signing keys from a JSON Web Key Set. It skips keys of unknown types, as RFC
+// 7517 recommends, and private and symmetric ones.
 func (s *KeySet) replace(data []byte, now time.Time) error {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

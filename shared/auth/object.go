@@ -8,7 +8,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An Object is what policies are about: a namespace, a table, a secret, a function, or a place of data.
+// An Object is the resource of a policy decision: a namespace, a table, a secret, a function, or a
+// location.
 type Object struct {
 	kind cedar.EntityType
 	name string
@@ -33,18 +34,18 @@ func Namespace(id []string) Object {
 	return Object{typeNamespace, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
 
-// Table is the table of an id. Components of ids never hold the delimiter, so no two ids
-// make the same name.
+// Table returns the object of a table. Components of ids never contain the delimiter, so no two ids
+// have the same name.
 func Table(id []string) Object {
 	return Object{typeTable, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
 
-// Secret is the secret of an id, whose name is made as that of a table.
+// Secret returns the object of a secret. Its name is formed as that of a table.
 func Secret(id []string) Object {
 	return Object{typeSecret, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
 
-// Function is the function of an id, whose name is made as that of a table.
+// Function returns the object of a function. Its name is formed as that of a table.
 func Function(id []string) Object {
 	return Object{typeFunction, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
@@ -70,13 +71,13 @@ func objectOf(op protocol.Operation, id []string) (Object, bool) {
 
 func (o Object) uid() cedar.EntityUID { return cedar.NewEntityUID(o.kind, cedar.String(o.name)) }
 
-// isRoot reports whether the object is the root namespace, which everybody knows to be there.
+// isRoot reports whether the object is the root namespace, whose existence is no secret.
 func (o Object) isRoot() bool {
 	return o.kind == typeNamespace && o.name == protocol.DefaultDelimiter
 }
 
-// parent is what the object lies in. The root namespace and the first part of a place lie
-// in nothing.
+// parent returns the namespace or the location around the object. ok is false for the root
+// namespace and for the first component of a location.
 func (o Object) parent() (Object, bool) {
 	if o.kind == typeLocation {
 		cut := strings.LastIndexByte(o.name, '/')

@@ -7,8 +7,8 @@ import (
 	cedar "github.com/cedar-policy/cedar-go"
 )
 
-// Policies say who may do what to which object, in the Cedar language: nothing is allowed
-// but what a policy permits, and what one forbids is not allowed whatever the others say.
+// Policies are access rules in the Cedar language. An action is allowed if a policy permits it and
+// no policy forbids it.
 //
 //	permit (
 //	    principal in Group::"analysts",
@@ -16,22 +16,30 @@ import (
 //	    resource in Namespace::"sales$eu"
 //	);
 //
-// The principal is User::"<issuer>#<subject>" of a token, in Group, Role and Scope by its
-// claims groups, roles and scope, with the attributes subject and issuer; User::"key:<name>"
-// for an API key and User::"token" for the one token. An action is an operation by its name,
-// in Action::"read" or Action::"write" and in the group of its endpoint, such as
-// Action::"query". A resource is a Table, a Secret, a Function or a Namespace by its id with "$"
-// between the parts, in the namespaces above it up to Namespace::"$", with the attribute name. The
-// action Action::"UseLocation", in Action::"write", is asked about for the places that clients name
-// for tables: Location::"s3://bucket/landing" holds what is below it. Action::"UseSecret", in
-// Action::"write", is asked about for secrets whose values a function gets. Action::"ExplainOthers", in no
-// other action, is asked about for Namespace::"$" when somebody wants to know what others may do.
+// The principal of a token is User::"<issuer>#<subject>", a member of Group, Role and Scope by its
+// claims groups, roles and scope, with the attributes subject and issuer. An API key is
+// User::"key:<name>", and the single token of a local server User::"token".
+//
+// An action is an operation by its name. It is in Action::"read" or Action::"write", and in the
+// group of its endpoint, such as Action::"query".
+//
+// A resource is a Table, a Secret, a Function or a Namespace. Its id is the path of names with "$"
+// between them, and it has the attribute name. It is in each namespace above it, up to
+// Namespace::"$".
+//
+// Three actions are checked in addition to that of the operation:
+//
+//   - Action::"UseLocation", in Action::"write", for a location that a client chooses for a table.
+//     Location::"s3://bucket/landing" contains everything below it.
+//   - Action::"UseSecret", in Action::"write", for a secret whose value a function receives.
+//   - Action::"ExplainOthers", in no other action, on Namespace::"$" for a request that asks for the
+//     rights of other principals.
 //
 // An object that the principal may not describe does not exist for it.
 type Policies struct{ fetched[cedar.PolicySet] }
 
-// OpenPolicies returns the policies of a text that fetch gets. It is asked for when first
-// needed, and again after a minute, so that it can change.
+// OpenPolicies returns policies whose text fetch returns. It is fetched on first use, and again
+// after a minute, so that it can change.
 func OpenPolicies(fetch func(context.Context) ([]byte, error), now func() time.Time) *Policies {
 	return &Policies{fetched[cedar.PolicySet]{name: "policies", fetch: fetch, parse: parsePolicies, now: now}}
 }
@@ -46,7 +54,7 @@ func CheckPolicies(text []byte) error {
 	return err
 }
 
-// Check reads the policies now, and says what is wrong with them.
+// Check fetches and parses the policies now, and returns an error if they are malformed.
 func (p *Policies) Check(ctx context.Context) error {
 	_, err := p.read(ctx)
 	return err

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// The scopes that this service knows. Write includes read.
+// These are the scopes of tokens. Write includes read.
 const (
 	ScopeRead  = "tiltyard:read"
 	ScopeWrite = "tiltyard:write"
@@ -23,7 +23,8 @@ type Principal struct {
 	Roles   []string `json:"roles,omitempty"`  // that the issuer gives it
 }
 
-// TokenSubject is the subject of the one token, and keySubject is that of an API key before its name.
+// TokenSubject is the subject of the single token, and keySubject the prefix of the subjects of API
+// keys.
 const TokenSubject, keySubject = "token", "key:"
 
 // String names the principal for logs.
@@ -34,8 +35,8 @@ func (p *Principal) String() string {
 	return p.Issuer + "#" + p.Subject
 }
 
-// Name names the principal for people of the same deployment: by the subject, and by the issuer, too, if the subject is a
-// name that credentials of our own have.
+// Name returns a short name of the principal for people of the same deployment: its subject, with the issuer if the
+// subject looks like one of our own credentials.
 func (p *Principal) Name() string {
 	if p.Subject == TokenSubject || strings.HasPrefix(p.Subject, keySubject) {
 		return p.String()
@@ -43,12 +44,11 @@ func (p *Principal) Name() string {
 	return p.Subject
 }
 
-// Verifier knows who holds a token. It is safe for concurrent use.
+// A Verifier determines the principal of a token. It is safe for concurrent use.
 type Verifier interface {
-	// Verify returns the holder of the token. The error is a *protocol.Error:
-	// Unauthenticated when the token is none of the verifier's or no longer valid,
-	// ServiceUnavailable when that cannot be found out at present. It never repeats
-	// the token.
+	// Verify returns the principal of the token. The error is a *protocol.Error: Unauthenticated if the
+	// token is unknown or no longer valid, ServiceUnavailable if that cannot be checked now. It never
+	// contains the token.
 	Verify(ctx context.Context, token string) (*Principal, error)
 }
 
@@ -71,8 +71,8 @@ func Authorize(p *Principal, op protocol.Operation) error {
 	}
 }
 
-// maxTokenBytes bounds what a verifier looks at. Tokens with many groups are large;
-// servers bound headers as a whole at much more.
+// maxTokenBytes bounds the tokens that a verifier parses. Tokens with many groups are large;
+// servers allow larger headers.
 const maxTokenBytes = 8 << 10
 
 func unauthenticated(message string, cause error) error {
@@ -86,7 +86,7 @@ func NewContext(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// FromContext returns the principal of a request, or nil where nobody was authenticated.
+// FromContext returns the principal of a request, or nil if the request was not authenticated.
 func FromContext(ctx context.Context) *Principal {
 	p, _ := ctx.Value(contextKey{}).(*Principal)
 	return p

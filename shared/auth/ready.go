@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Ready checks that a verifier could establish the sender of a request; the error says why it could
-// not. Those that need nothing from elsewhere always can.
+// Ready returns an error if a verifier currently cannot verify tokens. Verifiers without remote
+// data are always ready.
 func Ready(ctx context.Context, v Verifier) error {
 	if r, ok := v.(interface {
 		Ready(ctx context.Context) error
@@ -16,7 +16,7 @@ func Ready(ctx context.Context, v Verifier) error {
 	return nil
 }
 
-// Ready asks all verifiers, since each has holders of tokens of its own.
+// Ready checks all verifiers, since each serves other principals.
 func (c Chain) Ready(ctx context.Context) error {
 	for _, v := range c {
 		if err := Ready(ctx, v); err != nil {
@@ -34,7 +34,7 @@ func (s *KeySet) ready(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	err := s.refresh(ctx, now)
-	if s.any() { // somebody else has fetched them meanwhile
+	if s.any() { // another call has fetched them meanwhile
 		return nil
 	}
 	return err

@@ -7,22 +7,22 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Rights establish what a principal may do after its request has ended. A view is refreshed, and a column is
-// filled, with the rights of whoever defined it: each run of a job asks again, because they may have been taken
-// away since.
+// Rights evaluate the current rights of a principal after its request has ended. A view is refreshed, and a column is
+// filled, with the rights of the principal that defined it. Each run of a job checks them again, because they may have
+// been revoked.
 //
-// Nobody presents a token then. A principal has the rights that policies give it now, by the name, the groups,
-// the roles and the scopes that its token had; without policies the scopes decide. It has none once its
-// credentials are gone: an API key that the file no longer has, the one token of a server that accepts none, and
-// tokens of an issuer that is configured no more.
+// Such a run has no token. The policies decide by the name, the groups, the roles and the scopes that the token of the
+// request had; without policies the scopes decide. A principal loses all rights with its credentials: an API key removed
+// from the file, the single token of a server that no longer accepts one, or tokens of an issuer that is no longer
+// configured.
 type Rights struct {
 	Verifier Verifier  // of the credentials that principals have; nil: they last
 	Policies *Policies // nil: scopes decide
 }
 
-// As returns a context in which [Permits], [DataAccess] and their like decide about what a principal may do now.
-// It is for these questions alone. Nil is a principal that is not known: it may do everything where there are no
-// policies, else nothing. The error is PermissionDenied for a principal whose credentials are gone.
+// As returns a context in which [Permits], [DataAccess] and the like decide for a principal. The context must serve these
+// checks only. Nil is an unknown principal, which has all rights without policies, and none with them. The error is
+// PermissionDenied for a principal whose credentials no longer exist.
 func (r Rights) As(ctx context.Context, p *Principal) (context.Context, error) {
 	switch {
 	case p != nil:
@@ -53,8 +53,8 @@ func (r Rights) accepts(ctx context.Context, p *Principal) error {
 	return err
 }
 
-// accepts reports whether a verifier still has credentials of a principal, or would accept tokens of its issuer. It
-// is true for verifiers that cannot report that.
+// accepts reports whether a verifier still has credentials of a principal, or would accept tokens of its issuer. It is
+// true for verifiers that cannot report that.
 func accepts(ctx context.Context, v Verifier, p *Principal) (bool, error) {
 	if asked, ok := v.(interface {
 		Accepts(ctx context.Context, p *Principal) (bool, error)
@@ -92,7 +92,7 @@ func (v *APIKeys) Accepts(_ context.Context, p *Principal) (bool, error) {
 	return false, nil
 }
 
-// Accepts is [APIKeys.Accepts] for the present keys.
+// Accepts checks the current keys.
 func (v *FetchedAPIKeys) Accepts(ctx context.Context, p *Principal) (bool, error) {
 	keys, err := v.current(ctx)
 	if err != nil {

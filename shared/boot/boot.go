@@ -50,7 +50,7 @@ type Config struct {
 	HeavyJobs      string   // URL of another one, for heavy work; empty: none
 	Maintain       bool     // maintenance of tables that are written to, by jobs
 	Auto           stores.AutoRefresh
-	DropRetention  time.Duration // how long dropped tables can be restored where no property says so
+	DropRetention  time.Duration // how long dropped tables can be restored if no property sets it
 	Events         string        // source of events; empty: none
 	EventRetention time.Duration // of events
 	EventTarget    string        // ARN or URL that events are forwarded to; empty: nowhere
@@ -92,8 +92,8 @@ type Config struct {
 	MergeBytes     int64
 	TopK           int
 	ReadOnly       bool // directories are opened as they are: they must exist, and a write is an error
-	StableRowIDs   bool // of new tables whose creator does not say
-	Anonymous      bool // versions do not name who asked for them
+	StableRowIDs   bool // default for new tables
+	Anonymous      bool // versions do not record the principal of their commit
 }
 
 // HasCredentials reports whether there is any way to sign in.
@@ -103,14 +103,14 @@ func (c Config) HasCredentials() bool { return c.Token != "" || c.APIKeys != "" 
 type Env struct {
 	Config
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
-	Records  record.Store       // hold transactions and answers
+	Records  record.Store       // records of transactions and stored answers
 	Queue    job.Queue          // carries jobs; nil when none is configured
 	Heavy    job.Queue          // carries heavy work; nil when none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
 	Policies *auth.Policies    // nil: the scopes of tokens decide
 	Vendor   vending.Vendor    // makes credentials for clients; nil: clients get none
-	Runtimes function.Runtimes // of functions, by kind: those that need a configuration
+	Runtimes function.Runtimes // by kind: runtimes of functions that need a configuration
 	Logger   *slog.Logger
 	Audit    *slog.Logger // gets lines that no log level drops; they are a chain of package audit
 	Now      func() time.Time
@@ -156,7 +156,7 @@ func openFromEnv(log io.Writer) (*Env, error) {
 	return Open(config, log)
 }
 
-// Open opens what the configuration names. Log lines are written to log.
+// Open opens the stores and other parts of a configuration. Log lines are written to log.
 func Open(c Config, log io.Writer) (*Env, error) {
 	log = &lockedWriter{w: log}
 	logger := newLogger(c, log, c.LogLevel)

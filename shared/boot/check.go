@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/objectstore/probe"
 )
 
-// CheckRoot returns an error unless the store of the root keeps what commits rest on. It writes small
-// objects there, and removes them.
+// CheckRoot returns an error unless the store of the root has the guarantees that commits need,
+// such as conditional writes. It writes small objects there, and deletes them.
 func (e *Env) CheckRoot(ctx context.Context) error {
 	uri := e.Objects.Home().URI
 	err := probe.Run(ctx, e.Objects.Home().Store)
@@ -32,8 +32,8 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// CheckBucket is CheckRoot for a root in a bucket, unless the configuration forbids it. A directory
-// needs no check.
+// CheckBucket calls CheckRoot for a root in a bucket, unless the configuration disables the check.
+// A directory needs none.
 func (e *Env) CheckBucket(ctx context.Context) error {
 	if !e.CheckStore || !isBucket(e.Root) {
 		return nil

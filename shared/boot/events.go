@@ -14,9 +14,9 @@ func parseEventTarget(text string) (string, error) {
 	return text, err
 }
 
-// OpenEventTarget opens what events are forwarded to, nil when that is nothing. open is awstarget.Open: it is passed so
-// that only the programs that forward events contain the clients of AWS. It reads a key in a file, so that mistakes are
-// reported at once, and again for each use, and sends no request.
+// OpenEventTarget opens the target for forwarded events, or returns nil if none is configured. open is awstarget.Open, a
+// parameter so that only programs that forward events link the AWS clients. OpenEventTarget reads the key file once to
+// report mistakes at once; the key is read again for each use. It sends no request.
 func (e *Env) OpenEventTarget(open func(address string, key func(ctx context.Context) ([]byte, error)) (forward.Target, error)) (forward.Target, error) {
 	if e.EventTarget == "" {
 		return nil, nil

@@ -11,8 +11,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// AddExecutors adds the configured executors to the runtimes of functions. It reaches none of them. lambda
-// opens the carrier to a function of AWS, and secret returns the value of the secret with an id.
+// AddExecutors adds the configured executors to the runtimes of functions, without connecting to
+// them. lambda opens the carrier to a Lambda function, and secret returns the value of a secret by
+// its id.
 func (e *Env) AddExecutors(lambda func(arn string) (executor.Carrier, error), secret func(ctx context.Context, id string) ([]byte, error)) error {
 	if len(e.Executors) == 0 {
 		return nil
@@ -30,7 +31,8 @@ func (e *Env) AddExecutors(lambda func(arn string) (executor.Carrier, error), se
 	return nil
 }
 
-// Runs is the check of functions, by the configuration. Programs that run no functions ask it, too.
+// Runs returns an error unless the configuration has a runtime for the JSON description of one. It
+// serves programs that describe functions but run none.
 func (e *Env) Runs(runtime []byte) error {
 	var declared struct {
 		Kind string `json:"kind"`

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/job/sqsqueue"
 )
 
-// openJobs opens the queue of jobs and that of heavy work, each nil when none is configured. It sends no request.
-// Region, endpoint and credentials are those of the environment.
+// openJobs opens the queues of jobs and of heavy work, or returns nil for one that is not configured. It sends no request.
+// Region, endpoint and credentials come from the environment.
 func openJobs(c Config) (queue, heavy job.Queue, err error) {
 	if c.Jobs == "" {
 		if c.HeavyJobs != "" {

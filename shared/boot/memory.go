@@ -15,8 +15,8 @@ import (
 const (
 	// usualCache is the size of the cache when there is enough memory.
 	usualCache = 512 << 20
-	// usualFloor is the memory of the program itself: code, stacks, connections, and what it
-	// remembers of tables and callers outside of the cache.
+	// usualFloor is the memory of the program itself: code, stacks, connections, and caches of tables
+	// and callers that are not in the cache budget.
 	usualFloor = 64 << 20
 	// unknownMachine is the assumed memory of a machine that does not report it.
 	unknownMachine = 8 << 30
@@ -53,8 +53,8 @@ func divideMemory(c *Config) *memory.Budget {
 	return memory.NewBudget(c.MemoryBytes, max(1, c.MemoryBytes/4*3))
 }
 
-// foundMemory returns how many bytes of memory the process should use: most of the limit of a
-// function or a container, or else half of the machine, which other programs also need.
+// foundMemory returns the bytes of memory that the process should use: most of the limit of a
+// function or a container, or else half of the machine, because other programs need memory as well.
 func foundMemory(getenv func(string) string, root fs.FS) int64 {
 	given := int64(math.MaxInt64)
 	if mebibytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 32); err == nil && mebibytes > 0 {
@@ -82,7 +82,7 @@ func containerMemory(root fs.FS) int64 {
 	return least
 }
 
-// controlGroups returns the folders of the control groups of the process, and of those around them.
+// controlGroups returns the folders of the control groups of the process and of their ancestors.
 // The lines of /proc/self/cgroup are number:controllers:path. A container may see its own group as
 // the outermost one.
 func controlGroups(root fs.FS) []string {

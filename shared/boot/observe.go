@@ -57,7 +57,7 @@ func (e *Env) observe(s *httpapi.Served) {
 // the cheapest request.
 const readyKey = "_catalog/ready"
 
-// ready returns an error unless the stores that requests need can be reached and accept writes.
+// ready returns an error unless the required stores are reachable and accept writes.
 func (e *Env) ready(ctx context.Context) error {
 	if _, _, err := e.Objects.Home().Store.Get(ctx, readyKey); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
 		return fmt.Errorf("the root cannot be read: %w", err)

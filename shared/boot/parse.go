@@ -72,8 +72,8 @@ func parseAddress(text string) (address string, err error) {
 	return text, nil
 }
 
-// parseKeySet accepts a file or a URL. Over plain http an attacker could replace the keys, so that
-// is allowed for this machine only.
+// parseKeySet accepts a file or a URL. Over plain http an attacker could replace the keys, so http
+// is allowed for addresses of this machine only.
 func parseKeySet(text string) (fileOrURL string, err error) {
 	if !isURL(text) {
 		return text, nil
@@ -129,7 +129,7 @@ func parseDurationOr(word, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseRetention accepts how long dropped tables are kept.
+// parseRetention parses the retention of dropped tables.
 func parseRetention(text string) (time.Duration, error) {
 	d, err := protocol.ParseDropRetention(text)
 	if err != nil {
@@ -138,7 +138,7 @@ func parseRetention(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseSource accepts the source of events, a URI or a relative one, as CloudEvents asks for.
+// parseSource accepts the source of events: a URI or a relative reference, as CloudEvents requires.
 func parseSource(text string) (string, error) {
 	const maxSourceBytes = 200
 	if _, err := url.Parse(text); err != nil || len(text) > maxSourceBytes || strings.ContainsAny(text, " \t\n\"<>") {
@@ -147,7 +147,7 @@ func parseSource(text string) (string, error) {
 	return text, nil
 }
 
-// parseEventRetention accepts how long events are kept.
+// parseEventRetention parses the retention of events.
 func parseEventRetention(text string) (time.Duration, error) {
 	d, err := protocol.ParseDropRetention(text)
 	if err != nil || d < eventapi.MinRetention {

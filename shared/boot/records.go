@@ -21,9 +21,9 @@ const recordsScheme = "dynamodb://"
 // recordsAttempt is the time limit of one attempt at a request to DynamoDB, which usually answers within milliseconds.
 const recordsAttempt = time.Second
 
-// openRecords opens the records of transactions and answers. They lie beside the tables, unless a
-// DynamoDB table is configured, whose region, endpoint and credentials are those of the
-// environment. It sends no request.
+// openRecords opens the records of transactions and stored answers. They are in the root, unless a
+// DynamoDB table is configured; its region, endpoint and credentials come from the environment. It
+// sends no request.
 func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (record.Store, error) {
 	table, ok := strings.CutPrefix(c.Records, recordsScheme)
 	if !ok {

@@ -38,11 +38,11 @@ func parseSecrets(text string) (string, error) {
 // keyOfKMS returns the ARN of the key of KMS that seals secrets.
 func (c Config) keyOfKMS() (arn string, ok bool) { return strings.CutPrefix(c.Secrets, kmsScheme) }
 
-// OpenKeys opens the keys that seal secrets, nil when the configuration names none. It makes no file and
-// sends no request. Where clients could reach the file beside the root, it writes a warning to the log
-// and returns nil.
+// OpenKeys opens the keys that encrypt secrets, or returns nil if none are configured. It creates
+// no file and sends no request. If clients could read the key file next to the root, it logs a
+// warning and returns nil.
 //
-// It is no part of Open, so that only the functions that use it contain the client of KMS.
+// It is not part of Open, so that only the functions that use it link the KMS client.
 func OpenKeys(e *Env) (sealing.Keys, error) {
 	if arn, ok := e.keyOfKMS(); ok {
 		aws, err := cloud.Load()
@@ -62,7 +62,7 @@ func OpenKeys(e *Env) (sealing.Keys, error) {
 	return keys, nil
 }
 
-// OpenKeyFile is OpenKeys for keys in a file. Keys elsewhere are none.
+// OpenKeyFile opens the key file, or returns nil if the keys are not in a file.
 func (e *Env) OpenKeyFile() (*sealing.KeyFile, error) {
 	c := e.Config
 	path := c.Secrets

@@ -18,7 +18,7 @@ type Setting struct {
 	Local   string // default of the local server, where it differs
 	Help    string
 	Usual   string // variable that other programs read for the same purpose; it counts when ours is not set
-	Several bool   // whether the value is a list, whose entries commas separate
+	Several bool   // the value is a list with commas between its entries
 
 	required bool
 	set      func(c *Config, text string) error

@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/tracing"
 )
 
-// openTraces returns what makes traces, nil when no collector is configured. It sends no request.
+// openTraces returns the tracer, or nil if no collector is configured. It sends no request.
 func openTraces(c Config, log *slog.Logger) *tracing.Tracer {
 	if c.Traces == "" {
 		return nil

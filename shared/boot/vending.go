@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/vending"
 )
 
-// openVendor opens the source of credentials for clients, nil when none is configured. It sends no
-// request. Region, endpoints and credentials are those of the environment.
+// openVendor opens the source of credentials for clients, or returns nil if none is configured. It
+// sends no request. Region, endpoints and credentials come from the environment.
 func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
 	switch {
 	case c.VendKeys != "":

@@ -1,40 +1,40 @@
-// Package catalog knows which namespaces and tables exist, what their names are, and where the data
-// of a table lies. It does not read rows.
+// Package catalog maps the names of namespaces and tables to the locations of their data. It does not read rows.
 //
-// Each namespace and each table is one small JSON object, its record. A create is one
-// put-if-absent, a change one put-if-match, a describe one GET, and a list one LIST in the order of
-// names. There is no lock, no shared index, and no object that all writers must change.
+// Each namespace and each table is one small JSON object, its record. A create is one put-if-absent, a change one
+// put-if-match, a describe one GET, and a list one LIST in the order of names. There is no lock, no shared index, and no
+// object that all writers must change.
 //
-// A [Catalog] has the tables themselves, and the parts, which callers use directly. Begin with [Open], which makes them.
-// The folders below hold the parts, each of which imports only parts below it in this list:
+// A [Catalog] has the methods on tables; its fields are the other parts, which callers use directly. Begin with [Open].
+// The parts are the folders below. Each imports only parts further down in this list:
 //
-//   - sweep removes what is no longer used, and examines the rest.
-//   - namespaces makes namespaces, and drops them with what they hold.
-//   - views makes views.
-//   - drops removes tables and views, and restores and purges what was dropped.
+//   - sweep deletes unused objects, and checks the rest for faults.
+//   - namespaces creates namespaces, and drops them with their content.
+//   - views creates and drops views.
+//   - drops removes tables and views, and restores and purges dropped ones.
 //   - dependents lists the views that read a table.
 //   - functions and secrets keep objects with names of their own.
 //   - lists lists names.
-//   - access checks who may read files outside of a table.
+//   - access checks the right to read files outside of a table.
 //   - batch commits operations on several tables together.
-//   - naming finds out what a name stands for, and gives and takes names. It settles renames and
+//   - naming resolves names, and assigns and removes them. It completes or undoes renames and
 //     batches that other processes have left unfinished.
-//   - claim makes locations, keeps apart those that clients choose, and deletes the files there.
+//   - claim creates locations, prevents overlaps of those that clients choose, and deletes the files
+//     there.
 //   - stored defines the records and their states.
 //   - ledger makes the versions of managed tables.
-//   - objects reads and writes JSON objects on conditions, and runs the races over them.
+//   - objects reads JSON objects, writes them conditionally, and retries after conflicts.
 //   - keys maps ids to keys.
 //
 // A new kind of object next to tables begins with its record: see package stored.
 //
-// The words of these packages:
+// These packages use some words in a narrow sense:
 //
-//   - A location is where the data of a table lies. A place is the same as text in a record.
+//   - A location is the root, store and prefix of a table's data. A place is the same as text in a record.
 //   - A ledger is the list, in a table's record, of versions that the catalog makes.
 //   - A batch is a set of operations on several tables that commit together. Record batches of rows
 //     do not occur here.
-//   - A lease is a time after which other processes may undo unfinished work.
-//   - To settle a record is to complete or undo what another process has left unfinished in it.
+//   - A lease is a period after which other processes may undo unfinished work.
+//   - To settle a record is to complete or undo work that another process has left unfinished in it.
 //
 // These rules keep names consistent without a lock:
 //
@@ -42,7 +42,7 @@
 //   - A namespace is dropped in steps that a concurrent creator can see: the record is marked
 //     as dropping (put-if-match), then the children are listed, and the record is deleted only
 //     if there are none. A creator reads the parent after its own put, and takes the put back
-//     when the parent is marked or gone. So either the drop sees the child or the creator sees
+//     if the parent is marked or missing. So either the drop sees the child or the creator sees
 //     the drop.
 //   - A creator may die before it takes its put back. A sweep removes records whose namespace
 //     does not exist (sweep).
@@ -51,9 +51,9 @@
 //     between completes the rename or undoes it (naming).
 //   - A drop that can be undone is a rename to an id that no request can name (drops).
 //   - A version of a managed table is entered in the table's record before it is made (ledger).
-//   - The operations of a batch are in the records of its tables, without effect, until one put
-//     of one object decides about all of them (batch).
-//   - Locations that the catalog makes contain a random part and are never used twice, so that
+//   - The operations of a batch are in the records of its tables, without effect, until the put
+//     of a single object decides about all of them (batch).
+//   - Locations that the catalog creates contain a random part and are never used twice, so that
 //     deleting the data of a dropped table cannot hit a new table of the same name. Locations
 //     that clients choose are claimed before they are used (claim).
 package catalog
@@ -79,8 +79,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Catalog holds the names of one deployment. It is safe for concurrent use. It only remembers
-// records as it last saw them, and checks them at each use (see Lookup).
+// A Catalog is the catalog of one deployment. It is safe for concurrent use. It caches records, and
+// checks a cached record at each use (see Lookup).
 type Catalog struct {
 	Namespaces *namespaces.Namespaces
 	Views      *views.Views
@@ -93,13 +93,13 @@ type Catalog struct {
 	Sweeper    *sweep.Sweeper
 
 	roots   *objectstore.Roots
-	store   objects.Store // store of the home root, which holds the records
+	store   objects.Store // store of the home root, where the records are
 	names   *naming.Registry
 	batches *batch.Committer
 	lookups *otter.Cache[string, lookedUp] // by key
 }
 
-// Open returns the catalog whose records lie under the home root.
+// Open returns the catalog in the home root.
 func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	c := &Catalog{
 		roots: roots, store: objects.Store{Store: roots.Home().Store},
@@ -117,5 +117,6 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	return c
 }
 
-// WatchWith has a watch learn which names change. It must be called before the catalog is used.
+// WatchWith sets the watch, which is notified of changes. It must be called before the catalog is
+// used.
 func (c *Catalog) WatchWith(w naming.Watch) { c.names.Watch = w }

@@ -16,7 +16,7 @@ type BatchResult struct {
 }
 
 // CommitBatch applies all operations of a batch or none, and returns their results in the same
-// order: see [Committer.Commit].
+// order. It converts the results of [batch.Committer.Commit] to tables.
 func (c *Catalog) CommitBatch(ctx context.Context, b *batch.Batch) ([]BatchResult, error) {
 	for _, op := range b.Operations {
 		if op.Declare != nil {
@@ -39,7 +39,8 @@ func (c *Catalog) CommitBatch(ctx context.Context, b *batch.Batch) ([]BatchResul
 	return results, nil
 }
 
-// resolved returns the table of a record whose location was resolved before.
+// resolved converts a record to a table. If its location is no longer configured, the table has
+// only the text of the location.
 func (c *Catalog) resolved(record *stored.Table) *Table {
 	table, err := c.table(record)
 	if err != nil {

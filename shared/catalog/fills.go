@@ -9,14 +9,14 @@ import (
 	"tiltyard/shared/catalog/stored"
 )
 
-// maxFills bounds what jobs may compute of a table without a request, and maxUses the uses of functions by its
-// columns. The oldest are given up.
+// maxFills bounds the jobs that a table permits without a request, and maxUses the uses of functions by its columns.
+// Beyond them the oldest are removed.
 const maxFills, maxUses = 200, 4096
 
-// AllowFill records that jobs may compute something of a table without a request: the metadata of the table may
-// be written by those who may not use a function that it names. Callers have checked the rights of who asks
-// for it, and call it before they make the column. The error is stored.ErrMoved when the name stands for
-// another table now.
+// AllowFill permits jobs to compute a column or an index of a table, named by what, without a request. The permission is
+// in the record, because a user without the right to a function may write the metadata of the table, which names it.
+// Callers check the rights of the principal first, and call AllowFill before they make the column. The error is
+// stored.ErrMoved if the name now stands for another table.
 func (c *Catalog) AllowFill(ctx context.Context, t *Table, what string) error {
 	return c.changeTable(ctx, t, func(r *stored.Table) bool {
 		if slices.Contains(r.Fills, what) {
@@ -27,7 +27,8 @@ func (c *Catalog) AllowFill(ctx context.Context, t *Table, what string) error {
 	})
 }
 
-// AllowUse records who has columns of a table use a function. It is called as [Catalog.AllowFill] is.
+// AllowUse records the principal for whom columns of a table call a function. The rules of
+// [Catalog.AllowFill] for callers apply.
 func (c *Catalog) AllowUse(ctx context.Context, t *Table, what string, by *auth.Principal) error {
 	return c.changeTable(ctx, t, func(r *stored.Table) bool {
 		uses := slices.DeleteFunc(slices.Clone(r.Uses), func(u stored.Use) bool { return u.What == what })
@@ -37,7 +38,7 @@ func (c *Catalog) AllowUse(ctx context.Context, t *Table, what string, by *auth.
 	})
 }
 
-// UserOf returns who has columns of the table use a function, nil when it is not known.
+// UserOf returns the principal for whom columns call a function, or nil if it is unknown.
 func (t *Table) UserOf(what string) *auth.Principal {
 	for _, use := range t.Uses {
 		if use.What == what {
@@ -47,9 +48,9 @@ func (t *Table) UserOf(what string) *auth.Principal {
 	return nil
 }
 
-// Annotate records that the manifests of a table may hold metadata of their versions. Callers call
-// it before they make the first such version. The error is stored.ErrMoved when the name stands for
-// another table now.
+// Annotate records that the manifests of a table may contain metadata of their versions. Callers
+// call it before they make the first such version. The error is stored.ErrMoved if the name now
+// stands for another table.
 func (c *Catalog) Annotate(ctx context.Context, t *Table) error {
 	if t.Annotated {
 		return nil

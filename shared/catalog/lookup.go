@@ -23,8 +23,9 @@ type Lookup struct {
 	answer     error
 }
 
-// Confirm waits until the record has been read. It returns nil when the record is unchanged,
-// stored.ErrMoved when the name stands for another table now, or the error that the table is gone.
+// Confirm waits until the record has been read. It returns nil if the record is unchanged,
+// stored.ErrMoved if the name now stands for another table, and TableNotFound if the table was
+// dropped.
 func (l *Lookup) Confirm() error {
 	<-l.checked
 	return l.answer
@@ -40,7 +41,7 @@ func (l *Lookup) Confirmed() bool {
 	}
 }
 
-// lookedUp is a record as the catalog last saw it.
+// lookedUp is a cached record.
 type lookedUp struct {
 	table  *Table
 	record *stored.Table
@@ -54,12 +55,11 @@ var closed = func() chan struct{} {
 }()
 
 const (
-	// maxLookupBytes is how much memory the records take that a catalog remembers. Most take little, but users may
-	// set a megabyte of properties.
+	// maxLookupBytes bounds the memory of the cached records. Most are small, but users may set a megabyte of properties.
 	maxLookupBytes = 32 << 20
 )
 
-// bytes estimates how much memory a record takes that is remembered under a key.
+// bytes estimates the memory of a cached record.
 func (l lookedUp) bytes(key string) uint32 {
 	const fixed, perEntry = 2 << 10, 64
 	total := fixed + len(key)
@@ -106,9 +106,9 @@ func addPrincipal(add func(...string), p *auth.Principal) {
 	}
 }
 
-// Lookup finds a table. A table that is remembered is returned at once and its record is read in
-// the background, so that the check and the first work on the table take one round trip together. A
-// store without latency has no such gain, so there the check comes first.
+// Lookup finds a table. If its record is cached, Lookup returns at once and reads the record again
+// in the background, so that the check and the first work on the table take one round trip
+// together. In a store without latency that saves nothing, so there the check comes first.
 func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	if keys.IsRoot(id) || !auth.Sees(ctx, auth.Table(id)) { // others may have read the record
 		_, _, err := c.names.Table(ctx, id)
@@ -138,9 +138,9 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	return found, nil
 }
 
-// stands reports whether a remembered record is still the stored one, by its ETag, without reading
-// it. A record that an unfinished batch or rename names has to be read, because its meaning may
-// change while it stays the same.
+// stands reports whether a cached record is still the stored one, by its ETag, without reading it.
+// It is false for a record in an unfinished batch or rename, because the meaning of such a record
+// can change without a change of its bytes.
 func (c *Catalog) stands(ctx context.Context, key string, last lookedUp) bool {
 	if r := last.record; r.Pending != nil || r.Arriving != nil || r.Moved != nil {
 		return false
@@ -149,7 +149,7 @@ func (c *Catalog) stands(ctx context.Context, key string, last lookedUp) bool {
 	return err == nil && info.ETag == last.etag
 }
 
-// look reads a record and remembers it.
+// look reads a record and caches it.
 func (c *Catalog) look(ctx context.Context, id []string, key string) (lookedUp, error) {
 	record, etag, err := c.names.Table(ctx, id)
 	if err != nil {
@@ -165,8 +165,8 @@ func (c *Catalog) look(ctx context.Context, id []string, key string) (lookedUp, 
 	return now, nil
 }
 
-// Walked returns a table that a walk has come to. It reads the record unless that is remembered as it was
-// listed.
+// Walked returns the table at which a walk has arrived. It reads the record unless the cached one
+// has the listed ETag.
 func (c *Catalog) Walked(ctx context.Context, one lists.Walked) (*Table, error) {
 	key := keys.Table(one.ID)
 	if last, seen := c.lookups.GetIfPresent(key); seen && last.etag == one.ETag && last.record.State() == stored.Standing {
@@ -185,15 +185,15 @@ func (l *Lookup) Dependents() []stored.Dependent {
 	return last.record.Dependents
 }
 
-// hintLag is how far the version hint of a record may be behind. A refresh costs one write, and
+// hintLag bounds how far the version hint of a record may be behind. A refresh costs one write, and
 // saves one round trip whenever a process opens the table anew.
 const hintLag = 16
 
-// Hint reports the version that the table has now. It writes the record only when the stored hint
-// is far behind, and ignores failures, because the hint only saves time.
+// Hint stores the current version of the table in its record, if the stored hint is far behind. It
+// ignores failures, because the hint only saves time.
 func (l *Lookup) Hint(ctx context.Context, version uint64) { l.hint(ctx, version, hintLag) }
 
-// Committed has the watch learn that a table has another version, or a branch of it. The branch "" is the table itself.
+// Committed notifies the watch that a table has a new version, or a branch of it. The branch "" is the table itself.
 func (c *Catalog) Committed(ctx context.Context, id []string, branch string) {
 	if ctx = context.WithoutCancel(ctx); branch != "" {
 		c.names.Watch.Committed(ctx, id, branch)
@@ -202,8 +202,8 @@ func (c *Catalog) Committed(ctx context.Context, id []string, branch string) {
 	c.names.Watch.Changed(ctx, keys.Tables, id)
 }
 
-// HintNow is Hint for a version that took long to make, such as that of an index. It is the newest one for
-// a while, so that the write is worth its cost.
+// HintNow stores the hint even if the stored one is only one version behind. It is worth the write
+// after slow work such as an index, because that version usually stays the newest for some time.
 func (l *Lookup) HintNow(ctx context.Context, version uint64) { l.hint(ctx, version, 1) }
 
 func (l *Lookup) hint(ctx context.Context, version, lag uint64) {

@@ -11,9 +11,9 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Publish makes a version of a table and puts its manifest at the usual name. When the version
-// exists, or is not the next one, the error is ConcurrentModification and
-// objectstore.ErrPrecondition. It is stored.ErrMoved when the name stands for another table now.
+// Publish makes a version of a table and puts its manifest at the usual name. If the version exists
+// or is not the next one, the error is ConcurrentModification with the cause
+// objectstore.ErrPrecondition. It is stored.ErrMoved if the name now stands for another table.
 func (c *Catalog) Publish(ctx context.Context, t *Table, m ledger.Manifest) (objectstore.Info, error) {
 	if m.Source == "" {
 		m.Source = objects.NewUID()
@@ -68,7 +68,7 @@ func (c *Catalog) Publish(ctx context.Context, t *Table, m ledger.Manifest) (obj
 }
 
 // placeEntered makes the version that was just entered in the ledger. From here on other processes
-// may make it for us at any time.
+// may make it for us at any time, so the work continues if the request is cancelled.
 func (c *Catalog) placeEntered(ctx context.Context, t *Table, e ledger.Entry, m ledger.Manifest) (objectstore.Info, error) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), ledger.FinishTime)
 	defer done()

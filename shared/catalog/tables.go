@@ -20,8 +20,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Table is a name and the location of its data. The catalog does not know whether there is data
-// yet: a table that is only declared has a location without a version.
+// A Table is a name and the location of its data. There may be no data yet: a table that is only
+// declared has a location without a version.
 type Table struct {
 	ID         []string
 	Location   objectstore.Location
@@ -34,9 +34,10 @@ type Table struct {
 	Managed bool
 	// Annotated means that manifests may hold metadata of their versions: see [Catalog.Annotate].
 	Annotated bool
-	// Fills is what jobs may compute of the table without a request: see [Catalog.AllowFill].
+	// Fills lists the columns and indices that jobs may compute without a request: see
+	// [Catalog.AllowFill].
 	Fills []string
-	// Uses are those of functions by columns of the table: see [Catalog.AllowUse].
+	// Uses lists the uses of functions by columns of the table: see [Catalog.AllowUse].
 	Uses []stored.Use
 
 	// Reads are locations outside of the table's own that every reader of the table may read
@@ -49,9 +50,10 @@ type Table struct {
 	Lineage string
 	// View is nil for a table that is no view.
 	View *stored.View
-	// Dependents are the views that read the table. Those that are gone may be among them.
+	// Dependents are the views that read the table. Some of them may have been dropped.
 	Dependents []stored.Dependent
-	// Dropped is how a table that was dropped can be restored, nil when it cannot or was not dropped.
+	// Dropped describes how to restore the table. It is nil if the table was not dropped or cannot be
+	// restored.
 	Dropped *drops.Drop
 }
 
@@ -93,8 +95,8 @@ func (c *Catalog) Table(ctx context.Context, id []string) (*Table, error) {
 	return c.table(record)
 }
 
-// TableAt returns the table at a location whose files the sender of a request may read: see [access.Checker.Readable].
-// It has no name if it is not known.
+// TableAt returns the table at a location whose files the sender of the request may read: see [access.Checker.Readable].
+// The table has no name if the catalog does not know it.
 func (c *Catalog) TableAt(ctx context.Context, at objectstore.Location) (*Table, error) {
 	record, err := c.Access.Readable(ctx, at)
 	if err != nil || record == nil {
@@ -103,8 +105,8 @@ func (c *Catalog) TableAt(ctx context.Context, at objectstore.Location) (*Table,
 	return c.table(record)
 }
 
-// TableOrFree is [Catalog.Table] for a caller that is about to create a table: the table is nil when the
-// name is free.
+// TableOrFree returns a table, or nil if the name is free, for a caller that is about to create
+// one.
 func (c *Catalog) TableOrFree(ctx context.Context, id []string) (*Table, error) {
 	if keys.IsRoot(id) {
 		return nil, errNameless
@@ -116,8 +118,8 @@ func (c *Catalog) TableOrFree(ctx context.Context, id []string) (*Table, error) 
 	return c.table(record)
 }
 
-// CreateTable gives a name to a location that [claim.Places.New] has made. The data may be there
-// already, with the version hint, or come later (hint 0). A taken name is TableAlreadyExists.
+// CreateTable assigns a name to a location that [claim.Places.New] has made. If the data exists
+// already, hint is its version; otherwise hint is 0. A taken name is TableAlreadyExists.
 func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string) (*Table, error) {
 	if keys.IsRoot(id) {
 		return nil, errNameless
@@ -125,8 +127,8 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 	return c.createReading(ctx, id, location, hint, properties, nil)
 }
 
-// CreateClone is CreateTable for a table that refers to files elsewhere, which the sender of the request may read:
-// see [access.Checker.Lent].
+// CreateClone creates a table that refers to files elsewhere, which the sender of the request may read: see
+// [access.Checker.Lent].
 func (c *Catalog) CreateClone(ctx context.Context, id []string, location objectstore.Location, hint uint64, elsewhere []objectstore.Location) (*Table, error) {
 	var reads []string
 	for _, at := range elsewhere {
@@ -209,7 +211,7 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 	return c.table(record)
 }
 
-// confirmClaim deletes a record if another process took its claim for abandoned before the record
+// confirmClaim deletes a record if another process deleted its claim as abandoned before the record
 // existed.
 func (c *Catalog) confirmClaim(ctx context.Context, claimed *claim.Claim, record *stored.Table, etag string) error {
 	still, err := c.Places.StillHeld(ctx, claimed)
@@ -231,8 +233,8 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 	return c.table(record)
 }
 
-// DropTable removes the name of a table. If the table has a retention, it can be restored then. Otherwise
-// DropTable deletes its data, too: see [drops.Drops.Drop].
+// DropTable removes the name of a table. A table with a retention can be restored; the data of any
+// other is deleted: see [drops.Drops.Drop].
 func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
 	record, drop, err := c.Drops.Drop(ctx, id, "", views.NotPlain)
 	if err != nil {

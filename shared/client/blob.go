@@ -33,9 +33,9 @@ func (p Part) header() string {
 // closes it.
 type Blob struct {
 	io.ReadCloser
-	Version int64 // of the table; 0 if the server does not say
+	Version int64 // of the table; 0 if the server does not send it
 	Null    bool  // there is no value, and nothing to read
-	Size    int64 // of the whole value; -1 if the server does not say
+	Size    int64 // of the whole value; -1 if the server does not send it
 }
 
 // ReadTableBlob returns one value of a blob column, or a part of it. A part that begins behind the

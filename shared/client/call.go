@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// ask calls an operation whose answer is a JSON value, or nothing. A nil response is the answer
+// ask calls an operation with a JSON answer. The response is nil for an empty answer, which means
 // that there was nothing to do.
 func ask[Resp any](ctx context.Context, c *Client, operation string, req protocol.Request) (*Resp, error) {
 	call, err := c.newCall(operation, req)
@@ -28,8 +28,8 @@ func ask[Resp any](ctx context.Context, c *Client, operation string, req protoco
 	return askCall[Resp](ctx, call)
 }
 
-// Call calls any operation from a JSON object to another. The answer is a pointer to the type of its row; it is nil
-// for an empty answer.
+// Call calls any operation with a JSON request and answer. The result is a pointer to the response type of op, or nil for
+// an empty answer.
 func (c *Client) Call(ctx context.Context, op protocol.Operation, req protocol.Request) (any, error) {
 	if !op.IsJSON() {
 		return nil, protocol.Errorf(protocol.InvalidInput, "%s takes or answers with rows or bytes; its own method sends it", op.Name)
@@ -211,7 +211,7 @@ func (c *call) try(ctx context.Context, receive func(*http.Response) error) (out
 	return outcome{}, nil
 }
 
-// follow gets what an answer leads to. The token stays here: it is for the server alone.
+// follow follows a redirect. It does not send the token, which is for the server alone.
 func (c *call) follow(ctx context.Context, answer *http.Response) (*http.Response, error) {
 	_ = answer.Body.Close() // has nothing
 	target, err := answer.Location()
@@ -226,13 +226,13 @@ func (c *call) follow(ctx context.Context, answer *http.Response) (*http.Respons
 	return c.client.http.Do(request)
 }
 
-// beyond reports whether an answer is that a blob has no byte in the part that was asked for.
+// beyond reports whether the requested range of a blob begins after its end.
 func (c *call) beyond(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusRequestedRangeNotSatisfiable && c.header.Get("Range") != ""
 }
 
-// setBody gives a request its body. The request has no GetBody, so that net/http does not repeat it
-// by itself: only [call.again] knows whether that is safe.
+// setBody sets the body of a request. The request has no GetBody, so that net/http does not repeat
+// it by itself: only [call.again] can decide whether that is safe.
 func (c *call) setBody(ctx context.Context, request *http.Request) *rowsBody {
 	switch {
 	case c.rows != nil:

@@ -49,7 +49,7 @@ type Client struct {
 
 // Options configures a client. The zero value of each field is a sensible default.
 type Options struct {
-	// Token is sent as bearer token with each request. An API key is a token, too. Empty: none.
+	// Token is sent as bearer token with each request. It may be an API key. Empty: none.
 	Token string
 	// Transport makes the requests. Nil: a transport with the proxies of the environment.
 	Transport http.RoundTripper
@@ -80,7 +80,7 @@ func New(base string, opts Options) (*Client, error) {
 	}}, nil
 }
 
-// newTransport returns a transport that notices within seconds when a server is gone.
+// newTransport returns a transport that detects an unreachable server within seconds.
 func newTransport() http.RoundTripper {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,

@@ -89,7 +89,7 @@ func parameter(v reflect.Value) ([]string, error) {
 	panic("client: a query parameter has the unsupported type " + v.Type().String())
 }
 
-// eachField visits the fields of a struct and of those that it embeds.
+// eachField visits the fields of a struct and of its embedded structs.
 func eachField(v reflect.Value, visit func(reflect.StructField, reflect.Value)) {
 	for i := range v.NumField() {
 		if field := v.Type().Field(i); field.Anonymous {

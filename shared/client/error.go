@@ -34,7 +34,7 @@ func (e *Error) Error() string { return e.Operation + ": " + e.refusal.Error() }
 // Unwrap returns the *[protocol.Error].
 func (e *Error) Unwrap() error { return e.refusal }
 
-// maxProblemBytes bounds how much of a refusal is read.
+// maxProblemBytes bounds the bytes read of an error body.
 const maxProblemBytes = 1 << 20
 
 // problem is the body of a refusal.
@@ -48,8 +48,8 @@ type problem struct {
 	Retryable *bool          `json:"retryable"` // of this service only
 }
 
-// readRefusal turns an answer into an error. A body without a code is that of a gateway in front of
-// the server; the status decides then.
+// readRefusal converts an error response to an Error. A body without a code comes from a gateway in
+// front of the server; the status decides then.
 func readRefusal(operation string, answer *http.Response) *Error {
 	e := &Error{Operation: operation, Status: answer.StatusCode, RequestID: answer.Header.Get("X-Request-Id")}
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxProblemBytes))
@@ -74,8 +74,8 @@ func readRefusal(operation string, answer *http.Response) *Error {
 	return e
 }
 
-// isMomentary reports whether a code says that the same request may succeed a little later. This
-// service says of such a refusal that it is not retryable if the change may have been made.
+// isMomentary reports whether the same request may succeed a little later. Tiltyard marks an error
+// with such a code as not retryable if the change may have been made.
 func isMomentary(code protocol.Code) bool {
 	switch code {
 	case protocol.ConcurrentModification, protocol.ServiceUnavailable, protocol.Throttling:
@@ -117,7 +117,7 @@ func foreignRefusal(answer *http.Response, body []byte) *protocol.Error {
 	return &protocol.Error{Code: code, Message: message}
 }
 
-// ErrAnswer is wrapped by errors about an answer that is not what the protocol says.
+// ErrAnswer is wrapped by errors about a response that violates the protocol.
 var ErrAnswer = errors.New("the answer of the server is malformed")
 
 // An UnreadableTable is the error about a table that a search could not look into.

@@ -20,9 +20,9 @@ import (
 	"tiltyard/shared/protocol/viewapi"
 )
 
-// The methods of this file yield the entries of a list from all its pages. The next page is asked for
-// when the loop comes to it, and the first error ends the loop. Limit is the size of a page, 1,000 if
-// it is nil, and PageToken is where the list begins.
+// The methods of this file iterate over the entries of a list on all its pages. They request the
+// next page when the loop needs it, and the first error ends the loop. Limit is the size of a page,
+// 1,000 if it is nil, and PageToken is the start of the list.
 
 const pageSize = 1000
 
@@ -65,7 +65,7 @@ func (c *Client) AllTables(ctx context.Context, req *tableapi.ListAllRequest) it
 	})
 }
 
-// Dropped yields what was dropped in a namespace, at any depth, and can be restored.
+// Dropped yields the objects that were dropped in a namespace, at any depth, and can be restored.
 func (c *Client) Dropped(ctx context.Context, req *namespaceapi.ListDroppedRequest) iter.Seq2[namespaceapi.DroppedObject, error] {
 	next := *req
 	return pages(next.Page, func(page protocol.Page) ([]namespaceapi.DroppedObject, string, error) {

@@ -22,9 +22,9 @@ import (
 const (
 	// defaultPartBytes is the size of a part in memory.
 	defaultPartBytes = 64 << 20
-	// partsAtOnce is how many parts are sent at a time. The next one is read meanwhile.
+	// partsAtOnce is the number of parts that are sent in parallel. The next one is read meanwhile.
 	partsAtOnce = 2
-	// abortTime is how long the abort of an upload may take, also after the end of the context.
+	// abortTime bounds the abort of an upload, which continues after the end of the context.
 	abortTime = 10 * time.Second
 )
 
@@ -155,7 +155,7 @@ func (p *rowsPart) size() (size int64) {
 	return size
 }
 
-// sizeOf returns how much memory the columns of a batch take.
+// sizeOf returns the memory in bytes of a batch's columns.
 func sizeOf(batch arrow.RecordBatch) (size int64) {
 	for _, column := range batch.Columns() {
 		size += int64(column.Data().SizeInBytes())
@@ -180,7 +180,7 @@ func (p *rowsPart) halves() (first, second *rowsPart) {
 	return first, second
 }
 
-// A multipartWrite is one that has begun.
+// A multipartWrite is a write that has begun.
 type multipartWrite struct {
 	client *Client
 	req    dataapi.InsertRequest
@@ -214,9 +214,9 @@ func (w *multipartWrite) send(ctx context.Context, first *rowsPart) (*dataapi.In
 	return &dataapi.InsertResponse{TransactionID: done.TransactionID, NumInsertedRows: w.rows.Load(), Version: done.Version}, nil
 }
 
-// sendPart sends a part until the server has it, under an id of its own, which makes each repetition
-// safe. A server orders the rows by the ids of their parts; those of the part begin with a number from
-// at on, of which there are width, so that its halves have some, too.
+// sendPart sends a part until the server has it, under an id of its own, which makes repetitions
+// safe. A server orders the rows by the ids of their parts. The part owns the width numbers from at
+// on, so that the halves of a divided part have ids in order.
 func (w *multipartWrite) sendPart(ctx context.Context, at, width uint64, rows *rowsPart) error {
 	id := w.seed
 	binary.BigEndian.PutUint64(id[:], at)
@@ -243,7 +243,8 @@ func (w *multipartWrite) sendPart(ctx context.Context, at, width uint64, rows *r
 	return err
 }
 
-// abort gives up the write. The error that is the reason for it says more than one of the abort.
+// abort gives up the write. It ignores its own error, since the caller returns the error that
+// caused the abort.
 func (w *multipartWrite) abort(ctx context.Context) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer done()

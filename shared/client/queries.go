@@ -49,11 +49,11 @@ func (c *Client) AnalyzeTableQueryPlan(ctx context.Context, req *queryapi.Analyz
 	return ask[queryapi.Plan](ctx, c, "AnalyzeTableQueryPlan", complete(&req.Request))
 }
 
-// completeQuery is a query with the two fields that the public specification requires of each query,
-// whatever it asks for.
+// completeQuery is a query with the two fields that the public specification requires in each
+// query, even if they have no effect.
 type completeQuery struct {
 	queryapi.Request
-	Vector any `json:"vector"` // in place of that of the request
+	Vector any `json:"vector"` // replaces the field of the request
 }
 
 // complete returns a query that means the same to servers which require all fields.
@@ -75,5 +75,5 @@ func complete(req *queryapi.Request) *completeQuery {
 // completeExplain is the request to explain such a query.
 type completeExplain struct {
 	queryapi.ExplainPlanRequest
-	Query *completeQuery `json:"query"` // in place of that of the request
+	Query *completeQuery `json:"query"` // replaces the field of the request
 }

@@ -22,7 +22,7 @@ const (
 	lost                // the server may have done it
 )
 
-// An outcome is the end of a try, and how long the server asks to wait.
+// An outcome is the result of a try, and the wait that the server requests.
 type outcome struct {
 	kind kind
 	wait time.Duration
@@ -36,7 +36,7 @@ func kindOf(err error) kind {
 	return lost
 }
 
-// outcomeOf sorts a refusal. One that comes from a server which does not know whether the change
+// outcomeOf classifies an error response. An error of a server that cannot rule out that the change
 // was made counts as a lost answer.
 func outcomeOf(e *Error, answer *http.Response) outcome {
 	o := outcome{kind: final}
@@ -58,8 +58,8 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// pause returns how long to wait after a number of tries: at least what the server asks for, twice
-// as long each time, and a random part more, so that clients do not come back together.
+// pause returns the wait after a number of tries: at least the time that the server requests,
+// doubled with each try, and a random addition, so that clients do not return all at once.
 func (o outcome) pause(tries int) time.Duration {
 	d := min(firstPause<<tries, longestPause)
 	return max(o.wait, d) + rand.N(d/2+1)
@@ -76,8 +76,8 @@ func (c *call) again(ctx context.Context, o outcome, try int) bool {
 	return !c.unkept() && c.client.honoursKeys(ctx)
 }
 
-// unkept reports whether no server keeps the answer of the operation for a repetition, because the
-// request holds a secret. To replace a secret twice by the same value is harmless.
+// unkept reports whether no server stores the answer of the operation for a repetition, because the
+// request contains a secret. AlterSecret is not included, since a repetition of it is harmless.
 func (c *call) unkept() bool { return c.operation.Name == "CreateSecret" }
 
 // pause waits. It is false if the context ends first.
@@ -92,8 +92,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// honoursKeys reports whether the server does a write once that it receives twice with the same
-// key. It asks the server once.
+// honoursKeys reports whether the server performs a write once if it receives it twice with the
+// same key. It sends one request and caches the answer.
 func (c *Client) honoursKeys(ctx context.Context) bool {
 	c.mu.Lock()
 	known := c.keyed
@@ -103,7 +103,7 @@ func (c *Client) honoursKeys(ctx context.Context) bool {
 	}
 	version, err := c.ServerVersion(ctx)
 	if transport := (*net.OpError)(nil); errors.As(err, &transport) || ctx.Err() != nil {
-		return false // the next call asks again
+		return false // the next call tries again
 	}
 	honours := err == nil && version.IdempotencyKeys
 	c.mu.Lock()
@@ -112,8 +112,8 @@ func (c *Client) honoursKeys(ctx context.Context) bool {
 	return honours
 }
 
-// ServerVersion returns what the server is. Servers other than Tiltyard have no such answer; the
-// error is an [Error] or wraps [ErrAnswer] then.
+// ServerVersion returns the product and version of the server. Servers other than Tiltyard have no
+// such answer; the error is then an [Error] or wraps [ErrAnswer].
 func (c *Client) ServerVersion(ctx context.Context) (*protocol.ServerVersion, error) {
 	probe := &call{
 		client: c, url: c.base.JoinPath("version").String(), header: http.Header{"User-Agent": {userAgent}},

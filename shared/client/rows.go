@@ -20,7 +20,7 @@ import (
 // Rows are the rows of an answer, which are read from the connection batch by batch. They are for
 // one goroutine, which calls Close when it is done.
 type Rows struct {
-	// Version is the version of the table that was read. It is 0 if the server does not say.
+	// Version is the version of the table that was read, or 0 if the server does not send it.
 	Version int64
 
 	operation string
@@ -32,9 +32,9 @@ type Rows struct {
 // ARROW:extension keys in the metadata of the field.
 func (r *Rows) Schema() *arrow.Schema { return r.reader.Schema() }
 
-// Batches yields the batches, and stops after the first error. It is ranged over once; what is left
-// after a break is lost. A batch stays valid. An answer that breaks off is an error: a loop that ends
-// without one has seen all rows.
+// Batches yields the batches, and stops after the first error. It can be ranged over once; the rest
+// after a break is lost. A batch stays valid. A truncated response is an error, so a loop that ends
+// without an error has seen all rows.
 func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for {
@@ -59,7 +59,7 @@ func (r *Rows) Batches() iter.Seq2[arrow.RecordBatch, error] {
 // Close gives the connection back.
 func (r *Rows) Close() { _ = r.body.Close() } // what was read is read
 
-// askRows calls an operation whose answer is rows.
+// askRows calls an operation with rows as answer.
 func askRows(ctx context.Context, c *Client, operation string, req protocol.Request) (*Rows, error) {
 	call, err := c.newCall(operation, req)
 	if err != nil {
@@ -69,7 +69,7 @@ func askRows(ctx context.Context, c *Client, operation string, req protocol.Requ
 	return rowsOf(ctx, call)
 }
 
-// rowsOf sends a call whose answer is rows.
+// rowsOf sends a call with rows as answer.
 func rowsOf(ctx context.Context, call *call) (*Rows, error) {
 	var rows *Rows
 	err := call.send(ctx, func(answer *http.Response) (err error) {
@@ -100,8 +100,8 @@ func openRows(ctx context.Context, operation string, answer *http.Response) (*Ro
 	return &Rows{Version: versionOf(answer), operation: operation, body: answer.Body, reader: reader}, nil
 }
 
-// skipMagic moves to the first message. Other bytes, such as those of an error page, would look like
-// the length of a message of former times.
+// skipMagic moves to the first message. Other bytes, such as those of an error page, would be
+// misread as the message length of the old format.
 func skipMagic(r *bufio.Reader) error {
 	start, err := r.Peek(len(fileMagic))
 	if bytes.Equal(start, fileMagic) {

@@ -75,8 +75,8 @@ func (s *Source) open(ctx context.Context) *rowsBody {
 	return b
 }
 
-// rowsBody is the body of an upload. It asks its source for a batch when the connection has taken
-// the one before.
+// rowsBody is the body of an upload. It reads the next batch of its source when the connection has
+// taken the one before.
 type rowsBody struct {
 	ctx    context.Context
 	closed atomic.Bool
@@ -86,9 +86,9 @@ type rowsBody struct {
 	next    func() (arrow.RecordBatch, error, bool)
 	stop    func()
 	encoded bytes.Buffer
-	batch   arrow.RecordBatch // whose rows from row on are not encoded yet
+	batch   arrow.RecordBatch // the rows from row on are not encoded yet
 	row     int64
-	piece   int64 // how many rows to encode next
+	piece   int64 // number of rows to encode next
 	ended   bool
 	err     error // of the source
 }

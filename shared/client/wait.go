@@ -11,7 +11,7 @@ import (
 // A JobError is the end of a job that is not done: it failed, or was cancelled.
 type JobError struct{ Job *jobapi.DescribeResponse }
 
-// Error returns what became of the job, and why.
+// Error returns the final state of the job and the reason.
 func (e *JobError) Error() string {
 	text := fmt.Sprintf("job %s (%s) is %s", e.Job.JobID, e.Job.JobType, e.Job.JobState)
 	if f := e.Job.Failure; f != nil {
@@ -30,8 +30,8 @@ const (
 )
 
 // Wait returns when a job has ended. The error is a *[JobError] if the job is not done. progress,
-// which may be nil, is called with the state of the job after each look at it. The job goes on when
-// the context ends. A job that is paused, or that no worker takes, has not ended.
+// which may be nil, is called with the state of the job after each request. The end of the context
+// does not stop the job. A job that is paused, or waits for a worker, has not ended.
 func (c *Client) Wait(ctx context.Context, jobID string, progress func(*jobapi.DescribeResponse)) (*jobapi.DescribeResponse, error) {
 	for wait := firstLook; ; wait = min(wait*3/2, longestLook) {
 		job, err := c.DescribeJob(ctx, &jobapi.Request{JobID: jobID})

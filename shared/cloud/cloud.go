@@ -1,9 +1,9 @@
-// Package cloud configures the clients of AWS: DynamoDB, SQS, KMS, STS, EventBridge, Lambda, and S3, whose requests
-// package s3store repeats by rules of its own.
+// Package cloud configures the AWS clients of DynamoDB, SQS, KMS, STS, EventBridge, Lambda, and S3. Package s3store has
+// retry rules of its own.
 //
-// All have the same client of HTTP, with short limits for making a connection (transport.go). [Service.Client] bounds
-// each attempt at a request, and repeats requests that are refused because of load, cannot be sent or get no answer,
-// until shortly before the deadline of their context. The error is then an [outage.Error].
+// All share one HTTP client with short timeouts for connections (transport.go). [Service.Client] bounds each attempt. It
+// repeats requests that are throttled, cannot be sent or get no answer, until shortly before the deadline of their
+// context. The error is then an [outage.Error].
 package cloud
 
 import (
@@ -27,7 +27,7 @@ import (
 	"tiltyard/shared/outage"
 )
 
-// Load reads the environment and the files of the AWS command line. Only the first request asks for credentials.
+// Load reads the environment and the files of the AWS command line. Only the first request fetches credentials.
 func Load() (aws.Config, error) {
 	cfg, err := config.LoadDefaultConfig(context.Background(), config.WithHTTPClient(dialing()))
 	if err != nil {
@@ -38,10 +38,11 @@ func Load() (aws.Config, error) {
 }
 
 const (
-	// Whole is how long a request is repeated at most. The deadline of its context may end that earlier.
+	// Whole bounds the time for which a request is repeated. The deadline of its context may end that
+	// earlier.
 	Whole = 30 * time.Second
-	// reserve is how much time a write must have before its deadline to be begun. An answer usually takes less, so that
-	// the outcome of the write is known at the deadline. It is also the time in which a client is told of an outage.
+	// reserve is the minimum time before its deadline at which a write may begin. An answer usually takes less, so that the
+	// outcome of the write is known at the deadline. It also leaves time to report an outage to the client.
 	reserve = time.Second
 	// maxAttempts bounds the load on a service that refuses requests at once.
 	maxAttempts = 40
@@ -58,7 +59,7 @@ func Begins(ctx context.Context) error {
 	return nil
 }
 
-// LastAttempt returns when the last attempt at a request begins at the latest whose first one begins now.
+// LastAttempt returns the latest begin of the last attempt of a request that begins now.
 func LastAttempt(ctx context.Context) time.Time {
 	now, whole := time.Now(), Whole
 	if deadline, ok := ctx.Deadline(); ok {
@@ -71,15 +72,15 @@ func LastAttempt(ctx context.Context) time.Time {
 // A Service is a service of AWS as this program uses it.
 type Service struct {
 	Name    string        // for users: "DynamoDB"
-	What    string        // for users, what must be there: "the table of records in DynamoDB"
+	What    string        // name for users, such as "the table of records in DynamoDB"
 	Attempt time.Duration // time limit of an attempt
-	Pause   time.Duration // upper bound of the pauses; 0: that of this package
+	Pause   time.Duration // upper bound of the pauses; 0: the default of this package
 }
 
 // UsualAttempt is the time limit of an attempt at a small request.
 const UsualAttempt = 2 * time.Second
 
-// waits are the operations that wait for something to happen, and for how long at most.
+// waits maps operations that wait for an event to their maximum duration.
 var waits = map[string]time.Duration{"ReceiveMessage": 20 * time.Second}
 
 // Client returns the configuration of a client of the service.
@@ -88,7 +89,7 @@ func (s Service) Client(cfg aws.Config) aws.Config {
 	cfg.Retryer = func() aws.Retryer {
 		return patient{retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts = maxAttempts
-			o.RateLimiter = ratelimit.None // the usual one lets requests fail because others did
+			o.RateLimiter = ratelimit.None // the default limiter makes requests fail because others failed
 			o.Backoff = retry.BackoffDelayerFunc(func(n int, _ error) (time.Duration, error) {
 				return rand.N(min(firstPause<<min(n, 20), longest)), nil
 			})
@@ -134,8 +135,8 @@ func (s Service) attempt(ctx context.Context, in middleware.FinalizeInput, next 
 	return out, metadata, err
 }
 
-// A stalled is the error of an attempt without an answer in time. It does not wrap the error of the SDK, which is that
-// of a request that its caller has cancelled and that is not repeated.
+// A stalled is the error of an attempt without an answer in time. It does not wrap the SDK's error, which would look like
+// a cancellation by the caller and prevent another attempt.
 type stalled struct {
 	after time.Duration
 	text  string
@@ -149,8 +150,8 @@ func (s *stalled) RetryableError() bool { return true }
 // patient is a retryer that begins no attempt too late.
 type patient struct{ *retry.Standard }
 
-// GetRetryToken refuses another attempt that might begin too late. Pauses double, so that the next one is no longer
-// than all before it and the first together. The SDK returns the error together with that of the last attempt.
+// GetRetryToken refuses another attempt that might begin too late. Pauses double, so the next one is at most the sum of
+// all earlier ones plus the first. The SDK joins the returned error with that of the last attempt.
 func (p patient) GetRetryToken(ctx context.Context, cause error) (func(error) error, error) {
 	if s, ok := middleware.GetStackValue(ctx, spanKey{}).(span); ok {
 		now := time.Now()
@@ -161,7 +162,7 @@ func (p patient) GetRetryToken(ctx context.Context, cause error) (func(error) er
 	return p.Standard.GetRetryToken(ctx, cause)
 }
 
-// isOutage reports whether an error is of a service that is overloaded or cannot be reached.
+// isOutage reports whether an error means that a service is overloaded or unreachable.
 func isOutage(err error) bool {
 	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary || Unsent(err)
 }

@@ -14,12 +14,12 @@ import (
 const (
 	// dialTime is the time limit of a connection to be made, and of its TLS handshake.
 	dialTime = 2 * time.Second
-	// idleTime is how long a connection may be idle and still be used again.
+	// idleTime is how long an idle connection is kept.
 	idleTime = 30 * time.Second
-	// maxIdle is how many idle connections to one host are kept. All requests of a service go to one host. With fewer
-	// idle connections than concurrent requests, each further request would need a new handshake.
+	// maxIdle bounds the idle connections to one host. All requests of a service go to one host. With fewer idle connections
+	// than concurrent requests, each further request would need a new handshake.
 	maxIdle = 256
-	// maxRedirects is how many redirects of one request are followed.
+	// maxRedirects bounds the redirects of one request.
 	maxRedirects = 5
 )
 
@@ -35,8 +35,8 @@ func dialing() *awshttp.BuildableClient {
 		})
 }
 
-// NewHTTPClient returns the client of HTTP for all clients of AWS, with the certificates and the proxy of given if that
-// is one of the SDK's. Other clients are returned as they are, and nil is none.
+// NewHTTPClient returns the HTTP client for all AWS clients. It copies certificates and proxy from given, if that is a
+// client of the SDK or nil; any other client is returned unchanged.
 func NewHTTPClient(given aws.HTTPClient) aws.HTTPClient {
 	if given == nil {
 		given = dialing()

@@ -1,6 +1,6 @@
-// Package console serves the pages for people: the console and what stands beside it under static.
-// The pages are plain files without a build step. They hold no secret and need no credentials; what
-// they show comes from the operations of the protocol, with the token of whoever signs in there.
+// Package console serves the web pages: the console, and other files under static. The pages are
+// plain files without a build step. They contain no secrets and need no credentials; their data
+// comes from the operations of the protocol, with the token that the user enters.
 package console
 
 import (
@@ -19,8 +19,8 @@ import (
 //go:embed static
 var static embed.FS
 
-// policy lets a page load what this server has, and nothing else; no page may stand in a frame.
-// Pictures of a table's rows are data that the page holds.
+// policy allows a page to load from this server only, and forbids frames. Images of a table's rows
+// are data and blob URLs of the page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -36,7 +36,8 @@ func Handler(next http.Handler, basePath string) http.Handler {
 }
 
 // serve answers with the file of that name, or with the page of a folder, and reports whether there
-// is one. The address of the server leads a browser to the console; programs get what next answers.
+// is one. A browser that opens the root path is redirected to the console; other clients get the
+// answer of next.
 func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	switch {
 	case name == "" && asksForPage(r):
@@ -65,10 +66,10 @@ func serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	return true
 }
 
-// asksForPage reports whether a browser asks for a page to show. Other clients name no media type, or JSON.
+// asksForPage reports whether a browser requests a page. Other clients name no media type, or JSON.
 func asksForPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
-// isPage reports whether there is a page in a folder, behind whose name a request has left out the slash.
+// isPage reports whether a folder has a page, for a request without the slash at the end.
 func isPage(folder string) bool {
 	if folder == "" {
 		return false
@@ -85,7 +86,7 @@ func redirect(w http.ResponseWriter, to string, status int) bool {
 	return true
 }
 
-// contentType does not ask the machine, whose tables differ.
+// contentType does not use the MIME tables of the machine, which differ.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".js":

@@ -1,6 +1,7 @@
-// Package doctor finds what is wrong in a root, and mends what can be mended without a loss: records and
-// folders that disagree, tables whose versions or files cannot be read, indices that are damaged or lack many
-// rows, jobs that no worker runs, and files of uploads that were never committed. It looks at the root itself, so no server is needed, and one may be running. Begin with [Run].
+// Package doctor reports faults in a root, and repairs those that can be repaired without a loss: records and folders that
+// disagree, tables with unreadable versions or files, indices that are damaged or lack many rows, jobs that no worker
+// runs, and files of uploads that were never committed. It reads the storage itself, so no server is needed, but one may
+// be running. Begin with [Run].
 package doctor
 
 import (
@@ -26,43 +27,43 @@ import (
 type Finding struct {
 	Kind   string `json:"kind"`             // short and fixed, such as missing-file
 	Object string `json:"object"`           // the name of a table, a folder of the root, or the key of a record
-	Reason string `json:"reason,omitempty"` // what is wrong
-	Mend   string `json:"mend"`             // what to do about it
+	Reason string `json:"reason,omitempty"` // the fault
+	Mend   string `json:"mend"`             // the recommended repair
 	// Fixable means that [Options.Fix] mends it, and Fixed that it did.
 	Fixable bool `json:"fixable"`
 	Fixed   bool `json:"fixed"`
 }
 
-// These are the kinds of findings about tables. Those about records and folders are the kinds of
-// sweep.Fault.
+// These are the kinds of findings about tables. Findings about records and folders have the kinds
+// of sweep.Fault.
 const (
 	NoVersion       = "no-version"         // the table has had versions, and has none now
 	UnreadableTable = "unreadable-table"   // its record leads nowhere, or its newest version cannot be read
 	UnreadableOld   = "unreadable-version" // an older version cannot be read
-	MissingFile     = "missing-file"       // a data file of the newest version is gone
-	OutOfReach      = "out-of-reach"       // files of the newest version, of it or a branch, are where it or nobody may read
-	DamagedIndex    = "damaged-index"      // its entry cannot be read, or its files are gone
+	MissingFile     = "missing-file"       // a data file of the newest version does not exist
+	OutOfReach      = "out-of-reach"       // files of the newest version, of the table or a branch, are at a location that the table may not read
+	DamagedIndex    = "damaged-index"      // its entry cannot be read, or files are missing
 	StaleIndex      = "stale-index"        // it lacks more than a tenth of the rows
 )
 
 const (
-	maxVersions = 100 // how many versions of a table are read, the newest first
+	maxVersions = 100 // number of versions of a table that are read, newest first
 	staleFactor = 10  // an index that lacks more than the rows divided by it is stale
 )
 
-// Options say what to look at.
+// Options select the checks.
 type Options struct {
 	Tables tables.Tables
-	// Home is the store of the home root. Nil leaves out what objects in it were begun and not completed, and the log of
-	// events.
+	// Home is the store of the home root. If it is nil, unfinished objects there and the log of events are not checked.
 	Home objectstore.Store
-	Fix  bool // mend what can be mended without a loss
-	// Progress, which may be nil, is called before each table with how many of all have been looked at.
+	Fix  bool // repair faults that can be repaired without a loss
+	// Progress, which may be nil, is called before each table with the number of checked tables and of
+	// all.
 	Progress func(done, of int)
 }
 
-// Run looks at everything in the home root and passes each finding to tell. It stops early only when the
-// storage fails.
+// Run checks everything in the home root and passes each finding to tell. It stops early only if
+// the storage fails.
 func Run(ctx context.Context, opts Options, tell func(Finding)) error {
 	d := &doctor{Options: opts, tell: tell}
 	ids, err := d.catalog(ctx)
@@ -101,7 +102,7 @@ var mends = map[sweep.FaultKind]string{
 	sweep.ExpiredDrop:   "--fix deletes its files; the time in which it could be restored is over",
 }
 
-// catalog looks at records and folders, and returns the ids of the tables.
+// catalog checks records and folders, and returns the ids of the tables.
 func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	names := d.Tables.Names
 	faults, ids, err := names.Sweeper.Examine(ctx)
@@ -130,7 +131,7 @@ func (d *doctor) catalog(ctx context.Context) (ids [][]string, err error) {
 	if _, err := names.Sweeper.Sweep(ctx, objects.MinSweepAge); err != nil && !errors.As(err, &unswept) {
 		return nil, err
 	}
-	left, ids, err := names.Sweeper.Examine(ctx) // what is too young for a sweep is left
+	left, ids, err := names.Sweeper.Examine(ctx) // the rest is too young for a sweep
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +220,7 @@ func (d *doctor) version(ctx context.Context, name string, v *dataset.Dataset) e
 	return d.indices(ctx, name, v)
 }
 
-// reach looks at where a version of a table or of a branch has its files.
+// reach reports files of a version that are at locations which are not configured.
 func (d *doctor) reach(name string, v *dataset.Dataset) error {
 	paths, err := v.OutOfReach()
 	for _, place := range paths {
@@ -231,8 +232,8 @@ func (d *doctor) reach(name string, v *dataset.Dataset) error {
 	return err
 }
 
-// notLent returns the finding about a table or a branch with files that those who use it may read for
-// themselves only: see catalog.Table.Reads.
+// notLent returns the finding for a table or a branch that refers to files for which the table
+// lends no right: each reader needs a right of its own. See catalog.Table.Reads.
 func notLent(name string, err error) Finding {
 	return Finding{
 		Kind: OutOfReach, Object: name, Reason: err.Error(),

@@ -15,27 +15,28 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// These are the kinds of findings about work that has not ended, and about what it has left.
+// These are the kinds of findings about unfinished work and its leftovers.
 const (
 	DamagedJob     = "damaged-job"     // the record of a job, or of other work, cannot be read
 	StuckJob       = "stuck-job"       // no worker runs it, although one should have taken it
-	AsideJob       = "set-aside-job"   // workers have given it up until somebody resumes it
-	UnsureUpload   = "unsure-upload"   // a multipart write of which nobody can find out any more whether it was committed
+	AsideJob       = "set-aside-job"   // workers have given it up until a user resumes it
+	UnsureUpload   = "unsure-upload"   // a multipart write that may or may not have been committed
 	LeftFiles      = "left-files"      // of uploads and writes that were never committed
 	LeftParts      = "left-parts"      // of objects that were never completed
-	ExpiredRecords = "expired-records" // nobody deletes them
-	LostEvents     = "lost-events"     // an entry of the log of events is gone
+	ExpiredRecords = "expired-records" // expired records that no server deletes
+	LostEvents     = "lost-events"     // an entry of the log of events is missing
 )
 
 const (
-	// fileAge is the age from which a file that no version names is left over. It is that of maintenance.
+	// fileAge is the age from which a file that no version refers to is garbage, the same as for
+	// maintenance.
 	fileAge = 7 * 24 * time.Hour
 	// partAge is the age from which the parts of an object that is not complete are left over: no write
 	// takes that long.
 	partAge = 24 * time.Hour
-	// recordAge is how long ago records have expired that a server would have deleted.
+	// recordAge is the time after its expiry in which a server would have deleted a record.
 	recordAge = 2 * 24 * time.Hour
-	// jobPage is how many jobs are read at a time.
+	// jobPage is the number of jobs on a page.
 	jobPage = 100
 )
 
@@ -79,7 +80,7 @@ func (d *doctor) job(t *transaction.Transaction) {
 	}
 }
 
-// uploads looks at the multipart writes whose records are there.
+// uploads checks the multipart writes that have a record.
 func (d *doctor) uploads(ctx context.Context) error {
 	for upload, err := range d.Tables.Uploads.All(ctx) {
 		if err != nil {
@@ -96,7 +97,7 @@ func (d *doctor) uploads(ctx context.Context) error {
 	return nil
 }
 
-// left looks for files in the folder of a table that no version names.
+// left reports files in the folder of a table to which no version refers.
 func (d *doctor) left(ctx context.Context, name string, rows *engine.Table) error {
 	before := d.Tables.Now().Add(-fileAge)
 	looked := func(int) error { return ctx.Err() }
@@ -183,7 +184,7 @@ func (d *doctor) parts(ctx context.Context) error {
 	return nil
 }
 
-// events looks for entries that are gone from the log of events, which stops those who read it.
+// events reports missing entries of the log of events, which block its readers.
 func (d *doctor) events(ctx context.Context) error {
 	if d.Home == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// A Cursor is a place between two events. Its text is the position of the last entry before it, which may be
-// followed by a point and how many events of the next entry are before it, too: "12" or "12.3".
+// A Cursor is a position between two events. Its text is the position of the last entry before it. If some events of the
+// next entry are before it as well, a point and their number follow: "12" or "12.3".
 type Cursor struct {
 	Position uint64
 	Skip     int
@@ -24,7 +24,7 @@ func (c Cursor) String() string {
 	return text
 }
 
-// ParseCursor reads the text of a cursor. The error is InvalidInput for any other text.
+// ParseCursor parses a cursor. The error is InvalidInput for malformed text.
 func ParseCursor(text string) (Cursor, error) {
 	position, skip, skips := strings.Cut(text, ".")
 	var c Cursor

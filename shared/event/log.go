@@ -130,8 +130,7 @@ func (l *Log) taken(position uint64) {
 	}
 }
 
-// next returns a position whose predecessor is taken, and which was free when the store was last asked. fresh
-// asks the store now.
+// next returns the first position after the end of the log, as last known. With fresh it lists the store first.
 func (l *Log) next(ctx context.Context, fresh bool) (uint64, error) {
 	if last := l.last.Load(); last > 0 && !fresh {
 		return last + 1, nil
@@ -161,7 +160,7 @@ func (l *Log) end(ctx context.Context) (uint64, error) {
 	return at.Expired, nil
 }
 
-// lacks reports whether an entry that was there is gone: there are entries behind its position.
+// lacks reports whether the entry at a position was deleted, that is, whether later entries exist.
 func (l *Log) lacks(ctx context.Context, position uint64) (bool, error) {
 	end, err := l.end(ctx)
 	if err != nil || end <= position {
@@ -171,7 +170,8 @@ func (l *Log) lacks(ctx context.Context, position uint64) (bool, error) {
 	return e == nil, err
 }
 
-// Lost returns the first position whose entry is gone, 0 if there is none. Readers wait before it: see [Outbox.Expire].
+// Lost returns the first position whose entry was deleted early, or 0 if there is none. Readers stop there: see
+// [Outbox.Expire].
 func (l *Log) Lost(ctx context.Context) (uint64, error) {
 	var taken []uint64 // the newest first
 	for object, err := range objectstore.Objects(ctx, l.objects, objectstore.ListOptions{Prefix: logFolder, Limit: 1000, KeysOnly: true}) {
@@ -182,7 +182,7 @@ func (l *Log) Lost(ctx context.Context) (uint64, error) {
 			taken = append(taken, position)
 		}
 	}
-	at, _, err := l.start(ctx) // afterwards: what has expired meanwhile is not lost
+	at, _, err := l.start(ctx) // read afterwards, so that entries which expired meanwhile do not count as lost
 	if err != nil {
 		return 0, err
 	}
@@ -211,7 +211,7 @@ func (l *Log) start(ctx context.Context) (at start, etag string, err error) {
 	return at, info.ETag, nil
 }
 
-// begun is start for a log that has begun: the first caller of all begins it.
+// begun returns the start of the log; the first call for a deployment creates it.
 func (l *Log) begun(ctx context.Context) (at start, etag string, err error) {
 	for range maxTries {
 		if at, etag, err = l.start(ctx); err != nil || etag != "" {
@@ -229,7 +229,7 @@ func (l *Log) begun(ctx context.Context) (at start, etag string, err error) {
 	return at, "", fmt.Errorf("begin the log of events: %w", objectstore.ErrUnknownOutcome)
 }
 
-// begin replaces what the log begins with.
+// begin replaces the start of the log.
 func (l *Log) begin(ctx context.Context, at start, etag string) error {
 	data, err := json.Marshal(at)
 	if err != nil {
@@ -262,8 +262,8 @@ func (l *Log) delete(ctx context.Context, until uint64) (deleted int, err error)
 	return deleted, nil
 }
 
-// Since returns when the log was begun: the first call begins it. What happened before has no events. It sends
-// a request once.
+// Since returns the creation time of the log; the first call creates it. Earlier changes have no events. It sends a
+// request once per process.
 func (l *Log) Since(ctx context.Context) (time.Time, error) {
 	if at := l.since.Load(); at != nil {
 		return at.Since, nil
@@ -275,8 +275,7 @@ func (l *Log) Since(ctx context.Context) (time.Time, error) {
 	return at.Since, err
 }
 
-// maxAhead bounds the entries that a reader asks for at the same time, and maxEntries those that one call of
-// Read looks at.
+// maxAhead bounds the entries that a reader requests in parallel, and maxEntries the entries that one call of Read reads.
 const (
 	maxAhead   = 16
 	maxEntries = 256
@@ -289,9 +288,9 @@ type Page struct {
 	More   bool   // false: there was nothing more
 }
 
-// Read returns the events from a cursor on for which wanted returns true, limit of them at the most. It
-// may return fewer although there are more. The error is [*ExpiredError] when events after the cursor are
-// deleted.
+// Read returns the events from a cursor on for which wanted returns true, at most limit of them. It
+// may return fewer although there are more. The error is [*ExpiredError] if events after the cursor
+// were deleted.
 func (l *Log) Read(ctx context.Context, from Cursor, limit int, wanted func(*eventapi.Event) bool) (Page, error) {
 	page := Page{Next: from, More: true}
 	ahead := 1
@@ -338,10 +337,10 @@ func (p *Page) take(ctx context.Context, e *entry, limit int, wanted func(*event
 	return nil
 }
 
-// eventBytes is what an event takes of the memory, on average.
+// eventBytes is the average memory of an event.
 const eventBytes = 2 << 10
 
-// after returns the entries after a position, up to the first one that does not exist, which is nil.
+// after returns the entries after a position. The first missing one is nil and ends the result.
 func (l *Log) after(ctx context.Context, position uint64, most int) ([]*entry, error) {
 	first, err := l.get(ctx, position+1)
 	if first == nil || err != nil {

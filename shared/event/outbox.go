@@ -16,7 +16,7 @@ import (
 // maxTries bounds how often work starts again because another process was faster.
 const maxTries = 40
 
-// MaxBatch is how many events a batch holds at the most. They must fit into a record.
+// MaxBatch bounds the events of a batch, which must fit into a record.
 const MaxBatch = 100
 
 // An Outbox writes events to a log, each exactly once. It is safe for concurrent use.
@@ -35,7 +35,7 @@ type kept struct {
 	Events   []eventapi.Event `json:"events,omitempty"`
 }
 
-// News is what there is to announce about an object.
+// News are the unannounced changes of an object.
 type News struct {
 	Events []eventapi.Event // at most [MaxBatch]; Announce completes them
 	Mark   any              // the next one; nil keeps the last one
@@ -43,9 +43,9 @@ type News struct {
 	Expires time.Time
 }
 
-// Announce writes the events of an object to the log. The object is that of a record. news compares the last
-// mark, nil if there is none, with what has happened since. It may be called several times. Announce returns
-// how many events it wrote.
+// Announce writes the events of an object to the log. The object is identified by the key of its record. news compares the
+// last mark, nil if there is none, with the present state; it may be called several times. Announce returns the number of
+// events that it wrote.
 func (o *Outbox) Announce(ctx context.Context, key string, news func(mark json.RawMessage) (News, error)) (wrote int, err error) {
 	for range maxTries {
 		last, state, err := o.read(ctx, key)
@@ -66,8 +66,8 @@ func (o *Outbox) Announce(ctx context.Context, key string, news func(mark json.R
 	return 0, fmt.Errorf("announce %s: %w", key, record.ErrConflict)
 }
 
-// announce replaces a record whose batch, if any, is in the log, and writes the next batch to the log. The error
-// is record.ErrConflict when another process has changed the record.
+// announce replaces a record, whose batch must be in the log, and writes the next batch to the log. The error is
+// record.ErrConflict if another process has changed the record.
 func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, found News) (err error) {
 	next := kept{Mark: state.Mark}
 	switch {
@@ -167,8 +167,8 @@ func (o *Outbox) settle(ctx context.Context, last *record.Record, state *kept, f
 	return fmt.Errorf("write the events of %s: %w", last.Key, objectstore.ErrPrecondition)
 }
 
-// Expire deletes entries that were written longer ago than keep, most of them at the most, and returns how many.
-// keep must not be shorter than [MinRetention].
+// Expire deletes entries that are older than keep, at most most of them, and returns their number. keep must not be
+// shorter than [MinRetention].
 func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (deleted int, err error) {
 	begin, etag, err := o.Log.begun(ctx)
 	if err != nil {
@@ -230,10 +230,10 @@ func (o *Outbox) Mark(ctx context.Context, key string) (json.RawMessage, error) 
 	return state.Mark, err
 }
 
-// A Mark is what is kept of an object.
+// A Mark is the announced state of an object.
 type Mark struct {
 	Key string // of the record
-	// Text is what [News] gave last, and Err why it cannot be read.
+	// Text is the last mark from [News]; Err is set if it cannot be read.
 	Text json.RawMessage
 	Err  error
 }

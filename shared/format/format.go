@@ -1,13 +1,12 @@
-// Package format decodes the JSON that Tiltyard stores as its own: the records of the catalog, of
-// transactions and jobs, of repeated requests and uploads. Data of tables is not among them.
+// Package format decodes Tiltyard's own stored JSON: the records of the catalog, of transactions and jobs,
+// of idempotent requests and uploads. Table data are not stored in this way.
 //
-// An object says by the number of its member "format" how it is to be understood; without the
-// member the number is 1. A release that adds a member, or a value that a member could not have
-// before, gives a higher number to the objects that use it and to no others. So an object is
-// refused by the releases that would misunderstand it, and only by these.
+// The member "format" of an object is its format number; without the member it is 1. A release that adds a
+// member, or a new value of a member, gives a higher number to the objects that use it, but to no others.
+// So exactly the releases that would misinterpret an object refuse it.
 //
-// A member that a release does not know has the same effect as a higher number. The release would
-// lose the member if it wrote the object back, and would act as if it were not there.
+// An unknown member has the same effect as a higher number, because an older release would ignore it, and
+// drop it when it writes the object back.
 package format
 
 import (
@@ -24,8 +23,8 @@ import (
 // Member is the member of an object that holds its format.
 const Member = "format"
 
-// Decode decodes a stored object, whose name is for messages, into v. The error is that of [Newer]
-// when a newer release wrote the object. v is then undefined.
+// Decode decodes a stored object into v. name is the object's name for error messages. If a newer release
+// wrote the object, [Newer] is true for the error, and v is undefined.
 func Decode(name string, data []byte, v any) error {
 	err := strict(data, v)
 	if err == nil {
@@ -47,8 +46,8 @@ func Decode(name string, data []byte, v any) error {
 	return nil
 }
 
-// Peek decodes some members of a stored object into v and skips the others. It refuses a higher
-// format, as Decode does. It is for callers that do not write the object back.
+// Peek decodes some members of a stored object into v and skips the others. It refuses a higher format,
+// like Decode. Callers must not write the object back.
 func Peek(name string, data []byte, v any) error {
 	if number, _, _ := split(data); number > Known {
 		return newer(name, fmt.Sprintf("its format is %d, and this release reads formats up to %d", number, Known))
@@ -59,7 +58,7 @@ func Peek(name string, data []byte, v any) error {
 	return nil
 }
 
-// strict decodes one JSON value, all of whose members v must have.
+// strict decodes one JSON value into v. A member that v lacks is an error.
 func strict(data []byte, v any) error {
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.DisallowUnknownFields()
@@ -87,18 +86,18 @@ func split(data []byte) (number int64, rest []byte, ok bool) {
 	return number, rest, err == nil
 }
 
-// Newer reports whether an error says that a newer release wrote what was read.
+// Newer reports whether an error means that a newer release wrote the object.
 func Newer(err error) bool {
 	var known *protocol.Error
 	return errors.As(err, &known) && known.Kind == protocol.WrittenByNewer
 }
 
-// Unknown returns the error for a stored object that holds something which this release does not know.
+// Unknown returns the error for a stored object with content that this release does not support.
 func Unknown(name, what string) error {
 	return newer(name, "this release does not know all that it holds ("+what+")")
 }
 
-// newer returns the error for a stored object with parts that this release does not know.
+// newer returns the error for a stored object with parts that this release does not support.
 func newer(name, reason string) error {
 	return &protocol.Error{
 		Code: protocol.ServiceUnavailable, Kind: protocol.WrittenByNewer,

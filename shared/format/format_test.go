@@ -75,8 +75,8 @@ func TestPeekSkipsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// What Decode accepts has no member that encoding it again would lose, and what Peek refuses Decode
-// refuses, too.
+// An object that Decode accepts keeps all members when it is encoded again, and Decode refuses all objects
+// that Peek refuses.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{`{"id":"a"}`, `{"format":1,"id":"a"}`, `{"format":2}`, `{"id":"a","inner":{"n":1}} `, `[1]`, `null`, `{"ID":"b"}`} {
 		f.Add([]byte(text))

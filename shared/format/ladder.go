@@ -1,7 +1,7 @@
 package format
 
-// The ladder of formats, lowest first. A release that gives a member of a stored object a new meaning adds a
-// step with a comment that names the objects, the member, and the release, and makes [Known] that step.
+// The ladder of formats, lowest first. A release that gives a member of a stored object a new meaning adds
+// a step, sets [Known] to it, and names the objects, the member and the release in its comment.
 const (
 	First = 1 + iota // all objects of all releases so far
 

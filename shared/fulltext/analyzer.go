@@ -5,21 +5,22 @@ import (
 	"strings"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/snowball"
 )
 
-// An Analyzer makes terms of texts. It is safe for concurrent use.
+// An Analyzer turns texts into terms. It is safe for concurrent use.
 type Analyzer struct {
 	params  Params
 	split   splitter
 	json    bool
-	longest int // bytes from which on words are dropped; 0 is no limit
+	longest int // words of at least this many bytes are dropped; 0 is no limit
 	lower   bool
-	stemmer stemmer
+	stemmer snowball.Stemmer
 	stops   map[string]bool
 	fold    bool
 }
 
-// A Term is a word of a query, and its place among the others.
+// A Term is a term of a query with its position.
 type Term struct {
 	Text     string
 	Position int
@@ -47,12 +48,12 @@ func NewAnalyzer(p Params) (*Analyzer, error) {
 	if p.MaxTokenLength != nil {
 		a.longest = max(*p.MaxTokenLength, 1)
 	}
-	stem, known := stemmers[p.Language]
-	if !known && (p.Stem || p.RemoveStopWords) {
+	stemmer := snowball.New(p.Language)
+	if stemmer == nil && (p.Stem || p.RemoveStopWords) {
 		return nil, fmt.Errorf("%w: text in %q", lance.ErrUnsupported, p.Language)
 	}
 	if p.Stem {
-		a.stemmer = stem
+		a.stemmer = stemmer
 	}
 	switch {
 	case !p.RemoveStopWords:
@@ -66,6 +67,7 @@ func NewAnalyzer(p Params) (*Analyzer, error) {
 	return a, err
 }
 
+// splitterOf returns the tokenizer for base_tokenizer, or an error that suggests another one.
 func splitterOf(p *Params) (splitter, error) {
 	switch p.BaseTokenizer {
 	case "simple":
@@ -91,7 +93,7 @@ func splitterOf(p *Params) (splitter, error) {
 	}
 	switch family, _, _ := strings.Cut(p.BaseTokenizer, "/"); family {
 	case "jieba", "lindera":
-		// Native Lance needs a language model for these too, and refuses them without one.
+		// Native Lance also needs a language model for these, and refuses them without one.
 		return nil, invalid("the text index cuts words with %s, which needs a language model that is not here; "+
 			"make the index with another base_tokenizer, such as ngram", p.BaseTokenizer)
 	}
@@ -101,10 +103,10 @@ func splitterOf(p *Params) (splitter, error) {
 
 func isICU(tokenizer string) bool { return tokenizer == "icu" || tokenizer == "icu/split" }
 
-// maxNgram bounds how many ngrams can begin at one character.
+// maxNgram bounds the number of n-grams that begin at one character.
 const maxNgram = 1 << 10
 
-// Params returns the parameters of the analyzer; they are the zero value for [Plain].
+// Params returns the parameters of the analyzer. They are the zero value for [Plain].
 func (a *Analyzer) Params() *Params { return &a.params }
 
 // terms calls yield with the terms of a plain text, in order. Dropped words leave gaps in
@@ -118,9 +120,8 @@ func (a *Analyzer) terms(text string, yield func(term string, position int)) {
 	})
 }
 
-// term returns the term for a word, or false if the word is dropped. The word is stemmed
-// before it is looked up among the stop words, so "being" is a stop word ("be"), and
-// "because" is not ("becaus").
+// term returns the term of a word, or false if the word is dropped. The word is stemmed before the stop
+// word test. So "being" is a stop word (stem "be"), and "because" is not (stem "becaus").
 func (a *Analyzer) term(word string) (string, bool) {
 	if a.longest > 0 && len(word) >= a.longest {
 		return "", false
@@ -129,7 +130,7 @@ func (a *Analyzer) term(word string) (string, bool) {
 		word = lowered(word)
 	}
 	if a.stemmer != nil {
-		word = a.stemmer.stem(word)
+		word = a.stemmer.Stem(word)
 	}
 	if a.stops[word] {
 		return "", false
@@ -168,6 +169,6 @@ func (a *Analyzer) Query(text string) ([]Term, error) {
 	return terms, nil
 }
 
-// fuzzyQuery returns the words of a query with fuzziness. As in native Lance, they are cut
-// by the simple tokenizer, whatever the tokenizer of the column, and not changed further.
+// fuzzyQuery returns the words of a fuzzy query. As in native Lance, the simple tokenizer cuts them,
+// whatever the tokenizer of the column, and they are not stemmed or folded.
 func (a *Analyzer) fuzzyQuery(text string) ([]Term, error) { return Plain(a.json).Query(text) }

@@ -9,9 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/snowball"
 )
 
-// testdata/terms.json is what native Lance makes of texts, with parameters of all kinds.
+// testdata/terms.json has the terms that native Lance makes from texts, with parameters of all kinds.
 func TestTermsAreThoseOfNativeLance(t *testing.T) {
 	data, err := os.ReadFile("testdata/terms.json")
 	if err != nil {
@@ -66,7 +67,7 @@ func analyzer(t *testing.T, params string) *Analyzer {
 }
 
 func TestEachLanguageHasStopWords(t *testing.T) {
-	for language := range stemmers {
+	for _, language := range snowball.Languages() {
 		if words, err := stopWordsOf(language); err != nil || len(words) < 40 {
 			t.Errorf("%s has %d stop words (%v), want some", language, len(words), err)
 		}

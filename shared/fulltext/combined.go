@@ -2,8 +2,8 @@ package fulltext
 
 import "slices"
 
-// combinedLeaf finds terms in several columns that count as one text (BM25F). The counts
-// and lengths of the columns are added up, each multiplied by the weight of its column.
+// combinedLeaf finds terms in several columns that are scored as one text (BM25F). It adds up the
+// frequencies and lengths of the columns, each multiplied by the weight of its column.
 type combinedLeaf struct {
 	columns []*column
 	weights []float32
@@ -12,12 +12,14 @@ type combinedLeaf struct {
 	number  int // among the combined leaves of the search
 }
 
-// combinedWeights are the statistics by which a combined leaf scores.
+// combinedWeights holds the BM25F statistics of a combined leaf.
 type combinedWeights struct {
 	averageLength float32
 	idf           []float32 // by term of the leaf
 }
 
+// prepare resolves the columns and assigns each a counter per term. A missing list of weights means weight
+// 1 for each column.
 func (q *CombinedFields) prepare(s *Search) (node, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -66,8 +68,8 @@ func (q *CombinedFields) check() error {
 	return nil
 }
 
-// resolve finds the columns and the analyzer that the indices on them share. Columns
-// without an index use the same analyzer.
+// resolve finds the columns, and the analyzer that all their indices have in common. Columns without an
+// index use the same analyzer.
 func (l *combinedLeaf) resolve(s *Search, names []string) (*Analyzer, error) {
 	var shared *Analyzer
 	for i, name := range names {
@@ -99,6 +101,9 @@ func (l *combinedLeaf) resolve(s *Search, names []string) (*Analyzer, error) {
 	return shared, nil
 }
 
+// weigh computes the BM25F statistics over all columns. The number of documents, and the document frequency
+// of a term, are the maximum over the columns, because the columns of a row are one document. Lengths are
+// summed with the weights of the columns.
 func (l *combinedLeaf) weigh(s *Scorer, total *Tally) {
 	var w combinedWeights
 	documents, length := int64(0), float64(0)
@@ -124,6 +129,7 @@ func (l *combinedLeaf) weigh(s *Scorer, total *Tally) {
 	s.fields[l.number] = w
 }
 
+// score returns the BM25F score of a row: frequencies and lengths are weighted sums over the columns.
 func (l *combinedLeaf) score(s *Scorer, row []uint32) (float32, bool) {
 	length := float32(0)
 	frequencies := make([]float32, len(l.terms[0]))

@@ -1,7 +1,7 @@
 package fulltext
 
-// IsJSON reports whether documents are JSON. Their terms come from [Analyzer.Members], those of other
-// documents from [Analyzer.Words].
+// IsJSON reports whether documents are JSON. [Analyzer.Members] returns the terms of JSON documents,
+// [Analyzer.Words] those of texts.
 func (a *Analyzer) IsJSON() bool { return a.json }
 
 // Words calls yield with each word of a text and its position, until yield returns false.

@@ -15,7 +15,8 @@ func lowered(word string) string {
 	if !strings.Contains(word, "İ") {
 		return strings.ToLower(word)
 	}
-	// This is the only character that becomes two. Go knows it only as Turkish.
+	// This is the only character whose lower case has two characters. Go's strings package maps it only for
+	// Turkish.
 	var b strings.Builder
 	for _, r := range word {
 		if r == 'İ' {
@@ -27,10 +28,10 @@ func lowered(word string) string {
 	return b.String()
 }
 
-// foldText maps characters to ASCII. A line holds a result, a tab, and the characters that
-// become that result, as hexadecimal numbers. The result is the ASCII part of the compatibility
-// decomposition (NFKD); letters such as ß and ø have results of their own. The script
-// scripts/fixtures/fold.py writes the table from what native Lance makes of each character.
+// foldText maps characters to ASCII. A line has the replacement, a tab, and the characters it replaces, as
+// hexadecimal numbers. The result is the ASCII part of the compatibility decomposition (NFKD); letters such
+// as ß and ø have entries of their own. The script scripts/fixtures/fold.py generates the table from the
+// output of native Lance for each character.
 //
 //go:embed fold.txt
 var foldText string
@@ -48,7 +49,7 @@ var foldTable = sync.OnceValue(func() map[rune]string {
 	return table
 })
 
-// folded returns a word in which characters with an ASCII form are replaced by it.
+// folded replaces each character of a word that has an ASCII form by that form.
 func folded(word string) string {
 	if isASCII(word) {
 		return word

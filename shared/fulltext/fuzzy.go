@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// fuzzyLeaf is a match whose terms depend on the vocabulary of the documents that the index
-// covers.
+// fuzzyLeaf is a match whose terms come from the vocabulary of the index: the terms similar to those of the
+// query.
 type fuzzyLeaf struct {
 	leaf      *matchLeaf
 	positions []int        // of the words of the query, ascending
 	words     []int        // by position: the number of its word
-	like      [][]likeness // what terms have to be like, by word
+	like      [][]likeness // accepted similarities, by word
 	most      int          // terms in all
 }
 
@@ -63,8 +63,8 @@ func (s *Search) fuzzy(leaf *matchLeaf, q *Match) error {
 type likeness struct {
 	prefix string // which they begin with
 	shared int    // characters of the prefix
-	suffix []rune // what the rest may differ from …
-	edits  int    // … by so many characters that are added, left out or exchanged
+	suffix []rune // the remainder, compared with edits
+	edits  int    // … by this number of insertions, deletions and substitutions
 }
 
 // likenessOf splits a term. Path and type of a term of JSON must match exactly.
@@ -81,7 +81,7 @@ func likenessOf(term string, json bool, q *Match) likeness {
 	return likeness{prefix: term[:start], shared: utf8.RuneCountInString(term[:start]), suffix: []rune(term[start:]), edits: q.Fuzziness}
 }
 
-// A comparison compares a term with those of a query. It reuses its memory.
+// A comparison compares a term with the terms of a query, and reuses its buffers.
 type comparison struct {
 	term  string
 	runes []rune
@@ -100,8 +100,9 @@ func (c *comparison) matches(l likeness) bool {
 	return strings.HasPrefix(c.term, l.prefix) && c.within(l.suffix, c.runes[l.shared:], l.edits)
 }
 
-// within reports whether at most the given number of edits turn a into b. It computes, for each beginning of
-// a, the edits that make those beginnings of b whose length differs by no more.
+// within reports whether the edit distance of a and b is at most edits. It computes the rows of the
+// distance matrix, but only near the diagonal: prefixes whose lengths differ by more cannot be within the
+// limit.
 func (c *comparison) within(a, b []rune, edits int) bool {
 	if len(a)-len(b) > edits || len(b)-len(a) > edits {
 		return false
@@ -110,7 +111,7 @@ func (c *comparison) within(a, b []rune, edits int) bool {
 	for j := range len(b) + 1 {
 		c.row = append(c.row, j)
 	}
-	row := c.row // edits that make b[:j] of a[:i]; more than allowed where they are not computed
+	row := c.row // edit distance of a[:i] and b[:j]; more than the limit where it is not computed
 	for i := 1; i <= len(a); i++ {
 		from, to := max(1, i-edits), min(len(b), i+edits)
 		diagonal := row[from-1]
@@ -137,7 +138,7 @@ func (c *comparison) within(a, b []rune, edits int) bool {
 // Fuzzy reports whether the search needs a [Vocabulary] before it can count.
 func (s *Search) Fuzzy() bool { return len(s.fuzzies) > 0 }
 
-// A Vocabulary collects the terms that match those of a query. It is for one goroutine.
+// A Vocabulary collects the terms that match the words of fuzzy queries. It belongs to one goroutine.
 type Vocabulary struct {
 	search  *Search
 	seen    []map[string]bool // words by column
@@ -182,6 +183,7 @@ func (v *Vocabulary) Add(documents []Document) error {
 	return nil
 }
 
+// word analyzes a word and tests its term, unless the word is in the cache. A full cache is emptied.
 func (v *Vocabulary) word(column int, word string) {
 	if len(v.seen[column]) >= maxKnown {
 		v.seen[column] = map[string]bool{}
@@ -196,6 +198,7 @@ func (v *Vocabulary) word(column int, word string) {
 	}
 }
 
+// term adds a term to each fuzzy word that it is similar to.
 func (v *Vocabulary) term(column int, term string) {
 	v.compare.of(term)
 	for i, f := range v.search.fuzzies {
@@ -210,7 +213,7 @@ func (v *Vocabulary) term(column int, term string) {
 	}
 }
 
-// keep adds a term, and drops the last one if there are more than can be used.
+// keep inserts a term in order, and drops the last one beyond MaxExpansions.
 func (v *Vocabulary) keep(leaf, word int, term string) {
 	found := v.found[leaf][word]
 	most := v.search.fuzzies[leaf].most
@@ -227,10 +230,10 @@ func (v *Vocabulary) keep(leaf, word int, term string) {
 	v.found[leaf][word] = found
 }
 
-// Done ends the collection of terms and frees the memory for it; the result stays.
+// Done ends the collection of terms and frees its memory; the result stays.
 func (v *Vocabulary) Done() { v.seen, v.seenBytes = nil, 0 }
 
-// Bytes estimates how much memory the vocabulary takes.
+// Bytes estimates the memory of the vocabulary.
 func (v *Vocabulary) Bytes() int64 { return v.seenBytes + v.foundBytes }
 
 // Merge adds the result of another vocabulary.
@@ -244,8 +247,8 @@ func (v *Vocabulary) Merge(other *Vocabulary) {
 	}
 }
 
-// Expand replaces the terms of the query by terms of the vocabulary, first those for the
-// first word, up to the limit. Call it before the first tally.
+// Expand replaces the words of fuzzy queries by matching terms of the vocabulary, word by word up to the
+// limit. Call it before the first tally.
 func (s *Search) Expand(v *Vocabulary) error {
 	for i, f := range s.fuzzies {
 		var terms []Term

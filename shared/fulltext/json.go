@@ -56,12 +56,15 @@ func (a *Analyzer) jsonTerms(text string, yield func(term string, position int))
 	return nil
 }
 
+// jsonWalk collects the terms of a JSON document.
 type jsonWalk struct {
 	analyzer *Analyzer
 	yield    func(string, int)
 	position int
 }
 
+// value yields the terms of a value below path. Object members are visited in the order of their names, so
+// that positions are deterministic. Values below maxJSONDepth are ignored.
 func (w *jsonWalk) value(value any, path string, depth int) {
 	if depth > maxJSONDepth {
 		return

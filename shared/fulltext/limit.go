@@ -2,9 +2,9 @@ package fulltext
 
 import "slices"
 
-// A Limit is the most that a row scores which an index covers. For each term of the document in the one column that
-// is searched, it scores the weight of the term times what BM25 makes of frequency and length for k1 = 1.2 and b =
-// 0.75, without the factor k1 + 1, and less if the query is no plain sum.
+// A Limit is an upper bound of the score of a covered row. For each term in the only column of the search,
+// the bound is the weight of the term times the BM25 factor f/(f + norm), with k1 = 1.2 and b = 0.75 and
+// without k1 + 1. The score is less if the query is not a plain sum.
 type Limit struct {
 	Weights       []float32 // by term of the column
 	AverageLength float32
@@ -12,12 +12,12 @@ type Limit struct {
 	Required [][]int
 }
 
-// Limit returns the most that rows score in a column, which must be the only one of the search. It returns false if
-// that is not known from the terms alone.
+// Limit returns an upper bound of the scores in a column, which must be the only column of the search. It
+// returns false if the terms alone imply no bound.
 func (s *Scorer) Limit(column int) (Limit, bool) {
 	l, ok := s.search.root.limit(s, column)
 	if leaf, isLeaf := s.search.root.(*matchLeaf); isLeaf && !leaf.all {
-		l.Required = nil // a row without any term is not looked at anyway
+		l.Required = nil // a row without any term never matches anyway
 	}
 	for _, w := range l.Weights {
 		ok = ok && w >= 0
@@ -25,7 +25,7 @@ func (s *Scorer) Limit(column int) (Limit, bool) {
 	return l, ok
 }
 
-// nothing returns a limit of 0 for rows that need have no term.
+// nothing returns a limit of 0, without required terms.
 func (s *Scorer) nothing(column int) Limit {
 	return Limit{Weights: make([]float32, len(s.search.columns[column].terms)), AverageLength: s.columns[column].covered.averageLength}
 }
@@ -37,6 +37,8 @@ func (l *Limit) add(o Limit) {
 	}
 }
 
+// limit adds up the weights of the terms. With all, each position of the query requires one of its terms;
+// otherwise at least one term of the query is required.
 func (m *matchLeaf) limit(s *Scorer, column int) (Limit, bool) {
 	l, idf := s.nothing(column), s.columns[column].covered.idf
 	if m.column.number != column {
@@ -59,6 +61,8 @@ func (m *matchLeaf) limit(s *Scorer, column int) (Limit, bool) {
 	return l, true
 }
 
+// limit takes the greatest weight of each term, because the score of a row is its greatest score in one
+// column.
 func (b bestOf) limit(s *Scorer, column int) (Limit, bool) {
 	l := s.nothing(column)
 	for _, n := range b {
@@ -76,13 +80,13 @@ func (b bestOf) limit(s *Scorer, column int) (Limit, bool) {
 	return l, true
 }
 
-// What is subtracted must not be below 0, as the score of a demoted node can be.
+// The subtracted score must not be negative, as the score of a demoted node can be.
 func (d *demoted) limit(s *Scorer, column int) (Limit, bool) {
 	l, ok := d.positive.limit(s, column)
 	return l, ok && !demotes(d.negative)
 }
 
-// demotes reports whether a node or one below it is demoted.
+// demotes reports whether a node or one of its descendants is demoted.
 func demotes(n node) bool {
 	switch n := n.(type) {
 	case *demoted:
@@ -95,6 +99,7 @@ func demotes(n node) bool {
 	return false
 }
 
+// limit adds up the limits of must and should. must_not only removes rows.
 func (c *clauses) limit(s *Scorer, column int) (Limit, bool) {
 	l := s.nothing(column)
 	for _, n := range c.must {
@@ -115,5 +120,5 @@ func (c *clauses) limit(s *Scorer, column int) (Limit, bool) {
 	return l, true
 }
 
-// The documents of several columns count as one, so a column alone has no limit.
+// Several columns are scored as one document, so a single column has no limit.
 func (l *combinedLeaf) limit(s *Scorer, column int) (Limit, bool) { return s.nothing(column), false }

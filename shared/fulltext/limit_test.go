@@ -49,7 +49,7 @@ func randomQuery(random *rand.Rand, depth int) Query {
 	return &Boolean{Must: some(random.IntN(3)), Should: some(1), MustNot: some(0)}
 }
 
-// shown returns a query with those in it.
+// shown returns the text of a query, including its subqueries.
 func shown(q Query) string {
 	data, err := json.Marshal(q)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestRowsScoreNoMoreThanTheirLimit(t *testing.T) {
 	}
 }
 
-// A column does not limit what the rows of several columns score together.
+// A single column does not limit the scores of a search over several columns.
 func TestSearchesOfSeveralColumnsHaveNoLimit(t *testing.T) {
 	p := DefaultParams()
 	a, err := NewAnalyzer(p)

@@ -43,7 +43,7 @@ func TestAVocabularyIsBounded(t *testing.T) {
 	}
 }
 
-// What tallies remember of words is counted, also when they are done, and used again.
+// Tallies account for their cache of words, also after they are done and reused.
 func TestRememberedWordsAreCounted(t *testing.T) {
 	s := indexed(t, &Match{Column: "c", Terms: "abc", Boost: 1})
 	most := int64(0)

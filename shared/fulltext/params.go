@@ -4,31 +4,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/snowball"
 )
 
-// Params select how a text becomes terms. An index stores them as JSON in its metadata
-// file; its entry in the table's manifest holds all but custom stop words.
+// Params control how a text becomes terms. An index stores them as JSON in its metadata file; its manifest
+// entry holds all of them except custom stop words.
 type Params struct {
 	// LanceTokenizer is "json" for documents that are JSON, else "text" or "".
 	LanceTokenizer string `json:"lance_tokenizer"`
-	// BaseTokenizer cuts texts into words: simple (letters and digits), whitespace, raw
-	// (the whole text), ngram, code, icu (by Unicode's rules and dictionaries) or icu/split
-	// (and again as simple does). There are others that cannot be searched here: lindera/…
-	// and jieba/…, which need language models.
+	// BaseTokenizer cuts texts into words: simple (letters and digits), whitespace, raw (the whole text),
+	// ngram, code, icu (by Unicode's rules and dictionaries) or icu/split (icu, then simple). The
+	// tokenizers lindera/… and jieba/… are not supported, because they need language models.
 	BaseTokenizer   string   `json:"base_tokenizer"`
 	Language        string   `json:"language"`         // of the stemmer and the stop words
-	WithPosition    bool     `json:"with_position"`    // phrases can be looked for
-	MaxTokenLength  *int     `json:"max_token_length"` // longer words, in bytes, and those as long are dropped
+	WithPosition    bool     `json:"with_position"`    // the index supports phrases
+	MaxTokenLength  *int     `json:"max_token_length"` // words of at least this many bytes are dropped
 	LowerCase       bool     `json:"lower_case"`
 	Stem            bool     `json:"stem"`
 	RemoveStopWords bool     `json:"remove_stop_words"`
-	CustomStopWords []string `json:"custom_stop_words"` // nil: those of the language
+	CustomStopWords []string `json:"custom_stop_words"` // nil: the stop words of the language
 	ASCIIFolding    bool     `json:"ascii_folding"`
 
 	MinNgramLength int  `json:"min_ngram_length"` // characters
@@ -42,8 +41,7 @@ type Params struct {
 	PreserveOriginal bool `json:"preserve_original"` // … beside the whole names
 	IndexOperators   bool `json:"index_operators"`   // code: signs are words, too
 
-	// DocumentGranularity is ListElements for an index in which each element of a list
-	// is a document of its own, else "row" or "".
+	// DocumentGranularity is ListElements if each element of a list is a document, else "row" or "".
 	DocumentGranularity string `json:"document_granularity,omitempty"`
 }
 
@@ -56,8 +54,8 @@ func (p *Params) OfElements() bool { return p.DocumentGranularity == ListElement
 // CodeTokenizer is the base tokenizer of program text.
 const CodeTokenizer = "code"
 
-// DefaultsOf returns the parameters of an index with a base tokenizer, "" for the usual one, that was
-// built without any others.
+// DefaultsOf returns the default parameters of an index with a base tokenizer; "" selects the default
+// tokenizer.
 func DefaultsOf(tokenizer string) Params {
 	p := DefaultParams()
 	if tokenizer == "" {
@@ -72,10 +70,11 @@ func DefaultsOf(tokenizer string) Params {
 	return p
 }
 
-// Check returns an [Error] that names what fits if an index cannot be built with the parameters.
+// Check returns an [Error] if an index cannot be built with the parameters. Its text names the accepted
+// values.
 func (p *Params) Check() error {
-	if _, known := stemmers[p.Language]; !known {
-		return invalid("language %.40q is unknown; it may be %s", p.Language, strings.Join(slices.Sorted(maps.Keys(stemmers)), ", "))
+	if snowball.New(p.Language) == nil {
+		return invalid("language %.40q is unknown; it may be %s", p.Language, strings.Join(snowball.Languages(), ", "))
 	}
 	if p.BlockSize != 128 && p.BlockSize != 256 {
 		return invalid("block_size is %d; it may be 128 or 256", p.BlockSize)
@@ -110,8 +109,8 @@ func DefaultParams() Params {
 	}
 }
 
-// ParseParams parses the JSON of an index. Missing parameters have their defaults, and
-// unknown ones are ignored.
+// ParseParams parses the JSON parameters of an index. Missing parameters get their defaults; unknown ones
+// are ignored.
 func ParseParams(data []byte) (Params, error) {
 	p := DefaultParams()
 	if err := json.Unmarshal(data, &p); err != nil {
@@ -120,8 +119,8 @@ func ParseParams(data []byte) (Params, error) {
 	return p, nil
 }
 
-// SameTerms reports whether the texts of two columns become the same terms, so that the
-// columns can count as one text.
+// SameTerms reports whether two columns turn texts into the same terms, so that they can be scored as one
+// text.
 func (p *Params) SameTerms(other *Params) bool {
 	a, b := *p, *other
 	a.WithPosition, b.WithPosition, a.BlockSize, b.BlockSize = false, false, 0, 0

@@ -10,9 +10,9 @@ type phrase struct {
 	word   int // of a row: 1 when its document holds the phrase
 }
 
-// in reports whether a document holds the phrase. positions are the ascending positions of
-// each term of the column in the document. Each term must follow the one before at the
-// distance that they have in the query, or up to slop words later.
+// in reports whether a document contains the phrase. positions are the ascending positions of each term of
+// the column in the document. The distance of a term from the previous one must be the distance in the
+// query plus 0 to slop.
 func (p *phrase) in(positions [][]int, covered bool) bool {
 	if covered && p.slop > 0 {
 		return p.inIndexed(positions)
@@ -20,9 +20,8 @@ func (p *phrase) in(positions [][]int, covered bool) bool {
 	return p.inText(positions)
 }
 
-// inIndexed searches for the phrase as native Lance does in an index. It advances all terms
-// together, even those that are already in place, and so misses some phrases that inText
-// finds.
+// inIndexed searches for the phrase with the algorithm of native Lance for indexed documents. It advances
+// all terms together, even those already in place, and so misses some phrases that inText finds.
 func (p *phrase) inIndexed(positions [][]int) bool {
 	left := make([][]int, len(p.terms)) // positions that were not passed
 	for i, t := range p.terms {
@@ -59,8 +58,10 @@ func (p *phrase) inIndexed(positions [][]int) bool {
 	}
 }
 
+// inText searches for the phrase by dynamic programming: ends holds the positions at which the phrase up to
+// the current term can end.
 func (p *phrase) inText(positions [][]int) bool {
-	ends := positions[p.terms[0].slot] // of the phrase as far as it was looked for
+	ends := positions[p.terms[0].slot] // ends of partial matches
 	for i, term := range p.terms[1:] {
 		apart := term.position - p.terms[i].position
 		if apart < 0 || len(ends) == 0 {
@@ -68,7 +69,7 @@ func (p *phrase) inText(positions [][]int) bool {
 		}
 		var next []int
 		for _, at := range positions[term.slot] {
-			// An end from which this term is neither too near nor too far.
+			// The end of a partial match at an admissible distance before this position.
 			j, _ := slices.BinarySearch(ends, at-apart-p.slop)
 			if j < len(ends) && ends[j] <= at-apart {
 				next = append(next, at)

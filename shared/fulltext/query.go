@@ -14,17 +14,16 @@ type Query interface {
 	prepare(s *Search) (node, error)
 }
 
-// Match finds the rows that hold some of the terms, or all of them.
+// Match finds the rows that contain some, or all, of the terms.
 type Match struct {
 	Column string
 	Terms  string
 	All    bool    // all terms must be there
 	Boost  float32 // of the score, not negative
 
-	// Fuzziness is the number of characters by which a term in the index may differ from a
-	// term of the query. Its first PrefixLength characters may not differ. The first
-	// MaxExpansions such terms, in their order, are searched for. Fuzziness has no effect
-	// on rows that no index covers.
+	// Fuzziness is the maximal edit distance, in characters, between a term of the query and a term of the
+	// index. The first PrefixLength characters must be equal. At most MaxExpansions terms, in lexical
+	// order, are used. Fuzziness has no effect on rows that no index covers.
 	Fuzziness     int
 	PrefixLength  int
 	MaxExpansions int
@@ -34,16 +33,16 @@ type Match struct {
 type Phrase struct {
 	Column string
 	Terms  string
-	Slop   int // by how many words a term may be farther from the one before
+	Slop   int // additional words allowed before each term
 }
 
 // MultiMatch finds the rows that any of the queries finds, with the best of their scores.
 type MultiMatch struct{ Matches []*Match }
 
-// CombinedFields finds the rows whose columns, as one text, hold the terms.
+// CombinedFields finds the rows whose columns, taken as one text, contain the terms.
 type CombinedFields struct {
 	Columns []string
-	Weights []float32 // how much a column counts, 1 or more; one for each, or none
+	Weights []float32 // weight of each column, at least 1; empty: all 1
 	Terms   string
 	All     bool
 }
@@ -55,8 +54,8 @@ type Boost struct {
 	NegativeBoost      float32
 }
 
-// Boolean finds the rows that all of Must find and none of MustNot does. Queries in Should
-// add to the score; without Must, at least one of them must find the row.
+// Boolean finds the rows that match all of Must and none of MustNot. Matches of Should add to the score;
+// without Must, at least one of Should must match.
 type Boolean struct{ Must, Should, MustNot []Query }
 
 // Columns returns the names of the columns in a query, each once.
@@ -91,7 +90,7 @@ func Columns(q Query) []string {
 	return names
 }
 
-// An Error is an invalid query, or one that does not fit the table.
+// An Error reports a query that is invalid or does not fit the table.
 type Error struct{ message string }
 
 func (e *Error) Error() string { return e.message }
@@ -119,6 +118,8 @@ func factor(what string, f float32) error {
 	return nil
 }
 
+// prepare analyzes the terms of the query. The terms of a fuzzy query on an indexed column are only known
+// after Expand.
 func (q *Match) prepare(s *Search) (node, error) {
 	if err := factor("boost of a match query", q.Boost); err != nil {
 		return nil, err
@@ -143,6 +144,7 @@ func (q *Match) prepare(s *Search) (node, error) {
 	return leaf, nil
 }
 
+// prepare analyzes the terms of the phrase. An index on the column must have positions.
 func (q *Phrase) prepare(s *Search) (node, error) {
 	if q.Slop < 0 {
 		return nil, invalid("slop of a phrase query is %d", q.Slop)
@@ -196,6 +198,7 @@ func (q *Boost) prepare(s *Search) (node, error) {
 	return &demoted{positive, negative, q.NegativeBoost}, err
 }
 
+// prepare prepares all subqueries.
 func (q *Boolean) prepare(s *Search) (node, error) {
 	if len(q.Must)+len(q.Should) == 0 {
 		return nil, invalid("a boolean query needs a must or a should query")

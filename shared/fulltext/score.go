@@ -2,8 +2,8 @@ package fulltext
 
 import "math"
 
-// The constants of BM25. k1 controls how soon repetitions of a term stop to add to the
-// score, and b how much the length of the document matters.
+// The constants of BM25. k1 limits the effect of repeated terms, and b scales the effect of the document
+// length.
 const (
 	k1 = 1.2
 	b  = 0.75
@@ -25,6 +25,8 @@ type model struct {
 	idf           []float32 // by term
 }
 
+// newModel merges statistics of disjoint documents, and computes their average length and the inverse
+// document frequencies.
 func newModel(c ...*corpus) model {
 	var sum corpus
 	sum.holding = make([]int64, len(c[0].holding))
@@ -38,7 +40,7 @@ func newModel(c ...*corpus) model {
 	return m
 }
 
-// idf returns the weight of a term, given how many of all documents hold it.
+// idf returns the inverse document frequency of a term. holding is its document frequency.
 func idf(holding, documents int64) float32 {
 	n := float32(holding)
 	return float32(math.Log(float64((float32(documents)-n+0.5)/(n+0.5) + 1)))
@@ -51,7 +53,7 @@ func (s *Search) Scorer(total *Tally) *Scorer {
 		covered := s.covered(i, total)
 		all := newModel(covered, &total.columns[i].passed)
 		scorer.columns[i] = weights{covered: newModel(covered), others: all}
-		if s.elements { // native Lance scores those that an index covers by all of them, too
+		if s.elements { // if documents are list elements, native Lance scores covered ones with the statistics of all, too
 			scorer.columns[i].covered = all
 		}
 	}
@@ -74,24 +76,27 @@ type node interface {
 	score(s *Scorer, row []uint32) (float32, bool)
 	// weigh computes the statistics on which the scores of the node depend.
 	weigh(s *Scorer, total *Tally)
-	// limit returns the most that covered rows score by the terms of a column, and false if that is not known.
+	// limit returns an upper bound of the scores of covered rows for the terms of a column, and false if
+	// there is none.
 	limit(s *Scorer, column int) (Limit, bool)
 }
 
 // A matchLeaf finds terms in a column.
 type matchLeaf struct {
 	column  *column
-	covered []use // what is looked for in documents that the index covers
-	rest    []use // … and in the others
+	covered []use // terms in documents that the index covers
+	rest    []use // … and in all others
 	all     bool
 	boost   float32
 	phrase  *phrase // nil: the terms may be anywhere
-	// impossible means that a term must be present for which the index has no match.
+	// impossible means that the index has no match for a required term.
 	impossible bool
 }
 
 func (m *matchLeaf) weigh(*Scorer, *Tally) {}
 
+// score adds up the BM25 scores of the terms. Covered documents are scored with the statistics of the
+// index, others with those of all documents.
 func (m *matchLeaf) score(s *Scorer, row []uint32) (float32, bool) {
 	d := s.search.document(row, m.column.number)
 	uses, by := m.rest, &s.columns[m.column.number].others
@@ -114,8 +119,7 @@ func (m *matchLeaf) score(s *Scorer, row []uint32) (float32, bool) {
 	return score * m.boost, found
 }
 
-// hasAll reports whether the document holds, for each position of the query, one of the
-// terms at that position.
+// hasAll reports whether the document contains at least one of the terms at each position of the query.
 func hasAll(uses []use, terms []uint32) bool {
 	for i := 0; i < len(uses); {
 		position, has := uses[i].position, false
@@ -138,6 +142,7 @@ func (b bestOf) weigh(s *Scorer, total *Tally) {
 	}
 }
 
+// score returns the greatest score of all columns.
 func (b bestOf) score(s *Scorer, row []uint32) (best float32, found bool) {
 	for _, n := range b {
 		if score, ok := n.score(s, row); ok {
@@ -150,7 +155,7 @@ func (b bestOf) score(s *Scorer, row []uint32) (best float32, found bool) {
 	return best, found
 }
 
-// demoted lowers the score of one node by that of another.
+// demoted lowers the score of the positive node where the negative node matches.
 type demoted struct {
 	positive, negative node
 	by                 float32
@@ -161,6 +166,7 @@ func (d *demoted) weigh(s *Scorer, total *Tally) {
 	d.negative.weigh(s, total)
 }
 
+// score subtracts a part of the negative score from the positive one.
 func (d *demoted) score(s *Scorer, row []uint32) (float32, bool) {
 	score, found := d.positive.score(s, row)
 	if !found {
@@ -181,6 +187,8 @@ func (c *clauses) weigh(s *Scorer, total *Tally) {
 	}
 }
 
+// score adds up the scores of must and should. found is false if a must or all of should do not match, or
+// if a must_not matches.
 func (c *clauses) score(s *Scorer, row []uint32) (sum float32, found bool) {
 	for _, n := range c.must {
 		score, ok := n.score(s, row)

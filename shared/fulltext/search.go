@@ -11,13 +11,12 @@ type Field struct {
 	// Indexed means that an index covers some of the rows; the analyzer is then that of the
 	// index. An index may also cover no row.
 	Indexed bool
-	// Elements means that each element of a list in the column is a document of its own. Then
-	// no other column can be searched with it.
+	// Elements means that each element of a list in the column is a document of its own. Such a column must
+	// be the only one of the search.
 	Elements bool
 }
 
-// A Search is a query that is ready to count and to score. It is safe for concurrent use,
-// and only Expand changes it.
+// A Search is a prepared query. It is safe for concurrent use; only Expand modifies it.
 type Search struct {
 	field          func(column string) (Field, error)
 	columns        []*column
@@ -29,7 +28,7 @@ type Search struct {
 	root           node
 	terms          int // of all columns
 	likenesses     int // of all fuzzy words
-	expansions     int // terms that they may stand for
+	expansions     int // terms that they may expand to
 
 	base     []int // where a column's counts are in a row
 	rowWords int
@@ -48,15 +47,15 @@ type column struct {
 	terms    []string
 	slot     map[string]int
 	ordered  bool    // positions matter
-	known    *corpus // covered documents, when their index has counted them; see Know
+	known    *corpus // statistics of the covered documents from their index; see Know
 }
 
 // A use is a term of a leaf: its slot among the terms of the column, and its position in
 // the query.
 type use struct{ slot, position int }
 
-// NewSearch prepares a query. It calls field once for each column. An error of the query is
-// an [*Error]; other errors are those of field.
+// NewSearch prepares a query. It calls field once for each column. An invalid query is an [*Error]; errors
+// of field are returned unchanged.
 func NewSearch(q Query, field func(column string) (Field, error)) (*Search, error) {
 	s := &Search{field: field, fields: map[string]Field{}}
 	root, err := q.prepare(s)
@@ -78,8 +77,8 @@ func (s *Search) ofElements() bool {
 	return false
 }
 
-// Columns returns the names of the columns, in the order in which a row's documents must be
-// passed. A column may occur twice.
+// Columns returns the names of the columns, in the order in which the documents of a row must be passed. A
+// column may occur twice.
 func (s *Search) Columns() []string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
@@ -88,8 +87,8 @@ func (s *Search) Columns() []string {
 	return names
 }
 
-// Unfiltered reports whether rows that do not pass the filter must be counted, too, because
-// statistics depend on them.
+// Unfiltered reports whether rows that fail the filter must be counted too, because statistics depend on
+// them.
 func (s *Search) Unfiltered() bool {
 	unfiltered := s.combinedLeaves > 0
 	for _, c := range s.columns {
@@ -131,7 +130,7 @@ func (s *Search) columnWith(name string, f Field, analyzer *Analyzer) *column {
 	return c
 }
 
-// slots returns the slots in which the terms are counted.
+// slots returns the counter slots of terms, and assigns new ones.
 func (s *Search) slots(c *column, terms []Term) ([]use, error) {
 	uses := make([]use, len(terms))
 	for i, t := range terms {
@@ -149,8 +148,8 @@ func (s *Search) slots(c *column, terms []Term) ([]use, error) {
 	return uses, nil
 }
 
-// once removes terms that occur again at the same position, as ngrams can, because an index
-// holds them once.
+// once removes duplicate terms at the same position, which n-grams can produce. An index stores such a term
+// once.
 func once(uses []use) []use {
 	seen := make(map[use]bool, len(uses))
 	kept := make([]use, 0, len(uses))
@@ -191,8 +190,7 @@ func (s *Search) layOut() {
 // that are done.
 func (s *Search) KnownBytes() int64 { return s.known.Load() }
 
-// TallyBytes returns how much memory a tally takes at least: three numbers for each term,
-// and the counts of a row.
+// TallyBytes returns the minimal memory of a tally: three numbers for each term, and the counts of a row.
 func (s *Search) TallyBytes() int64 { return 64 + (3*8+4)*int64(s.rowWords) }
 
 // coveredMark marks the length of a document that the index covers.
@@ -202,7 +200,7 @@ const coveredMark = 1 << 31
 type counted struct {
 	length  uint32
 	covered bool
-	terms   []uint32 // how often each is there
+	terms   []uint32 // frequency of each term
 }
 
 func (s *Search) document(row []uint32, column int) counted {

@@ -10,10 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tiltyard/shared/snowball"
 )
 
-// found searches texts, one row each, of which the index covers the first few, and
-// returns the scores by row.
+// found searches texts, one per row, and returns the scores by row. The index covers the first covered
+// rows.
 func found(t testing.TB, q Query, covered int, texts ...string) map[int]float32 {
 	t.Helper()
 	a := Plain(false)
@@ -130,7 +132,7 @@ func TestScoresCombine(t *testing.T) {
 	}
 }
 
-// One column that is combined with no other is just that column.
+// A combined search of one column equals a search of that column.
 func TestCombinedFieldsOfOneColumnAreAMatch(t *testing.T) {
 	texts := []string{"brown fox", "brown dog brown", "cat", ""}
 	want := found(t, one("brown dog"), 4, texts...)
@@ -293,8 +295,8 @@ func FuzzAnalyzers(f *testing.F) {
 		if _, err := a.Query(text); err != nil && !a.json {
 			t.Errorf("query %q: %v", text, err)
 		}
-		for language, stemmer := range stemmers {
-			if stem := stemmer.stem(text); len(stem) > 2*len(text)+16 {
+		for _, language := range snowball.Languages() {
+			if stem := snowball.New(language).Stem(text); len(stem) > 2*len(text)+16 {
 				t.Errorf("%s: stem of %q is %q", language, text, stem)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// WordStarts returns what finds where the words of a text begin, in bytes, as one of the base
-// tokenizers simple, whitespace and icu cuts it. ok is false for another one.
+// WordStarts returns a function that yields the byte offsets of the words in a text. It supports the base
+// tokenizers simple, whitespace and icu; ok is false for others.
 func WordStarts(tokenizer string) (starts func(text string) iter.Seq[int], ok bool) {
 	var split splitter
 	switch tokenizer {

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"tiltyard/shared/snowball"
 )
 
-// testdata/stems.json is what native Lance makes of words in each language.
+// testdata/stems.json has the stems of native Lance for words of each language.
 func TestStemsAreThoseOfNativeLance(t *testing.T) {
 	data, err := os.ReadFile("testdata/stems.json")
 	if err != nil {
@@ -16,13 +18,13 @@ func TestStemsAreThoseOfNativeLance(t *testing.T) {
 	if err := json.Unmarshal(data, &golden); err != nil {
 		t.Fatal(err)
 	}
-	if len(golden) != len(stemmers) {
-		t.Errorf("the golden file has %d languages, want %d", len(golden), len(stemmers))
+	if len(golden) != len(snowball.Languages()) {
+		t.Errorf("the golden file has %d languages, want %d", len(golden), len(snowball.Languages()))
 	}
 	for language, stems := range golden {
 		differ := 0
 		for word, want := range stems {
-			if got := stemmers[language].stem(word); got != want {
+			if got := snowball.New(language).Stem(word); got != want {
 				if differ++; differ <= 5 {
 					t.Errorf("%s: stem of %s is %s, want %s", language, word, got, want)
 				}

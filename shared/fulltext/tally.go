@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// A Document is the text of a row in one column, or of an element of a list.
+// A Document is the text of a row in one column, or of one list element.
 type Document struct {
 	Text    string
-	Null    bool // there is no text
+	Null    bool // the row has no text
 	Covered bool // by the index on the column
 }
 
-// A Tally counts documents. It is for one goroutine; the tallies of several are merged.
+// A Tally counts documents and terms. It belongs to one goroutine; tallies are merged at the end.
 type Tally struct {
 	search   *Search
 	counters *counters
@@ -33,8 +33,8 @@ type corpus struct {
 	holding   []int64 // documents that hold each of the terms
 }
 
-// corpora are the statistics of a column: of documents that the index covers, of others
-// that pass the filter, and of all others.
+// corpora are the statistics of a column: of covered documents, of other documents that pass the filter,
+// and of the rest.
 type corpora struct{ covered, passed, others corpus }
 
 // NewTally returns an empty tally.
@@ -70,19 +70,19 @@ func (t *Tally) Done() {
 	t.counters = nil
 }
 
-// Bytes returns how much memory the kept rows take.
+// Bytes returns the memory of the kept rows.
 func (t *Tally) Bytes() int64 {
 	return 8*int64(cap(t.Addresses)) + 4*int64(cap(t.Elements)) + 4*int64(cap(t.rows))
 }
 
-// Add counts the documents of a row, one for each column. found means that the row can be a
-// result: it is not deleted, and the filter passes it. With keep, the counts are kept if
-// they contain a term.
+// Add counts the documents of a row, one for each column. found is true if the row is a possible result: it
+// is not deleted, and passes the filter. With keep, the counts of a row with at least one term are kept for
+// scoring.
 func (t *Tally) Add(address uint64, documents []Document, found, keep bool) error {
 	return t.AddElement(address, 0, documents, found, keep)
 }
 
-// AddElement does what Add does for an element of a list.
+// AddElement counts the documents of one list element, like Add.
 func (t *Tally) AddElement(address uint64, element uint32, documents []Document, found, keep bool) error {
 	row := t.counters.row
 	clear(row)
@@ -123,6 +123,7 @@ func (t *Tally) enter(column int, row []uint32, found bool) {
 	}
 }
 
+// add counts a document: its length, and once each of its terms.
 func (c *corpus) add(d counted) {
 	c.documents++
 	c.length += int64(d.length)
@@ -210,14 +211,14 @@ func (c *counters) count(row []uint32, column int, d Document) (holds bool, err 
 type counter struct {
 	search    *Search
 	column    *column
-	known     map[string]int32 // words: the slot of the term that it becomes, or one of the below
-	bytes     int64            // of known
-	positions [][]int          // of each term in the document; nil unless wanted
+	known     map[string]int32 // cache from a word to the slot of its term, or to a constant below
+	bytes     int64            // memory of known
+	positions [][]int          // of each term in the document; nil unless needed
 	holds     bool             // the document holds a term
 }
 
 const (
-	otherWord   = -1 // is a term that is not looked for
+	otherWord   = -1 // is a term that the query does not contain
 	droppedWord = -2 // is no term
 	maxKnown    = 1 << 16
 )
@@ -229,8 +230,7 @@ func (c *counter) clear() {
 	}
 }
 
-// count returns the number of terms in the document, and counts those that are searched
-// for.
+// count returns the number of terms in the document, and counts the terms of the query.
 func (c *counter) count(text string, counts []uint32) (length int, err error) {
 	if c.column.analyzer.json {
 		err = c.column.analyzer.jsonTerms(text, func(term string, position int) {
@@ -267,8 +267,8 @@ func (c *counter) found(counts []uint32, slot, position int) {
 	}
 }
 
-// learn finds the term for a word and remembers it. Texts repeat their words, and it takes
-// much longer to analyze a word than to look it up.
+// learn looks up the term of a word and caches it. Texts repeat words, and analysis takes much longer than
+// a lookup.
 func (c *counter) learn(word string) int32 {
 	slot := int32(droppedWord)
 	if term, ok := c.column.analyzer.term(word); ok {
@@ -291,7 +291,7 @@ func (c *counter) learn(word string) int32 {
 	return slot
 }
 
-// maxKnownBytes is the length up to which words are remembered.
+// maxKnownBytes is the maximal length of cached words.
 const maxKnownBytes = 64
 
 // wordBytes estimates the memory of a word in a map.

@@ -1,10 +1,10 @@
 package fulltext
 
-// trigram is how many characters an index of ngrams keeps together.
+// trigram is the length of an n-gram in characters.
 const trigram = 3
 
-// Trigrams returns what an index of ngrams keeps of a text: all runs of three ASCII letters or digits
-// in it, once it is in lower case and folded.
+// Trigrams returns the trigrams of a text: all runs of three ASCII letters or digits after it is lowercased
+// and folded.
 func Trigrams(text string) []string {
 	var found []string
 	run, kept := 0, folded(lowered(text))

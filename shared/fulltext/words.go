@@ -85,8 +85,8 @@ func runs(text string, part func(rune) bool, yield func(string, int) bool) {
 // wholeText yields the text itself, even if it is empty.
 func wholeText(text string, yield func(string, int) bool) { yield(text, 0) }
 
-// ngrams yields all runs of least to most characters, or only those at the beginning. They
-// have no order, so all are at position 0.
+// ngrams yields all runs of least to most characters, or only the runs at the beginning. They have no
+// order, so all are at position 0.
 func ngrams(least, most int, prefixOnly bool) splitter {
 	return func(text string, yield func(string, int) bool) {
 		ends := make([]int, 0, most+1) // of the characters from i on
@@ -129,6 +129,7 @@ var operators = []string{
 	"&=", "|=", "^=", "<<", ">>", "**", "//", "??", ":=", "<-", "|>", "~=",
 }
 
+// split yields runs of name characters as names and, on request, operators of ASCII signs.
 func (c codeWords) split(text string, yield func(string, int) bool) {
 	position := 0
 	for i := 0; i < len(text); {
@@ -207,6 +208,8 @@ func nameParts(name string, splitOnNumerics bool) []string {
 	return parts
 }
 
+// partsAt reports whether a name is cut before character i: between lower and upper case, before the last
+// of several capitals, and between digits and other characters.
 func partsAt(runes []rune, i int, splitOnNumerics bool) bool {
 	before, at := runes[i-1], runes[i]
 	digit := func(r rune) bool { return r >= '0' && r <= '9' }

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// A Concealer replaces values that must not be told, such as those of secrets, in texts that others read.
+// A Concealer replaces confidential values, such as secrets, in texts such as errors and logs.
 //
-// Functions print and quote what they know. So a value is also found without the space around it, and as
-// it stands in a string of JSON or of a program. Of a value of several lines, such as a private key, each
-// line of minLine bytes or more is replaced.
+// Functions may print and quote their secrets. So a value is also replaced without its surrounding space,
+// and in the escaped form of a JSON or program string. In a value of several lines, such as a private key,
+// each line of minLine bytes or more is replaced.
 type Concealer struct {
-	forms    []string // the longest first: one may contain another
+	forms    []string // longest first, because one may contain another
 	replacer *strings.Replacer
 }
 
-// minLine is the length of the shortest line of a value that is replaced by itself. Shorter ones are words
-// of other texts, too.
+// minLine is the minimal length of a line that is replaced by itself. Shorter lines are words that occur in
+// other texts.
 const minLine = 8
 
 const concealed = "***"
 
-// NewConcealer returns a concealer of some values. Empty ones are ignored.
+// NewConcealer returns a concealer of the given values. Empty values are ignored.
 func NewConcealer(values ...string) *Concealer {
 	c := new(Concealer)
 	for _, value := range values {
@@ -70,9 +70,9 @@ func (c *Concealer) add(value string) {
 // Hide returns a text without the values.
 func (c *Concealer) Hide(text string) string { return c.replacer.Replace(text) }
 
-// HideEnd is Hide for the end of what a program has printed, which may have been killed within a value. isCut
-// says that the text does not begin where the program began; what may be the remainder of a value is then
-// left out.
+// HideEnd is the variant of Hide for the end of the output of a program, which may have been killed in the
+// middle of a value. isCut means that the beginning of the output is missing; a possible remainder of a
+// value at the start is then removed.
 func (c *Concealer) HideEnd(text string, isCut bool) string {
 	for _, form := range c.forms {
 		text = withoutBeginOf(form, text)

@@ -7,24 +7,24 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Envelope is the kind of the runtime, and of the artifact, of functions that came as a client made them:
-// only what made an envelope knows its form. The runtime is the JSON of an [EnvelopeRuntime].
+// Envelope is the kind of the runtime and the artifact of functions that clients serialize. Only the
+// library that made an envelope can decode it. The runtime is the JSON of an [EnvelopeRuntime].
 const Envelope = "envelope"
 
-// An EnvelopeRuntime is what an envelope needs to run.
+// An EnvelopeRuntime holds the requirements of an envelope.
 type EnvelopeRuntime struct {
 	Kind    string `json:"kind"`            // Envelope
-	Backend string `json:"backend"`         // what can load it, as its client calls that
+	Backend string `json:"backend"`         // the library that can load it, under its client's name
 	Batch   bool   `json:"batch,omitempty"` // it takes several rows at once
 }
 
-// RuntimeOf returns what an envelope of a backend needs to run, as a function declares it.
+// RuntimeOf returns the runtime declaration of an envelope for a backend.
 func RuntimeOf(backend string) []byte {
 	text, _ := json.Marshal(EnvelopeRuntime{Kind: Envelope, Backend: backend}) // a struct of texts has JSON
 	return text
 }
 
-// NoBackend is the error for an envelope that nothing here runs.
+// NoBackend returns the error for an envelope that no executor here can run.
 func NoBackend(backend string) error {
 	return &protocol.Error{
 		Code:    protocol.Unsupported,

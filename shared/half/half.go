@@ -17,7 +17,7 @@ const (
 	rebias32 = (127 - 15) << 23
 	rebias64 = (1023 - 15) << 52
 
-	infFrom        = 65520 // halfway between the largest half and the one that would follow
+	infFrom        = 65520 // halfway between the largest finite half and the next power of two
 	smallestNormal = 0x1p-14
 	unit           = 0x1p-24 // of subnormal halves
 )
@@ -40,8 +40,8 @@ func Round(f float64) uint16 {
 		const large = unit * (1 << 52)
 		return sign | uint16(math.Float64bits(size+large)-math.Float64bits(large))
 	}
-	// A half has 42 bits fewer. Just under half of its last bit is added, and a bit more if that last
-	// bit is odd; a carry into the exponent is right as it is.
+	// Round to nearest even: a half has 42 bits fewer, so add just under half of its last bit, and one more
+	// if that last bit is odd. A carry into the exponent is correct.
 	b += 1<<41 - 1 + b>>42&1
 	return sign | uint16((b-rebias64)>>42)
 }

@@ -44,7 +44,7 @@ func TestTheNearestHalfIsTakenAndTiesAreEven(t *testing.T) {
 	}
 }
 
-// The values are those of IEEE 754; a half is written as its bits.
+// The values come from IEEE 754; halves are written as bits.
 func TestHalvesHaveKnownValues(t *testing.T) {
 	cases := []struct {
 		x    float64

@@ -89,7 +89,7 @@ func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 	return nil
 }
 
-// buffers are those of earlier responses, most of which are much shorter.
+// buffers are reused between responses, because most responses are much shorter than a buffer.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(io.Discard, 64<<10) }}
 
 // arrowResponse is an Arrow file or stream that is being sent.

@@ -29,11 +29,11 @@ import (
 type Options struct {
 	// Verifier authenticates the senders of requests. Without one every request is refused.
 	Verifier auth.Verifier
-	// Policies decide what a sender may do. Nil: the scopes of its token decide.
+	// Policies decide the rights of senders. Nil: the scopes of their tokens decide.
 	Policies *auth.Policies
 	// Ledger prevents that a mutation which is sent again happens twice. Nil: it happens again.
 	Ledger *idempotency.Ledger
-	// Memory bounds the memory that all requests hold together. Nil: no bound.
+	// Memory bounds the memory of all requests together. Nil: no bound.
 	Memory *memory.Budget
 	// Results keep answers that clients take from storage. Nil: none are kept.
 	Results *result.Store
@@ -50,8 +50,8 @@ type Options struct {
 	// Ready checks whether the stores that requests need can be reached, for GET /readyz. Nil:
 	// always ready.
 	Ready func(context.Context) error
-	// Store checks whether the store keeps what commits rest on, for GET /storez. Nil: the path does
-	// not exist.
+	// Store checks whether the store has the guarantees that commits need, for GET /storez. Nil: the
+	// path does not exist.
 	Store func(context.Context) error
 	// Now is the clock that durations in the log are measured with. Nil: time.Now.
 	Now func() time.Time
@@ -168,7 +168,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// setOrigin names in an answer what its client can quote to find the lines of the gateway and of Lambda.
+// setOrigin adds the request ids of the gateway and of Lambda to an answer, by which a client can
+// refer to their logs.
 func setOrigin(header http.Header, o origin.Origin) {
 	if o.Gateway != "" {
 		header.Set("X-Gateway-Request-Id", o.Gateway)

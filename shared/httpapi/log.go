@@ -20,8 +20,8 @@ func (h *handler) report(c *call, s *Served) {
 	}
 }
 
-// endSpan describes a request in its span, and ends it. The span contains what the line in the log does, except for who has
-// sent the request and for the text of the error.
+// endSpan adds the description of a request to its span, and ends it. The span has the fields of the log line, except the
+// sender of the request and the text of the error.
 func endSpan(span *tracing.Span, s *Served) {
 	if s.Principal == "" {
 		span.Distrust()

@@ -51,7 +51,7 @@ func decodePathNames(params map[string]string, into any) error {
 	})
 }
 
-// eachField visits the fields of a struct and of those that it embeds.
+// eachField visits the fields of a struct and of its embedded structs.
 func eachField(v reflect.Value, visit func(reflect.StructField, reflect.Value) error) error {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)

@@ -14,10 +14,10 @@ import (
 // serveProbe answers the paths that are not operations:
 //
 //	/healthz   the process runs
-//	/readyz    the stores and the keys of tokens can be reached; 503 when not
-//	/storez    the store keeps what commits rest on, for principals that may sign in; 503 when not
+//	/readyz    the stores and the keys of tokens are reachable; 503 if not
+//	/storez    the store has the guarantees that commits need, for principals that may sign in; 503 if not
 //	/version   versions of the program and of the specification
-//	/metrics   numbers, for principals that may sign in, if the server keeps any
+//	/metrics   metrics, for principals that may sign in, if the server has any
 func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
 	segments := h.router.segments(r.URL.EscapedPath())
 	if len(segments) != 1 || r.Method != http.MethodGet {

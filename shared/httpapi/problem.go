@@ -90,8 +90,9 @@ func wrongMethod(method string, allowed []string) error {
 }
 
 // unknownRoute is the error for a path without an operation. It is 501 under /v1/table, because
-// LanceDB clients would take 404 to mean that the table does not exist and would discard what they
-// know of it, and for what these clients ask beside tables, which says what to use instead.
+// LanceDB clients would take a 404 to mean that the table does not exist, and would discard their
+// cached state of it. It is 501 as well for paths of these clients outside of tables, with a hint
+// at the operation to use instead.
 func unknownRoute(path string, segments []string) error {
 	e := &httpError{
 		cause:  protocol.Error{Code: protocol.Unsupported, Message: fmt.Sprintf("no operation has the path %.200s", path)},
@@ -268,8 +269,8 @@ func (c *call) problemOf(err error) problem {
 	return p
 }
 
-// storageTrouble is the error of a request that failed because of a service that this one depends on. Others it returns
-// as they are. A write whose answer was lost may have happened, so that the request is not to be repeated unseen.
+// storageTrouble returns the error of a request that failed because of an outage of a service. It returns other errors
+// unchanged. A write whose answer was lost may have happened, so the error then advises to check before a repetition.
 func storageTrouble(err error) error {
 	unsettled := errors.Is(err, objectstore.ErrUnknownOutcome) || errors.Is(err, record.ErrUnknownOutcome)
 	trouble := outage.Of(err)

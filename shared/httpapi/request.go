@@ -75,7 +75,7 @@ func (c *call) hurryBody() {
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(refusedBodyTime))
 }
 
-// refusedBodyTime is how long a body that is not read may still take.
+// refusedBodyTime bounds the time for reading the rest of a refused body.
 const refusedBodyTime = time.Second
 
 // decodeJSON fills a request from the path, the body and the query string. It checks the policies

@@ -21,8 +21,8 @@ import (
 	"tiltyard/shared/result"
 )
 
-// ResultHeader is the header by which a client asks to take an answer with rows from storage, because
-// the response may be limited in size or in time.
+// ResultHeader is the header by which a client chooses to download an answer with rows from
+// storage, because the response may be limited in size or in time.
 const ResultHeader = "X-Tiltyard-Result"
 
 // A delivery is the way of an answer with rows to its client.
@@ -30,8 +30,8 @@ type delivery string
 
 const (
 	direct delivery = "" // in the response
-	// redirect is for clients that follow redirects and know nothing of stored answers. A short answer
-	// is in the response; the response to another one leads to the stored answer.
+	// redirect serves clients that follow redirects but do not support stored answers. A short answer
+	// is in the response; for a longer one the response redirects to the stored answer.
 	redirect delivery = "redirect"
 	// link answers with a [queryapi.StoredResult], however short the rows are.
 	link delivery = "link"
@@ -40,7 +40,7 @@ const (
 // directBytes is the most that redirect puts into a response. Every gateway of a function takes it.
 const directBytes = 4 << 20
 
-// delivery returns what the header of a request asks for.
+// delivery returns the value of the header of a request.
 func (c *call) delivery() (delivery, error) {
 	switch asked := delivery(strings.ToLower(c.r.Header.Get(ResultHeader))); {
 	case asked == direct:
@@ -137,8 +137,8 @@ func (c *call) keepBatch(file *arrowipc.Writer, batch arrow.RecordBatch) error {
 	return file.Write(batch)
 }
 
-// resultPath returns the path of a stored answer relative to that of the request, because proxies may
-// have changed what is in front of both.
+// resultPath returns the path of a stored answer relative to that of the request, because proxies
+// may have changed the prefix of both.
 func (c *call) resultPath(id string) string {
 	path := "result/" + id
 	if strings.HasSuffix(c.r.URL.Path, "/") {
@@ -155,7 +155,7 @@ func (c *call) resultOwner() result.Owner {
 	return result.Owner{Principal: c.principal.String(), Table: c.id}
 }
 
-// A keptAnswer holds the bytes of an answer as long as there is room, and then begins to store them.
+// A keptAnswer buffers the bytes of an answer while they fit, and then begins to store them.
 type keptAnswer struct {
 	call *call
 	kind result.Kind
@@ -216,7 +216,7 @@ func (k *keptAnswer) commit() (result.Result, error) {
 	return k.out.Commit()
 }
 
-// drop abandons what is not committed.
+// drop aborts an uncommitted answer.
 func (k *keptAnswer) drop() {
 	if k.out != nil {
 		k.out.Abort()

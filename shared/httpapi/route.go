@@ -16,7 +16,7 @@ type Route struct {
 	operation string
 	body      bodyKind
 	concealed bool  // see Concealed
-	most      int64 // bytes of a JSON body; 0 is what all operations allow
+	most      int64 // bytes of a JSON body; 0: the common limit
 	serve     func(c *call) error
 
 	request, response reflect.Type // what the function takes and returns, without pointers
@@ -52,8 +52,8 @@ func JSON[Req, Resp any, PReq interface {
 	return route
 }
 
-// Untyped is JSON for a function that serves any operation: it takes the request of the row of the
-// operation, and answers with any value.
+// Untyped serves any operation with a JSON request: the function takes the request type of the
+// operation's row, and returns any value.
 func Untyped(op protocol.Operation, serve func(context.Context, protocol.Request) (any, error)) Route {
 	route := Route{operation: op.Name, request: op.RequestType(), response: op.ResponseType()}
 	route.serve = func(c *call) error {
@@ -63,7 +63,7 @@ func Untyped(op protocol.Operation, serve func(context.Context, protocol.Request
 	return route
 }
 
-// serveJSON decodes a request, and sends what serve returns.
+// serveJSON decodes a request, and sends the result of serve.
 func (c *call) serveJSON(req protocol.Request, serve func() (any, error)) error {
 	if err := c.decodeJSON(req); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (r Route) Within(bytes int64) Route {
 	return r
 }
 
-// Concealed is JSON for an operation whose body holds a secret. Nothing of the body is quoted in an
-// answer or kept in the ledger, so a mutation that is sent again happens again.
+// Concealed serves a JSON operation whose body contains a secret. Nothing of the body is quoted in
+// an answer or kept in the ledger, so a repeated mutation happens again.
 func Concealed[Req, Resp any, PReq interface {
 	*Req
 	protocol.Request
@@ -176,7 +176,8 @@ func Arrow[Req any, PReq interface {
 	return rowsRoute[Req, PReq](operation, arrowForm{contentType: arrowipc.ContentTypeFile}, serve)
 }
 
-// ArrowStream is Arrow for operations that answer with an Arrow stream.
+// ArrowStream serves operations as Arrow does, but the default form of the response is an Arrow
+// stream.
 func ArrowStream[Req any, PReq interface {
 	*Req
 	protocol.Request

@@ -36,7 +36,7 @@ type Served struct {
 	Version string
 	// Transaction is the id of the transaction that the request made or began.
 	Transaction string
-	Replayed    bool // the answer is that of an earlier request
+	Replayed    bool // the answer was stored for an earlier request
 
 	Received, Sent int64              // bytes of the bodies
 	Rows           int64              // of the answer, as far as they were written
@@ -48,28 +48,27 @@ type Served struct {
 	Cold           bool // the request was the first of the process
 }
 
-// ErrUndeliverable is what a response writer returns for a response that is larger than what stands
-// between the service and its clients delivers.
+// ErrUndeliverable is the error of a response writer for a response that exceeds the size limit of
+// the gateway in front of the service.
 var ErrUndeliverable = errors.New("response is larger than the gateway delivers")
 
-// A Withholder is a response writer that gives its client another response in place of one that cannot be
-// delivered whole.
+// A Withholder is a response writer that replaces a response which cannot be delivered whole.
 type Withholder interface {
-	// Withheld is called when a response has been written, or has broken off, which cut reports. It returns the
-	// status and the code of the response that the client gets instead, and 0 if it gets the one that was written.
+	// Withheld is called after a response was written or, if cut is true, has broken off. It returns the status and the code
+	// of the replacement, or 0 if the client gets the written response.
 	Withheld(cut bool) (status int, code string)
 }
 
-// withhold describes the response that the client gets instead. None of the written one reached it. A change
-// that was made before stays one.
+// withhold records the replacement of a response. The client got none of the written response, but a change that was made
+// stays.
 func (s *Served) withhold(status int, code string) {
 	if status != 0 {
 		s.Status, s.Code, s.Sent, s.Rows, s.Cut, s.Gone = status, code, 0, 0, false, false
 	}
 }
 
-// Failed reports whether the service caused the error, and not its client: one that asks for more than
-// can be delivered did.
+// Failed reports whether the service, and not the client, caused the error. The client causes it if
+// it requests more than can be delivered.
 func (s *Served) Failed() bool {
 	if s.Cut {
 		return !s.Gone && !errors.Is(s.Err, ErrUndeliverable)

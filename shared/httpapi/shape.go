@@ -7,19 +7,16 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// A Shape is what a route knows about the bodies of its operation. Documents of the API are made from
-// it.
+// A Shape describes the bodies of an operation, for the generated documents of the API.
 type Shape struct {
 	Operation string
-	// Request and Response are what the function takes and returns, without pointers: the types of the row of
-	// the operation.
+	// Request and Response are the types in the operation's row, without pointers.
 	Request, Response reflect.Type
 	// IsUpload means that the body is an Arrow stream, so no field comes from JSON.
 	IsUpload bool
 	// IsOnce means that a mutation with an Idempotency-Key happens once.
 	IsOnce bool
-	// Answers is the content type of an answer of bytes or rows where the client asks for no other. It
-	// is empty for JSON.
+	// Answers is the default content type of an answer with bytes or rows. It is empty for JSON.
 	Answers string
 }
 

@@ -58,7 +58,8 @@ type Options struct {
 	Place string
 	// DryRun reports what an import would do, and writes nothing.
 	DryRun bool
-	// Progress, which may be nil, is called before each item with how many of all have been dealt with.
+	// Progress, which may be nil, is called before each item with the number of processed items and of
+	// all.
 	Progress func(done, of int)
 }
 
@@ -113,7 +114,7 @@ type item struct {
 	kind       string
 	id         []string
 	at         objectstore.Location // of a table
-	place      string               // what was said of at; the same, when that can be used
+	place      string               // the location as text; the canonical one, if it can be used
 	properties map[string]string
 	declared   bool   // there need not be data yet
 	forgotten  bool   // the catalog made it, and has no name for it, or only another one
@@ -256,7 +257,7 @@ func namedPlaces(ctx context.Context, names *catalog.Catalog) (map[string][]stri
 			if err != nil && ctx.Err() != nil {
 				return err
 			}
-			tables[i] = table // one that is gone, or whose location is not configured, is nil
+			tables[i] = table // nil if the table was dropped, or its location is not configured
 			return nil
 		})
 	}

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// mergedBytes is about how much memory the blocks of all files that are merged take together.
+	// mergedBytes bounds, approximately, the memory of the blocks of all files of a merge.
 	mergedBytes = 256 << 20
-	// leastBlock and mostBlock bound the size of a block. Reading smaller ones takes more time for
-	// requests than for bytes, and larger ones do not come sooner.
+	// leastBlock and mostBlock bound the size of a block in bytes. Below 64 KiB the latency of requests
+	// dominates, and above 8 MiB larger requests are not faster.
 	leastBlock, mostBlock = 64 << 10, 8 << 20
 )
 
-// BlockBytes returns the size of the blocks of so many files that are read side by side, two blocks of each.
+// BlockBytes returns the block size for a merge of the given number of files, each with two blocks in
+// memory.
 func BlockBytes(ctx context.Context, files int) int64 {
 	all := int64(2 * max(files, 1))
 	block := min(max(mergedBytes/all, leastBlock), mostBlock)
@@ -31,23 +32,25 @@ func BlockBytes(ctx context.Context, files int) int64 {
 	return block
 }
 
-// Blocks reads the rows of some columns of a file one after the other. It reads one block of rows ahead.
+// Blocks reads some columns of a file sequentially, and prefetches one block of rows.
 type Blocks struct {
 	columns *Columns
 	rows    int64 // of a block
-	from    int64 // the first row that has not been asked for
+	from    int64 // the first row that has not been requested
 
 	held  memory.Hold  // for the block that the caller has
 	ahead chan fetched // the next block; nil after the last
 }
 
+// fetched is the result of the prefetch of a block. held accounts for its memory.
 type fetched struct {
 	block []arrow.Array
 	held  memory.Hold
 	err   error
 }
 
-// ReadBlocks begins to read blocks of about so many bytes. The context must be canceled before the caller stops it.
+// ReadBlocks begins to read blocks of about the given size in bytes. A caller that stops early must cancel
+// the context.
 func ReadBlocks(ctx context.Context, columns *Columns, bytes int64) *Blocks {
 	width := max(columns.File.BytesPerRow(columns.Fields), 1)
 	b := &Blocks{columns: columns, rows: max(int64(float64(bytes)/width), 1)}
@@ -84,8 +87,8 @@ func (b *Blocks) fetch(ctx context.Context) {
 	}()
 }
 
-// Next returns the columns of the next block, which has at least one row, or nil after the last one. They are good until
-// the next call.
+// Next returns the columns of the next block, which has at least one row, or nil after the last one. The
+// arrays are valid until the next call.
 func (b *Blocks) Next(ctx context.Context) ([]arrow.Array, error) {
 	if b.ahead == nil {
 		b.held.Release()
@@ -100,7 +103,7 @@ func (b *Blocks) Next(ctx context.Context) ([]arrow.Array, error) {
 	return got.block, nil
 }
 
-// Stop waits until nothing is read any more.
+// Stop waits for the end of the prefetch.
 func (b *Blocks) Stop() {
 	if b.ahead != nil {
 		last := <-b.ahead

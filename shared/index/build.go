@@ -8,12 +8,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// A Source gives the rows that an index is built of. Its batches have two columns: the values, and
-// as a number what the kind of index stores of each row, the address or the id.
+// A Source provides the rows to index. Its batches have two columns: the values, and the u64 that the index
+// stores for each row, which is an address or an id.
 type Source interface {
-	// Rows returns how many rows there are.
+	// Rows returns the number of rows.
 	Rows() int64
-	// RowBytes is about how many bytes a value has.
+	// RowBytes returns the approximate size of a value in bytes.
 	RowBytes() float64
 	// StableRowIDs reports whether the rows have ids that stay when they move.
 	StableRowIDs() bool
@@ -22,15 +22,15 @@ type Source interface {
 	// Sample yields about n rows of random places, in the order of the table. Neighbours come
 	// together.
 	Sample(ctx context.Context, n int64, random *rand.Rand) iter.Seq2[arrow.RecordBatch, error]
-	// Map yields what f makes of batches of rows, in the order of the rows; of all if span is nil. f is called on all
-	// cores.
+	// Map calls f with batches of rows, on all cores, and yields the results in the order of the rows. A
+	// nil span selects all rows.
 	Map(ctx context.Context, span Span, f func(context.Context, arrow.RecordBatch) (any, error)) iter.Seq2[any, error]
 }
 
-// Span returns which rows of a fragment are read: from one number to before another.
+// A Span returns the rows [from, to) of a fragment that are read.
 type Span = func(fragment uint64) (from, to int64)
 
-// Map is [Source.Map] with a type.
+// Map is a typed [Source.Map].
 func Map[T any](ctx context.Context, rows Source, span Span, f func(context.Context, arrow.RecordBatch) (T, error)) iter.Seq2[T, error] {
 	made := rows.Map(ctx, span, func(ctx context.Context, batch arrow.RecordBatch) (any, error) { return f(ctx, batch) })
 	return func(yield func(T, error) bool) {
@@ -43,7 +43,7 @@ func Map[T any](ctx context.Context, rows Source, span Span, f func(context.Cont
 	}
 }
 
-// Scan yields rows, and reports them; all if span is nil.
+// Scan yields the rows of a span and reports progress to Watch. A nil span selects all rows.
 func (b Build) Scan(ctx context.Context, span Span) iter.Seq2[arrow.RecordBatch, error] {
 	rows := b.Rows.Scan(ctx, span)
 	if b.Watch == nil {
@@ -61,23 +61,22 @@ func (b Build) Scan(ctx context.Context, span Span) iter.Seq2[arrow.RecordBatch,
 	}
 }
 
-// An Output takes the files of a segment that is being built. Nobody sees them before the segment is
+// An Output receives the files of a new segment. They are invisible to readers until the segment is
 // committed.
 type Output interface {
 	// Create begins a file. The metadata of the schema becomes that of the file.
 	Create(ctx context.Context, name string, schema *arrow.Schema) (FileWriter, error)
 }
 
-// A FileWriter writes one file of a segment. It takes memory of the context's share for what it
-// holds back.
+// A FileWriter writes one file of a segment. Buffered rows are accounted to the context's memory share.
 type FileWriter interface {
-	// Write adds rows, whose columns are those of the schema.
+	// Write appends rows, whose columns follow the schema.
 	Write(ctx context.Context, rows arrow.RecordBatch) error
-	// AddBuffer writes a global buffer, which belongs to no column, and returns its number. Metadata
-	// refer to it by that.
+	// AddBuffer writes a global buffer, which belongs to no column, and returns its number, by which
+	// metadata refer to it.
 	AddBuffer(b []byte) (int, error)
 	// SetMetadata adds an entry to the metadata of the file.
 	SetMetadata(key, value string)
-	// Close ends the file. A segment of which one file is not closed cannot be committed.
+	// Close completes the file. A segment can only be committed when all of its files are closed.
 	Close(ctx context.Context) error
 }

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// Columns are those columns of a file that a reader knows.
+// Columns selects the columns of a file that an index reader needs.
 type Columns struct {
 	File   *datafile.File
 	Schema *schema.Schema // of the file
@@ -36,7 +36,7 @@ func ColumnsOf(ctx context.Context, file *datafile.File, names ...string) (*Colu
 	return c, nil
 }
 
-// Read returns rows of the columns. It takes memory of the share of the context for them.
+// Read returns rows [from, to) of the columns, and accounts for them in the context's memory share.
 func (c *Columns) Read(ctx context.Context, from, to int64) ([]arrow.Array, error) {
 	read, err := c.File.ReadRange(ctx, c.Fields, from, to)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Columns) Read(ctx context.Context, from, to int64) ([]arrow.Array, erro
 	return read, c.take(ctx, read, to-from)
 }
 
-// ReadRows returns single rows, which ascend, as Read does.
+// ReadRows returns single rows, given in ascending order, and accounts for them like Read.
 func (c *Columns) ReadRows(ctx context.Context, rows []int64) ([]arrow.Array, error) {
 	read, err := c.File.Take(ctx, c.Fields, rows)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Columns) ReadRows(ctx context.Context, rows []int64) ([]arrow.Array, er
 	return read, c.take(ctx, read, int64(len(rows)))
 }
 
-// take checks and takes memory for what was read.
+// take checks the lengths of the arrays and accounts for their memory.
 func (c *Columns) take(ctx context.Context, read []arrow.Array, rows int64) error {
 	for i, a := range read {
 		if int64(a.Len()) != rows {

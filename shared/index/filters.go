@@ -13,7 +13,7 @@ import (
 // SortableTypes names the types of columns that are [Sortable], for people.
 const SortableTypes = "numbers, booleans, texts, binaries, decimals, dates and times"
 
-// FitsSortable is [Kind.Fits] of kinds that fit these.
+// FitsSortable implements [Kind.Fits] for kinds whose values must be sortable.
 func FitsSortable(b Build) bool { return Sortable(b.Field.Type) }
 
 // IsValueTest reports whether a probe compares with values in their order.
@@ -21,7 +21,7 @@ func IsValueTest(p pruning.Probe) bool {
 	return p.Test == pruning.Equal || p.Test == pruning.Range || p.Test == pruning.Null
 }
 
-// TestsValues reports whether an index of values in their order can test what a probe tests.
+// TestsValues reports whether an index on sorted values can answer a probe on a column of type t.
 func TestsValues(p pruning.Probe, t arrow.DataType) bool {
 	if p.Type != nil && !arrow.TypeEqual(p.Type, t) {
 		return false
@@ -30,8 +30,8 @@ func TestsValues(p pruning.Probe, t arrow.DataType) bool {
 	return err == nil && (p.Test != pruning.Prefix || t.ID() == arrow.STRING)
 }
 
-// ValueQuestion returns what an index of values in their order is asked, to find the rows that pass
-// all of some probes of a column of type t.
+// ValueQuestion combines probes on a column of type t into one question for an index on sorted values. The
+// answer to the question contains the rows that pass all probes.
 func ValueQuestion(ctx context.Context, probes []pruning.Probe, t arrow.DataType) (q Question, err error) {
 	order, err := OrderOf(t)
 	if err != nil {
@@ -51,7 +51,7 @@ func ValueQuestion(ctx context.Context, probes []pruning.Probe, t arrow.DataType
 	return q, nil
 }
 
-// questionOf returns the question for one probe.
+// questionOf translates one probe into a question.
 func questionOf(ctx context.Context, p pruning.Probe, order Order) (q Question, err error) {
 	switch p.Test {
 	case pruning.Null:
@@ -85,8 +85,8 @@ func questionOf(ctx context.Context, p pruning.Probe, order Order) (q Question, 
 	return q, nil
 }
 
-// prefixed returns the range of the texts that begin with a prefix. It ends before the first text, in
-// the order of bytes, that is greater than all of them.
+// prefixed returns the range of the texts with a prefix. The range ends before the first text, in byte
+// order, that is greater than all of them; without such a text it is unbounded.
 func prefixed(prefix string) Range {
 	r := Range{From: Bound{Value: TextValue(prefix)}}
 	next := []byte(prefix)
@@ -100,7 +100,7 @@ func prefixed(prefix string) Range {
 	return r
 }
 
-// TextValue returns an array of one text.
+// TextValue returns an array with one text.
 func TextValue(s string) arrow.Array {
 	b := array.NewStringBuilder(memory.DefaultAllocator)
 	defer b.Release()

@@ -11,12 +11,12 @@ import (
 	"tiltyard/shared/sql/pruning"
 )
 
-// A Kind is all that differs between kinds of indices. Its value stands in the package of the kind, and package kinds
-// lists all of them.
+// A Kind collects everything specific to one kind of index. Each kind's package exports its value, and
+// package kinds lists them.
 type Kind struct {
 	indexmeta.Kind // names and versions of the format
 
-	// Types are the names under which clients ask for indices of the kind; nil: only its own.
+	// Types are the type names in requests that select the kind; nil: only its own name.
 	Types []string
 	// Documents means that the column of an index may be texts in the structs of lists.
 	Documents bool
@@ -26,42 +26,43 @@ type Kind struct {
 	// Plan returns how an index is built on a column that fits. Parameters that do not fit are a [Refusal].
 	Plan func(Build) (Plan, error)
 
-	// Like returns the parameters of a segment, for further segments of its index; nil: the kind has none.
+	// Like returns the parameters of an existing segment for further segments of its index; nil: the kind
+	// has none.
 	Like func(context.Context, Segment) (params any, err error)
-	// Extends reports whether further segments of an index can be built; nil: of all.
+	// Extends reports whether an index can get further segments; nil: always.
 	Extends func(indexmeta.Description) bool
-	// Extend returns how a segment is built that shares what was learnt for another one, whose details it gets. Nil: further
-	// segments are built by Plan.
+	// Extend plans a segment that reuses the trained model of an existing segment. Nil: Plan builds further
+	// segments.
 	Extend func(context.Context, Segment, Build) (Plan, error)
 
 	// Describe returns the details of an index with the parameters that only its files have. metadata reads the metadata
 	// of a file. Nil: the details are complete.
 	Describe func(details string, metadata func(file string) (map[string]string, error)) (string, error)
 
-	// Filters is how filters use the kind; nil: not at all.
+	// Filters describes how filters use the kind; nil: not at all.
 	Filters *Filters
 }
 
-// Builds reports whether indices of a type can be built, which is one of the kind's.
+// Builds reports whether the kind builds indices of a type name, which is one of the kind's.
 func (k *Kind) Builds(name string) bool {
 	return k != nil && (k.Types == nil || slices.Contains(k.Types, name))
 }
 
-// A Build is an index to build, or a segment of one.
+// A Build describes an index or a segment to build.
 type Build struct {
-	Column string            // its path, as the request has it
+	Column string            // its path, as in the request
 	Field  arrow.Field       // as scans read it
 	Texts  textcolumn.Column // of kinds of documents
 	Rows   Source
-	Params any // of the type that the kind takes, [Typed] if it has several types; nil: the usual ones
-	// Watch is called with how many more rows were read, or keys written; may be nil.
+	Params any // parameters, of the type that the kind takes, or [Typed] if it has several types; nil: the defaults
+	// Watch is called with the number of newly read rows or written keys; may be nil.
 	Watch func(rows int64)
 }
 
-// A Plan is how an index is built.
+// A Plan describes how an index is built.
 type Plan struct {
 	Version int32  // of the format
-	Details []byte // the parameters, as the kind's message encodes them
+	Details []byte // the parameters, encoded as the kind's protobuf message
 	Parts
 }
 
@@ -70,15 +71,15 @@ type Typed interface {
 	IndexType() string // as clients name it
 }
 
-// A Segment is one whose parameters further segments get.
+// A Segment is an existing segment, whose parameters further segments reuse.
 type Segment struct {
 	Files
 	Index   indexmeta.Description
-	Details []byte // the parameters, as the kind's message encodes them
-	Empty   bool   // it was made without any rows, and has no files
+	Details []byte // the parameters, encoded as the kind's protobuf message
+	Empty   bool   // it was built without rows, and has no files
 }
 
-// A Refusal is the error of parameters that do not fit a column, or each other.
+// A Refusal is the error for parameters that contradict each other or do not fit a column.
 type Refusal struct {
 	Message string
 	WayOut  string // for people; may be empty
@@ -87,23 +88,23 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Filters is how filters use indices of a kind. The first three are choices of native Lance, which a fast search has to
-// follow.
+// Filters describes how filters use indices of a kind. The first three fields follow native Lance, since a
+// fast search must return its results.
 type Filters struct {
-	// Answers returns what native Lance leaves to an index: which tests of its column it does, and whether exactly.
+	// Answers returns whether native Lance uses the index for a probe, and whether the result is exact.
 	Answers func(pruning.Probe) pruning.Answer
 	// Members reports whether native Lance uses indices on members of structs.
 	Members bool
 	// Usable reports by the details of an index whether native Lance uses it; nil: always.
 	Usable func(details string) bool
 
-	// Tests reports whether an index of a column of type t can test what a probe tests.
+	// Tests reports whether an index on a column of type t can answer a probe.
 	Tests func(p pruning.Probe, t arrow.DataType) bool
-	// Question returns what the index is asked, to find the rows that pass all of several probes.
+	// Question combines several probes into the question for the rows that pass all of them.
 	Question func(ctx context.Context, probes []pruning.Probe, t arrow.DataType) (Question, error)
-	// Open opens a segment of an index of a column of type t.
+	// Open opens a segment of an index on a column of type t.
 	Open func(ctx context.Context, files Files, t arrow.DataType) (Reader, error)
-	// Coarse is true if an index also finds rows that do not match, so that others are asked first.
+	// Coarse is true if an index may return rows that do not match, so that other indices are preferred.
 	Coarse bool
 }
 

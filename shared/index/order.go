@@ -16,9 +16,9 @@ import (
 // of the Order, and neither value is NULL.
 type Order func(a arrow.Array, i int, b arrow.Array, j int) int
 
-// OrderOf returns the order in which indices store values of a type: the order of numbers;
-// of bytes for texts; and for floats the total order, in which -0 is before +0 and NaN
-// after infinity. A type without an order is lance.ErrUnsupported.
+// OrderOf returns the order in which indices store values of a type. Numbers are ordered by value, texts by
+// bytes, and floats by the IEEE 754 total order, in which -0 precedes +0 and NaN follows infinity. A type
+// without an order is lance.ErrUnsupported.
 func OrderOf(t arrow.DataType) (Order, error) {
 	switch t.ID() {
 	case arrow.BOOL:
@@ -93,7 +93,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// valueBytes returns a text or binary, which shares memory with the array.
+// valueBytes returns the bytes of a text or binary value. They alias the array's memory.
 func valueBytes(a arrow.Array, i int) []byte {
 	switch a := a.(type) {
 	case *array.String:

@@ -11,23 +11,23 @@ import (
 	"tiltyard/shared/lance/datafile"
 )
 
-// Parts build an index in parts, which several workers make side by side. All parts read the same
-// version of the table.
+// Parts builds an index in parts on several workers in parallel. All parts read the same version of the
+// table.
 //
-//   - Train learns what all shards share.
-//   - Each Shard reads some rows and writes what it makes of them, as files in the folder of a staged
-//     segment, the stage.
-//   - Each Join makes a segment of the shards of some fragments; or, of an index that is a [Whole], a part of
-//     the only segment of some shards.
+//   - Train learns the model that all shards use.
+//   - Each Shard reads some rows and writes intermediate files to the folder of a staged segment, the
+//     stage.
+//   - Each Join combines the shards of some fragments into a segment. For a [Whole] it combines some
+//     shards into a part of the only segment.
 //
-// Several tries at a shard may write at the same time, so each has a name of its own, which is that of
-// its files.
+// Several attempts at a shard may run at the same time, so each has a unique name, with which its file
+// names begin.
 type Parts interface {
 	// Write writes the files of a segment of all rows, without any parts.
 	Write(ctx context.Context, out Output) error
-	// Train writes what shards share. It is false if there are too few rows to train with.
+	// Train writes the model. It returns false if there are too few rows to train with.
 	Train(ctx context.Context, out Output) (enough bool, err error)
-	// Shard reads rows and writes files whose names begin with a name. The name of a Shard is that.
+	// Shard reads rows and writes files whose names begin with name, which becomes the name of the Shard.
 	Shard(ctx context.Context, rows Span, name string, staged Staged, out Output) (Shard, error)
 	// Join writes the files of a segment, or of a part of a [Whole].
 	Join(ctx context.Context, shards []Shard, staged Staged, out Output) (Joined, error)
@@ -35,21 +35,21 @@ type Parts interface {
 	Effort() Effort
 }
 
-// A Whole is an index whose joins make parts of one segment. So the shards of one join need not be those of whole
-// fragments. Several tries at a join may write at the same time, so their files have names of their own.
+// A Whole is an index whose joins make parts of one segment. So the shards of a join need not cover whole
+// fragments. Several attempts at a join may run at the same time, so their files have unique names.
 type Whole interface {
 	Parts
-	// Complete writes what the segment has beside the files of its parts.
+	// Complete writes the remaining files of the segment, beside the files of its parts.
 	Complete(ctx context.Context, parts []Joined, out Output) error
 }
 
-// Staged are the files of a build that other parts have written. Each function opens one by its name.
+// Staged opens the files of a build that other parts have written, by name.
 type Staged struct {
 	Trained func(ctx context.Context, name string) (*datafile.File, error) // of [Parts.Train]
 	Shards  func(ctx context.Context, name string) (*datafile.File, error)
 }
 
-// A Shard describes the files of a shard. It is part of the state of jobs.
+// A Shard describes the files of a shard. It is stored in the state of jobs.
 type Shard struct {
 	Name       string   `json:"name"`
 	Rows       int64    `json:"rows"`           // of the table
@@ -60,20 +60,20 @@ type Shard struct {
 	Partitions []uint64 `json:"partitions,omitempty"` // of an index of texts
 }
 
-// Joined describes the part of a [Whole] that a join has made. It is part of the state of jobs.
+// Joined describes a part of a [Whole] that a join has made. It is stored in the state of jobs.
 type Joined struct {
 	Partitions []uint64 `json:"partitions,omitempty"` // of an index of texts
 }
 
-// An Effort is about what parts take on one core.
+// An Effort estimates the cost of parts on one core.
 type Effort struct {
-	RowNanos float64 // nanoseconds for a row in a shard, without those to read it
+	RowNanos float64 // nanoseconds per row in a shard, without reading it
 	RowBytes float64 // bytes of a row that are read
-	Held     float64 // bytes of memory for a row in a shard until it is written
+	Held     float64 // bytes of memory per row of a shard until it is written
 	KeyNanos float64 // nanoseconds for a key in a join
 }
 
-// Counted counts rows as they are read.
+// Counted passes batches on, and adds their rows to rows.
 func Counted(batches iter.Seq2[arrow.RecordBatch, error], rows *int64) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range batches {
@@ -87,10 +87,10 @@ func Counted(batches iter.Seq2[arrow.RecordBatch, error], rows *int64) iter.Seq2
 	}
 }
 
-// watchEvery is how many keys are reported together.
+// watchEvery is the number of keys per progress report.
 const watchEvery = 1 << 14
 
-// Watched reports keys as they are read.
+// Watched passes keys on, and reports their number to Watch.
 func (b Build) Watched(keys iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	if b.Watch == nil {
 		return keys
@@ -108,7 +108,7 @@ func (b Build) Watched(keys iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	}
 }
 
-// OpenShards opens the files of shards, each of which has one of its own name and all its keys.
+// OpenShards opens the only file of each shard, which has the name of the shard.
 func OpenShards(ctx context.Context, shards []Shard, staged Staged) ([]*datafile.File, error) {
 	var files []*datafile.File
 	for _, s := range shards {
@@ -124,7 +124,7 @@ func OpenShards(ctx context.Context, shards []Shard, staged Staged) ([]*datafile
 	return files, nil
 }
 
-// A RenamedOutput gives files other names, and counts what is in them. It is not safe for concurrent use.
+// A RenamedOutput renames files, and counts files and rows. It is not safe for concurrent use.
 type RenamedOutput struct {
 	Output
 	Name  func(file string) string

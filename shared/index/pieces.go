@@ -9,12 +9,12 @@ import (
 	"tiltyard/shared/sql/rustregex"
 )
 
-// maxPieces bounds the pieces that an index is asked for. A few of them find nearly as few rows as
-// many.
+// maxPieces bounds the pieces, such as trigrams, of a question. More of them hardly reduce the number of
+// rows found.
 const maxPieces = 64
 
-// NeededByAll returns the question for the rows that have the pieces which all of some probes need.
-// value returns a piece as the index has it.
+// NeededByAll returns the question for the rows that contain the pieces that all probes need. value
+// converts a piece to the value type of the index.
 func NeededByAll(probes []pruning.Probe, pieces func(text string) []string, value func(piece string) arrow.Array) Question {
 	all := &rustregex.Need{}
 	for _, p := range probes {
@@ -28,10 +28,10 @@ func NeededByAll(probes []pruning.Probe, pieces func(text string) []string, valu
 // An asking turns needs into questions.
 type asking struct {
 	value func(piece string) arrow.Array
-	left  int // pieces that may still be asked for; those beyond are not tested
+	left  int // pieces that may still be used; further ones are ignored
 }
 
-// needed returns the question for the rows that meet a need; ok is false if nothing of it is tested.
+// needed returns the question for the rows that meet a need. ok is false if no part of it can be tested.
 func (a *asking) needed(need *rustregex.Need) (q Question, ok bool) {
 	var asked []string
 	for parts := []*rustregex.Need{need}; len(parts) > 0; {
@@ -56,8 +56,8 @@ func (a *asking) needed(need *rustregex.Need) (q Question, ok bool) {
 	return q, q.All != nil
 }
 
-// alternatives returns the questions for the rows that meet one of some needs, or nil if one of these
-// is not tested.
+// alternatives returns a question for each of several alternative needs. It returns nil if one of them
+// cannot be tested, because then any row may match.
 func (a *asking) alternatives(needs []*rustregex.Need) []Question {
 	var questions []Question
 	for _, need := range needs {

@@ -8,34 +8,34 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// A Question asks for the rows whose value is within one of some ranges, or is NULL. The
-// zero value asks for no rows. The filter x < 3 OR x = 7 OR x IS NULL, for example, is
+// A Question selects the rows whose value lies within one of some ranges, or is NULL. The zero value
+// selects no rows. The filter x < 3 OR x = 7 OR x IS NULL, for example, is
 //
 //	Question{Ranges: (-∞, 3), [7, 7]; Null: true}
 //
-// An index of pieces, such as the elements of lists, has several values for a row: its pieces. Ranges
-// ask it for the rows with a piece within one of them. All and Any join questions about pieces, and
-// then stand alone. The filter array_has_all(x, [3, 7]), for example, is
+// An index of pieces, such as the elements of lists, has several values per row. Ranges then select the
+// rows with at least one piece within a range. All and Any combine such questions; a question with them has
+// no other fields. The filter array_has_all(x, [3, 7]), for example, is
 //
 //	Question{All: {Ranges: [3, 3]}, {Ranges: [7, 7]}}
 type Question struct {
 	Ranges []Range // ascending; they do not overlap
 	Null   bool
-	All    []Question // asks for the rows that each of them asks for
-	Any    []Question // asks for the rows that one of them asks for
-	None   []Question // leaves out the rows that one of them asks for
+	All    []Question // intersection of the rows of these
+	Any    []Question // union of the rows of these
+	None   []Question // excludes the rows of these
 }
 
-// A Range is the values from one bound to another.
+// A Range is the interval between two bounds.
 type Range struct{ From, To Bound }
 
 // A Bound is an end of a range.
 type Bound struct {
-	Value    arrow.Array // of one value, which is not NULL; nil: there is no bound
+	Value    arrow.Array // an array of one non-NULL value; nil: unbounded
 	Excluded bool        // the value itself is not within the range
 }
 
-// Equal asks for the rows that have one of the values of an array without NULLs.
+// Equal selects the rows with one of the values of an array without NULLs.
 func Equal(values arrow.Array, order Order) Question {
 	var q Question
 	for i := range values.Len() {
@@ -47,7 +47,7 @@ func Equal(values arrow.Array, order Order) Question {
 	return q
 }
 
-// one returns one value of an array, as an array.
+// one returns element i of an array, as an array.
 func one(values arrow.Array, i int) arrow.Array {
 	if values.Len() == 1 {
 		return values
@@ -55,9 +55,8 @@ func one(values arrow.Array, i int) arrow.Array {
 	return slice(values, i, i+1)
 }
 
-// Not asks for the values that q does not ask for. The value NULL makes a comparison and
-// its negation NULL, so it is in neither answer. The negation of x IS NULL, however, asks
-// for all values.
+// Not negates a question in SQL logic. A NULL value makes a comparison and its negation NULL, so it is in
+// neither result. The negation of x IS NULL selects all values.
 func (q Question) Not() Question {
 	var not Question
 	from, open := Bound{}, true
@@ -76,7 +75,7 @@ func (q Question) Not() Question {
 	return not
 }
 
-// And asks for the values that both questions ask for.
+// And returns the intersection of two questions.
 func (q Question) And(o Question, order Order) Question {
 	both := Question{Null: q.Null && o.Null}
 	for _, a := range q.Ranges {
@@ -136,6 +135,7 @@ func (q Question) String() string {
 	return strings.Join(parts, " ")
 }
 
+// String returns the range in interval notation, such as [2, 5) or (, 7].
 func (r Range) String() string {
 	left, right := "[", "]"
 	if r.From.Excluded || r.From.Value == nil {

@@ -17,7 +17,7 @@ func numbers(values ...int64) arrow.Array {
 	return b.NewArray()
 }
 
-// has says whether a question asks for a value.
+// has reports whether a question matches a value.
 func (q Question) has(value arrow.Array, order Order) bool {
 	for _, r := range q.Ranges {
 		if !(Range{later(r.From, Bound{Value: value}, order, 1), later(r.To, Bound{Value: value}, order, -1)}).isEmpty(order) {

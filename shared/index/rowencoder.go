@@ -7,9 +7,9 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// A RowEncoder encodes rows, which come in ascending order, as [AddRows] reads them.
+// A RowEncoder encodes ascending rows in the format of [AddRows].
 type RowEncoder struct {
-	// Treemap encodes them as [AddTreemap] reads them instead.
+	// Treemap selects the format of [AddTreemap] instead.
 	Treemap bool
 
 	encoded   []byte
@@ -18,7 +18,7 @@ type RowEncoder struct {
 	offsets   *roaring.Bitmap // of rows of that fragment; nil before the first row
 }
 
-// Add adds a row. Nothing changes if it is the last one.
+// Add adds a row. A repeated row is ignored.
 func (e *RowEncoder) Add(row uint64) {
 	if fragment := uint32(row >> 32); e.offsets == nil || fragment != e.fragment {
 		e.endFragment()
@@ -27,7 +27,7 @@ func (e *RowEncoder) Add(row uint64) {
 	e.offsets.Add(uint32(row))
 }
 
-// Size returns how many bytes the rows take, without those of the last fragment.
+// Size returns the encoded size in bytes, without the last fragment.
 func (e *RowEncoder) Size() int64 { return int64(len(e.encoded)) }
 
 // Bytes returns the rows, and begins anew. The bytes are good until the next row is added.
@@ -55,6 +55,7 @@ func (e *RowEncoder) head() {
 	}
 }
 
+// endFragment appends the roaring bitmap of the current fragment.
 func (e *RowEncoder) endFragment() {
 	if e.offsets == nil {
 		return

@@ -11,15 +11,15 @@ import (
 	"tiltyard/shared/lance/rowset"
 )
 
-// AddRows adds to a set the rows that files of indices have as bytes:
+// AddRows decodes rows from an index file and adds them to a set. The format is:
 //
 //	u32 number of fragments, and for each
 //	    u32 its id: the high half of the rows' addresses, or ids
-//	    u32 how many bytes follow
+//	    u32 the number of bytes that follow
 //	    the low halves, as a roaring bitmap in its portable form
 //
-// Fragments of which no bytes follow are in the set as a whole, which no index of values writes:
-// they are lance.ErrUnsupported.
+// A fragment with zero bytes is in the set as a whole. Indices on values never write that, so it is
+// lance.ErrUnsupported.
 //
 // Source: struct RowAddrTreeMap in mask.rs of crate lance-select.
 func AddRows(set *rowset.Set, data []byte) error {
@@ -87,7 +87,7 @@ func AddTreemap(set *rowset.Set, data []byte) error {
 	return nil
 }
 
-// bitmap reads a roaring bitmap in its portable form, which the bytes consist of.
+// bitmap decodes a portable roaring bitmap that fills all bytes.
 func bitmap(data []byte) (*roaring.Bitmap, error) {
 	r := bytes.NewReader(data)
 	rows, err := readBitmap(r)

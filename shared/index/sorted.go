@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// sortBytes is how many bytes of keys are sorted in memory, if the share has so much.
+// sortBytes bounds the keys that are sorted in memory, within the memory share.
 const sortBytes = 256 << 20
 
 // Sortable reports whether [SortRows] sorts values of a type: they have an order, and are neither
@@ -24,11 +24,10 @@ func Sortable(t arrow.DataType) bool {
 	return err == nil && sortkey.NewValues(t) != nil
 }
 
-// SortRows sorts rows by their values, NULL first, and rows with the same value by their numbers. Each
-// batch has two columns: values of type t, and the number of each row. The key of a row is that of its
-// value, as sortkey writes it, and the row's number in the last 8 bytes, the most significant first.
-// Rows that do not fit into memory are sorted in a temporary file. The caller closes the Sorter. A type
-// that is not [Sortable] is lance.ErrUnsupported.
+// SortRows sorts rows by value, NULLs first, and rows with equal values by number. Each batch has two
+// columns: values of type t, and the number of each row. The key of a row is the sortkey encoding of its
+// value, followed by the row number in 8 big-endian bytes. Rows that exceed the memory are sorted in a
+// temporary file. The caller closes the Sorter. A type that is not [Sortable] is lance.ErrUnsupported.
 func SortRows(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error]) (*sortkey.Sorter, error) {
 	if !Sortable(t) {
 		return nil, fmt.Errorf("%w: an index on values of type %s", lance.ErrUnsupported, t)
@@ -50,7 +49,7 @@ func SortRows(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.Record
 	return sorter, nil
 }
 
-// addKeys adds the key of each row. Until the sorter has them, the share of the context holds their memory.
+// addKeys adds the key of each row. It reserves memory for the keys until the sorter holds them.
 func addKeys(ctx context.Context, sorter *sortkey.Sorter, batch arrow.RecordBatch, keyOf sortkey.Append) error {
 	const numberBytes = 8
 	size := sortkey.Bytes(batch.Column(0)) + numberBytes*batch.NumRows()

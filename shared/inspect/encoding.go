@@ -21,7 +21,7 @@ var layerNames = [...]string{
 	pb.NullableList: "list?", pb.EmptyableList: "list0", pb.NullAndEmptyList: "list?0",
 }
 
-// pageEncoding returns the text of a page's encoding, or the reason why it is not known.
+// pageEncoding returns the text of a page's encoding, or the reason why it is unknown.
 func pageEncoding(e pb.Any) string {
 	switch e.TypeURL {
 	case pb.TypePageLayout:
@@ -86,6 +86,7 @@ func layers(all []pb.RepDefLayer) string {
 	return strings.Join(names, "/")
 }
 
+// codecText returns the text of the encoding of values.
 func codecText(c pb.Codec) string {
 	switch c := c.(type) {
 	case nil:
@@ -144,8 +145,8 @@ func schemeName(s pb.CompressionScheme) string {
 	return fmt.Sprintf("compression %d", s)
 }
 
-// arrayText returns the text of the encoding of a page of version 2.0; @ precedes the
-// number of a buffer.
+// arrayText returns the text of the encoding of a page of version 2.0. An @ precedes the number of a
+// buffer.
 func arrayText(a pb.ArrayEncoding) string {
 	switch a := a.(type) {
 	case nil:

@@ -105,6 +105,7 @@ func fieldsOf(meta *pb.DataFile, column int, names map[int32]Field) Field {
 	}
 }
 
+// column describes a column of a data file. An unreadable one has an Error.
 func column(file *datafile.File, index int, field Field) Column {
 	c := Column{Index: index, Field: field.Path, Type: field.Type}
 	m, err := file.ColumnMetadata(index)

@@ -47,7 +47,7 @@ func indices(m *manifest.Manifest, fields []Field) ([]Index, error) {
 	return list, nil
 }
 
-// bitmap reads the portable form of a roaring bitmap; no bytes are an empty one.
+// bitmap decodes a portable roaring bitmap. No bytes are an empty bitmap.
 func bitmap(data []byte) (*roaring.Bitmap, error) {
 	bits := roaring.New()
 	if len(data) == 0 {

@@ -1,13 +1,12 @@
-// Package inspect describes a Lance table from its files: its versions, and for one version
-// the fragments, files, columns, pages, encodings and sizes. It is for people who want to
-// know why a table is large or slow, or what is wrong with it.
+// Package inspect describes a Lance table from its files: its versions, and for one version the fragments,
+// files, columns, pages, encodings and sizes. It helps people to find out why a table is large, slow or
+// damaged.
 //
-// [Table] returns a [Report], which can be written as JSON, or as text
-// ([Report.WriteText]). It reads no rows, only manifests, transactions, and the metadata at
-// the end of data files. A damaged part below the inspected version does not fail the
-// report: an Error in its place gives the reason, so that one broken file does not hide the
-// others. The contents of a table are not trusted: names are quoted if they contain
-// characters on which a terminal would act.
+// [Table] returns a [Report], which can be written as JSON, or as text ([Report.WriteText]). It reads no
+// rows, only manifests, transactions, and the metadata at the end of data files. A damaged part below the
+// inspected version does not fail the report: the report contains an Error in its place, so that one broken
+// file does not hide the others. The contents of a table are untrusted: names with control characters are
+// quoted, because a terminal would interpret them.
 package inspect
 
 import "time"
@@ -16,17 +15,17 @@ import "time"
 type Report struct {
 	Location string    `json:"location"`
 	Latest   uint64    `json:"latestVersion"`
-	Versions []Version `json:"versions"` // newest first, as many as were asked for
+	Versions []Version `json:"versions"` // newest first, up to the requested number
 	More     bool      `json:"moreVersions"`
 	Tags     []Tag     `json:"tags"`
-	Detail   Detail    `json:"version"` // the version that was asked for
+	Detail   Detail    `json:"version"` // the requested version
 }
 
 // A Version is one line of a table's history.
 type Version struct {
 	Version       uint64    `json:"version"`
 	Time          time.Time `json:"time"`
-	Operation     string    `json:"operation"` // "" when the version does not tell
+	Operation     string    `json:"operation"` // "" if the version does not record it
 	Message       string    `json:"message,omitempty"`
 	Rows          uint64    `json:"rows"` // not deleted
 	Fragments     int       `json:"fragments"`
@@ -41,7 +40,7 @@ type Tag struct {
 	Version uint64 `json:"version"`
 }
 
-// Detail describes one version.
+// Detail describes one version of a table.
 type Detail struct {
 	Version
 	Writer         string            `json:"writer"`
@@ -86,13 +85,13 @@ type Index struct {
 	UUID      string   `json:"uuid"`
 	Built     uint64   `json:"builtFrom"`           // version of the table
 	Fragments []uint64 `json:"fragments,omitempty"` // of the version that it covers
-	Bytes     uint64   `json:"bytes,omitempty"`     // as far as it tells
+	Bytes     uint64   `json:"bytes,omitempty"`     // 0 if not recorded
 }
 
 // A Fragment is a set of rows.
 type Fragment struct {
 	ID           uint64 `json:"id"`
-	PhysicalRows uint64 `json:"physicalRows"` // deleted ones included
+	PhysicalRows uint64 `json:"physicalRows"` // including deleted rows
 	DeletedRows  uint64 `json:"deletedRows"`
 	DeletionFile string `json:"deletionFile,omitempty"`
 	RowIDBytes   int    `json:"rowIdBytes,omitempty"` // of the sequence of stable row ids
@@ -102,7 +101,7 @@ type Fragment struct {
 // A File is a data file of a fragment.
 type File struct {
 	Path    string   `json:"path"`
-	Base    *uint32  `json:"base,omitempty"` // the base path that it lies in; such are not opened
+	Base    *uint32  `json:"base,omitempty"` // its base path; files of other base paths are not opened
 	Version string   `json:"version"`
 	Bytes   uint64   `json:"bytes"`
 	Rows    int64    `json:"rows"`
@@ -113,7 +112,7 @@ type File struct {
 // A Column is a physical column of a data file.
 type Column struct {
 	Index int    `json:"index"`
-	Field string `json:"field"` // path in the schema; in parentheses what is no field of it
+	Field string `json:"field"` // path in the schema; in parentheses if it is not a field of it
 	Type  string `json:"type,omitempty"`
 	Rows  uint64 `json:"rows"` // of all pages; below lists these are items
 	Bytes uint64 `json:"bytes"`

@@ -18,17 +18,17 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// reads is how many files are read at the same time.
+// reads is the number of files that are read concurrently.
 const reads = 8
 
-// Options select what a report contains. The zero value is the newest version alone.
+// Options selects the contents of a report. The zero value selects the newest version only.
 type Options struct {
 	Version  uint64 // the version to describe; 0 is the newest
-	Versions int    // how many versions to list, from the newest on; negative is all
+	Versions int    // number of versions to list, newest first; negative is all
 }
 
-// Table describes the table at a location. The error is [dataset.ErrNoTable] if there is no
-// table, and [dataset.ErrNoVersion] if the table has no such version.
+// Table describes the table at a location. The error is [dataset.ErrNoTable] if there is no table, and
+// [dataset.ErrNoVersion] if the version does not exist.
 func Table(ctx context.Context, at objectstore.Location, opts Options) (*Report, error) {
 	t := &table{Location: at}
 	session := dataset.NewSession(0, time.Now).Table(at, 0)
@@ -87,7 +87,7 @@ func tags(ctx context.Context, session *dataset.Table) ([]Tag, error) {
 func (t *table) history(ctx context.Context, session *dataset.Table, r *Report, count int) error {
 	limit := count
 	if count >= 0 {
-		limit++ // one more, to know whether there are more
+		limit++ // one more, to detect further versions
 	}
 	found, err := session.Versions(ctx, nil, limit)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// WriteText writes the report as text for people. Successive pages with the same encoding
-// share a line.
+// WriteText writes the report as readable text. Consecutive pages with the same encoding share a line.
 func (r *Report) WriteText(w io.Writer) error {
 	out := &text{bufio.NewWriter(w)}
 	out.summary(r)
@@ -31,7 +30,7 @@ type text struct{ *bufio.Writer }
 
 func (t *text) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
-// table writes rows whose cells are separated by tabs.
+// table writes rows of tab-separated cells.
 func (t *text) table(rows ...string) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -44,6 +43,7 @@ func (t *text) table(rows ...string) {
 	}
 }
 
+// summary writes the properties of the version.
 func (t *text) summary(r *Report) {
 	d := &r.Detail
 	rows := []string{
@@ -79,6 +79,7 @@ func (t *text) summary(r *Report) {
 	t.table(rows...)
 }
 
+// history writes the listed versions, one per line.
 func (t *text) history(r *Report) {
 	if len(r.Versions) == 0 {
 		return
@@ -113,6 +114,7 @@ func (t *text) schema(fields []Field) {
 	t.table(rows...)
 }
 
+// indices writes the index segments of the version, one per line.
 func (t *text) indices(d *Detail) {
 	if d.IndexError != "" {
 		t.line("\nindices\n  ERROR: %s", shown(d.IndexError))
@@ -161,6 +163,7 @@ func (t *text) file(f *File) {
 	}
 }
 
+// column writes a column and its pages, with consecutive pages of the same encoding in one line.
 func (t *text) column(c *Column) {
 	name := strings.TrimSpace(shown(c.Field) + " " + shown(c.Type))
 	t.line("    column %d %s: %s, %s", c.Index, name, counted(len(c.Pages), "page"), size(c.Bytes))

@@ -20,14 +20,14 @@ import (
 // The record of the unit then says so, and its next message goes to the other queue. This costs a light worker
 // one write, and nothing when there is no such queue.
 
-// An Effort is what a run takes at most: of a stage, or of each of its parts.
+// An Effort bounds the resources of a run: of a stage, or of each of its parts.
 type Effort struct {
 	Time   time.Duration // on one core
-	Memory int64         // bytes that it holds at a time
+	Memory int64         // bytes in use at a time
 }
 
-// light is what a run of a light worker takes at most. A function ends after 15 minutes, and a run should have some of
-// them left for what takes longer than estimated.
+// light bounds a run of a light worker. A Lambda function ends after 15 minutes, so the bound leaves a margin for wrong
+// estimates.
 var light = Effort{Time: 10 * time.Minute, Memory: 3 << 30}
 
 // isHeavy reports whether e is more than light in any respect.
@@ -36,10 +36,11 @@ func (e Effort) isHeavy() bool { return e.Time > light.Time || e.Memory > light.
 // errHeavy is the error of a run that a worker of heavy work continues.
 var errHeavy = errors.New("the job continues with a worker of heavy work")
 
-// passesOn reports whether a worker leaves heavy work to others.
+// passesOn reports whether the worker passes heavy work on to the queue for it.
 func (w *Worker) passesOn() bool { return w.Light && w.Heavy != nil }
 
-// isHeavy reports whether the unit is for workers of heavy work. A job whose parts are heavy is not.
+// isHeavy reports whether the unit needs a worker of heavy work. A job with heavy parts is not
+// heavy itself.
 func (r *Run) isHeavy() bool {
 	if r.unit.Part != 0 {
 		return r.taken.Work.Heavy || r.job.Work.Heavy
@@ -60,7 +61,7 @@ func (r *Run) passOn(ctx context.Context) error {
 	return nil
 }
 
-// weigh reports whether the estimate of a stage, or of its parts, is heavy. Nothing is where no queue is for that.
+// weigh reports whether the estimate of a stage, or of its parts, is heavy. Without a queue for heavy work it is false.
 func (r *Run) weigh(ctx context.Context, stage Stage) (heavy bool, err error) {
 	if r.worker.Heavy == nil || stage.Estimate == nil {
 		return false, nil
@@ -90,7 +91,8 @@ func (r *Run) becomeHeavy(ctx context.Context) error {
 	return errHeavy
 }
 
-// outgrew reports whether a run has failed for want of what workers of heavy work have more of.
+// outgrew reports whether a run failed because it lacked memory or time, of which workers of heavy
+// work have more.
 func outgrew(err error) bool {
 	refused := (*memory.Error)(nil)
 	return errors.As(err, &refused) && !refused.Busy || errors.Is(err, errNoCheckpoint)

@@ -81,7 +81,7 @@ func Parse(text []byte) (Message, error) {
 	return m, nil
 }
 
-// unit returns the unit that the message asks for.
+// unit returns the unit to which the message refers.
 func (m Message) unit() transaction.Unit {
 	if m.Job == "" {
 		return transaction.LookAt(m.Kind, m.Object)
@@ -89,7 +89,7 @@ func (m Message) unit() transaction.Unit {
 	return transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
 }
 
-// messageFor returns a message that asks for a job or a part.
+// messageFor returns the message for a job or a part.
 func messageFor(unit transaction.Unit, heavy bool) Message {
 	return Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part, Heavy: heavy}
 }
@@ -122,8 +122,8 @@ type Delivery struct {
 type Starter struct {
 	Transactions *transaction.Store
 	Queue        Queue
-	// Heavy carries the messages of heavy work. When it is nil, Queue carries all: a program that begins jobs
-	// needs no other, because a worker that leaves heavy work to others passes such a message on.
+	// Heavy carries the messages of heavy work. If it is nil, Queue carries all messages. A program
+	// that only begins jobs needs Queue alone, because a light worker passes messages of heavy work on.
 	Heavy Queue
 }
 
@@ -153,13 +153,13 @@ func (s Starter) begin(ctx context.Context, kind string, object []string, want W
 	return t, s.send(ctx, 0, Message{Job: t.ID})
 }
 
-// Suggest asks a worker for a look after a delay: whether a job of the kind has something to do for
-// an object.
+// Suggest schedules a look after a delay: a worker checks whether a job of the kind has something
+// to do for an object.
 func (s Starter) Suggest(ctx context.Context, kind string, object []string, after time.Duration) error {
 	return s.send(ctx, after, Message{Kind: kind, Object: object})
 }
 
-// SuggestEach is Suggest for several objects, whose messages are sent together and at once.
+// SuggestEach schedules looks for several objects at once, and sends their messages together.
 func (s Starter) SuggestEach(ctx context.Context, kind string, objects [][]string) error {
 	messages := make([]Message, len(objects))
 	for i, object := range objects {
@@ -186,9 +186,8 @@ func (s Starter) Resume(ctx context.Context, job transaction.Unit, now time.Time
 	return true, was.Work.Held(now), nil
 }
 
-// Revive sends a message for a job whose message is lost, because its sender died first or the
-// queue dropped it. It costs nothing unless the record, as it was read, shows that a message is
-// missing.
+// Revive sends a message for a job whose message was lost, because its sender died first or the
+// queue dropped it. It sends no request unless the given record shows that a message is missing.
 func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now time.Time) error {
 	if t.Work == nil || t.Status.Ended() || !t.Work.Lost(now) {
 		return nil
@@ -254,6 +253,6 @@ type later struct{ after time.Duration }
 
 func (l later) Error() string { return "the job continues after " + l.after.String() }
 
-// Later returns the error with which a task asks to run again after a delay, from its last
+// Later returns the error by which a task requests another run after a delay, from its last
 // checkpoint.
 func Later(after time.Duration) error { return later{after} }

@@ -11,8 +11,8 @@ import (
 type Kind struct {
 	// Stages run one after the other. The result of the last stage is the result of the job.
 	Stages []Stage
-	// Wanted returns what a job would have to do for an object, nil when there is nothing. Wanted
-	// may be nil; the kind then has no looks.
+	// Wanted returns the work of a job for an object, or nil if there is none. A kind whose Wanted is
+	// nil has no looks.
 	Wanted func(ctx context.Context, object []string) (*Want, error)
 }
 
@@ -26,8 +26,8 @@ type Stage struct {
 	// called at the start of the stage, and not again once its result is recorded. When it is nil,
 	// the stage has no parts: the worker of the job runs it, with fewer requests.
 	Parts func(ctx context.Context, r *Run) (int, error)
-	// Estimate returns what a run of the stage will take, or of each of its parts, after Parts has returned their
-	// number. It is called where there are workers of heavy work. When it is nil, the stage counts as light.
+	// Estimate returns the resources of a run of the stage, or of each of its parts. It is called after Parts, and only if
+	// there are workers of heavy work. A stage without Estimate is light.
 	Estimate func(ctx context.Context, r *Run) (Effort, error)
 	// Do runs the stage, or one of its parts ([Run.Part]), or what is left of it. Its result is
 	// encoded as JSON and must be small; large results belong into files that it names. A protocol

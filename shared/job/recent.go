@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Recent holds the times of the last suggestions of a process, so that it does not repeat one that is still to
-// come. It is safe for concurrent use.
+// Recent caches the times of the last suggestions of a process, to suppress one while an earlier one is still pending. It
+// is safe for concurrent use.
 type Recent struct {
 	now func() time.Time
 

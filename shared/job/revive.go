@@ -13,8 +13,8 @@ import (
 // The clock of a deployment without a long-running process sends messages of these kinds, with which
 // workers reconcile the records of jobs with the queue.
 const (
-	// ReviveKind sends for the lost messages of jobs that were begun within [reviveRecent]. Records are
-	// listed newest first, so it costs what those jobs cost, and not what is kept of all earlier ones.
+	// ReviveKind resends the lost messages of jobs that were begun within [reviveRecent]. Records are
+	// listed newest first, so the cost does not grow with the number of old jobs.
 	ReviveKind = "revive"
 	// ReviveAllKind sends for the lost messages of all jobs.
 	ReviveAllKind = "revive_all"
@@ -35,13 +35,13 @@ func (w *Worker) ReviveAll(ctx context.Context) (jobs int, err error) {
 	return w.revive(ctx, time.Time{})
 }
 
-// revive is ReviveAll for jobs that were begun at a time or later.
+// revive resends the lost messages of jobs that were begun at a time or later.
 func (w *Worker) revive(ctx context.Context, since time.Time) (jobs int, err error) {
 	return w.each(ctx, since, func(t *transaction.Transaction) error { return w.Revive(ctx, t, w.Now()) })
 }
 
-// each calls do for every unfinished job that was begun at a time or later, and counts the jobs. An
-// error about one job does not keep the others from their turn: each returns all errors together.
+// each calls do for every unfinished job that was begun at a time or later, and counts the jobs. It
+// continues after an error, and returns all errors together.
 func (w *Worker) each(ctx context.Context, since time.Time, do func(*transaction.Transaction) error) (jobs int, err error) {
 	const page = 100
 	var wrong []error
@@ -54,7 +54,7 @@ func (w *Worker) each(ctx context.Context, since time.Time, do func(*transaction
 		}
 		for _, t := range found {
 			if t.Created.Before(since) {
-				return jobs, errors.Join(wrong...) // those that follow are older
+				return jobs, errors.Join(wrong...) // the following ones are older
 			}
 			if _, ours := w.Kinds[t.Kind]; !ours || t.Work == nil || t.Status.Ended() || t.Work.Paused {
 				continue

@@ -51,7 +51,7 @@ func (r *Run) Part() (part, of int) { return max(r.unit.Part, 1), max(r.job.Work
 // Object returns the id of the table or namespace that the job works on.
 func (r *Run) Object() []string { return r.job.Object }
 
-// By returns whose request began the job, nil when none did.
+// By returns the principal whose request began the job, or nil if no request did.
 func (r *Run) By() *auth.Principal { return r.job.Work.By }
 
 // Began returns when the job was queued.
@@ -80,7 +80,7 @@ func decode(what string, text json.RawMessage, v any) error {
 func (r *Run) Results(ctx context.Context, stage string) ([]json.RawMessage, error) {
 	name := inPass(stage, r.job.Work.Pass)
 	result, ended := r.job.Work.Results[name]
-	if !ended { // it is not among those that run again
+	if !ended { // it is not in a pass
 		name = stage
 		result, ended = r.job.Work.Results[name]
 	}
@@ -138,7 +138,7 @@ func (r *Run) Progress(p Progress) {
 	r.reported, r.fresh = p, true
 }
 
-// note adds to the record what only this run knows.
+// note adds the progress and rows counted by this run to the record.
 func (r *Run) note(t *transaction.Transaction) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -254,7 +254,7 @@ func (r *Run) beat(ctx context.Context, stop context.CancelCauseFunc) {
 			stop(err)
 			return
 		case r.worker.Now().Sub(seen) > leaseTime:
-			stop(transaction.ErrHeld) // the lease has run out, as far as this process knows
+			stop(transaction.ErrHeld) // the lease has expired by the clock of this process
 			return
 		}
 	}

@@ -64,7 +64,7 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 	}
 }
 
-// passOf returns the pass of a stage: those before the stages that run again have none.
+// passOf returns the pass of a stage, or 0 for a stage that does not run again.
 func (r *Run) passOf(number int) int {
 	if number <= r.job.Work.PassAfter {
 		return 0
@@ -72,7 +72,7 @@ func (r *Run) passOf(number int) int {
 	return r.job.Work.Pass
 }
 
-// keptPasses is how many passes have records of their parts that events name.
+// keptPasses bounds the passes whose part records are kept for events.
 const keptPasses = 20
 
 // again begins another pass after the stage of a number, and returns the number of the stage after which

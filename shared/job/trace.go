@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/tracing"
 )
 
-// work names what a message asks for, in its span.
+// work returns the name of a message's work for its span.
 func (m Message) work() string {
 	switch {
 	case m.Job == "":
@@ -45,13 +45,14 @@ func (s Stage) run(ctx context.Context, r *Run) (result any, err error) {
 	return result, err
 }
 
-// goesOn reports whether a run ended for a reason that is no failure.
+// goesOn reports whether the error ends a run without a failure, as at a pause, a deadline or a delay.
 func goesOn(err error) bool {
 	var wait later
 	return settled(err) == nil || errors.Is(err, errYield) || errors.Is(err, errHeavy) || errors.As(err, &wait)
 }
 
-// wordOf returns a word for an error, whose text may quote values.
+// wordOf returns a word for an error. The text of the error is not used, because it may quote
+// confidential values.
 func wordOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -29,7 +29,7 @@ type Worker struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 	Memory *memory.Budget  // bounds the memory of all runs; nil: no bound
-	Light  bool            // leaves heavy work to others if there is a queue for it
+	Light  bool            // passes heavy work on if there is a queue for it
 	Traces *tracing.Tracer // nil: no traces
 
 	// suspect is locked by a run of a unit whose earlier run has ended together with its process.
@@ -37,23 +37,24 @@ type Worker struct {
 }
 
 const (
-	// leaseTime is how long a worker holds a unit without a heartbeat.
+	// leaseTime is how long a worker owns a unit without a heartbeat.
 	leaseTime = 90 * time.Second
-	// holdTime is how long a worker holds a message without a heartbeat. It is longer than
+	// holdTime is how long a worker keeps a message from others without a heartbeat. It is longer than
 	// leaseTime, so that the unit is free when the message of a dead worker is delivered again.
 	holdTime = 2 * time.Minute
 	// heartbeat is the interval between two heartbeats.
 	heartbeat = leaseTime / 4
-	// maxFailures is how many runs of a unit may fail without a checkpoint between them.
+	// maxFailures bounds the failed runs of a unit without a checkpoint between them.
 	maxFailures = 5
 	// firstRetry is the delay between a first failure and the next run. Each further failure
 	// doubles it.
 	firstRetry = 5 * time.Second
-	// outagePause is the delay until the next run after one that failed because a service was in trouble.
+	// outagePause is the delay of the next run after a run failed because of an outage of another
+	// service.
 	outagePause = time.Minute
 	// suspectPause is the delay of a suspect while the process runs another one.
 	suspectPause = 15 * time.Second
-	// yieldMargin is how long before its deadline a run has to end.
+	// yieldMargin is the time before its deadline by which a run has to end.
 	yieldMargin = 20 * time.Second
 )
 
@@ -61,7 +62,8 @@ const (
 // context ends.
 func (w *Worker) Serve(ctx context.Context, workers int) { w.ServeFrom(ctx, w.Queue, workers) }
 
-// ServeFrom is Serve for messages of one of the worker's queues.
+// ServeFrom receives and processes the messages of one queue with a number of goroutines, until ctx
+// ends.
 func (w *Worker) ServeFrom(ctx context.Context, from Queue, workers int) {
 	var group sync.WaitGroup
 	for range workers {
@@ -94,8 +96,8 @@ func (w *Worker) serveOne(ctx context.Context, from Queue) {
 	}
 }
 
-// DoHeld is [Worker.Do] for a message that was received from a queue. It holds the message for two minutes, and longer
-// while the work continues, so that the message is delivered again soon after the worker has died.
+// DoHeld processes a message of a queue. It extends the hold of two minutes while the work continues, so that the message
+// is delivered again soon after the worker has died.
 func (w *Worker) DoHeld(ctx context.Context, from Queue, d Delivery) error {
 	held, release := context.WithCancel(ctx)
 	extending := make(chan struct{})
@@ -177,8 +179,8 @@ func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Durati
 	return held.Work.Until.Sub(w.Now()) + time.Second
 }
 
-// look processes a message without a job: one that asks for a look, after which it begins a job if there
-// is something to do, or one of the clock that asks for lost messages.
+// look processes a message without a job: a look, which begins a job if there is something to do,
+// or a scheduled message that resends lost ones.
 func (w *Worker) look(ctx context.Context, m Message) error {
 	switch m.Kind {
 	case ReviveKind:
@@ -200,8 +202,8 @@ func (w *Worker) look(ctx context.Context, m Message) error {
 	return err
 }
 
-// ended does what has to follow the end of a unit. The worker that ended it may have died before it
-// could.
+// ended performs the steps that follow the end of a unit. The worker that ended it may have died
+// before it could.
 func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
 	job, err := w.Transactions.Job(ctx, unit.Whole())
 	switch {
@@ -311,7 +313,7 @@ func (w *Worker) run(ctx context.Context, r *Run) error {
 	return ctx.Err()
 }
 
-// whileItLives calls do under a heartbeat and with a share of the memory.
+// whileItLives calls do with a heartbeat and an allotment of memory.
 func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.Context) error) error {
 	share := w.Memory.Open()
 	defer share.Close()
@@ -330,8 +332,8 @@ func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.C
 	return err
 }
 
-// contained calls do, and returns a panic as an error. Others share the process, and the run would end each one that
-// takes it up again.
+// contained calls do, and returns a panic as an error. Without it, a panic would end the other work of this process, and
+// then every process that runs the unit again.
 func (w *Worker) contained(ctx context.Context, r *Run, do func(ctx context.Context) error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Each calls f with the numbers from 0 to before n, side by side and at most limit at a time, and returns
-// the first error. The context of the calls ends with it. A single call needs no goroutine, and has none.
+// Each calls f with the numbers [0, n), at most limit in parallel, and returns the first error.
+// Their context ends with it. A single call runs without a goroutine.
 func Each(ctx context.Context, n, limit int, f func(ctx context.Context, i int) error) error {
 	contained := func(ctx context.Context, i int) (err error) {
 		defer Contain(func(e error) { err = e })

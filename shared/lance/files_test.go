@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Each kind of file of a table has a dump of a small one that native Lance wrote.
+// Each kind of table file has a dump of a small native example.
 func TestFilesHaveTheBytesOfTheDumps(t *testing.T) {
 	const tables = "manifest/testdata/"
 	for name, dump := range map[string]func(*bytedump.Dump, *testing.T){
@@ -74,8 +74,7 @@ func dumpEnd(d *bytedump.Dump) {
 	d.Bytes(4, `"LANC"`)
 }
 
-// dumpRowIDs writes what a manifest holds of the ids and the versions of each fragment's rows. See
-// package rowid.
+// dumpRowIDs writes the row ids and row versions of each fragment in a manifest. See package rowid.
 func dumpRowIDs(d *bytedump.Dump, t *testing.T, file []byte) {
 	t.Helper()
 	m, err := manifest.Parse(file)

@@ -41,7 +41,7 @@ type Version struct {
 var (
 	V2_0 = Version{2, 0}
 	V2_1 = Version{2, 1}
-	V2_2 = Version{2, 2} // what new tables use
+	V2_2 = Version{2, 2} // the default of new tables
 )
 
 // Legacy is the version of data files before 2.0, whose layout is a different one. Manifests call

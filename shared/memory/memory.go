@@ -3,13 +3,13 @@
 // The words of this package:
 //
 //   - A Budget is the number of bytes that all requests and jobs may hold together.
-//   - A Share is what one request, or one part of a job, holds of the budget.
-//   - A Hold is a number of bytes that were taken from a share together.
+//   - A Share is the part of the budget that one request, or one part of a job, holds.
+//   - A Hold is a number of bytes that were reserved in a share together.
 //
-// Each request, or part of a job, opens a share and carries it in its context. Before code
-// allocates memory whose size a client or a file determines, it takes the bytes from the share, and
-// it gives them back when it drops them. Closing the share gives back the rest. This package counts
-// bytes; it does not allocate them.
+// Each request, or part of a job, opens a share and carries it in its context. Before code allocates memory
+// whose size a client or a file determines, it reserves the bytes in the share, and it releases them when
+// it drops the memory. Closing the share releases the rest. This package counts bytes; it does not allocate
+// them.
 //
 //	hold, err := memory.Take(ctx, rows*width)
 //	if err != nil {
@@ -17,8 +17,8 @@
 //	}
 //	defer hold.Release()
 //
-// Code that can work with less memory calls Try, and spills or works in smaller pieces when Try
-// fails. A context without a share has no bound, so that the libraries below work without a server.
+// Code that can work with less memory calls Try, and spills or works in smaller pieces when Try fails. A
+// context without a share has no limit, so that the libraries work without a server.
 package memory
 
 import (
@@ -31,20 +31,20 @@ import (
 )
 
 const (
-	// patience is how long a request waits for memory that other requests hold.
+	// patience is the maximal wait of a request for memory of other requests.
 	patience = 10 * time.Second
-	// stall is how long all holders of memory may wait for more without any progress. Then one of
-	// them is refused.
+	// stall is the time without progress after which, if all holders of memory wait for more, one of them
+	// is refused.
 	stall = time.Second
-	// small is the fraction of the budget below which a share does not queue, so that a request
-	// that needs very little is served while larger ones wait: 64 KiB of 256 MiB.
+	// small is the fraction of the budget below which a share does not queue, so that tiny requests are
+	// served while larger ones wait: 64 KiB of 256 MiB.
 	small = 4096
 )
 
 // A Budget is the memory that all shares of a process hold together. It is safe for concurrent use.
 //
-// Waiting shares are served by age, the oldest first, so that a request that has come far continues
-// before others begin. When all holders wait, the youngest is refused.
+// Waiting shares are served by age, the oldest first, so that advanced requests finish before others begin.
+// If all holders wait, the youngest is refused.
 type Budget struct {
 	limit    int64
 	perShare int64
@@ -53,14 +53,14 @@ type Budget struct {
 	held    int64
 	peak    int64
 	refused int64     // counts refusals
-	opened  uint64    // counts shares
-	holders int       // counts shares that hold bytes
+	opened  uint64    // number of shares opened so far
+	holders int       // number of shares that hold bytes
 	moved   time.Time // when bytes were last taken or returned
-	waiting list.List // holds *waiter, by the age of their shares
+	waiting list.List // of *waiter, by the age of their shares
 }
 
-// NewBudget returns a budget of limit bytes, of which one share takes at most perShare. Both must
-// be positive. A perShare above the limit means the limit.
+// NewBudget returns a budget of limit bytes, of which one share may hold at most perShare. Both must be
+// positive. A perShare above the limit is reduced to the limit.
 func NewBudget(limit, perShare int64) *Budget {
 	if limit <= 0 || perShare <= 0 {
 		panic("memory: a budget needs a positive limit")
@@ -68,17 +68,17 @@ func NewBudget(limit, perShare int64) *Budget {
 	return &Budget{limit: limit, perShare: min(limit, perShare)}
 }
 
-// Limit returns the most bytes that all shares may hold together.
+// Limit returns the maximal number of bytes that all shares may hold together.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Usage describes what the shares of a budget hold and have held.
+// Usage describes the current and past reservations of a budget.
 type Usage struct {
 	Held    int64 // bytes held now
 	Peak    int64 // most bytes held at once
-	Refused int64 // how often a waiting share got nothing
+	Refused int64 // refused waiters
 }
 
-// Usage returns what the shares hold and have held.
+// Usage returns the current and past reservations.
 func (b *Budget) Usage() Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *Budget) Open() *Share {
 	return &Share{budget: b, number: b.opened}
 }
 
-// A waiter is a share that waits for bytes.
+// A waiter is a share in the queue.
 type waiter struct {
 	share   *Share
 	bytes   int64
@@ -104,7 +104,7 @@ type waiter struct {
 	granted bool
 }
 
-// isTurn reports whether the share may have the bytes now. The caller holds the lock.
+// isTurn reports whether the share may get the bytes now. The caller holds the lock.
 func (b *Budget) isTurn(s *Share, bytes int64) bool {
 	if b.held+bytes > b.limit {
 		return false
@@ -169,13 +169,13 @@ func (b *Budget) breakStall() {
 	if youngest == nil || len(stuck) < b.holders {
 		return
 	}
-	b.moved = time.Now() // the next one may wait as long
+	b.moved = time.Now() // the next waiter gets the full time again
 	close(b.waiting.Remove(youngest).(*waiter).settled)
 	b.serve()
 }
 
-// A Share is what one request, or one part of a job, holds of the budget. Its methods are safe for
-// concurrent use. A nil share has no bound and counts nothing.
+// A Share is the part of the budget that one request, or one part of a job, holds. Its methods are safe for
+// concurrent use. A nil share has no limit and counts nothing.
 type Share struct {
 	budget *Budget
 	number uint64 // lower for older shares
@@ -184,11 +184,11 @@ type Share struct {
 	held, asked, peak int64
 	closed            bool
 
-	part *part // nil unless the share is a part of another one
+	part *part // set if the share is a part of another one
 }
 
-// Take adds bytes to the share, and waits for a while when other shares hold them. The error is an
-// *Error, or that of the context.
+// Take adds bytes to the share, and waits for a while if other shares hold them. The error is an *Error or
+// the context's.
 func (s *Share) Take(ctx context.Context, bytes int64) error {
 	if s == nil || bytes <= 0 {
 		return nil
@@ -219,10 +219,10 @@ func (s *Share) Take(ctx context.Context, bytes int64) error {
 	case <-w.settled:
 	default:
 		b.waiting.Remove(place)
-		b.serve() // shares behind it in the queue may need less
+		b.serve() // shares after it in the queue may need less
 	}
 	if w.granted && (err != nil || s.closed) {
-		b.add(s, -min(bytes, s.held)) // a concurrent Close has already returned them
+		b.add(s, -min(bytes, s.held)) // a concurrent Close has already released them
 		b.serve()
 		w.granted = false
 	}
@@ -291,7 +291,8 @@ func (s *Share) Give(bytes int64) {
 	b.serve()
 }
 
-// Limit returns the most bytes that a share may hold. It is 0 for a nil share, which has no bound.
+// Limit returns the maximal number of bytes that the share may hold. It is 0 for a nil share, which has no
+// limit.
 func (s *Share) Limit() int64 {
 	if s == nil {
 		return 0
@@ -299,7 +300,7 @@ func (s *Share) Limit() int64 {
 	return s.budget.perShare
 }
 
-// Held returns how many bytes the share holds now.
+// Held returns the number of bytes that the share holds now.
 func (s *Share) Held() int64 {
 	if s == nil {
 		return 0
@@ -312,7 +313,7 @@ func (s *Share) Held() int64 {
 	return s.held
 }
 
-// Peak returns the most bytes that the share has held at once. Parts do not record it.
+// Peak returns the maximal number of bytes that the share has held at once. Parts do not record it.
 func (s *Share) Peak() int64 {
 	if s == nil {
 		return 0
@@ -322,8 +323,7 @@ func (s *Share) Peak() int64 {
 	return s.peak
 }
 
-// Close returns all bytes that the share still holds. A later Take is refused as if other shares
-// held the memory.
+// Close releases all bytes of the share. A later Take is refused as if other shares held the memory.
 func (s *Share) Close() {
 	if s == nil {
 		return
@@ -350,7 +350,7 @@ type Hold struct {
 	bytes int64
 }
 
-// Take takes bytes from the share of the context. The error is an *Error, or that of the context.
+// Take reserves bytes in the share of the context. The error is an *Error or the context's.
 func Take(ctx context.Context, bytes int64) (Hold, error) {
 	share := FromContext(ctx)
 	if err := share.Take(ctx, bytes); err != nil {
@@ -359,7 +359,7 @@ func Take(ctx context.Context, bytes int64) (Hold, error) {
 	return Hold{share: share, bytes: bytes}, nil
 }
 
-// Try takes bytes from the share of the context if they are free now.
+// Try reserves bytes in the share of the context if they are free now.
 func Try(ctx context.Context, bytes int64) (Hold, bool) {
 	share := FromContext(ctx)
 	if !share.Try(bytes) {
@@ -368,7 +368,7 @@ func Try(ctx context.Context, bytes int64) (Hold, bool) {
 	return Hold{share: share, bytes: bytes}, true
 }
 
-// Resize changes the size of the hold. When it cannot grow, it stays as it is.
+// Resize changes the size of the hold. If it cannot grow, it stays unchanged.
 func (h *Hold) Resize(ctx context.Context, bytes int64) error {
 	if h.share == nil {
 		h.share = FromContext(ctx)
@@ -416,17 +416,17 @@ func WithShare(ctx context.Context, s *Share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
-// FromContext returns the share that the context carries, or nil.
+// FromContext returns the share in the context, or nil.
 func FromContext(ctx context.Context) *Share {
 	s, _ := ctx.Value(shareKey{}).(*Share)
 	return s
 }
 
-// An Error means that memory was refused: for good, because one request may not hold so much, or
-// for now, because other requests hold it.
+// An Error means that memory was refused: permanently, because it exceeds the limit of one request, or
+// temporarily, because other requests hold it.
 type Error struct {
-	Bytes int64 // the bytes asked for
-	Limit int64 // the limit of the share, or of the process when it is busy
+	Bytes int64 // the requested bytes
+	Limit int64 // the limit of the share, or of the process if it is busy
 	Busy  bool  // the same request may succeed later
 }
 
@@ -437,8 +437,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the request needs more memory than one request may hold (%d bytes more, of at most %d): ask for fewer rows or columns, or for less per row", e.Bytes, e.Limit)
 }
 
-// TooMuch reports whether memory was refused because one request may not hold so much, in which
-// case a smaller piece of the work may succeed.
+// TooMuch reports whether memory was refused because it exceeds the limit of one request. A smaller piece
+// of the work may then succeed.
 func TooMuch(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && !refused.Busy

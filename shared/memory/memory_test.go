@@ -203,7 +203,7 @@ func TestAClosedShareTakesNothing(t *testing.T) {
 	})
 }
 
-// A share may be closed after it was given what it waited for and before it notices.
+// A share may be closed between the grant of its request and the moment it notices.
 func TestClosingAShareThatWaitsReturnsAllOnce(t *testing.T) {
 	b := memory.NewBudget(100, 100)
 	for range 2000 {
@@ -352,7 +352,7 @@ func TestWhoOutlivesItsShareTakesNothing(t *testing.T) {
 	})
 }
 
-// A part of a part leaves the half, too: what counts is what the request holds in all.
+// A nested part leaves half of the limit too, because the whole request counts.
 func TestTryPartLeavesHalfOfTheRequest(t *testing.T) {
 	b := memory.NewBudget(100, 100)
 	s := b.Open()

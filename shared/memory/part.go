@@ -17,12 +17,12 @@ type part struct {
 	closed bool
 }
 
-// Part starts a share within s that may hold the given bytes without asking again. It takes them
-// from s at once, and waits for them as Take does. Bytes beyond them it takes from s when they are
-// needed. Its owner must close it, which returns all bytes that the part has taken.
+// Part opens a share within s and reserves the given bytes for it in s at once, waiting like Take. Bytes
+// beyond them are reserved in s when they are needed. The owner must close the part, which releases all its
+// bytes.
 //
-// A part belongs to a piece of work of roughly known size. The work takes from the part what it
-// really needs. At the end of the work, Settle keeps only the bytes of what outlives it.
+// A part belongs to a piece of work of roughly known size. The work reserves its actual memory in the part.
+// At the end, Settle keeps only the bytes of its result.
 func (s *Share) Part(ctx context.Context, bytes int64) (*Share, error) {
 	if s == nil {
 		return nil, nil
@@ -33,8 +33,8 @@ func (s *Share) Part(ctx context.Context, bytes int64) (*Share, error) {
 	return &Share{budget: s.budget, part: &part{whole: s, most: s.budget.perShare, paid: max(bytes, 0)}}, nil
 }
 
-// TryPart is Part that does not wait. It reports whether the bytes were free. It leaves half of
-// what one request may hold to parts whose work cannot be skipped.
+// TryPart opens a part without waiting, and reports whether the bytes were free. It leaves half of a
+// request's limit to parts whose work cannot be skipped.
 func (s *Share) TryPart(bytes int64) (*Share, bool) {
 	if s == nil {
 		return nil, true
@@ -45,7 +45,7 @@ func (s *Share) TryPart(bytes int64) (*Share, bool) {
 	return &Share{budget: s.budget, part: &part{whole: s, most: s.budget.perShare, paid: max(bytes, 0)}}, true
 }
 
-// inUse returns what the request of s holds, without bytes that parts have taken and do not hold.
+// inUse returns the bytes that the request of s holds, without the reserved but unused bytes of parts.
 func (s *Share) inUse() int64 {
 	spare := int64(0)
 	for ; s.part != nil; s = s.part.whole {
@@ -54,12 +54,12 @@ func (s *Share) inUse() int64 {
 	return s.Held() - spare
 }
 
-// Within starts a part of the context's share for work of unknown size. It returns a context that
-// carries the part, which the caller must close.
+// Within opens a part of the context's share for work of unknown size. It returns a context with the part,
+// which the caller must close.
 func Within(ctx context.Context) (context.Context, *Share, error) { return Bounded(ctx, 0) }
 
-// Bounded is Within for work that is refused more than most bytes, as if one request might not hold more. 0
-// is no bound.
+// Bounded opens a part with its own limit for one request: more than most bytes are refused like an excess
+// of the limit. A most of 0 is no limit.
 func Bounded(ctx context.Context, most int64) (context.Context, *Share, error) {
 	part, err := FromContext(ctx).Part(ctx, 0)
 	if part == nil || err != nil {
@@ -71,7 +71,7 @@ func Bounded(ctx context.Context, most int64) (context.Context, *Share, error) {
 	return WithShare(ctx, part), part, nil
 }
 
-// Settle shrinks a part to the given bytes, at most what it holds, and returns the rest. It does
+// Settle shrinks a part to the given bytes, at most the bytes it holds, and releases the rest. It does
 // nothing for a share that is not a part.
 func (s *Share) Settle(bytes int64) {
 	if s == nil || s.part == nil {
@@ -98,6 +98,7 @@ func (p *part) take(ctx context.Context, bytes int64) error {
 	return p.pay(bytes, due, p.whole.Take(ctx, due))
 }
 
+// try reserves bytes in the part, and in the whole if the part has not enough, without waiting.
 func (p *part) try(bytes int64) bool {
 	due, err := p.reserve(bytes)
 	if err != nil || due == 0 {
@@ -109,12 +110,12 @@ func (p *part) try(bytes int64) bool {
 	return p.pay(bytes, due, err) == nil
 }
 
-// refusal is the error for a part that was closed, or for which no memory is free.
+// refusal returns the error for a part that was closed, or for which no memory is free.
 func (p *part) refusal(bytes int64) error {
 	return &Error{Bytes: bytes, Limit: p.whole.budget.limit, Busy: true}
 }
 
-// reserve counts bytes as held, and returns how many the part must take from the whole.
+// reserve counts bytes as held, and returns the number of bytes that the part must reserve in the whole.
 func (p *part) reserve(bytes int64) (due int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +131,7 @@ func (p *part) reserve(bytes int64) (due int64, err error) {
 	return due, nil
 }
 
-// pay completes what reserve began. With an error the bytes are not held.
+// pay completes the reservation begun by reserve. With an error the bytes are not held.
 func (p *part) pay(bytes, due int64, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,6 +171,7 @@ func (p *part) holds() int64 {
 	return p.held
 }
 
+// close releases all bytes that the part has reserved in the whole.
 func (p *part) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,21 +1,21 @@
 package memory
 
-// A Spare is memory for work that can also be done with less. It is taken only if it is free now,
-// and leaves half of what a request may hold to other work. It is not safe for concurrent use.
+// A Spare reserves memory for work that can also be done with less. It reserves only memory that is free
+// now, and leaves half of a request's limit to other work. It is not safe for concurrent use.
 type Spare struct {
 	share *Share
 	taken int64
 	left  int64 // taken and not used
 }
 
-// NewSpare returns the spare memory of a share. Without a share there is always memory.
+// NewSpare returns the spare memory of a share. Without a share it is unlimited.
 func NewSpare(share *Share) Spare { return Spare{share: share} }
 
 // Another returns spare memory of the same share.
 func (s *Spare) Another() Spare { return Spare{share: s.share} }
 
-// Take takes memory, and reports whether it was free. It takes a little more from the share than it
-// needs, so that it does not ask the share for each value.
+// Take reserves memory, and reports whether it was free. It reserves a little more than needed, to avoid a
+// call of the share for each value.
 func (s *Spare) Take(bytes int64) bool {
 	if s.left -= bytes; s.left >= 0 || s.share == nil {
 		return true

@@ -1,11 +1,11 @@
-// Package metrics writes the metrics of requests for CloudWatch into the log, in its
-// embedded metric format: a line of JSON that says which of its members are metrics. It
-// needs no requests and no permissions, and nothing has to be sent before a function is
-// frozen. What a line holds beside metrics can be asked for with the log.
+// Package metrics writes the metrics of requests to the log, in the embedded metric format of
+// CloudWatch: a line of JSON whose metadata lists the members that are metrics. The format needs no
+// requests and no permissions, and nothing has to be flushed before a function is frozen. The other
+// members of a line can be searched in the log.
 //
-// A metric costs by the month and by the combination of its dimensions, so that there are
-// few: the group of the operation, and none. The operation itself is a member that is not
-// a dimension.
+// CloudWatch charges per month for each metric and combination of dimensions. So there is one
+// dimension, the group of the operation, and each metric is also written without it. The operation
+// itself is a member, but not a dimension.
 //
 // The format: docs.aws.amazon.com/AmazonCloudWatch, "Embedded metric format specification".
 package metrics
@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/httpapi"
 )
 
-// Namespace is that of the metrics in CloudWatch.
+// Namespace is the CloudWatch namespace of the metrics.
 const Namespace = "Tiltyard"
 
 // definitions are the metrics of a line. The number of requests is the sample count of
@@ -32,7 +32,8 @@ var definitions = []definition{
 
 type definition struct{ Name, Unit string }
 
-// line is one request. The names are those that the definitions and dimensions use.
+// line is the log line of one request. Definitions and dimensions refer to the names of its
+// members.
 type line struct {
 	AWS             metadata `json:"_aws"`
 	Group           string
@@ -55,8 +56,8 @@ type directive struct {
 	Metrics    []definition
 }
 
-// EMF returns what writes a line for each request, with one call of Write each. Requests
-// of no operation are counted in the group None.
+// EMF returns an observer that writes one line per request, each with one call of Write. Requests
+// without an operation are counted in the group None.
 func EMF(w io.Writer, now func() time.Time) func(*httpapi.Served) {
 	directives := []directive{{Namespace, [][]string{{}, {"Group"}}, definitions}}
 	return func(s *httpapi.Served) {
@@ -81,6 +82,6 @@ func EMF(w io.Writer, now func() time.Time) func(*httpapi.Served) {
 		if err != nil {
 			return // of numbers and texts there is always one
 		}
-		_, _ = w.Write(append(text, '\n')) // nobody could be told
+		_, _ = w.Write(append(text, '\n')) // a failure cannot be reported anywhere
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/record"
 )
 
-// Window is how long after the abort of an upload its retry may begin. LanceDB clients begin it at
-// once.
+// Window bounds the time between the abort of an upload and the begin of its retry. LanceDB clients
+// begin it at once.
 const Window = 15 * time.Minute
 
 // clockSkew is how far the clocks of processes may be apart.
@@ -58,8 +58,8 @@ func (u *Uploads) leaveMark(ctx context.Context, up *Upload) error {
 // maxMarks bounds the marks of equal contents that are looked at.
 const maxMarks = 100
 
-// takeMark takes a mark of equal contents, and returns its commit, nil when there is none. A mark
-// that this upload has taken before is the one that it gets.
+// takeMark takes a mark of equal contents and returns its commit, or nil if there is none. If this
+// upload has taken a mark before, it gets the same one.
 func (u *Uploads) takeMark(ctx context.Context, up *Upload, contents Contents) (*Commit, error) {
 	in, err := marksOf(up.Target, contents)
 	if err != nil {

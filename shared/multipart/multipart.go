@@ -58,14 +58,14 @@ import (
 	"tiltyard/shared/record"
 )
 
-// A Target is what an upload writes to, and who may.
+// A Target is the destination of an upload, and its principal.
 type Target struct {
 	Table     string `json:"table"` // UID of the table
 	Branch    string `json:"branch,omitempty"`
 	Principal string `json:"principal"`
 }
 
-// Contents are what the rows of an upload are.
+// Contents describe the rows of an upload.
 type Contents struct {
 	Overwrite bool   `json:"overwrite,omitempty"`
 	Rows      int64  `json:"rows"`
@@ -105,7 +105,7 @@ type Upload struct {
 	record string // version of the record
 }
 
-// Uploads holds the records of uploads. It is safe for concurrent use.
+// Uploads keeps the records of uploads. It is safe for concurrent use.
 type Uploads struct {
 	records record.Store
 	now     func() time.Time
@@ -224,8 +224,8 @@ func (u *Uploads) Fix(ctx context.Context, up *Upload, contents Contents, since 
 // commitIDs is the namespace of commit ids.
 var commitIDs = uuid.MustParse("6f2b5f0e-4d0f-4c35-9b55-0f1f2d3c7a61")
 
-// maxSettle is how long a commit that may have been made is searched for. Cleanups keep versions for
-// longer.
+// maxSettle is how long the service searches for a commit that may have been made. Cleanups keep
+// versions for longer.
 const maxSettle = 45 * time.Minute
 
 // findable returns an error when a commit that may have been made could not be found any more.
@@ -238,12 +238,12 @@ func (up *Upload) findable(now time.Time) error {
 	return nil
 }
 
-// Lost reports whether a commit may have been made and can no longer be found out about.
+// Lost reports whether a commit may have been made and the search for it has ended.
 func (up *Upload) Lost(now time.Time) bool {
 	return up.Fixed != nil && up.State == Committing && now.Sub(*up.Fixed) > maxSettle
 }
 
-// All returns the uploads whose records are there, those of the last day, in no order.
+// All yields the uploads with a record, which are those of the last day, in no particular order.
 func (u *Uploads) All(ctx context.Context) iter.Seq2[*Upload, error] {
 	return func(yield func(*Upload, error) bool) {
 		for after := ""; ; {
@@ -269,11 +269,10 @@ func (u *Uploads) All(ctx context.Context) iter.Seq2[*Upload, error] {
 	}
 }
 
-// maxListed is how many uploads are read at a time.
+// maxListed is the number of uploads on a page.
 const maxListed = 100
 
-// Done notes the version that holds the commit. Without it, the next request searches for the
-// commit.
+// Done records the version of the commit. Without it, the next request searches for the commit.
 func (u *Uploads) Done(ctx context.Context, up *Upload, version uint64) error {
 	_, err := u.change(ctx, up, func(up *Upload) {
 		if up.State == Committing {
@@ -297,9 +296,8 @@ func (u *Uploads) Abort(ctx context.Context, up *Upload) (*Upload, error) {
 	return up, u.leaveMark(ctx, up)
 }
 
-// change makes the next state of an upload by apply, and returns the upload as it is then. When
-// another request was faster, or the answer of the storage was lost, it reads the record and applies
-// the change to what is there.
+// change applies a change to an upload, and returns the upload afterwards. If another request was
+// faster, or the answer of the storage was lost, it reads the record and applies the change to it.
 func (u *Uploads) change(ctx context.Context, up *Upload, apply func(*Upload)) (*Upload, error) {
 	id := up.ID
 	for attempt := range maxAttempts {

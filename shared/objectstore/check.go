@@ -25,6 +25,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
+// keyFault returns the fault in a key, as the end of a sentence, or "".
 func keyFault(key string) string {
 	switch {
 	case key == "":

@@ -9,16 +9,16 @@ import (
 // A Copier is a Store that can copy an object by a request to its server, which reads and writes the
 // bytes itself.
 type Copier interface {
-	// CopyFrom copies an object of another store, as was describes it, to a key, whose former object it
-	// replaces. The copy is complete and durable when it returns nil. It returns [errors.ErrUnsupported]
-	// before it has sent anything if it cannot copy from that store, and ErrPrecondition if the object is
-	// no longer the one that was describes.
+	// CopyFrom copies the object that was describes from another store to a key, and replaces an existing
+	// object. The copy is complete and durable when it returns nil. It returns [errors.ErrUnsupported],
+	// before any request, if it cannot copy from that store, and ErrPrecondition if the source object has
+	// changed.
 	CopyFrom(ctx context.Context, from Store, was Info, key string) error
 }
 
-// CopyWithin copies an object between stores of one server, without reading it; was is the object's
-// Info in the store that it is copied from. It returns [errors.ErrUnsupported], and has changed
-// nothing, if the stores have no such server. The caller then reads and writes the bytes.
+// CopyWithin copies an object between stores on one server, without reading it. was is the object's Info in
+// the source store. It returns [errors.ErrUnsupported], without any change, if the stores have no common
+// server. The caller then reads and writes the bytes.
 func CopyWithin(ctx context.Context, from Store, was Info, to Store, key string) error {
 	c, ok := to.(Copier)
 	if !ok {
@@ -27,7 +27,7 @@ func CopyWithin(ctx context.Context, from Store, was Info, to Store, key string)
 	return c.CopyFrom(ctx, from, was, key)
 }
 
-// A Wrapper is a Store that passes its calls to another one.
+// A Wrapper is a Store that delegates to another Store.
 type Wrapper interface {
 	// Unwrap returns the wrapped store.
 	Unwrap() Store

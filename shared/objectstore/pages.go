@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// Pages yields the pages of a listing, each of at most opts.Limit entries. It asks the store for a
-// page only when the caller wants it, and for none after the last. An error ends the listing and is
-// yielded with an empty page.
+// Pages yields the pages of a listing, each of at most opts.Limit entries. It requests each page only when
+// the caller needs it, and none after the last. An error ends the listing and is yielded with an empty
+// page.
 func Pages(ctx context.Context, store Store, opts ListOptions) iter.Seq2[ListPage, error] {
 	return func(yield func(ListPage, error) bool) {
 		for {
@@ -24,8 +24,8 @@ func Pages(ctx context.Context, store Store, opts ListOptions) iter.Seq2[ListPag
 	}
 }
 
-// Objects yields the objects of a listing in bytewise order of their keys. It reads them in pages of
-// opts.Limit, as [Pages] does. An error ends the listing and is yielded with an empty Info.
+// Objects yields the objects of a listing in bytewise order of their keys. It reads pages of opts.Limit,
+// like [Pages]. An error ends the listing and is yielded with an empty Info.
 func Objects(ctx context.Context, store Store, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		for page, err := range Pages(ctx, store, opts) {

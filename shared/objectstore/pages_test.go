@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// putKeys returns a store of seven objects, four of which lie in two folders.
+// putKeys returns a store with seven objects, four of them in two folders.
 func putKeys(t *testing.T) *faultstore.Store {
 	t.Helper()
 	store := faultstore.New(memstore.New(), nil)

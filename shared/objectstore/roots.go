@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// ErrLocation means that a location is malformed or lies under no root.
+// ErrLocation means that a location is malformed or outside of the roots.
 var ErrLocation = errors.New("location not accepted")
 
 // maxLocationBytes bounds the length of a location: a root, and a key with every byte escaped.
 const maxLocationBytes = 4 * MaxKeyBytes
 
-// A Root is a location that may be read and written, together with the store whose keys lie below
-// it. Its URI is "file:///abs/dir", "memory://name" or "s3://bucket/prefix"; an absolute path
-// counts as a file URI. Roots are compared as text. The caller must therefore resolve symbolic
-// links first, and choose one spelling if the file system ignores case.
+// A Root is a location that may be read and written, with the store for the keys below it. Its URI is
+// "file:///abs/dir", "memory://name" or "s3://bucket/prefix"; an absolute path counts as a file URI. Roots
+// are compared as text. The caller must therefore resolve symbolic links first, and choose one spelling if
+// the file system ignores case.
 type Root struct {
 	URI   string
 	Store Store
@@ -53,17 +53,17 @@ func (l Location) Join(path string) Location {
 	return l
 }
 
-// Holds reports whether a name is that of a folder, or of something inside it. Both are keys or both
-// are canonical URIs, without a slash at the end.
+// Holds reports whether name is folder, or lies inside it. Both are keys, or both are canonical URIs,
+// without a slash at the end.
 func Holds(folder, name string) bool {
 	inside, ok := strings.CutPrefix(name, folder)
 	return ok && (inside == "" || inside[0] == '/')
 }
 
-// Within returns the part of a client's path that lies below the location. The client may give a
-// URI, an absolute path, a key in the bucket or the file system, or a path that begins at the root
-// or at the location itself. ok is false for a path elsewhere, and for one that [Roots.Resolve]
-// refuses. The result need not be a valid key: see [CheckKey].
+// Within returns the part of a client's path that is below the location. The client may give a URI, an
+// absolute path, a key in the bucket or the file system, or a path that begins at the root or at the
+// location itself. ok is false for a path elsewhere, and for a path that [Roots.Resolve] refuses. The
+// result need not be a valid key: see [CheckKey].
 func (l Location) Within(named string) (inside string, ok bool) {
 	if inside, ok = strings.CutPrefix(named, l.Path()+"/"); ok {
 		return inside, true
@@ -91,8 +91,8 @@ func (l Location) Within(named string) (inside string, ok bool) {
 	return strings.Join(p.path[cut:], "/"), true
 }
 
-// Roots turns locations as clients write them into stores and prefixes. It prevents that a location
-// reaches outside of the configured roots.
+// Roots resolves the locations of clients to stores and prefixes. It refuses locations outside of the
+// configured roots.
 type Roots struct {
 	roots []root
 }
@@ -109,8 +109,8 @@ type parsed struct {
 	path         []string // decoded components
 }
 
-// NewRoots returns the resolver for the given roots; the first is the home root. It returns an
-// error when there is none, when one is malformed, or when two are equal.
+// NewRoots returns the resolver for the given roots; the first is the home root. It returns an error if
+// there is no root, or if one is malformed or duplicate.
 func NewRoots(roots ...Root) (*Roots, error) {
 	if len(roots) == 0 {
 		return nil, errors.New("no roots")
@@ -158,16 +158,15 @@ func (r *Roots) Join(prefix string) Location {
 	return r.roots[0].at(strings.Split(prefix, "/"))
 }
 
-// Resolve returns the Location that a client's text means, or ErrLocation.
+// Resolve returns the Location for a client's text, or ErrLocation.
 //
-// The text is a URI, an absolute path, or a path below the home root. Resolve percent-decodes the
-// path of a URI once, and takes other paths literally. It ignores a slash at the end. It refuses
-// text that another program could read in another way: dot segments, plain or percent-encoded,
-// empty components, backslashes, control characters, invalid UTF-8, a query, a fragment, user
-// information, and a host in a file URI. A root itself is not a location, and neither is the folder
-// that diskstore reserves.
+// The text is a URI, an absolute path, or a path below the home root. Resolve percent-decodes the path of a
+// URI once, and takes other paths literally. It ignores a slash at the end. It refuses text that another
+// program could interpret differently: dot segments, plain or percent-encoded, empty components,
+// backslashes, control characters, invalid UTF-8, a query, a fragment, user information, and a host in a
+// file URI. A root itself is not a location, and neither is the folder that diskstore reserves.
 //
-// The error names the roots and nothing else.
+// The error names only the roots.
 func (r *Roots) Resolve(location string) (Location, error) {
 	p, why := parseLocation(location)
 	if why != "" {
@@ -178,7 +177,7 @@ func (r *Roots) Resolve(location string) (Location, error) {
 	}
 	var found *root
 	for i := range r.roots {
-		// Where one root lies inside another, the inner one counts.
+		// If roots are nested, the innermost one applies.
 		if c := &r.roots[i]; c.holds(p) && (found == nil || len(c.path) > len(found.path)) {
 			found = c
 		}
@@ -218,7 +217,7 @@ func (r *Roots) refuse(why string) error {
 	return fmt.Errorf("%w: it %s; it must be below %s", ErrLocation, why, strings.Join(uris, " or "))
 }
 
-// holds reports whether p is this root or lies below it, compared by components.
+// holds reports whether p is this root or below it, compared by components.
 func (r *root) holds(p parsed) bool {
 	return p.scheme == r.scheme && p.host == r.host &&
 		len(p.path) >= len(r.path) && slices.Equal(p.path[:len(r.path)], r.path)
@@ -271,7 +270,7 @@ func parseLocation(location string) (p parsed, why string) {
 	return p, ""
 }
 
-// cutFront reads scheme and host. It returns the path after them, without its first slash.
+// cutFront parses scheme and host. It returns the path after them, without its first slash.
 func (p *parsed) cutFront(location string) (path string, isURI bool, why string) {
 	if strings.HasPrefix(location, "/") {
 		p.scheme = "file"
@@ -309,8 +308,8 @@ func (p *parsed) cutFront(location string) (path string, isURI bool, why string)
 	return path, true, ""
 }
 
-// badHost returns what is wrong with the scheme or host of a URI other than a file URI, "" if
-// nothing is. Buckets and names consist of letters, digits, dots, dashes and underscores.
+// badHost returns the fault in the scheme or host of a URI other than a file URI, or "". Names of buckets
+// and stores consist of letters, digits, dots, dashes and underscores.
 func badHost(scheme, host string) string {
 	switch {
 	case scheme == "" || scheme == "http" || scheme == "https":
@@ -328,8 +327,8 @@ func badHost(scheme, host string) string {
 	return ""
 }
 
-// readPart decodes a component of a URI's path, and returns what is wrong with it. Components of
-// other paths are literal, but must not look like an encoded dot segment or slash.
+// readPart decodes a component of a URI's path. why is the fault in it, or "". Components of other paths
+// are literal, but must not look like an encoded dot segment or slash.
 func readPart(part string, isURI bool) (decoded, why string) {
 	decoded, err := url.PathUnescape(part)
 	switch {

@@ -94,7 +94,7 @@ func TestResolveRefuses(t *testing.T) {
 		home + "a%2fb", home + "..%2f..%2fetc", "a%2Fb", home + "a//b", home + "/t", "a//b", "//srv/lake house/t", "file:////srv/lake%20house/t",
 		"s3://bucket//orders/t", "s3://bucket/orders//t", home + "t//", `a\b`, `..\t`, home + `..\t`, home + "a%5Cb", home + "..%5c..%5cetc",
 		`\\host\share`, `C:\t`,
-		// Bytes that others strip or stop at.
+		// Characters that other programs strip, or at which they stop.
 		"t\x00", home + "t%00.lance", "t\n", "a\tb", home + ".\t./t", home + "a%0Ab", home + "%7F", home + "%C2%85", " t", "t ", " " + home + "t",
 		"\u00a0t", "\xff", home + "%ff", home + "%c0%ae%c0%ae/t", home + "%", home + "%2", home + "%zz",
 		// Queries, fragments, users, hosts, ports, schemes.

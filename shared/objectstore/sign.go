@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A Signer is a Store that can lend one object for a while to a program that has no credentials.
+// A Signer is a Store that can grant temporary access to one object to a program without credentials.
 type Signer interface {
-	// SignGet returns a URL from which anyone can GET an object until a time has passed. The object arrives
-	// under the content type, unless that is empty. It sends no request.
+	// SignGet returns a URL from which anyone can GET an object until it expires. The response has the
+	// given content type, unless that is empty. It sends no request.
 	SignGet(ctx context.Context, key, contentType string, lasts time.Duration) (url string, err error)
-	// SignPut returns a URL to which anyone can PUT an object until a time has passed. It sends no request.
+	// SignPut returns a URL to which anyone can PUT an object until it expires. It sends no request.
 	SignPut(ctx context.Context, key string, lasts time.Duration) (url string, err error)
 }
 

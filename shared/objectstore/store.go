@@ -1,19 +1,18 @@
-// Package objectstore is the only access to stored bytes: objects under slash-separated keys, which
-// are immutable by convention, and the conditional writes on which commits and catalog records
-// rest.
+// Package objectstore is the only access to stored bytes: objects under slash-separated keys, immutable by
+// convention, and the conditional writes on which commits and catalog records depend.
 //
-// A [Store] promises what S3 promises: a put is complete or absent, a read after a write sees the
-// write, listings are consistent and in bytewise key order, and of many concurrent conditional
-// writes exactly one wins. The implementations are memstore, diskstore, s3store and faultstore, a
-// wrapper that counts requests and injects faults. storetest tests the contract of all of them.
+// A [Store] gives the guarantees of S3: a put is complete or absent, a read after a write sees the write,
+// listings are consistent and in bytewise key order, and of many concurrent conditional writes exactly one
+// wins. The implementations are memstore, diskstore, s3store and faultstore, a wrapper that counts requests
+// and injects faults. storetest tests the contract of all of them.
 //
-// Keys are relative ("movies.lance/data/x.lance"): never empty, no leading or trailing slash, no
-// empty, "." or ".." component, no NUL. [CheckKey] checks this, and every implementation refuses
-// other keys with [ErrInvalidKey] before it does anything. A caller that must run on every store
-// never puts both "a" and "a/b": a directory cannot hold the two, and diskstore refuses the second.
+// Keys are relative ("movies.lance/data/x.lance"): never empty, no leading or trailing slash, no empty, "."
+// or ".." component, no NUL. [CheckKey] checks this, and every implementation refuses other keys with
+// [ErrInvalidKey] before it does anything. Portable callers never put both "a" and "a/b": a directory
+// cannot hold both, and diskstore refuses the second.
 //
-// [Roots] turns the locations that people and clients write into a store and a key prefix in it,
-// and refuses locations outside of the configured roots.
+// [Roots] resolves the locations of clients to a store and a key prefix, and refuses locations outside of
+// the configured roots.
 package objectstore
 
 import (
@@ -26,8 +25,8 @@ import (
 var (
 	// ErrNotExist means that the object does not exist.
 	ErrNotExist = errors.New("object does not exist")
-	// ErrPrecondition means that the condition of a write does not hold: the object exists already
-	// (IfAbsent), or is another one or gone (IfMatch).
+	// ErrPrecondition means that the condition of a write does not hold: the object already exists
+	// (IfAbsent), or has changed or disappeared (IfMatch).
 	ErrPrecondition = errors.New("precondition failed")
 	// ErrInvalidKey means that a key is invalid for all stores, or too long for this one.
 	ErrInvalidKey = errors.New("invalid object key")
@@ -50,9 +49,9 @@ type Info struct {
 	Modified time.Time
 }
 
-// A Range is a range of an object's bytes. A negative Offset counts from the end, as an HTTP suffix
-// range does: {Offset: -64} is the last 64 bytes, or the whole object when it is shorter; Length is
-// then ignored. An empty Range within the object is valid.
+// A Range is a range of an object's bytes. A negative Offset counts from the end, like an HTTP suffix
+// range: {Offset: -64} is the last 64 bytes, or the whole object if it is shorter; Length is then ignored.
+// An empty Range within the object is valid.
 type Range struct {
 	Offset int64
 	Length int64
@@ -65,8 +64,8 @@ type Condition struct {
 	IfMatch  string // the object must exist and have this ETag
 }
 
-// ListOptions selects keys. The zero value selects all of them. To get the next page, pass the Last
-// of a page as StartAfter, as [Pages] does.
+// ListOptions selects keys. The zero value selects all of them. For the next page, set StartAfter to the
+// Last of a page, as [Pages] does.
 type ListOptions struct {
 	Prefix     string // only keys that begin with it; it need not end with a slash
 	StartAfter string // only keys (and common prefixes) bytewise greater than it
@@ -118,9 +117,9 @@ type Store interface {
 	Create(ctx context.Context, key string) (Writer, error)
 }
 
-// A Writer receives the bytes of one object. The object appears under its key, complete and
-// durable, when Commit returns nil, and replaces the former one. Abort drops the written bytes. It
-// may be called at any time, and does nothing after Commit. A Writer is used by one goroutine.
+// A Writer receives the bytes of one object. When Commit returns nil, the object is complete and durable
+// under its key, and replaces an earlier one. Abort discards the written bytes. It may be called at any
+// time, and does nothing after Commit. A Writer is used by one goroutine.
 type Writer interface {
 	io.Writer
 	Commit() (Info, error)

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// An Uploader is a Store whose server keeps the parts of an upload until it is completed or aborted, as S3
-// does. A process that dies leaves its uploads behind. No list of objects shows them, and they cost what
-// objects do.
+// An Uploader is a Store whose server keeps the parts of an upload until it is completed or aborted, like
+// S3. A crashed process leaves its uploads behind. Listings do not contain them, but they cost as much as
+// objects.
 type Uploader interface {
-	// Unfinished reports the uploads that were begun before a time and are neither completed nor aborted: how
-	// many there are, and the key of the first of them.
+	// Unfinished returns the number of uploads that were begun before a time and are neither completed nor
+	// aborted, and the key of the first of them.
 	Unfinished(ctx context.Context, before time.Time) (count int, first string, err error)
-	// AbortUnfinished aborts them, and returns how many it has aborted.
+	// AbortUnfinished aborts these uploads, and returns their number.
 	AbortUnfinished(ctx context.Context, before time.Time) (aborted int, err error)
 }
 

@@ -16,8 +16,8 @@ func (u *Usage) Requests() int64 { return u.reads.Load() }
 // Bytes returns the number of bytes that were read from objects.
 func (u *Usage) Bytes() int64 { return u.read.Load() }
 
-// Writes returns the number of requests that write or delete. A streamed write counts as one, no
-// matter how many parts the store sends.
+// Writes returns the number of requests that write or delete. A streamed write counts once, whatever the
+// number of its parts.
 func (u *Usage) Writes() int64 { return u.writes.Load() }
 
 // Written returns the number of bytes in write requests, including failed ones.
@@ -43,14 +43,14 @@ func WithUsage(ctx context.Context, u *Usage) context.Context {
 	return context.WithValue(ctx, usageKey{}, u)
 }
 
-// WithTotal returns a context in which requests are also counted in total, even if a further
-// context has a usage of its own.
+// WithTotal returns a context in which requests are also counted in total, even if a derived context has a
+// usage of its own.
 func WithTotal(ctx context.Context, total *Usage) context.Context {
 	return context.WithValue(ctx, totalKey{}, total)
 }
 
-// Count adds requests, successful or failed, to the usages of a context. The stores of [Counting]
-// call it; other code calls it for other remote requests.
+// Count adds requests, successful or failed, to the usages of a context. The stores of [Counting] call it;
+// other code calls it for other remote requests.
 func Count(ctx context.Context, read bool, requests, bytes int) {
 	countersOf(ctx).add(read, requests, bytes)
 }
@@ -89,7 +89,7 @@ func (c counting) ReadGap() int64 { return ReadGap(c.Store) }
 // Unwrap implements [Wrapper].
 func (c counting) Unwrap() Store { return c.Store }
 
-// CopyFrom implements [Copier] as the inner store does. A copy counts as one write of no bytes.
+// CopyFrom implements [Copier] with the inner store. A copy counts as one write of no bytes.
 func (c counting) CopyFrom(ctx context.Context, from Store, was Info, key string) error {
 	err := CopyWithin(ctx, from, was, c.Store, key)
 	if !errors.Is(err, errors.ErrUnsupported) {

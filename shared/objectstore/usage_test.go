@@ -37,7 +37,7 @@ func TestUsageCountsWhatWasReadInItsContext(t *testing.T) {
 	}
 }
 
-// What only some stores can do is not lost when their requests are counted.
+// Counting preserves the optional abilities of a store.
 func TestCountingStoresCopy(t *testing.T) {
 	inner := memstore.New()
 	store := objectstore.Counting(inner)

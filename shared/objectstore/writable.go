@@ -12,14 +12,14 @@ import (
 // IsFull reports whether a store refused a write because its disk or its quota is used up.
 func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// TakesNoWrites reports whether a store refused a valid write because it is full or read-only. That
-// may pass.
+// TakesNoWrites reports whether a store refused a valid write because it is full or read-only, which may be
+// temporary.
 func TakesNoWrites(err error) bool { return IsFull(err) || errors.Is(err, syscall.EROFS) }
 
 type freeingKey struct{}
 
-// Freeing returns a context for work that frees space, such as to drop a table: on a full disk, its small writes may use
-// what the store has in reserve for that.
+// Freeing returns a context for work that frees space, such as the deletion of a table: on a full disk, its
+// small writes may use the reserve of the store.
 func Freeing(ctx context.Context) context.Context { return context.WithValue(ctx, freeingKey{}, true) }
 
 // Ordinary returns the context without that.
@@ -42,7 +42,8 @@ const TryBytes = 64 << 10
 // A WriteTrier is a Store that has a cheaper or less visible way to find out whether it accepts
 // writes.
 type WriteTrier interface {
-	// TryWrite writes TryBytes bytes and removes them again. It returns an error if it could not.
+	// TryWrite writes TryBytes bytes and removes them again. It returns an error if the store does not
+	// accept writes.
 	TryWrite(ctx context.Context) error
 }
 
@@ -59,8 +60,7 @@ func TryWrite(ctx context.Context, s Store) error {
 	return s.Delete(ctx, key, Condition{})
 }
 
-// Writable returns nil if s accepts writes, as far as that is known. Only a store of [WatchWrites]
-// keeps track of it.
+// Writable returns nil if s accepts writes, as far as known. Only stores of [WatchWrites] track it.
 func Writable(ctx context.Context, s Store) error {
 	if w, ok := s.(interface {
 		Writable(ctx context.Context) error
@@ -70,15 +70,15 @@ func Writable(ctx context.Context, s Store) error {
 	return nil
 }
 
-// WatchWrites returns a store that remembers when it refused a write with an error of
-// [TakesNoWrites]. It is in doubt until [Writable] has tried for the first time, because the
-// program may start on a full disk.
+// WatchWrites returns a store that records when a write was refused with an error of [TakesNoWrites]. Its
+// state is unknown until the first call of [Writable], because the program may start on a full disk.
 func WatchWrites(s Store) Store {
 	w := &watched{Store: s}
 	w.doubt.Store(true)
 	return w
 }
 
+// watched is a store that tracks whether it accepts writes.
 type watched struct {
 	Store
 	doubt  atomic.Bool // a write was refused since the last successful try, or there was no try yet
@@ -131,6 +131,7 @@ func (w *watched) Create(ctx context.Context, key string) (Writer, error) {
 	return &watchedWriter{inner, w}, nil
 }
 
+// watchedWriter reports the errors of a writer to its store.
 type watchedWriter struct {
 	Writer
 	store *watched

@@ -18,7 +18,7 @@ func TestWatchedStoreIsAStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) objectstore.Store { return objectstore.WatchWrites(memstore.New()) })
 }
 
-// Each kind of write that is refused puts the store in doubt, and no other error does.
+// Each kind of refused write puts the store in doubt, and no other error does.
 func TestRefusedWritesPutAStoreInDoubt(t *testing.T) {
 	ctx := t.Context()
 	upload := func(s objectstore.Store) error {

@@ -1,5 +1,5 @@
-// Package origin carries the names that AWS gave to a request, so that its lines in our log, the
-// lines of the gateway and those of Lambda can be found by each other.
+// Package origin carries the AWS request ids of a request, which connect its log lines with those of the
+// gateway and of Lambda.
 package origin
 
 import (
@@ -7,7 +7,7 @@ import (
 	"log/slog"
 )
 
-// An Origin is what brought a request to this process. Fields are empty when there was no such thing.
+// An Origin identifies the call that brought a request to this process. Unknown ids are empty.
 type Origin struct {
 	Gateway string // id of the request at the gateway
 	Lambda  string // id of the call of the function
@@ -18,7 +18,7 @@ type key struct{}
 // With returns a context that carries the origin.
 func With(ctx context.Context, o Origin) context.Context { return context.WithValue(ctx, key{}, o) }
 
-// From returns the origin that the context carries, or an empty one.
+// From returns the origin in the context, or an empty one.
 func From(ctx context.Context) Origin {
 	o, _ := ctx.Value(key{}).(Origin)
 	return o

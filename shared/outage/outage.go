@@ -1,6 +1,6 @@
-// Package outage holds the error of a service that this program depends on, such as S3 or DynamoDB, while it is
-// overloaded, out of reach, or lacks the bucket or the table that the program was configured with. The clients of such
-// services return it after their last attempt. It is not the fault of a request, and the same request may succeed later.
+// Package outage defines the error for an unavailable dependency, such as S3 or DynamoDB: overloaded,
+// unreachable, or without the configured bucket or table. Clients of such services return it after their
+// last attempt. It is not the request's fault, and the same request may succeed later.
 package outage
 
 import "errors"
@@ -11,12 +11,12 @@ type Error struct {
 	Err     error  // of the last attempt
 }
 
-// Busy returns the error of a service that answers that it is overloaded, or not at all.
+// Busy returns the error for a service that reports an overload, or does not answer.
 func Busy(service string, err error) *Error {
 	return &Error{service + " is overloaded or out of reach", err}
 }
 
-// Missing returns the error of a service that lacks what it is asked for, such as "S3 bucket tables".
+// Missing returns the error for a missing resource of a service, such as "S3 bucket tables".
 func Missing(what string, err error) *Error {
 	return &Error{what + " does not exist", err}
 }
@@ -27,7 +27,7 @@ func (e *Error) Error() string { return e.Message + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Of returns the first outage in the chain of err, nil when there is none.
+// Of returns the first outage in the chain of err, or nil.
 func Of(err error) *Error {
 	var found *Error
 	if errors.As(err, &found) {

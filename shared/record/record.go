@@ -1,15 +1,14 @@
-// Package record holds small JSON records that change: the states of transactions, and the answers
-// to repeated requests. It is for state that several processes write one record at a time, where
-// each write replaces one specific version. Tables and names are not records here; they are objects
-// in the catalog's own layout.
+// Package record stores small mutable JSON records: the states of transactions, and the responses for
+// idempotent requests. Several processes may write them; each write replaces one specific version of one
+// record. Tables and names are not records; they are objects in the catalog's own layout.
 //
-// A [Store] has two implementations. objectrecord keeps records as objects beside the tables, so
-// that a directory or a bucket suffices and several processes may share it. dynamorecord keeps them
-// in a DynamoDB table, where a write costs less and expired records are deleted automatically.
-// recordtest tests the contract of both.
+// A [Store] has two implementations. objectrecord keeps records as objects beside the tables, so that a
+// directory or a bucket suffices and several processes may share it. dynamorecord keeps them in a DynamoDB
+// table, where a write costs less and expired records are deleted automatically. recordtest tests the
+// contract of both.
 //
-// An embedded database file would be a third way, and was rejected: it belongs to the one process
-// that has it open, while two servers over one directory must work.
+// An embedded database file was rejected as a third implementation: only one process can open it, but two
+// servers over one directory must work.
 package record
 
 import (
@@ -24,7 +23,7 @@ import (
 )
 
 var (
-	// ErrNotExist means that there is no record under the key, or only an expired one.
+	// ErrNotExist means that no record has the key, or only an expired one.
 	ErrNotExist = errors.New("record does not exist")
 	// ErrConflict means that the record is not, or no longer, the version that the write should
 	// replace. Nothing was written.
@@ -41,7 +40,7 @@ type Record struct {
 	Value json.RawMessage
 	// Version identifies one write of the record. It is opaque, and "" before the first write.
 	Version string
-	// Expires is when the record ceases to exist, in whole seconds. Zero means never.
+	// Expires is the time, in whole seconds, at which the record ceases to exist. Zero means never.
 	Expires time.Time
 }
 
@@ -56,22 +55,21 @@ type Page struct {
 type Store interface {
 	// Get returns the record under a key, or ErrNotExist.
 	Get(ctx context.Context, key string) (Record, error)
-	// Put replaces the version r.Version, or creates the record when that is "". It returns the new
-	// version. When the record has another version, or is gone, the error is ErrConflict. If
-	// several writers replace the same version, exactly one succeeds. An expired record counts as
-	// missing; a Put that names its version may still succeed.
+	// Put replaces the version r.Version, or creates the record if that is "". It returns the new version.
+	// If the record has another version, or is missing, the error is ErrConflict. If several writers
+	// replace the same version, exactly one succeeds. An expired record counts as missing; a Put that names
+	// its version may still succeed.
 	Put(ctx context.Context, r Record) (version string, err error)
-	// Delete removes the given version of a record. The error is ErrConflict when the record has
-	// another version, or is gone. A store that repeats a request whose answer was lost returns nil
-	// when it then finds the record gone: of two callers that delete one version, both may succeed.
+	// Delete removes the given version of a record. The error is ErrConflict if the record has another
+	// version, or is missing. After a lost answer a store retries, and returns nil if the record is then
+	// missing. So two callers that delete one version may both succeed.
 	Delete(ctx context.Context, key, version string) error
-	// List returns records of a folder in the order of names, after the given name. It reads at
-	// most limit records, which must be positive, and leaves out expired ones, so a page may be
-	// short without being the last.
+	// List returns records of a folder in the order of names, after the given name. It reads at most limit
+	// records, a positive number, and skips expired ones, so a short page need not be the last.
 	List(ctx context.Context, folder, after string, limit int) (Page, error)
 }
 
-// These are the limits of records. Those of DynamoDB are a little wider.
+// The limits of records, slightly below those of DynamoDB.
 const (
 	MaxKeyBytes   = 200
 	MaxValueBytes = 256 << 10
@@ -96,8 +94,8 @@ func odd(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 }
 
-// Check returns an error for a record that no store accepts. It is meant for implementations, as
-// are [CheckList], [Record.Expired], [SplitKey] and [Trace].
+// Check returns an error for a record that no store accepts. Like [CheckList], [Record.Expired], [SplitKey]
+// and [Trace], it is meant for implementations.
 func (r Record) Check() error {
 	if err := CheckKey(r.Key); err != nil {
 		return err
@@ -108,7 +106,7 @@ func (r Record) Check() error {
 	return nil
 }
 
-// Decode decodes the value of the record into v. The error says so when a newer release wrote it: see
+// Decode decodes the value of the record into v. A value that a newer release wrote is an error: see
 // package format. A caller must decode each record that it replaces.
 func (r Record) Decode(v any) error { return format.Decode("record "+r.Key, r.Value, v) }
 
@@ -129,8 +127,8 @@ func CheckList(folder string, limit int) error {
 	return CheckKey(folder + "/0")
 }
 
-// Sweep deletes expired records that were written longer ago than age, and returns how many. It
-// does nothing for a store that deletes them by itself.
+// Sweep deletes expired records that were written longer ago than age, and returns their number. It does
+// nothing for a store with automatic expiry.
 func Sweep(ctx context.Context, s Store, age time.Duration) (deleted int, err error) {
 	if sweeper, ok := s.(interface {
 		Sweep(ctx context.Context, age time.Duration) (int, error)
@@ -140,8 +138,8 @@ func Sweep(ctx context.Context, s Store, age time.Duration) (deleted int, err er
 	return 0, nil
 }
 
-// Expired returns how many records have expired longer ago than age and are still stored. It is 0 for
-// a store that deletes them by itself.
+// Expired returns the number of stored records that expired longer ago than age. It is 0 for a store with
+// automatic expiry.
 func Expired(ctx context.Context, s Store, age time.Duration) (records int, err error) {
 	if sweeper, ok := s.(interface {
 		Expired(ctx context.Context, age time.Duration) (int, error)

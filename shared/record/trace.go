@@ -8,9 +8,9 @@ type Trace struct {
 	After string `json:"after,omitempty"` // name of the write that it replaced; "" for none
 }
 
-// Settle compares the trace of a write with the one that is found under the key. It returns nil
-// when the write took place, also if another one followed it; ErrConflict when another write took
-// its place; and ErrUnknownOutcome when the traces do not decide.
+// Settle compares the trace of a write with the trace found under the key. It returns nil if the write
+// succeeded, even if another one followed; ErrConflict if another write took its place; and
+// ErrUnknownOutcome if the traces do not decide.
 func (t Trace) Settle(found Trace) error {
 	switch {
 	case found.Write == t.Write, found.After == t.Write:

@@ -1,9 +1,9 @@
-// Package result keeps answers with many rows as objects, from which their callers take them later
-// than from the response, and in pieces if they like.
+// Package result stores large query answers as objects, which callers can download later and in
+// ranges.
 //
-// An answer is an Arrow file or stream in the home root. Its key is made of the caller and the table
-// that the answer is from, so that another caller, or a path with another table, finds nothing. It
-// appears when it is complete, and nothing of it stays when it fails. A sweep, or a rule of the
+// An answer is an Arrow file or stream in the home root. Its key is derived from the caller and the
+// table of the answer, so that no other caller, and no path with another table, finds it. It
+// appears when it is complete; a failed answer leaves nothing. A sweep, or a lifecycle rule of the
 // bucket, deletes it a day later.
 package result
 
@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// Folder holds the answers in the home root.
+	// Folder contains the answers, in the home root.
 	Folder = "_results/"
 	// Lifetime is how long an answer can be read.
 	Lifetime = 24 * time.Hour
-	// URLLifetime is how long a signed URL of an answer works. A new one can be had after that.
+	// URLLifetime is how long a signed URL of an answer is valid. Later a new one can be requested.
 	URLLifetime = time.Hour
-	// MaxKept is how many answers of one caller are kept at a time.
+	// MaxKept bounds the stored answers of one caller.
 	MaxKept = 1000
 
-	// writerBytes is what the parts of an object hold that are on their way to S3.
+	// writerBytes is the memory of a multipart upload's parts on their way to S3.
 	writerBytes = 32 << 20
 	pageSize    = 1000
 )
@@ -55,7 +55,7 @@ type Owner struct {
 	Table     []string
 }
 
-// folder holds all answers of the caller.
+// folder returns the folder of the caller's answers.
 func (o Owner) folder() string {
 	sum := sha256.Sum256([]byte(o.Principal))
 	return Folder + hex.EncodeToString(sum[:16]) + "/"
@@ -66,7 +66,7 @@ func (o Owner) key(id string) string {
 	return o.folder() + hex.EncodeToString(sum[:8]) + "-" + id
 }
 
-// Store keeps answers. It is safe for concurrent use.
+// Store stores answers. It is safe for concurrent use.
 type Store struct {
 	roots *objectstore.Roots
 	now   func() time.Time
@@ -92,8 +92,7 @@ type Result struct {
 	key string
 }
 
-// Create begins an answer. It needs one request to the store, which finds what the caller has
-// already.
+// Create begins an answer. It costs one LIST, which counts the answers of the caller.
 func (s *Store) Create(ctx context.Context, owner Owner, kind Kind) (*Writer, error) {
 	left, err := s.left(ctx, owner)
 	if err != nil {
@@ -115,7 +114,7 @@ func (s *Store) Create(ctx context.Context, owner Owner, kind Kind) (*Writer, er
 	return w, nil
 }
 
-// left returns how many bytes the next answer of a caller may have.
+// left returns the maximum size in bytes of the caller's next answer.
 func (s *Store) left(ctx context.Context, owner Owner) (int64, error) {
 	var kept, bytes int64
 	oldest := s.now().Add(-Lifetime)
@@ -133,7 +132,7 @@ func (s *Store) left(ctx context.Context, owner Owner) (int64, error) {
 	return s.most - bytes, nil
 }
 
-// full is the error for an answer that would exceed the share of its caller.
+// full is the error for an answer that would exceed the quota of its caller.
 func (s *Store) full() error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, TooLarge: true,
@@ -172,8 +171,8 @@ func (w *Writer) Commit() (Result, error) {
 	return w.Result, nil
 }
 
-// Abort drops what was written. It does nothing after Commit. An upload that it cannot end is ended by
-// a rule of the bucket.
+// Abort discards the answer. It does nothing after Commit. If it fails to end a multipart upload, a
+// lifecycle rule of the bucket does.
 func (w *Writer) Abort() {
 	_ = w.out.Abort()
 	w.hold.Release()
@@ -200,7 +199,7 @@ func (s *Store) Find(ctx context.Context, owner Owner, id string) (Result, error
 	return found, nil
 }
 
-// kindOf returns the kind of an answer, and false for what is no id.
+// kindOf returns the kind of an answer by its id. ok is false for a malformed id.
 func kindOf(id string) (Kind, bool) {
 	random, kind, _ := strings.Cut(id, ".")
 	bytes, err := hex.DecodeString(random)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// keepFor is how long a value that was opened is used before it is opened again.
+	// keepFor is how long a decrypted value is cached.
 	keepFor = 5 * time.Minute
 	// mostKept bounds the values that are kept at a time.
 	mostKept = 64
@@ -28,7 +28,7 @@ type keeper struct {
 
 // A keptValue is opened by one caller at a time.
 type keptValue struct {
-	turn  chan struct{} // holds an element while a caller has its turn
+	turn  chan struct{} // has an element while a caller has its turn
 	value []byte
 	until time.Time
 }
@@ -66,7 +66,7 @@ func (k *keeper) find(name [sha256.Size]byte) *keptValue {
 	defer k.mu.Unlock()
 	v := k.values[name]
 	if v == nil {
-		if len(k.values) == mostKept { // those that have one of them go on with it
+		if len(k.values) == mostKept { // callers that have a cached value keep using it
 			clear(k.values)
 		}
 		v = &keptValue{turn: make(chan struct{}, 1)}

@@ -13,12 +13,12 @@ import (
 	"strings"
 )
 
-// A KeyFile is a file of keys. Each use reads it, so that a key that an operator adds counts at
-// once. It is safe for concurrent use, also by several processes.
+// A KeyFile is a file of keys. Each use reads the file, so that a key that an operator adds is used
+// at once. It is safe for concurrent use, also by several processes.
 type KeyFile struct{ path string }
 
-// A ring is the content of a file of keys, as JSON. New values are sealed with the first key; the
-// others open values that were sealed before.
+// A ring is the JSON content of a key file. New values are encrypted with the first key; the other
+// keys decrypt older values.
 type ring struct {
 	Deployment string `json:"deployment"` // distinguishes deployments that share a key
 	Keys       []key  `json:"keys"`
@@ -32,8 +32,8 @@ type key struct {
 // maxFileBytes is the size of the largest file of keys, some hundreds of them.
 const maxFileBytes = 64 << 10
 
-// OpenKeyFile returns the file of keys at a path. Its folder must exist. The path must lie in none
-// of the given folders, which programs with less rights read.
+// OpenKeyFile returns the key file at a path. Its folder must exist. The path must not be inside
+// any of the shared folders, because programs with fewer rights read those.
 func OpenKeyFile(path string, shared ...string) (*KeyFile, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *KeyFile) readOrMake() (*ring, error) {
 	if err := f.make(); err != nil {
 		return nil, fmt.Errorf("make the file of keys: %w", err)
 	}
-	return f.read() // which may be that of another process
+	return f.read() // another process may have created it
 }
 
 // read reads the file. It refuses a file that other users may read or write.
@@ -141,8 +141,8 @@ func newKey() key {
 	return fresh
 }
 
-// AddKey makes a key that seals from now on, and returns its id. The other keys stay, since they open
-// what they have sealed.
+// AddKey adds a key that encrypts from now on, and returns its id. The other keys stay, since they
+// decrypt older values.
 func (f *KeyFile) AddKey() (id string, err error) {
 	unlock, err := f.lock()
 	if err != nil {
@@ -215,7 +215,7 @@ func (f *KeyFile) write(r ring, name func(draft string) error) (err error) {
 		return err
 	}
 	defer func() {
-		if gone := os.Remove(draft.Name()); !errors.Is(gone, fs.ErrNotExist) { // it is gone when it was renamed
+		if gone := os.Remove(draft.Name()); !errors.Is(gone, fs.ErrNotExist) { // after a rename the draft no longer exists
 			err = errors.Join(err, gone)
 		}
 	}()

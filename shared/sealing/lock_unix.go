@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// lockFile waits until no other process holds the lock of a file.
+// lockFile waits until it has the exclusive lock of a file, against other processes.
 func lockFile(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) }

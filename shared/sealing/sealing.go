@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// A Sealer seals values. It may be one that cannot open them.
+// A Sealer encrypts values. Some implementations cannot decrypt them.
 type Sealer interface {
 	// Seal encrypts the value of the secret with an id.
 	Seal(ctx context.Context, id []string, value []byte) (Sealed, error)
@@ -78,8 +78,8 @@ func aeadOf(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// Binding returns what a sealed value is authenticated with beside itself. Two deployments and ids never
-// have the same binding.
+// Binding returns the additional authenticated data of an encrypted value. It differs for any two
+// deployments and ids.
 func Binding(deployment string, id []string) []byte {
 	text, err := json.Marshal(append([]string{deployment}, id...))
 	if err != nil {
@@ -113,8 +113,8 @@ func (f *KeyFile) Reseal(ctx context.Context, id []string, sealed Sealed) (again
 	return again, err == nil, err
 }
 
-// Open is the inverse of [KeyFile.Seal]. It returns an error when the value was sealed for another
-// secret, by a key that the file does not hold, or in another deployment, and when it was changed.
+// Open decrypts a value. It returns an error if the value was encrypted for another secret, with a
+// key that is not in the file, or in another deployment, and if it was changed.
 func (f *KeyFile) Open(_ context.Context, id []string, sealed Sealed) ([]byte, error) {
 	ring, err := f.read()
 	if err != nil {

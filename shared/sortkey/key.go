@@ -21,7 +21,7 @@ func Of(t arrow.DataType, nullsFirst bool) Append { return maker{nullsFirst: nul
 // A maker makes the keys of the values of columns.
 type maker struct {
 	nullsFirst bool
-	ranks      *Ranks // of the values of dictionaries, which then stand for them; nil: the values do
+	ranks      *Ranks // ranks of dictionary values, used as their keys; nil: the values themselves
 }
 
 // of returns the function that makes the keys of a type, nil when its values have no order.
@@ -101,6 +101,8 @@ func (m maker) value(t arrow.DataType) Append {
 	return nil
 }
 
+// structKey concatenates the keys of the members, in their order. It returns nil if a member's type has no
+// keys.
 func (m maker) structKey(t *arrow.StructType) Append {
 	members := make([]Append, t.NumFields())
 	for i := range members {
@@ -117,8 +119,7 @@ func (m maker) structKey(t *arrow.StructType) Append {
 	}
 }
 
-// listKey orders lists by their first differing items; a list that is the beginning of another
-// comes first.
+// listKey orders lists by their first differing items; a list that is a prefix of another comes first.
 func (m maker) listKey(item arrow.DataType) Append {
 	value := m.of(item)
 	if value == nil {
@@ -190,7 +191,7 @@ func appendNumber(key, number []byte, sign byte) []byte {
 	return key
 }
 
-// appendFloat is appendNumber for floats. It flips all bits of negative floats, whose bit patterns
+// appendFloat appends the key of a float. It flips all bits of negative floats, because their bit patterns
 // grow away from zero.
 func appendFloat(key, number []byte) []byte {
 	start := len(key)

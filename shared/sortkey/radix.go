@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A ranked is a key of those that are being sorted: eight of its bytes, after those that all keys begin
-// with, and its number among the keys.
+// A ranked represents a key during the sort: eight of its bytes, after the common prefix of all keys, and
+// its index.
 type ranked struct {
 	prefix uint64
 	number uint32
@@ -20,12 +20,12 @@ const radixBytes = 2*16 + Overhead
 // fewKeys is the number of keys below which comparisons sort as fast.
 const fewKeys = 256
 
-// sortByPrefix returns keys in order. It distributes them by the bytes of a prefix, the last byte first,
-// and compares only keys with the same prefix. There are fewer than 2^32 keys.
+// sortByPrefix returns keys in order. It radix-sorts them by prefix, the last byte first, and compares only
+// keys with equal prefixes. len(keys) must be below 2^32.
 func sortByPrefix(keys [][]byte) [][]byte {
 	common := commonPrefix(keys)
 	from, to := make([]ranked, len(keys)), make([]ranked, len(keys))
-	varying := uint64(0) // bits in which prefixes differ
+	varying := uint64(0) // bits in which the prefixes differ
 	for i, k := range keys {
 		from[i] = ranked{prefixOf(k[common:]), uint32(i)}
 		varying |= from[i].prefix ^ from[0].prefix
@@ -53,7 +53,8 @@ func sortByPrefix(keys [][]byte) [][]byte {
 	return sorted
 }
 
-// distribute writes from to to in the order of one byte of the prefixes; equal bytes keep their order.
+// distribute is one stable pass of the radix sort: it copies the keys of from to to, ordered by one byte of
+// the prefixes.
 func distribute(from, to []ranked, shift int) {
 	var next [257]int
 	for _, r := range from {
@@ -69,8 +70,8 @@ func distribute(from, to []ranked, shift int) {
 	}
 }
 
-// prefixOf returns the first eight bytes of a key as a number, in whose order keys are up to there. A
-// shorter key is filled up with zeros.
+// prefixOf returns the first eight bytes of a key as a big-endian number. A shorter key is padded with
+// zeros.
 func prefixOf(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)
@@ -80,7 +81,7 @@ func prefixOf(key []byte) uint64 {
 	return binary.BigEndian.Uint64(filled[:])
 }
 
-// commonPrefix returns how many bytes all keys begin with.
+// commonPrefix returns the length of the common prefix of all keys.
 func commonPrefix(keys [][]byte) int {
 	first := keys[0]
 	n := len(first)

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// Ranks number the distinct values of dictionaries in their order. A key with the rank of a value takes
-// four bytes, where the value itself may be as long as it likes and be that of every row.
+// Ranks numbers the distinct dictionary values in their order. The rank of a value takes four bytes in a
+// key, while the value itself may be long and occur in every row.
 //
 // All arrays of a column are passed to Add. Then Sort gives each value its rank, and Of makes keys.
 type Ranks struct {
@@ -32,8 +32,8 @@ func NewRanks(nullsFirst bool) *Ranks {
 // rankBytes is about the memory of a value in Ranks beside its key.
 const rankBytes = 80
 
-// Add adds the values of the dictionaries in an array which its rows use. It takes memory for new ones from
-// the share of the context. It is safe for concurrent use.
+// Add adds the used dictionary values of an array. New values are accounted to the context's share. It is
+// safe for concurrent use.
 func (r *Ranks) Add(ctx context.Context, a arrow.Array) error {
 	switch a := a.(type) {
 	case *array.Dictionary:
@@ -52,6 +52,7 @@ func (r *Ranks) Add(ctx context.Context, a arrow.Array) error {
 	return nil
 }
 
+// add adds the keys of the dictionary items that d uses.
 func (r *Ranks) add(ctx context.Context, d *array.Dictionary) error {
 	values := d.Dictionary()
 	value := r.make.of(d.DataType().(*arrow.DictionaryType).ValueType)
@@ -108,13 +109,14 @@ func (r *Ranks) Close() {
 	r.held.Release()
 }
 
-// Of is [Of] with the ranks of values in place of those. The function is for one goroutine.
+// Of returns the key function of a type, like the function [Of], with ranks in place of dictionary values.
+// It belongs to one goroutine.
 func (r *Ranks) Of(t arrow.DataType) Append {
 	return maker{nullsFirst: r.make.nullsFirst, ranks: r}.of(t)
 }
 
-// key returns the function that makes the keys of a dictionary, whose values have keys by value. It finds
-// the rank of each value of a dictionary once.
+// key returns the key function of a dictionary, where value makes the keys of its values. It looks up the
+// rank of each value of a dictionary once.
 func (r *Ranks) key(value Append, null byte) Append {
 	var last arrow.Array
 	ranks := map[int]uint32{}

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Bytes returns the most bytes that the keys of the values of an array take together. They may be many times
-// those of the array if it has dictionaries: each row counts with its value.
+// Bytes returns an upper bound of the total size of the keys of an array. It may exceed the size of an
+// array with dictionaries many times, because each row counts with its value.
 func Bytes(a arrow.Array) int64 {
 	n := int64(a.Len())
 	switch a := a.(type) {
@@ -40,8 +40,8 @@ func Bytes(a arrow.Array) int64 {
 	return n
 }
 
-// Keys returns the keys of n rows, and about the memory that they take together. write appends the key of a row to a
-// block, which holds most bytes at most.
+// Keys returns the keys of n rows, and their approximate memory. write appends the key of a row to a block
+// of at most most bytes.
 func Keys(n int, most int64, write func(block []byte, row int) []byte) (keys [][]byte, bytes int64) {
 	block, ends := make([]byte, 0, most), make([]int, n)
 	for i := range n {
@@ -63,7 +63,7 @@ func textBytes(n int64, text []byte) int64 {
 	return 3*n + int64(len(text)) + int64(bytes.Count(text, []byte{0}))
 }
 
-// dictionaryBytes is Bytes without NULLs. It looks at each value that is used once.
+// dictionaryBytes is Bytes for a dictionary array, without NULLs. It measures each used value once.
 func dictionaryBytes(d *array.Dictionary) int64 {
 	if fixed, ok := d.Dictionary().DataType().(arrow.FixedWidthDataType); ok && !arrow.IsNested(fixed.ID()) {
 		return int64(d.Len()) * int64(1+fixed.Bytes())

@@ -27,13 +27,13 @@ const NoLimit = math.MaxInt64
 // Overhead is the memory of a key in addition to its bytes.
 const Overhead = 24
 
-// A Sorter sorts keys and keeps the first ones. Keys that do not fit into memory go to a temporary
-// file in sorted runs, which are merged at the end.
+// A Sorter sorts keys and keeps the first ones. Keys that exceed the memory are written to a temporary file
+// in sorted runs, which are merged at the end.
 type Sorter struct {
-	limit  int64 // how many keys are wanted; NoLimit for all
+	limit  int64 // number of keys to keep; NoLimit for all
 	budget int64
 	share  *memory.Share
-	spare  memory.Spare // of the share; holds the memory of the keys
+	spare  memory.Spare // accounts for the keys in the share
 	held   int64        // bytes taken from spare
 
 	keys  [][]byte
@@ -42,17 +42,17 @@ type Sorter struct {
 	runs  []int64 // the end of each run in the file
 }
 
-// NewSorter returns a Sorter whose keys take up to budget bytes, or less if the share of the
-// context has less free memory. It leaves half of what the share may hold to other work.
+// NewSorter returns a Sorter whose keys take up to budget bytes, or less if the share of the context has
+// less free memory. It leaves half of the share's limit to other work.
 func NewSorter(ctx context.Context, limit, budget int64) *Sorter {
 	share := memory.FromContext(ctx)
 	return &Sorter{limit: limit, budget: budget, share: share, spare: memory.NewSpare(share)}
 }
 
-// leastSortBytes are kept in memory even when the share has none free.
+// leastSortBytes of keys stay in memory even if the share has none free.
 const leastSortBytes = 1 << 20
 
-// hold takes memory for the keys, and reports whether there is enough.
+// hold reserves memory for the keys, and reports whether it was available.
 func (s *Sorter) hold() bool {
 	more := s.bytes - s.held
 	if more < 0 {
@@ -83,7 +83,7 @@ func (s *Sorter) Add(keys [][]byte) error {
 	return s.spill()
 }
 
-// cut sorts the keys in memory and drops those beyond the limit, together with their memory.
+// cut sorts the keys in memory, and drops the keys beyond the limit with their memory.
 func (s *Sorter) cut() {
 	if extra := radixBytes * int64(len(s.keys)); len(s.keys) >= fewKeys && s.share.Try(extra) {
 		s.keys = sortByPrefix(s.keys)
@@ -94,8 +94,8 @@ func (s *Sorter) cut() {
 	s.keys, s.bytes = firstSorted(s.keys, s.limit)
 }
 
-// First sorts keys and returns the first ones and their size. If it drops keys, it copies the
-// others into memory of their own.
+// First sorts keys and returns the first ones and their size. If it drops keys, it copies the remaining
+// ones, so that the memory of the others can be freed.
 func First(keys [][]byte, limit int64) (first [][]byte, size int64) {
 	slices.SortFunc(keys, bytes.Compare)
 	return firstSorted(keys, limit)
@@ -119,7 +119,7 @@ func firstSorted(keys [][]byte, limit int64) (first [][]byte, size int64) {
 	return first, size + Overhead*int64(len(first))
 }
 
-// spill writes the sorted keys in memory to the file as a further run.
+// spill writes the sorted keys in memory to the file as another run.
 func (s *Sorter) spill() error {
 	if s.file == nil {
 		file, err := os.CreateTemp("", "tiltyard-sort-*")

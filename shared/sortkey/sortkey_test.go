@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// Keys that are sorted in many small runs come out as if they had been sorted at once.
+// The result of many small sorted runs equals that of one sort.
 func TestSorterEqualsSortingAtOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		batches := rapid.SliceOfN(rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 40), 0, 30), 0, 12).Draw(t, "keys")

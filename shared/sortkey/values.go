@@ -10,12 +10,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// Values makes an array of the values that keys were made of, by [Of] with NULLs first. It reads
-// only keys that this process has made.
+// Values decodes keys, made by [Of] with NULLs first, to an array of values. The keys must come from this
+// process, because they are not validated.
 type Values struct {
 	t     arrow.DataType
 	text  bool
-	width int // bytes of a value in data; 0 for texts, whose width varies
+	width int // bytes per value in data; 0 for variable-width values
 	read  func(key []byte) (rest []byte)
 
 	valid   []bool
@@ -24,8 +24,8 @@ type Values struct {
 	offsets []int64 // ends of texts
 }
 
-// NewValues returns a Values of a type, or nil when its values cannot be read from keys: those of
-// nested types and of dictionaries.
+// NewValues returns a Values for a type, or nil if its values cannot be decoded from keys, as for nested
+// types and dictionaries.
 func NewValues(t arrow.DataType) *Values {
 	v := &Values{t: t}
 	switch fixed, ok := t.(arrow.FixedWidthDataType); {
@@ -90,13 +90,13 @@ func (v *Values) readBytes(width int, decode func([]byte)) func([]byte) []byte {
 	}
 }
 
-// readText reads what valueOfText has written.
+// readText decodes a key of valueOfText.
 func (v *Values) readText(key []byte) []byte {
 	i := 0
 	for ; key[i] != 0 || key[i+1] != 0; i++ {
 		v.data = append(v.data, key[i])
 		if key[i] == 0 {
-			i++ // 0 255 stands for 0
+			i++ // 0 255 encodes a 0 byte
 		}
 	}
 	v.offsets = append(v.offsets, int64(len(v.data)))
@@ -106,10 +106,10 @@ func (v *Values) readText(key []byte) []byte {
 // Len returns the number of values.
 func (v *Values) Len() int { return len(v.valid) }
 
-// Nulls returns how many of the values are NULL.
+// Nulls returns the number of NULLs.
 func (v *Values) Nulls() int { return v.nulls }
 
-// Bytes returns about how much memory the values take.
+// Bytes estimates the memory of the values.
 func (v *Values) Bytes() int64 { return int64(len(v.data)+len(v.valid)) + 8*int64(len(v.offsets)) }
 
 // Array returns the values that were added since the last call.

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// Values that were read back from their keys are the values that the keys were made of.
+// Values decoded from keys equal the encoded values.
 func TestValuesAreReadBackFromKeys(t *testing.T) {
 	texts := []string{`null`, `""`, `"a"`, `"ab"`, `"a\u0000"`, `"a\u0000\u0000b"`, `"\u00ff"`}
 	numbers := []string{`null`, `0`, `1`, `7`, `100`, `127`}

@@ -10,10 +10,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// jsonRows makes a piece of each item of an array of a JSON text, in JSON. The path to the array has the
-// names of the objects around it with dots between them, such as order.items; it is empty for a text
-// that is the array. Of a name that an object has twice, the first counts. A text that is not JSON, or
-// has no array there, gives no piece.
+// jsonRows returns each item of an array in a JSON text as a piece, in JSON. The path of the array has the
+// member names that lead to it, separated by dots, such as order.items; it is empty if the whole text is
+// the array. The first of duplicate names counts. A text that is not JSON, or without an array at the path,
+// has no pieces.
 var jsonRows = &Function{
 	Name:   "json_rows",
 	Params: []Param{{Name: pathField, Type: arrow.BinaryTypes.String, Optional: true, Default: ""}},
@@ -35,7 +35,7 @@ var jsonRows = &Function{
 // items returns the places of the items of an array.
 func items(text string, path []string) iter.Seq[span] {
 	return func(yield func(span) bool) {
-		if !json.Valid(unsafe.Slice(unsafe.StringData(text), len(text))) { // not a copy: it only reads them
+		if !json.Valid(unsafe.Slice(unsafe.StringData(text), len(text))) { // without a copy, because Valid only reads the bytes
 			return
 		}
 		at := jsonText(text).space(0)
@@ -59,10 +59,10 @@ func items(text string, path []string) iter.Seq[span] {
 	}
 }
 
-// A jsonText is valid JSON. Its methods take places within it.
+// A jsonText is a valid JSON text. Its methods take and return byte offsets in it.
 type jsonText string
 
-// space returns the place behind white space.
+// space returns the offset after white space.
 func (t jsonText) space(at int) int {
 	for at < len(t) && strings.IndexByte(" \t\r\n", t[at]) >= 0 {
 		at++
@@ -99,10 +99,10 @@ func isName(quoted, name string) bool {
 	return len(quoted) <= maxQuoted(name) && json.Unmarshal([]byte(quoted), &text) == nil && text == name
 }
 
-// maxQuoted is how long a name is in JSON at most: an escaped byte takes six.
+// maxQuoted returns the maximal length of a name in JSON: an escaped byte takes six.
 func maxQuoted(name string) int { return 6*len(name) + len(`""`) }
 
-// skip returns the place behind the value that begins at a place.
+// skip returns the offset after the value at an offset.
 func (t jsonText) skip(at int) int {
 	for depth := 0; ; {
 		switch t[at] {

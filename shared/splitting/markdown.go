@@ -8,9 +8,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// splitMarkdown makes a piece of each heading with the text below it, up to the next heading of any
-// level. Headings are lines that begin with one to six #, outside of fenced code. The path of a piece has
-// the titles of its heading and of those above; it is empty for what is before the first one.
+// splitMarkdown returns each heading with its text, up to the next heading of any level, as a piece.
+// Headings are lines that begin with one to six #, outside of fenced code. The path of a piece has the
+// titles of its heading and the enclosing ones; it is empty before the first heading.
 var splitMarkdown = &Function{
 	Name:   "split_markdown",
 	Fields: append(slices.Clone(pieceFields), arrow.Field{Name: pathField, Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}),
@@ -19,6 +19,8 @@ var splitMarkdown = &Function{
 
 const pathField = "path"
 
+// sections yields the sections of a Markdown text. titles holds the current title of each heading level; a
+// heading clears the titles of the levels below.
 func sections(text string) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		var titles [7]string // by level
@@ -95,7 +97,8 @@ func closesFence(line, fence string) bool {
 	return ok && strings.HasPrefix(line, fence) && strings.Trim(line, fence[:1]) == ""
 }
 
-// unindented returns a line without the up to three blanks before it. More of them make it code.
+// unindented returns a line without its indentation of up to three blanks. It returns false for more
+// blanks, which make it code.
 func unindented(line string) (string, bool) {
 	rest := strings.TrimLeft(line, " ")
 	return rest, len(line)-len(rest) <= 3

@@ -47,15 +47,17 @@ func lines(text string) iter.Seq[span] {
 	}
 }
 
-// splitSentences makes a piece of each sentence with the white space behind it. A sentence ends behind
-// . ! ? … and quotes or brackets that close there, if white space follows and then anything but a small
-// letter; behind 。！？ also without white space; and at an empty line.
+// splitSentences returns each sentence, with the white space after it, as a piece. A sentence ends after .
+// ! ? … and closing quotes or brackets, if white space and then anything but a lowercase letter follows;
+// after 。！？ also without white space; and at an empty line.
 var splitSentences = &Function{
 	Name:   "split_sentences",
 	Fields: pieceFields,
 	new:    func([]any) (cutter, error) { return sentences, nil },
 }
 
+// sentences yields the sentences of a text. A sentence ends before the first character after its closing
+// signs, at a boundary of grapheme clusters.
 func sentences(text string) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		var s sentence
@@ -76,14 +78,15 @@ func sentences(text string) iter.Seq[span] {
 	}
 }
 
-// A sentence is what is known of the end of one.
+// A sentence is the state of the scanner at a possible end of a sentence.
 type sentence struct {
-	ended bool // by a sign, behind which only signs that close and white space came
+	ended bool // a final sign was found, followed only by closing signs and white space
 	wide  bool // and that sign needs no white space
 	space bool // white space is last
 	lines int  // line feeds in it
 }
 
+// add updates the state with the next character.
 func (s *sentence) add(r rune) {
 	switch {
 	case strings.ContainsRune(".!?…", r):

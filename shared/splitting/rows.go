@@ -6,10 +6,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// chunkBytes is about what a piece takes beside its texts.
+// chunkBytes is the approximate memory of a piece beside its texts.
 const chunkBytes = 64
 
-// Bytes returns about how much memory a piece takes in an array.
+// Bytes estimates the memory of a piece in an array.
 func (c *Chunk) Bytes() int64 {
 	total := int64(chunkBytes + len(c.Text))
 	for _, title := range c.Path {

@@ -10,15 +10,15 @@ import (
 	"tiltyard/shared/fulltext"
 )
 
-// Limits of split_text. A splitter remembers where the pieces began that have not ended, and repeats
-// what they share, so neither must grow with what a caller writes.
+// Limits of split_text. A splitter remembers the start of each open piece, and pieces repeat their overlap,
+// so neither may grow without bound.
 const (
 	maxSize   = 1 << 20 // units of a piece
 	maxCopies = 64      // pieces that a unit is in
 )
 
-// splitText makes pieces of a number of units, the last one of fewer. A unit is a grapheme cluster, or a
-// word with what stands between it and the next one.
+// splitText returns pieces of a fixed number of units; the last piece may be shorter. A unit is a grapheme
+// cluster, or a word with the characters before the next word.
 var splitText = &Function{
 	Name: "split_text",
 	Params: []Param{
@@ -43,7 +43,7 @@ var splitText = &Function{
 	},
 }
 
-// unitsOf returns what finds the beginnings of units, the first of which is 0.
+// unitsOf returns a function that yields the offsets of the units of a text, the first of which is 0.
 func unitsOf(unit string) (func(text string) iter.Seq[int], error) {
 	switch unit {
 	case "characters":
@@ -58,7 +58,7 @@ func unitsOf(unit string) (func(text string) iter.Seq[int], error) {
 	return func(text string) iter.Seq[int] { return whole(text, words(text)) }, nil
 }
 
-// windows cuts a text into pieces of size units, each step units behind the one before.
+// windows cuts a text into pieces of size units. Each piece begins step units after the previous one.
 func windows(text string, starts func(string) iter.Seq[int], size, step int) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		if text == "" {
@@ -78,7 +78,7 @@ func windows(text string, starts func(string) iter.Seq[int], size, step int) ite
 			}
 			units++
 		}
-		yield(span{start: open[0], end: len(text)}) // the other open pieces are its ends
+		yield(span{start: open[0], end: len(text)}) // the other open pieces are suffixes of it
 	}
 }
 
@@ -93,7 +93,7 @@ func clusters(text string) iter.Seq[int] {
 	}
 }
 
-// cluster returns the length of the first grapheme cluster of a text that begins with one.
+// cluster returns the length of the grapheme cluster at the beginning of a text.
 func cluster(text string) int {
 	if len(text) > 1 && text[0] < 0x80 && text[1] < 0x80 && text[0] != '\r' { // nearly all that is read comes by here
 		return 1
@@ -102,7 +102,7 @@ func cluster(text string) int {
 	return len(first)
 }
 
-// whole yields 0 and those of the places that are the beginnings of grapheme clusters.
+// whole yields 0, and the places that are boundaries of grapheme clusters.
 func whole(text string, places iter.Seq[int]) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !yield(0) {

@@ -1,19 +1,17 @@
-// Package splitting has the built-in functions that cut a text into pieces, such as those that are
-// embedded and searched. They stand in FROM:
+// Package splitting implements the built-in table functions that cut a text into pieces (chunks), for
+// example for embedding and search. Queries call them in FROM:
 //
 //	SELECT id, c.text FROM docs, split_text(body, 800, 100) AS c
 //
-// [Functions] is the table of them. A function takes a text and then constants, and gives a struct for
-// each piece:
+// [Functions] lists them. A function takes a text and constants, and returns a struct for each piece:
 //
 //	text     the piece, a part of the text
-//	start    where it begins, in Unicode characters from 0
-//	end      where it ends, likewise
+//	start    offset of its beginning in Unicode characters, from 0
+//	end      offset of its end in Unicode characters
 //	ordinal  its number among the pieces of the text, from 0
 //
-// No piece begins or ends inside of a grapheme cluster (UAX #29 of Unicode 15.0), which is what a reader takes
-// for one character. Pieces are made one at a time, so the memory of a text's pieces is not needed at
-// once.
+// No piece begins or ends inside of a grapheme cluster (UAX #29 of Unicode 15.0), a character as perceived
+// by readers. Pieces are made one at a time, so that they are never all in memory.
 package splitting
 
 import (
@@ -34,7 +32,7 @@ type Function struct {
 	new func(args []any) (cutter, error) // has an argument for each parameter
 }
 
-// A Param is a parameter, whose argument is a constant.
+// A Param is a constant parameter.
 type Param struct {
 	Name     string
 	Type     arrow.DataType // int64 or utf8
@@ -53,9 +51,10 @@ type Chunk struct {
 // A Splitter makes the pieces of a text, in their order.
 type Splitter func(text string) iter.Seq[Chunk]
 
-// A cutter returns where the pieces of a text are. Each begins behind the beginning of the one before.
+// A cutter yields the extents of the pieces of a text, in ascending order of their start.
 type cutter func(text string) iter.Seq[span]
 
+// span is the extent of a piece.
 type span struct {
 	start, end int      // in bytes
 	path       []string // of headings
@@ -64,7 +63,7 @@ type span struct {
 // Functions are the built-in functions, by name.
 var Functions = []*Function{jsonRows, splitLines, splitMarkdown, splitSentences, splitText}
 
-// Find returns the function of a name, and nil if there is none.
+// Find returns the function with a name, or nil.
 func Find(name string) *Function {
 	i := slices.IndexFunc(Functions, func(f *Function) bool { return f.Name == name })
 	if i < 0 {
@@ -83,8 +82,8 @@ var pieceFields = []arrow.Field{
 // Type returns the type of a piece.
 func (f *Function) Type() *arrow.StructType { return arrow.StructOf(f.Fields...) }
 
-// With returns the function with its arguments behind the text, which are int64s and strings. Its errors
-// say which argument is wrong.
+// With returns the function with constant arguments after the text, which are int64s and strings. Its
+// errors name the invalid argument.
 func (f *Function) With(args ...any) (Splitter, error) {
 	if len(args) > len(f.Params) {
 		return nil, fmt.Errorf("%s takes a text and at most %d arguments behind it, and has %d", f.Name, len(f.Params), len(args))
@@ -115,6 +114,8 @@ func (f *Function) With(args ...any) (Splitter, error) {
 	return cut.chunks, nil
 }
 
+// chunks converts the byte offsets of pieces to character offsets. It counts characters incrementally,
+// because pieces are ordered by their start.
 func (cut cutter) chunks(text string) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		var at int      // the beginning of the last piece, in bytes

@@ -99,8 +99,8 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Pieces lie in the text where they say, in order, no cluster is cut, and those that do not overlap are
-// the text when they are put together.
+// Pieces are the text at their offsets, in order, cut no cluster, and, if they do not overlap, concatenate
+// to the text.
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{"", "One. Two!\n\n# A\r\n## B\n", "e\u0301👩‍👩‍👧🇩🇪🇫🇷 क्ष ไทย. \u0301x", "\xff\xfe.\xcc \xcc\x81", `[1,"a\"]",{"b":[]}]`, "``` \n# x\n~~~~\n# y", "a. \u0301B? \u200dC 。\u0301x"} {
 		f.Add(seed, int64(3), int64(1), uint8(0))
@@ -149,7 +149,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// checkItems checks the items of a text that is an array against those that package json finds.
+// checkItems compares the items of a text that is an array with the items of package json.
 func checkItems(t *testing.T, text, joined string) {
 	var items []json.RawMessage
 	if json.Unmarshal([]byte(text), &items) != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Kinds of failure. Every failure of an expression is an *Error that wraps one of them.
+// Kinds of errors. Each error of an expression is an *Error that wraps one of them.
 var (
 	// ErrSyntax means that the text is not an expression.
 	ErrSyntax = errors.New("invalid sql expression")
@@ -16,7 +16,7 @@ var (
 	// ErrUnsupported means that a part of the dialect, a function or a type is not
 	// implemented. The message names it.
 	ErrUnsupported = errors.New("unsupported sql expression")
-	// ErrTooLarge means that the expression, or a value that it makes, exceeds a limit.
+	// ErrTooLarge means that the expression, or one of its values, exceeds a limit.
 	ErrTooLarge = errors.New("sql expression too large")
 	// ErrValue means that a value cannot be computed: a division by zero, an overflow, a
 	// cast of text that is not a number, a regular expression that does not compile.
@@ -27,12 +27,12 @@ var (
 // expression, but never a value of a row.
 type Error struct {
 	Pos  int    // byte offset in the text of the expression, or NoPos
-	Msg  string // what is wrong, without the kind
+	Msg  string // the cause, without the kind
 	kind error
 }
 
-// Error returns the message with its position, if it has one. A conversion without an
-// expression has none.
+// Error returns the message with its position in the expression, if known. An error of a conversion outside
+// an expression has no position.
 func (e *Error) Error() string {
 	if e.Pos < 0 {
 		return fmt.Sprintf("%v: %s", e.kind, e.Msg)
@@ -58,8 +58,8 @@ func Errorf(kind error, pos int, format string, args ...any) error {
 	return &Error{Pos: pos, Msg: fmt.Sprintf(format, args...), kind: kind}
 }
 
-// At sets the position of an error that has none, such as that of a kernel, which does not
-// know the position of its node.
+// At sets the position of an error that has none. Kernels return errors without position, because they do
+// not have the node.
 func At(err error, pos int) error {
 	var e *Error
 	if errors.As(err, &e) && e.Pos < 0 {
@@ -68,5 +68,5 @@ func At(err error, pos int) error {
 	return err
 }
 
-// NoPos is the position of errors whose caller sets it with At.
+// NoPos marks an error whose caller sets the position with At.
 const NoPos = -1

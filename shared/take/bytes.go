@@ -4,8 +4,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// Bytes returns about how much memory [Array] takes for the values of a at the given positions. It
-// does not count the values of dictionaries, which are shared.
+// Bytes estimates the memory of the result of [Array] for a at the given positions, without the values of
+// dictionaries, which are shared.
 func Bytes(a arrow.Array, positions []int32) int64 {
 	total := int64(0)
 	for i := 0; i < len(positions); {
@@ -23,10 +23,10 @@ func Bytes(a arrow.Array, positions []int32) int64 {
 	return total
 }
 
-// wordBytes stands for the bytes of a value without contents: its offset, its validity.
+// wordBytes is the overhead of a value beside its content: its offset and its validity.
 const wordBytes = 8
 
-// span returns about how many bytes the values of an array in [from, to) take.
+// span estimates the bytes of the values in [from, to).
 func span(d arrow.ArrayData, from, to int) int64 {
 	n := int64(to - from)
 	switch t := d.DataType().(type) {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is counted for rows is no less than what taking them allocates, apart from what each array
-// has of its own, and little more.
+// The estimate is at least the allocation of a take, without the overhead of each array, and only a little
+// more.
 func TestBytesAreThoseThatTakingAllocates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := array.NewBuilder(memory.DefaultAllocator, typeOf(t, 2))

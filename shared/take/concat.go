@@ -8,10 +8,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// Concat returns the rows of batches of one schema as one batch, in their order; of no
-// batches an empty one. Dictionaries are joined to one that holds what the rows use; where
-// that is more than indices of the column's type can tell apart, the batch has a wider
-// type of indices than the schema.
+// Concat returns the rows of batches of one schema as one batch, in their order; without batches an empty
+// one. Dictionaries are merged to one with the used values. If these are too many for the column's index
+// type, the result has a wider index type than the schema.
 func Concat(schema *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
 	if len(batches) == 1 {
 		return batches[0], nil

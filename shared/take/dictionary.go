@@ -21,8 +21,8 @@ func HasDictionary(t arrow.DataType) bool {
 	return ok && slices.ContainsFunc(nested.Fields(), func(f arrow.Field) bool { return HasDictionary(f.Type) })
 }
 
-// Encode returns values as indices into a dictionary of those that occur, in the order in
-// which they first do. The indices are wider than the type says where it must be.
+// Encode dictionary-encodes values. The dictionary has the distinct values in order of first occurrence.
+// The index type is wider than in t if necessary.
 func Encode(values arrow.Array, t *arrow.DictionaryType) (arrow.Array, error) {
 	data := values.Data()
 	key, err := keys(data)
@@ -54,9 +54,9 @@ func Encode(values arrow.Array, t *arrow.DictionaryType) (arrow.Array, error) {
 	return array.MakeFromData(array.NewDataWithDictionary(typ, data.Len(), buffers, data.NullN(), data.Offset(), dictionary.Data().(*array.Data))), nil
 }
 
-// concatDictionaries joins arrays of one type that has dictionaries in it: it takes them
-// off, which leaves indices into dictionaries that the parts share, joins these, and puts
-// the shared dictionaries on.
+// concatDictionaries concatenates arrays of one type that contains dictionaries. It replaces each
+// dictionary array by indices into a dictionary shared by all parts, concatenates the indices, and adds the
+// shared dictionaries again.
 func concatDictionaries(parts []arrow.Array) (arrow.Array, error) {
 	bare := make([]arrow.ArrayData, len(parts))
 	for i, p := range parts {
@@ -78,9 +78,8 @@ func concatDictionaries(parts []arrow.Array) (arrow.Array, error) {
 	return array.MakeFromData(putOn(parts[0].DataType(), joined.Data(), &shared)), nil
 }
 
-// takeOff replaces dictionary arrays at any depth by their indices, and appends the
-// dictionary that the indices of all parts are for: one for each place in the type, in
-// the order of a walk through it.
+// takeOff replaces dictionary arrays at any depth by their indices into shared dictionaries. It appends one
+// shared dictionary for each dictionary in the type, in depth-first order.
 func takeOff(parts []arrow.ArrayData, shared *[]arrow.ArrayData) ([]arrow.ArrayData, error) {
 	t := parts[0].DataType()
 	if t.ID() == arrow.DICTIONARY {
@@ -130,7 +129,7 @@ func putOn(t arrow.DataType, data arrow.ArrayData, shared *[]arrow.ArrayData) ar
 	return withMembers(data, children)
 }
 
-// withMembers returns data with other children, and the type that it has with them.
+// withMembers returns data with other children, and with their types.
 func withMembers(data arrow.ArrayData, children []arrow.ArrayData) arrow.ArrayData {
 	fields := slices.Clone(data.DataType().(arrow.NestedType).Fields())
 	for i := range fields {
@@ -155,9 +154,8 @@ func withMembers(data arrow.ArrayData, children []arrow.ArrayData) arrow.ArrayDa
 	return array.NewData(t, data.Len(), data.Buffers(), children, data.NullN(), data.Offset())
 }
 
-// share returns the indices of dictionary arrays, changed to be those into one dictionary,
-// which it appends to shared: of the values that occur, each once, in the order in which
-// they first do.
+// share converts the indices of dictionary arrays to indices into one common dictionary, which it appends
+// to shared. The dictionary has the used values, each once, in order of first occurrence.
 func share(parts []arrow.ArrayData, shared *[]arrow.ArrayData) ([]arrow.ArrayData, error) {
 	t := parts[0].DataType().(*arrow.DictionaryType)
 	places := map[string]int32{} // of values in the shared dictionary
@@ -188,8 +186,8 @@ func share(parts []arrow.ArrayData, shared *[]arrow.ArrayData) ([]arrow.ArrayDat
 	return out, nil
 }
 
-// validFrom returns the validity bitmap of an array from the byte on in which it begins, if
-// there is one. What lies before belongs to other slices of the same values, and may be much.
+// validFrom returns the validity bitmap of an array from the byte in which it begins, if there is one. The
+// bytes before belong to other slices of the same buffer, and may be many.
 func validFrom(data arrow.ArrayData) *memory.Buffer {
 	valid := data.Buffers()[0]
 	if valid == nil || valid.Len() == 0 {
@@ -198,9 +196,9 @@ func validFrom(data arrow.ArrayData) *memory.Buffer {
 	return memory.NewBufferBytes(valid.Bytes()[data.Offset()/8:])
 }
 
-// placesOf returns the places of an array's values, behind as many bits of the first byte of
-// its bitmap as belong to others, and which items of its dictionary are new in places, in the
-// order of their places there.
+// placesOf returns the shared dictionary index of each value, and the dictionary items that are new in
+// places, in the order of their new index. The indices are preceded by one slot for each bit in the first
+// bitmap byte that belongs to another slice.
 func placesOf(data arrow.ArrayData, places map[string]int32) (indices, used []int32, err error) {
 	dictionary := data.Dictionary()
 	key, err := keys(dictionary)
@@ -234,7 +232,8 @@ func placesOf(data arrow.ArrayData, places map[string]int32) (indices, used []in
 	return indices, used, nil
 }
 
-// keys returns a function that tells the values of a dictionary apart: null is one, too.
+// keys returns a function that maps each item of a dictionary, including null, to a key that is unique per
+// value.
 func keys(values arrow.ArrayData) (func(i int) string, error) {
 	var bytes func(i int) []byte
 	switch t := values.DataType().(type) {
@@ -265,7 +264,7 @@ func keys(values arrow.ArrayData) (func(i int) string, error) {
 	}, nil
 }
 
-// wideEnough returns the index type, or the first wider one that can tell n items apart.
+// wideEnough returns the index type t, or the next wider one that can index n items.
 func wideEnough(t arrow.DataType, n int) arrow.DataType {
 	signed := []arrow.DataType{arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Int32}
 	unsigned := []arrow.DataType{arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Uint32}
@@ -280,7 +279,7 @@ func wideEnough(t arrow.DataType, n int) arrow.DataType {
 	return t
 }
 
-// packed returns numbers, none of them negative, in little-endian integers of a width.
+// packed returns non-negative numbers as little-endian integers of a width.
 func packed(numbers []int32, width int) *memory.Buffer {
 	out := make([]byte, len(numbers)*width)
 	for i, n := range numbers {

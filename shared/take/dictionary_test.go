@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// encoded replaces values by indices into a dictionary which is those values, in all
-// places at or below data where there are strings or numbers of 16 bits.
+// encoded dictionary-encodes all strings and 16-bit numbers at or below data. The dictionary is the array
+// of the values itself.
 func encoded(data arrow.ArrayData) arrow.ArrayData {
 	switch data.DataType().ID() {
 	case arrow.STRING, arrow.LARGE_STRING, arrow.UINT16:
@@ -237,7 +237,7 @@ func TestATallyIsWhatAJoinTakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
-		if made := int64(after.TotalAlloc - before.TotalAlloc); made > size.Joined()+int64(c.pages)*8000 { // what each slice costs, with the race detector, too
+		if made := int64(after.TotalAlloc - before.TotalAlloc); made > size.Joined()+int64(c.pages)*8000 { // overhead of each slice, including that of the race detector
 			t.Errorf("the join of %d slices made %d bytes, counted were %d", c.pages, made, size.Joined())
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// Nulls returns n nulls of a type. Arrow's builders, which could do the same, do not know
-// all types of dictionaries.
+// Nulls returns n nulls of a type. It exists because Arrow's builders do not support all dictionary types.
 func Nulls(t arrow.DataType, n int) arrow.Array {
 	return array.MakeFromData(nulls(t, n))
 }
 
+// nulls builds the buffers and children that the layout of t requires for n null slots.
 func nulls(t arrow.DataType, n int) *array.Data {
 	made := func(children []arrow.ArrayData, buffers ...*memory.Buffer) *array.Data {
 		valid := zeros(int(bitutil.BytesForBits(int64(n))))

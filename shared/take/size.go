@@ -3,23 +3,22 @@ package take
 import "github.com/apache/arrow-go/v18/arrow"
 
 const (
-	// indexBytes is what the join of dictionaries makes for each index: its place among the items
-	// of all, the same in the width of the column, and that in the joined column.
+	// indexBytes is the memory per index when dictionaries are merged: its item in the merged dictionary,
+	// that number in the width of the column, and the index in the result.
 	indexBytes = 4 + 4 + 4
-	// itemBytes is what it makes for each item of a dictionary beside its value: where it is
-	// among those of all, by its own place and by its value.
+	// itemBytes is the memory per dictionary item beside its value: its number in the merged dictionary, by
+	// item and by value.
 	itemBytes = 8 + 64
 )
 
-// A Tally counts the memory of batches of one schema that are to be joined, as they come. What
-// several batches lie in together, as slices do, counts once. The zero Tally has counted
-// nothing.
+// A Tally sums up the memory of batches of one schema that will be concatenated. Buffers shared by several
+// batches, as by slices, count once. The zero Tally is empty.
 type Tally struct {
 	rows, more int64
 	seen       map[buffer]bool
 }
 
-// A buffer is one of an array at some place of a schema.
+// A buffer identifies a buffer of an array at one place in the schema.
 type buffer struct {
 	place int
 	first *byte
@@ -37,12 +36,14 @@ func (t *Tally) Add(batch arrow.RecordBatch) {
 	}
 }
 
-// Rows is how many bytes the batches take.
+// Rows returns the bytes of the batches.
 func (t *Tally) Rows() int64 { return t.rows }
 
 // Joined is the most bytes that [Concat] allocates for the batches.
 func (t *Tally) Joined() int64 { return t.rows + t.more }
 
+// add counts the buffers of an array and its children. place numbers the arrays of the schema in
+// depth-first order, so that a buffer is only shared within one place.
 func (t *Tally) add(d arrow.ArrayData, place *int) {
 	*place++
 	for _, b := range d.Buffers() {
@@ -63,12 +64,12 @@ func (t *Tally) add(d arrow.ArrayData, place *int) {
 	before := t.rows
 	t.add(d.Dictionary(), place)
 	t.more += indexBytes * int64(d.Len()+8)
-	if values := t.rows - before; values > 0 { // by which it is found, and which are put together
+	if values := t.rows - before; values > 0 { // the keys of the lookup, and the merged values
 		t.more += 2*values + itemBytes*int64(d.Dictionary().Len())
 	}
 }
 
-// BatchBytes returns how much memory a batch takes.
+// BatchBytes returns the memory of a batch.
 func BatchBytes(batch arrow.RecordBatch) int64 {
 	total := int64(0)
 	for _, c := range batch.Columns() {

@@ -1,6 +1,6 @@
-// Package take picks rows out of Arrow arrays and batches by position: what a filter
-// kept, what a search found, what a merge updates. It copies values column by column,
-// for every type that a Lance table can hold, and knows nothing of where rows come from.
+// Package take copies selected rows out of Arrow arrays and batches by position, for example the matches of
+// a filter or search, or the rows that a merge updates. It works column by column, for every type that a
+// Lance table supports.
 package take
 
 import (
@@ -39,6 +39,7 @@ func Batch(batch arrow.RecordBatch, positions []int32) (arrow.RecordBatch, error
 	return array.NewRecordBatch(batch.Schema(), columns, int64(len(positions))), nil
 }
 
+// take copies the values at positions. A negative position gives a null.
 func take(d arrow.ArrayData, positions []int32) (arrow.ArrayData, error) {
 	valid, nulls := validity(d, positions)
 	made := func(buffers []*memory.Buffer, children ...arrow.ArrayData) (arrow.ArrayData, error) {
@@ -117,7 +118,7 @@ func validity(d arrow.ArrayData, positions []int32) (*memory.Buffer, int) {
 	return memory.NewBufferBytes(out), nulls
 }
 
-// validBits returns the validity bitmap, nil when there is none.
+// validBits returns the validity bitmap, or nil if there is none.
 func validBits(d arrow.ArrayData) []byte {
 	if len(d.Buffers()) == 0 || d.Buffers()[0] == nil || d.NullN() == 0 {
 		return nil
@@ -125,6 +126,7 @@ func validBits(d arrow.ArrayData) []byte {
 	return d.Buffers()[0].Bytes()
 }
 
+// bits copies single bits, such as bools. A negative position gives 0.
 func bits(from *memory.Buffer, offset int, positions []int32) *memory.Buffer {
 	out := make([]byte, bitutil.BytesForBits(int64(len(positions))))
 	if from == nil {
@@ -138,7 +140,7 @@ func bits(from *memory.Buffer, offset int, positions []int32) *memory.Buffer {
 	return memory.NewBufferBytes(out)
 }
 
-// fixed takes values of a width in bytes, each run of following positions with one copy.
+// fixed takes values of width bytes. Each run of consecutive positions is copied at once.
 func fixed(d arrow.ArrayData, width int, positions []int32) *memory.Buffer {
 	out := make([]byte, len(positions)*width)
 	if d.Buffers()[1] == nil {
@@ -166,8 +168,8 @@ func takeWords[T uint32 | uint64](out, from []T, positions []int32) {
 	}
 }
 
-// eachRun calls f for each maximal run of consecutive positions: where it goes, where it
-// comes from, how long it is. Nulls are left out.
+// eachRun calls f for each maximal run of consecutive positions: its place in the output, its first
+// position, and its length. Nulls are skipped.
 func eachRun(positions []int32, f func(at, start, n int)) {
 	for i := 0; i < len(positions); {
 		n := 1
@@ -211,6 +213,7 @@ func newOffsets[T offset](from []T, valid []byte, base int, positions []int32) (
 	return out, nil
 }
 
+// binary copies the values of a variable-width array. T is the type of the offsets.
 func binary[T offset](d arrow.ArrayData, positions []int32) (offsets, values *memory.Buffer, err error) {
 	from := offsetsOf[T](d)
 	to, err := newOffsets(from, validBits(d), d.Offset(), positions)
@@ -229,6 +232,7 @@ func binary[T offset](d arrow.ArrayData, positions []int32) (offsets, values *me
 	return memory.NewBufferBytes(arrow.GetBytes(to)), memory.NewBufferBytes(out), nil
 }
 
+// list copies the elements of lists, by taking their positions from the child array.
 func list[T offset](d arrow.ArrayData, positions []int32) (*memory.Buffer, arrow.ArrayData, error) {
 	from := offsetsOf[T](d)
 	to, err := newOffsets(from, validBits(d), d.Offset(), positions)
@@ -248,6 +252,8 @@ func list[T offset](d arrow.ArrayData, positions []int32) (*memory.Buffer, arrow
 	return memory.NewBufferBytes(arrow.GetBytes(to)), child, err
 }
 
+// fixedSizeList copies lists of n elements. Lists of fixed-width elements without nulls, such as vectors,
+// are copied as a whole.
 func fixedSizeList(d arrow.ArrayData, n int, positions []int32) (arrow.ArrayData, error) {
 	if child, ok := d.Children()[0].(*array.Data); ok && child.NullN() == 0 {
 		if t, ok := child.DataType().(arrow.FixedWidthDataType); ok && t.BitWidth()%8 == 0 && t.ID() != arrow.DICTIONARY && t.ID() != arrow.FIXED_SIZE_LIST {
@@ -280,6 +286,8 @@ func vectors(d arrow.ArrayData, child *array.Data, n, width int, positions []int
 	return array.NewData(child.DataType(), len(positions)*n, []*memory.Buffer{nil, memory.NewBufferBytes(out)}, nil, 0, 0)
 }
 
+// members takes the rows from each child of a struct. Positions are shifted by the struct's offset, because
+// children are not sliced with it.
 func members(d arrow.ArrayData, positions []int32) ([]arrow.ArrayData, error) {
 	shifted := positions
 	if d.Offset() != 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The JSON of OTLP, as far as it is used. Ids are hexadecimal, and integers of 64 bits are texts.
+// The used part of OTLP's JSON. Ids are hexadecimal, and 64-bit integers are strings.
 //
 // Source: opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding", and trace.proto of OpenTelemetry.
 type (
@@ -66,6 +66,7 @@ func encode(process []property, batch []*Span) ([]byte, error) {
 	return json.Marshal(request{[]resource{{about{attributes(process)}, []scope{all}}}})
 }
 
+// encoded returns the OTLP form of a span.
 func (s *Span) encoded() span {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// A link names a span, and its trace, to other processes. Its text has four fields in hexadecimal digits:
+// A link identifies a span and its trace across processes. Its text has four hexadecimal fields:
 //
 //	00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
-//	│  trace                            span             flags: 1 when the trace is recorded
+//	│  trace                            span             flags: 1 if the trace is recorded
 //	version
 //
 // Source: W3C Trace Context, "Traceparent Header" and "Tracestate Header".
@@ -20,12 +20,12 @@ type link struct {
 	trace [16]byte // not zero
 	span  [8]byte  // not zero
 	flags byte
-	state string // what other systems of traces have added
+	state string // the tracestate of other tracing systems
 }
 
 const (
 	linkBytes = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	// recorded is the flag of traces that are recorded, and knownFlags has those that are passed on.
+	// recorded is the flag of recorded traces; knownFlags are the flags that are passed on.
 	recorded, knownFlags = 1, 3
 	// maxStateBytes bounds the state, as far as each system has to pass it on. All spans of a request refer to it.
 	maxStateBytes = 512
@@ -55,8 +55,8 @@ func parseLink(text string) (l link, ok bool) {
 	return l, version[0] != 0xff && l.trace != [16]byte{} && l.span != [8]byte{}
 }
 
-// linkOf reads the headers of a request. Several of one name leave it open which counts. A state that is too long or not
-// well-formed is left out.
+// linkOf parses the headers of a request. Duplicate Traceparent headers are ambiguous, and invalid. A
+// tracestate that is too long or malformed is dropped.
 func linkOf(headers http.Header) (l link, ok bool) {
 	parents := headers.Values("Traceparent")
 	if len(parents) != 1 {
@@ -109,10 +109,10 @@ func newTrace(isRecorded bool) (l link) {
 	return l.below()
 }
 
-// newID returns a random id other than zero, which is none. It need not be secret.
+// newID returns a random id other than zero, which means none. It need not be unpredictable.
 func newID() []byte { return binary.BigEndian.AppendUint64(nil, max(rand.Uint64(), 1)) }
 
-// Parent returns the span of the context as a text for a message, "" when there is none.
+// Parent returns the span of the context as text for a message, or "".
 func Parent(ctx context.Context) string {
 	if s := of(ctx); s != nil {
 		return s.link.String()
@@ -132,7 +132,7 @@ func PassOn(ctx context.Context, headers http.Header) {
 	}
 }
 
-// TraceID returns the id of the context's trace in hexadecimal, "" when there is none.
+// TraceID returns the trace id of the context in hexadecimal, or "".
 func TraceID(ctx context.Context) string {
 	if s := of(ctx); s != nil {
 		return hex.EncodeToString(s.link.trace[:])

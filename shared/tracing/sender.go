@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A sender collects spans and sends them in batches. It does not repeat requests: spans that the collector does not take
-// are dropped.
+// A sender collects spans and sends them in batches. It does not retry: spans that the collector does not
+// accept are dropped.
 type sender struct {
 	url     string
 	headers map[string]string
@@ -31,19 +31,21 @@ type sender struct {
 }
 
 const (
-	// sendEvery is how long a span waits for others.
+	// sendEvery is the maximal wait of a span for others of its batch.
 	sendEvery = 2 * time.Second
-	// batchSize is how many spans are sent at once, and queueSize how many wait for that; more are dropped. Spans
-	// take about 1 KiB each, and up to ten with the longest texts.
+	// batchSize is the number of spans per request, and queueSize the number of waiting spans; more are
+	// dropped. Spans take about 1 KiB each, and up to 10 KiB with the longest texts.
 	batchSize, queueSize = 512, 2048
-	// sendTimeout is how long the collector may take for a batch.
+	// sendTimeout is the timeout of a batch.
 	sendTimeout = 5 * time.Second
-	// failurePause is how long no function waits for a collector that has failed.
+	// failurePause is the time after a failure during which no function waits for the collector.
 	failurePause = 30 * time.Second
-	// maxReplyBytes is how much is read of an answer, whose contents do not matter.
+	// maxReplyBytes bounds the read part of a response, whose content is ignored.
 	maxReplyBytes = 64 << 10
 )
 
+// startSender starts the goroutine that sends spans. Redirects are not followed, because the headers may
+// contain credentials.
 func startSender(o Options) *sender {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 1
@@ -103,7 +105,7 @@ func (s *sender) run() {
 	}
 }
 
-// sendAll sends a batch and what is queued. It gives up after a failure.
+// sendAll sends a batch and the queued spans. It gives up after a failure.
 func (s *sender) sendAll(batch []*Span) {
 	for {
 		select {
@@ -122,7 +124,7 @@ func (s *sender) sendAll(batch []*Span) {
 	}
 }
 
-// flush sends what has been queued before, and waits for that.
+// flush sends the spans queued so far, and waits for the result.
 func (s *sender) flush(ctx context.Context) error {
 	done := make(chan struct{})
 	select {
@@ -167,6 +169,7 @@ func (s *sender) send(batch []*Span) bool {
 	return true
 }
 
+// post sends one batch to the collector.
 func (s *sender) post(batch []*Span) error {
 	body, err := encode(s.about, batch)
 	if err != nil {

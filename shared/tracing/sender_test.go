@@ -21,8 +21,8 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A collector that does not answer delays no server, and a function once in half a minute. The spans that wait for it are bounded,
-// however many there are, and so is a request to it.
+// An unresponsive collector never delays a server, and delays a function once in half a minute. The number
+// of waiting spans is bounded, and spans are dropped beyond it.
 func TestASilentCollector(t *testing.T) {
 	for function, want := range map[string]time.Duration{"": 0, "query": restTimeout} {
 		synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestASilentCollector(t *testing.T) {
 			if got := len(tracer.sender.spans); got != queueSize {
 				t.Errorf("%d spans of 20200 wait, want %d", got, queueSize)
 			}
-			time.Sleep(5 * time.Minute) // the sender goes on with what waits, and then has nothing to do
+			time.Sleep(5 * time.Minute) // the sender handles the waiting spans, and is then idle
 			synctest.Wait()
 			if got := len(tracer.sender.spans); got != 0 {
 				t.Errorf("%d spans wait still", got)

@@ -32,7 +32,7 @@ type property struct {
 	isNumber bool
 }
 
-// A Kind is the part that a span plays between two processes. Its number is that of OTLP.
+// A Kind is the role of a span between two processes, with the number of OTLP's SpanKind.
 type Kind int
 
 // The kinds of spans.
@@ -46,13 +46,14 @@ const (
 
 type spanKey struct{}
 
-// of returns the span of the context, nil without one. It has no tracer if its trace is not recorded.
+// of returns the span of the context, or nil. The span has no tracer if its trace is not recorded.
 func of(ctx context.Context) *Span {
 	s, _ := ctx.Value(spanKey{}).(*Span)
 	return s
 }
 
-// Start begins a span below that of the context. Without one, and in a trace that is not recorded, it returns ctx and nil.
+// Start begins a child of the context's span. Without one, or if the trace is not recorded, it returns ctx
+// and nil.
 func Start(ctx context.Context, name string, kind Kind) (context.Context, *Span) {
 	above := of(ctx)
 	if above == nil || above.tracer == nil {
@@ -61,10 +62,10 @@ func Start(ctx context.Context, name string, kind Kind) (context.Context, *Span)
 	return above.tracer.begin(ctx, above.link, true, name, kind)
 }
 
-// maxTextBytes bounds the texts of a span, some of which clients choose.
+// maxTextBytes bounds the texts of a span, some of which are chosen by clients.
 const maxTextBytes = 1 << 10
 
-// cut returns the beginning of a text. It keeps nothing of a longer one.
+// cut returns the beginning of a text. The result does not retain a longer text.
 func cut(text string) string {
 	if len(text) <= maxTextBytes {
 		return text
@@ -89,7 +90,8 @@ func (s *Span) Number(name string, value int64) {
 	s.add(property{name: name, number: value, isNumber: true})
 }
 
-// Fail marks the span as failed. why is a word such as the code of an error, and not its text, which may quote values.
+// Fail marks the span as failed. why is a word such as an error code. It must not be an error text, which
+// may quote values.
 func (s *Span) Fail(why string) {
 	s.change(func() { s.failed = true })
 	s.Text("error.type", why)
@@ -104,8 +106,8 @@ func (s *Span) End() {
 	}
 }
 
-// Distrust says that the sender of the request is not known. Its headers then do not decide that the span is recorded: the
-// share of recorded traces does, as for a span that begins a trace. A span that is not recorded ends here.
+// Distrust marks the sender of the request as unauthenticated. The sampling decision in its headers is then
+// ignored: the span is sampled like the root of a new trace. A span that is not sampled ends here.
 func (s *Span) Distrust() {
 	s.change(func() {
 		if s.parent != [8]byte{} && rand.Float64() >= s.tracer.share {

@@ -1,19 +1,19 @@
-// Package tracing makes traces for OpenTelemetry and sends them to a collector, when a program has one.
+// Package tracing records OpenTelemetry traces and sends them to a collector, if one is configured.
 //
-// A trace is a tree of spans, one for each piece of work: a request or a run of a job, and the
-// requests to stores, queues and executors that it makes. A trace may begin with a client and go on in other
-// processes. It is passed on as the W3C Trace Context: in headers of HTTP, and as one text in messages
-// ([Parent]).
+// A trace is a tree of spans, one for each piece of work: a request or a run of a job, and its requests to
+// stores, queues and executors. A trace may begin in a client and continue in other processes. It is
+// propagated as W3C Trace Context: in HTTP headers, and as text in messages ([Parent]).
 //
-// The context of a piece of work carries its span. A program without a [Tracer] puts none into any context, and
-// what this package does then costs one look into the context.
+// The context of a piece of work carries its span. Without a [Tracer] contexts have no spans, and a call to
+// this package costs one context lookup.
 //
-// Tracing never fails a request and never waits for a collector, with one exception: a function that may be frozen after
-// its answer first waits a short time ([Tracer.Rest]). Spans that the collector does not take in time are
-// dropped. They contain names, sizes and outcomes, and no contents of rows, filters, tokens or errors.
+// Tracing never fails a request and never waits for a collector, with one exception: a Lambda function,
+// which may be frozen after its response, first waits a short time ([Tracer.Rest]). Spans that the
+// collector does not accept in time are dropped. Spans contain names, sizes and outcomes, but no rows,
+// filters, tokens or error texts.
 //
-// The package does not use the modules of OpenTelemetry, which each cold start of a function would load, also without traces:
-// the exporter alone adds 0.9 MB to a zipped function.
+// The package does not use the OpenTelemetry modules, because each cold start of a function would load them
+// even without tracing: the exporter alone adds 0.9 MB to a zipped function.
 package tracing
 
 import (
@@ -30,8 +30,8 @@ type Options struct {
 	Collector string
 	// Headers are sent to the collector. They may contain secrets.
 	Headers map[string]string
-	// Share is the part of the traces that begin here which are recorded, from 0 to 1. A trace that began
-	// elsewhere is recorded if it is there.
+	// Share is the sampling ratio of the traces that begin here, from 0 to 1. A trace that began elsewhere
+	// keeps its sampling decision.
 	Share float64
 	// Service is the name of the program in traces, and Release its version.
 	Service, Release string
@@ -41,8 +41,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Tracer makes the spans that begin in this process. All methods of a nil Tracer do nothing. It is safe for concurrent
-// use.
+// A Tracer creates the spans of this process. All methods of a nil Tracer do nothing. It is safe for
+// concurrent use.
 type Tracer struct {
 	share   float64
 	sender  *sender
@@ -54,8 +54,8 @@ func Open(o Options) *Tracer {
 	return &Tracer{share: o.Share, sender: startSender(o), freezes: o.Function != ""}
 }
 
-// Request begins the span of a request from a client, whose headers may name a span as its parent. Headers that are not
-// well-formed are ignored: the request then begins a trace.
+// Request begins the span of a client's request. Its parent is the span in the headers, if any. Malformed
+// headers are ignored, and the request begins a new trace.
 func (t *Tracer) Request(ctx context.Context, headers http.Header) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -64,8 +64,8 @@ func (t *Tracer) Request(ctx context.Context, headers http.Header) (context.Cont
 	return t.begin(ctx, above, ok, "request", Server)
 }
 
-// Message begins the span of the work on a message. parent is what [Parent] returned where it was sent. Any other text is
-// ignored.
+// Message begins the span of the work on a message. parent is the result of [Parent] at the sender. Any
+// other text is ignored.
 func (t *Tracer) Message(ctx context.Context, parent, name string) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -74,8 +74,8 @@ func (t *Tracer) Message(ctx context.Context, parent, name string) (context.Cont
 	return t.begin(ctx, above, ok, name, Taker)
 }
 
-// begin begins a span below another, or a trace. The span is nil when the trace is not recorded; the context then passes
-// on that it is not.
+// begin begins a child span, or a trace. The span is nil if the trace is not sampled; the context then
+// propagates that decision.
 func (t *Tracer) begin(ctx context.Context, above link, isBelow bool, name string, kind Kind) (context.Context, *Span) {
 	s := &Span{name: name, kind: kind, began: time.Now()}
 	if isBelow {
@@ -91,11 +91,11 @@ func (t *Tracer) begin(ctx context.Context, above link, isBelow bool, name strin
 	return ctx, s
 }
 
-// restTimeout is how long a function waits for the collector before it may be frozen.
+// restTimeout is the maximal wait of a function for the collector before it may be frozen.
 const restTimeout = 300 * time.Millisecond
 
-// Rest is called when a piece of work that came from outside has ended. A function then sends its spans, because it may be
-// frozen until the next request. It does not wait for a collector that has just failed.
+// Rest is called at the end of a request or message. A Lambda function then sends its spans, because it may
+// be frozen until the next request. It does not wait for a collector that has just failed.
 func (t *Tracer) Rest(ctx context.Context) {
 	if t == nil || !t.freezes || t.sender.failing() {
 		return
@@ -107,7 +107,8 @@ func (t *Tracer) Rest(ctx context.Context) {
 	}
 }
 
-// Close sends what is left, for as long as the context allows, and ends the Tracer. Spans that end later are dropped.
+// Close sends the remaining spans while the context permits, and shuts the Tracer down. Spans that end
+// later are dropped.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -63,7 +63,7 @@ func TestSpansFormATree(t *testing.T) {
 	}
 }
 
-// A client may send anything. What is not well-formed begins a trace, and nothing of it is passed on.
+// Headers are untrusted. Malformed ones begin a new trace, and none of their content is propagated.
 func TestHostileParents(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
@@ -102,7 +102,7 @@ func TestHostileParents(t *testing.T) {
 	}
 }
 
-// Later versions may have further fields, and flags that are unknown are not passed on.
+// Later versions may have additional fields. Unknown flags are not propagated.
 func TestLaterVersions(t *testing.T) {
 	tracer := tracing.Open(tracing.Options{Collector: tracetest.NewCollector(t).URL, Logger: slog.New(slog.DiscardHandler)})
 	for from, flags := range map[string]string{"00" + parent[2:53] + "ff": "03", "cc" + parent[2:] + "-further": "01"} {
@@ -116,7 +116,7 @@ func TestLaterVersions(t *testing.T) {
 	}
 }
 
-// The state that other systems of traces put into a context is passed on, up to what each of them has to.
+// The state of other tracing systems is propagated, up to the required length.
 func TestTheStateOfOtherSystems(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 1, Logger: slog.New(slog.DiscardHandler)})
@@ -136,7 +136,7 @@ func TestTheStateOfOtherSystems(t *testing.T) {
 	}
 }
 
-// What the sender of a trace, or the share, does not record is passed on as not recorded, and leaves no spans.
+// A trace that its sender or the sampling ratio excludes is propagated as not recorded, and has no spans.
 func TestWhatIsNotRecorded(t *testing.T) {
 	c := tracetest.NewCollector(t)
 	tracer := tracing.Open(tracing.Options{Collector: c.URL, Share: 0, Logger: slog.New(slog.DiscardHandler)})

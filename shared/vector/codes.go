@@ -2,15 +2,15 @@ package vector
 
 import "math"
 
-// A CodeTable bounds sums of numbers that the bytes of codes select. For each byte of a code there are 256 numbers, one
-// for each value of the byte, and a code stands for the sum of those that its bytes select. The table has the numbers
-// as bytes, in steps above the least number of their place, so that a kernel looks up 64 of them at a time. It does not
-// change and is safe for concurrent use.
+// A CodeTable computes lower bounds of sums of table entries. For each byte of a code there are 256
+// numbers, one per value of the byte, and a code stands for the sum of the numbers that its bytes select.
+// The table quantizes the numbers to bytes, as steps above the least number of their place, so that a
+// kernel can look up 64 of them at a time. It is immutable and safe for concurrent use.
 type CodeTable struct {
 	steps []byte  // 256 for each byte of a code
-	least float32 // what a code stands for at least
+	least float32 // the least sum of a code
 	step  float32
-	// margin is more than what rounding changes, for a sum that has numbers of up to 1 beside those of the table.
+	// margin bounds the rounding error of a sum; beside is the part per unit of a number added to the sum.
 	margin, beside float32
 }
 
@@ -28,6 +28,8 @@ func NewCodeTable(numbers []float32) *CodeTable {
 	return newCodeTable(numbers)
 }
 
+// newCodeTable quantizes numbers, 256 for each byte of a code. It returns nil if they are not finite, or
+// too large or too equal for useful steps.
 func newCodeTable(numbers []float32) *CodeTable {
 	n := len(numbers) / byteValues
 	least, width, sum, most := make([]float32, n), float32(0), float32(0), float32(0)
@@ -42,7 +44,7 @@ func newCodeTable(numbers []float32) *CodeTable {
 	if !(width > 0 && most < math.MaxFloat32/4) || n == 0 || n > math.MaxUint16 {
 		return nil
 	}
-	steps := float32(min(math.MaxUint8, math.MaxUint16/n)) // so that a sum of them has 16 bits
+	steps := float32(min(math.MaxUint8, math.MaxUint16/n)) // so that a sum of steps fits 16 bits
 	t := &CodeTable{steps: make([]byte, len(numbers)), least: sum, step: width / steps}
 	for i, low := range least {
 		stepsAbove((*[byteValues]float32)(numbers[i*byteValues:]), low, steps/width, (*[byteValues]byte)(t.steps[i*byteValues:]))
@@ -52,11 +54,11 @@ func newCodeTable(numbers []float32) *CodeTable {
 	return t
 }
 
-// CodeTableBytes is how much memory a table takes for codes of so many bytes.
+// CodeTableBytes returns the memory of a table for codes of the given number of bytes.
 func CodeTableBytes(code int) int64 { return byteValues * int64(code) }
 
-// AtLeast writes bounds of the sums of len(out) codes: no sum is smaller than its bound. The first bytes of the codes
-// lie one after another, the second ones stride bytes after these, and so on.
+// AtLeast writes a lower bound of the sum of each of len(out) codes. codes is transposed: the first bytes
+// of all codes, then the second bytes from offset stride on, and so on.
 func (t *CodeTable) AtLeast(codes []byte, stride int, out []float32) {
 	var sums [codeRows]uint16
 	for from := 0; from < len(out); from += codeRows {
@@ -68,11 +70,11 @@ func (t *CodeTable) AtLeast(codes []byte, stride int, out []float32) {
 	}
 }
 
-// Margin returns more than what rounding changes in a sum, and in its bound, to which a number is added whose
-// magnitude is beside at most.
+// Margin bounds the rounding error of a sum and its bound, after a number with magnitude up to beside is
+// added.
 func (t *CodeTable) Margin(beside float32) float32 { return t.margin + t.beside*beside }
 
-// sumCodesPortable defines what sumCodes computes: the sums of the steps of n codes.
+// sumCodesPortable is the reference implementation of sumCodes: the sums of the steps of n codes.
 func sumCodesPortable(steps, codes []byte, stride, n int, sums *[codeRows]uint16) {
 	clear(sums[:n])
 	for b := range len(steps) / byteValues {
@@ -83,8 +85,8 @@ func sumCodesPortable(steps, codes []byte, stride, n int, sums *[codeRows]uint16
 	}
 }
 
-// numberBoundsPortable defines what numberBounds returns: the least and the greatest number, and whether all are
-// finite. If not, the others mean nothing.
+// numberBoundsPortable is the reference implementation of numberBounds: the least and the greatest number,
+// and whether all are finite. If they are not, low and high are meaningless.
 func numberBoundsPortable(numbers *[byteValues]float32) (low, high float32, finite bool) {
 	low, high = numbers[0], numbers[0]
 	sum := float32(0)
@@ -95,8 +97,8 @@ func numberBoundsPortable(numbers *[byteValues]float32) (low, high float32, fini
 	return low, high, sum == 0
 }
 
-// stepsAbovePortable defines what stepsAbove writes: how many whole steps numbers are above the least one. factor is
-// how many steps 1 has.
+// stepsAbovePortable is the reference implementation of stepsAbove: it writes the number of whole steps of
+// each number above the least one. factor is the number of steps per unit.
 func stepsAbovePortable(numbers *[byteValues]float32, least, factor float32, steps *[byteValues]byte) {
 	for i, x := range numbers {
 		steps[i] = uint8(min((x-least)*factor, math.MaxUint8))

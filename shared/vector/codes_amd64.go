@@ -2,7 +2,8 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// hasCodeKernels says that the processor looks up bytes in tables of 128, and masks bytes.
+// hasCodeKernels is true if the processor has AVX-512 with VBMI, which looks up bytes in tables of 128, and
+// BW for byte masks.
 var hasCodeKernels = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
 
 func sumCodes(steps, codes []byte, stride, n int, sums *[codeRows]uint16) {
@@ -13,6 +14,8 @@ func sumCodes(steps, codes []byte, stride, n int, sums *[codeRows]uint16) {
 	sumCodesVBMI(steps, codes, stride, ^uint64(0)>>(codeRows-n), sums)
 }
 
+// numberBounds reduces the 16 lanes of the kernel. The sum of 0 times each number is 0 if all numbers are
+// finite, else NaN.
 func numberBounds(numbers *[byteValues]float32) (low, high float32, finite bool) {
 	if !hasCodeKernels {
 		return numberBoundsPortable(numbers)

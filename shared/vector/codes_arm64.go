@@ -1,12 +1,12 @@
 package vector
 
-// hasCodeKernels says that the processor looks up bytes in tables of 64, as each one for arm64 does.
+// hasCodeKernels is true, because every arm64 processor looks up bytes in tables of 64.
 const hasCodeKernels = true
 
 const laneRows = 16 // that the smaller kernel sums up together
 
-// sumCodes has a kernel for all rows, and one for each 16 of fewer. The last rows have none: a kernel would read
-// past the codes.
+// sumCodes uses one kernel for a full block, and another for each 16 of fewer rows. The last rows use Go,
+// because a kernel would read past the codes.
 func sumCodes(steps, codes []byte, stride, n int, sums *[codeRows]uint16) {
 	if n == codeRows {
 		sumCodes64(steps, codes, stride, sums)

@@ -2,7 +2,7 @@
 
 package vector
 
-// Processors without assembly for codes have no tables of them: the kernels are here for the tests.
+// Code tables do not pay off without assembly: these functions exist for the tests.
 const hasCodeKernels = false
 
 func sumCodes(steps, codes []byte, stride, n int, sums *[codeRows]uint16) {

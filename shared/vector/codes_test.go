@@ -22,7 +22,7 @@ func randomCodes(random *rand.Rand, n int) []byte {
 	return codes
 }
 
-// The kernels of the processor compute what the portable ones define, bit for bit.
+// The kernels of the processor equal the portable ones, bit for bit.
 func TestCodeKernelsMatchReference(t *testing.T) {
 	if !hasCodeKernels {
 		t.Log("THE KERNELS FOR CODES ARE NOT TESTED: this processor has none")

@@ -2,8 +2,8 @@ package vector
 
 import "tiltyard/shared/half"
 
-// RoundToFloat16 returns the halves nearest to the values, as [half.Round] does. It is what native
-// Lance does with a query of a float16 column.
+// RoundToFloat16 rounds values to the nearest float16, ties to even. Native Lance rounds the query of a
+// float16 column in the same way.
 func RoundToFloat16(values []float32) []uint16 {
 	rounded := make([]uint16, len(values))
 	for i, x := range values {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// number reads a JSON number, or a string for what JSON has no number for.
+// number reads a JSON number, or a string for values such as NaN that JSON cannot represent.
 type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -89,7 +89,7 @@ func checkGolden[T Element](t *testing.T, c goldenCase, narrow func(number) T) {
 
 	got, want := top.Hits(), c.hits()
 	if !strings.HasPrefix(c.Name, "ties") {
-		// Distances that rounding tells apart may change places; ties never do.
+		// Rows whose distances differ by rounding only may swap places; ties never do.
 		byRow := func(a, b Hit) int { return cmp.Compare(a.RowID, b.RowID) }
 		slices.SortFunc(got, byRow)
 		slices.SortFunc(want, byRow)
@@ -113,8 +113,8 @@ func (c goldenCase) hits() []Hit {
 	return hits
 }
 
-// scale returns the magnitude to which rounding is relative. L2 sums what is positive, so
-// that it is the result; Cosine subtracts from 1, Dot sums terms of either sign.
+// scale returns the magnitude to which the rounding error is relative. For L2 it is the result, a sum of
+// positive terms. Cosine subtracts from 1, and Dot sums terms of either sign.
 func (c goldenCase) scale(metric Metric, h Hit) float64 {
 	if metric != Dot {
 		return max(1, math.Abs(float64(h.Distance)))

@@ -2,8 +2,8 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// The kernels that the processor can run. Processors with AVX2 have the other two
-// extensions, except under a few hypervisors. Of AVX-512, the foundation is enough.
+// The kernels that the processor supports. Processors with AVX2 have FMA and F16C too, except under a few
+// hypervisors. The AVX-512 kernels need only the foundation instructions.
 var (
 	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
 	hasAVX512 = cpu.X86.HasAVX512F
@@ -174,7 +174,7 @@ func scoreTile(rows, panel, offsets, out []float32, stride int) {
 func scoreTileAVX2(rows, panel, offsets, out []float32, stride int)
 
 // smallest returns the position of the smallest score, the first of equal ones, and 0 if all are NaN.
-// There are panels of scores.
+// scores holds whole panels.
 func smallest(scores []float32) int {
 	if !hasAVX2 {
 		return smallestPortable(scores)

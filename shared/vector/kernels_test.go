@@ -46,7 +46,7 @@ func testFloat16(t *testing.T, impls ...kernels[float32, uint16]) {
 	testKernels(t, half.Round, func(h uint16) float64 { return float64(half.Widen(h)) }, impls...)
 }
 
-// kernels are the three kernels of one element type R; Q is what the query is widened to.
+// kernels are the three kernels for the element type R; Q is the type to which the query is widened.
 type kernels[Q float32 | float64, R Element] struct {
 	name    string
 	l2, dot func(query []Q, rows []R, out []float32)

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// The portable kernels define the results of the kernels in kernels_*.go: for each row of
-// len(query) elements one number in out, or in xy and yy. They keep four sums, so that
-// additions need not wait for each other; the assembly keeps more, and its results differ
-// by rounding only. Kernels need at least one row and one element and do not check lengths.
+// The portable kernels are the reference implementation of the kernels in kernels_*.go: for each row of
+// len(query) elements one number in out, or in xy and yy. They keep four sums, so that additions need not
+// wait for each other; the assembly keeps more, and its results differ by rounding only. Kernels need at
+// least one row and one element and do not check lengths.
 
 // l2Portable writes the sum of (x-y)² of the query and each row.
 func l2Portable[T float32 | float64](query, rows []T, out []float32) {
@@ -77,8 +77,8 @@ func cosinePortable[T float32 | float64](query, rows []T, xy, yy []float32) {
 	}
 }
 
-// l2HalfPortable, dotHalfPortable and cosineHalfPortable are the same for float16 rows
-// and a widened query: they widen one row at a time.
+// l2HalfPortable, dotHalfPortable and cosineHalfPortable are the kernels for float16 rows and a widened
+// query. They widen one row at a time.
 
 func l2HalfPortable(query []float32, rows []uint16, out []float32) {
 	row := make([]float32, len(query))

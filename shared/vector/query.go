@@ -12,8 +12,8 @@ type Element interface {
 	float32 | float64 | uint16 | uint8
 }
 
-// A Query is a vector prepared for the comparison with many rows. It does not change and is
-// safe for concurrent use.
+// A Query is a vector prepared for the comparison with many rows. It is immutable and safe for concurrent
+// use.
 type Query[T Element] struct {
 	dim     int
 	measure func(rows []T, out []float32) // of 1 to blockRows rows
@@ -53,9 +53,8 @@ func NewQuery[T Element](metric Metric, vector []T) (*Query[T], error) {
 // Dim returns the number of elements of the query and of each row.
 func (q *Query[T]) Dim() int { return q.dim }
 
-// Distances measures len(out) rows, which lie one after another in rows, and writes their
-// distances to out. It allocates nothing. A rows slice of other than len(out)*Dim() elements is a mistake of
-// the program and panics.
+// Distances measures len(out) rows, which lie one after another in rows, and writes their distances to out.
+// It allocates nothing. It panics if rows does not have len(out)*Dim() elements.
 func (q *Query[T]) Distances(rows []T, out []float32) {
 	if len(rows) != len(out)*q.dim {
 		panic(fmt.Sprintf("vector: %d elements are not %d rows of %d", len(rows), len(out), q.dim))
@@ -67,13 +66,12 @@ func (q *Query[T]) Distances(rows []T, out []float32) {
 	}
 }
 
-// blockElements is the size of the blocks in which [DistancesMany] takes its rows: small
-// enough (128 KiB of float32) to stay in a core's own cache while all queries pass.
+// blockElements is the block size of [DistancesMany]: 128 KiB of float32 stay in a core's L2 cache while
+// all queries pass.
 const blockElements = 32 << 10
 
-// DistancesMany measures the same rows for several queries of one dimension, and reads
-// each row from memory only once. Distances of queries[i] are written to outs[i]. It
-// panics where [Query.Distances] would.
+// DistancesMany measures the same rows for several queries of one dimension, and reads each row from memory
+// only once. It writes the distances of queries[i] to outs[i]. It panics like [Query.Distances].
 func DistancesMany[T Element](queries []*Query[T], rows []T, outs [][]float32) {
 	if len(queries) == 0 {
 		return
@@ -116,6 +114,7 @@ func measureFloat32(metric Metric, query []float32) func(rows, out []float32) {
 	return nil
 }
 
+// measureFloat64 returns the distance function of a float64 query, or nil for an unsupported metric.
 func measureFloat64(metric Metric, query []float64) func(rows []float64, out []float32) {
 	switch metric {
 	case L2:

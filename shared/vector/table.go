@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// A Table is float32 vectors with which many rows are compared, to find the nearest for each: the
-// centroids of a clustering, or a codebook. It does not change and is safe for concurrent use.
+// A Table holds float32 vectors, such as the centroids of a clustering or a codebook, and finds the nearest
+// of them for many rows. It is immutable and safe for concurrent use.
 //
-// The vectors lie in panels of 16, element by element, so that a vector register takes the same
-// element of several of them. A score is an offset less the dot product of row and vector: under L2
-// with half the square of the vector as the offset it is half the distance less half the square of
-// the row, which is the same for all vectors.
+// The vectors are stored in panels of 16, element by element, so that a vector register loads the same
+// element of several vectors. A score is an offset minus the dot product of row and vector. Under L2 the
+// offset is half the squared length of the vector; the score is then half the squared distance minus half
+// the squared length of the row, which is the same for all vectors.
 type Table struct {
 	metric  Metric
 	dim, n  int
 	panels  []float32
-	offsets []float32 // one for each vector; +Inf for those that fill up the last panel
+	offsets []float32 // one per vector; +Inf for the padding of the last panel
 }
 
 const (
 	panelWidth = 16
 	tileRows   = 4  // rows that a kernel compares with a panel
-	tableRows  = 32 // rows that are compared with a panel while it is in the core's cache
+	tableRows  = 32 // rows that are compared with a panel while it is in the cache
 )
 
-// NewTable returns a table of vectors that lie one after another. The metric is L2 or Dot.
+// NewTable returns a table of contiguous vectors. The metric is L2 or Dot.
 func NewTable(metric Metric, vectors []float32, dim int) *Table {
 	n := len(vectors) / dim
 	padded := (n + panelWidth - 1) / panelWidth * panelWidth
@@ -47,13 +47,13 @@ func NewTable(metric Metric, vectors []float32, dim int) *Table {
 	return t
 }
 
-// TableBytes is how much memory a table of n vectors takes.
+// TableBytes returns the memory of a table of n vectors.
 func TableBytes(n, dim int) int64 { return 4 * int64(n+panelWidth) * int64(dim+1) }
 
 // Len returns the number of vectors.
 func (t *Table) Len() int { return t.n }
 
-// Vectors returns a copy of the vectors, one after another.
+// Vectors returns a contiguous copy of the vectors.
 func (t *Table) Vectors() []float32 {
 	vectors := make([]float32, t.n*t.dim)
 	for i := range t.n {
@@ -65,10 +65,9 @@ func (t *Table) Vectors() []float32 {
 	return vectors
 }
 
-// Nearest finds the nearest vector for each of len(numbers) rows, which lie one after another, and
-// writes its number and its distance. bias is added to the distances for the comparison only, one
-// for each vector; nil is none. Of equal distances the smaller number is nearer. A row whose
-// distances are NaN has number 0.
+// Nearest writes the number and the distance of the nearest vector for each of len(numbers) contiguous
+// rows. bias is added to the distances for the comparison only, one for each vector; nil is none. Ties go
+// to the smaller number. A row whose distances are NaN gets number 0.
 func (t *Table) Nearest(rows, bias []float32, numbers []uint32, distances []float32) {
 	if len(numbers) == 0 { // kernels need a row
 		return
@@ -123,7 +122,7 @@ func (t *Table) nearest(rows, offsets []float32, numbers []uint32) []float32 {
 	return found
 }
 
-// A tableBlock is rows that are compared with a panel while it is in the core's cache.
+// A tableBlock holds rows that are compared with a panel while it is in the cache.
 type tableBlock struct {
 	dim, n int // elements of a row, and rows
 	rows   []float32
@@ -138,7 +137,8 @@ func (b *tableBlock) tile(i int) []float32 {
 	return b.rows[i*b.dim : (i+tileRows)*b.dim]
 }
 
-// blocks yields rows in blocks, and the number of the first row of each. A block is good until the next one.
+// blocks yields rows in blocks, with the number of the first row of each. A block is valid until the next
+// one.
 func (t *Table) blocks(rows []float32) iter.Seq2[int, *tableBlock] {
 	return func(yield func(int, *tableBlock) bool) {
 		b := &tableBlock{dim: t.dim}
@@ -155,10 +155,10 @@ func (t *Table) blocks(rows []float32) iter.Seq2[int, *tableBlock] {
 	}
 }
 
-// Distances writes what lies between a row and each vector: the square of the distance under L2, and the
-// negative dot product under Dot.
+// Distances writes the distance of a row from each vector: squared under L2, the negative dot product under
+// Dot.
 func (t *Table) Distances(row, out []float32) {
-	var small [tileRows * panelWidth]float32 // for short rows, as those of a codebook are
+	var small [tileRows * panelWidth]float32 // for short rows, such as sub-vectors of a codebook
 	tile := small[:]
 	if t.dim > panelWidth {
 		tile = make([]float32, tileRows*t.dim)
@@ -183,8 +183,7 @@ func (t *Table) Distances(row, out []float32) {
 	}
 }
 
-// smallestPortable defines the position that smallest finds: that of the smallest score, the first of
-// equal ones, and 0 if all are NaN.
+// smallestPortable is the reference implementation of smallest.
 func smallestPortable(scores []float32) int {
 	best, at := float32(math.Inf(1)), 0
 	for i, s := range scores {
@@ -195,8 +194,8 @@ func smallestPortable(scores []float32) int {
 	return at
 }
 
-// scorePortable defines what scoreTile computes: out[r*stride+j] is offsets[j] less the dot product
-// of row r of tileRows rows and of vector j of a panel.
+// scorePortable is the reference implementation of scoreTile: out[r*stride+j] is offsets[j] minus the dot
+// product of row r of tileRows rows and vector j of a panel.
 func scorePortable(rows, panel, offsets, out []float32, stride int) {
 	dim := len(panel) / panelWidth
 	for r := range tileRows {

@@ -19,19 +19,18 @@ type Bounds struct {
 	Upper *float32 // exclusive
 }
 
-// A TopK keeps the k nearest of the rows that are added, within its bounds. Of equal
-// distances, the smaller row id is nearer, then the smaller part. NaN is never kept, an infinite distance is. The
-// result does not depend on the order in which rows are added.
+// A TopK keeps the k nearest of the added rows within its bounds. Ties go to the smaller row id, then to
+// the smaller part. NaN distances are never kept, infinite ones are. The result does not depend on the
+// order of the rows.
 //
-// Its memory grows with the number of kept hits, so k may be any number. A TopK is for one
-// goroutine.
+// Its memory grows with the number of kept hits, so k may be any number. A TopK belongs to one goroutine.
 type TopK struct {
 	k     int
 	lower float32
 	limit float32 // largest distance that can still enter, or NaN if none can
 
-	// hits are in no order until there are k of them; then they are a heap with the
-	// farthest on top, which is the next one to be replaced.
+	// hits are unordered until there are k of them; then they are a heap whose top is the farthest, which
+	// the next hit replaces.
 	hits []Hit
 }
 
@@ -50,7 +49,7 @@ func NewTopK(k int, bounds Bounds) *TopK {
 	return t
 }
 
-// below returns the largest float32 that is less than x, or NaN if there is none.
+// below returns the largest float32 less than x, or NaN if there is none.
 func below(x float32) float32 {
 	if math.IsInf(float64(x), -1) {
 		return float32(math.NaN())
@@ -98,8 +97,8 @@ func (t *TopK) Merge(other *TopK) {
 	}
 }
 
-// Limit returns the largest distance that can still enter, or NaN if none can. It falls as
-// hits are added. A caller can skip rows that are known to be farther.
+// Limit returns the largest distance that can still enter, or NaN if none can. It falls as hits are added.
+// A caller can skip rows that are certainly farther.
 func (t *TopK) Limit() float32 { return t.limit }
 
 // Len returns the number of hits that are kept.
@@ -112,8 +111,8 @@ func (t *TopK) Hits() []Hit {
 	return hits
 }
 
-// consider adds a hit whose distance is within the limit. It is separate from the loops
-// above, so that they stay small: few rows get here.
+// consider adds a hit whose distance is within the limit. It is a separate function, so that the hot path
+// of Add is inlined: few rows get here.
 func (t *TopK) consider(h Hit) {
 	switch {
 	case !(h.Distance >= t.lower): // so that a bound of NaN lets nothing pass

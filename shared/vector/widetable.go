@@ -2,14 +2,14 @@ package vector
 
 import "math"
 
-// A tileBest is the smallest score so far of each row of a tile in each lane of a panel, and the numbers of the vectors
-// that have it: the smallest of them, and 0 where no score is below +Inf.
+// A tileBest holds, for each row of a tile and each lane of a panel, the smallest score so far and the
+// number of its vector: the smallest number of equal scores, and 0 if no score is below +Inf.
 type tileBest struct {
 	scores  [tileRows][panelWidth]float32
 	numbers [tileRows][panelWidth]uint32
 }
 
-// noBest is the best of a tile that has no scores yet. It does not change.
+// noBest is the initial tileBest, before any scores. It is never modified.
 var noBest = func() (b tileBest) {
 	for r := range b.scores {
 		for i := range b.scores[r] {
@@ -19,11 +19,12 @@ var noBest = func() (b tileBest) {
 	return b
 }()
 
-// wideBytes is about how many bytes of panels a kernel goes through for a tile, two panels or more, so that they are in
-// the core's cache for the next tile.
+// wideBytes is the approximate size of the panels, at least two, that a kernel processes per tile, so that
+// they are in the cache for the next tile.
 const wideBytes = 32 << 10
 
-// nearestWide is nearest by a kernel that compares a tile with several panels and keeps what is smallest in registers.
+// nearestWide implements nearest with a kernel that compares a tile with several panels and keeps the
+// minima in registers.
 func (t *Table) nearestWide(rows, offsets []float32, numbers []uint32) []float32 {
 	found := make([]float32, len(numbers))
 	step := max(wideBytes/(8*panelWidth*t.dim), 1) * 2 * panelWidth
@@ -49,8 +50,9 @@ func (t *Table) nearestWide(rows, offsets []float32, numbers []uint32) []float32
 	return found
 }
 
-// nearestTilePortable defines what nearestTile computes: it takes the scores of the rows of a tile and the vectors of
-// some panels into best. The first of the vectors has the number from. A score is computed as scoreTile does.
+// nearestTilePortable is the reference implementation of nearestTile: it merges the scores of the rows of a
+// tile and the vectors of some panels into best. The first vector has the number from. Scores equal those
+// of scoreTile.
 func nearestTilePortable(rows, panels, offsets []float32, from int, best *tileBest) {
 	dim := len(rows) / tileRows
 	var scores [tileRows * panelWidth]float32
@@ -64,8 +66,8 @@ func nearestTilePortable(rows, panels, offsets []float32, from int, best *tileBe
 	}
 }
 
-// smallestOfTilePortable defines what smallestOfTile finds: the smallest score of each row, and the smallest number
-// that has it.
+// smallestOfTilePortable is the reference implementation of smallestOfTile: the smallest score of each row,
+// and the smallest number with that score.
 func smallestOfTilePortable(best *tileBest, scores *[tileRows]float32, numbers *[tileRows]uint32) {
 	for r := range scores {
 		scores[r], numbers[r] = best.scores[r][0], best.numbers[r][0]

@@ -1,6 +1,6 @@
 package vector
 
-// hasWideTables says that the kernels here need fewer steps than scoreTile and smallest.
+// hasWideTables is true if nearestTile is faster than scoreTile and smallest, which needs AVX-512.
 var hasWideTables = hasAVX512
 
 func nearestTile(rows, panels, offsets []float32, from int, best *tileBest) {

@@ -2,7 +2,8 @@
 
 package vector
 
-// Without registers of 16 floats, scores of a panel are written before the smallest is looked for.
+// Without registers of 16 floats, the scores of a panel are written to memory before the search for the
+// smallest.
 const hasWideTables = false
 
 func nearestTile(rows, panels, offsets []float32, from int, best *tileBest) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The kernels find what the portable ones define, bit for bit where a processor has both.
+// The kernels equal the portable ones, bit for bit if the processor has both.
 func TestTilesFindWhatThePortableOnesFind(t *testing.T) {
 	if !hasWideTables {
 		t.Log("THE WIDE KERNELS ARE NOT TESTED: this processor has none")
@@ -25,7 +25,7 @@ func TestTilesFindWhatThePortableOnesFind(t *testing.T) {
 				}
 			}
 			got, want := noBest, noBest
-			for _, from := range []int{0, 1 << 10} { // a second time into what is there
+			for _, from := range []int{0, 1 << 10} { // the second time into existing results
 				nearestTile(rows, vectors, offsets, from, &got)
 				nearestTilePortable(rows, vectors, offsets, from, &want)
 			}

@@ -10,8 +10,8 @@ import (
 // A place is a location in S3.
 type place struct{ bucket, prefix string }
 
-// parsePlace takes a canonical URI apart; false for one that is not in S3. The prefix has no
-// slash at its end.
+// parsePlace parses a canonical s3:// URI; ok is false for other URIs. The prefix has no slash at
+// its end.
 func parsePlace(uri string) (place, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
@@ -32,8 +32,8 @@ type statement struct {
 // maxPolicyBytes is the longest session policy that STS takes.
 const maxPolicyBytes = 2048
 
-// sessionPolicy allows what is needed for the objects below a place, and nothing beside it:
-// the slash behind the prefix keeps table-1 from opening table-10. partition is that of AWS,
+// sessionPolicy returns a policy that allows access to the objects below a place only: the slash
+// after the prefix excludes table-10 from a policy for table-1. partition is the AWS partition,
 // such as aws-cn.
 func sessionPolicy(partition string, p place, write bool) (string, error) {
 	bucket, below := "arn:"+partition+":s3:::"+p.bucket, literal(p.prefix)+"/*"

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// duration is for how long credentials are asked for: the most that a role gets which
-	// assumes another.
+	// duration is the requested lifetime of credentials, the maximum for a role that was assumed by
+	// another.
 	duration = time.Hour
-	// leastLeft is how long credentials that are handed out again go on at least.
+	// leastLeft is the minimum remaining lifetime of cached credentials.
 	leastLeft = duration / 2
-	// maxKept is how many credentials are kept to be handed out again.
+	// maxKept bounds the cached credentials.
 	maxKept = 1000
 )
 
@@ -43,7 +43,7 @@ type kept struct {
 	expires time.Time
 }
 
-// Config says which credentials are vended.
+// Config configures a Role.
 type Config struct {
 	Role     string // ARN; the trust policy must name who runs this
 	Region   string // of the buckets
@@ -67,7 +67,8 @@ func OpenRole(client *sts.Client, c Config) (*Role, error) {
 	return r, nil
 }
 
-// Vend returns credentials that go on for half an hour at least, as STS says it.
+// Vend returns credentials that stay valid for half an hour at least, with the expiry that STS
+// reports.
 func (r *Role) Vend(ctx context.Context, request Request) (map[string]string, error) {
 	at, ok := parsePlace(request.Location)
 	if !ok {
@@ -104,7 +105,8 @@ func (r *Role) Vend(ctx context.Context, request Request) (map[string]string, er
 	return maps.Clone(options), nil
 }
 
-// key tells requests apart. A table that was renamed has another one, because its tags are others.
+// key returns the cache key of a request. A renamed table has another one, because its session tags
+// differ.
 func (r Request) key() string {
 	return fmt.Sprintf("%q %q %t %q", r.Table, r.Location, r.Write, r.Holder)
 }
@@ -127,8 +129,8 @@ func (r *Role) keep(request Request, now kept) {
 	r.kept[request.key()] = now
 }
 
-// sessionName makes what names a principal a name that STS takes. What tells principals of one
-// issuer apart is at the end.
+// sessionName converts the name of a principal to a session name that STS accepts. It keeps the end
+// of the name, which distinguishes the principals of one issuer.
 func sessionName(holder string) string {
 	fit := func(c rune) rune {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("_=,.@-", c) {

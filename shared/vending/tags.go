@@ -18,9 +18,8 @@ const (
 // maxTagValue is the longest value of a tag that STS takes.
 const maxTagValue = 256
 
-// tagsOf returns the tags of a session, on which the account's own policies may depend. A value that is too
-// long for a tag is left out, and so is that of a table without a tenant: a policy that compares the tag then
-// permits nothing.
+// tagsOf returns the session tags, which policies of the account may use. It leaves out values that are too long for a
+// tag, and the tenant of a table without one: a policy that compares the tag then denies access.
 func tagsOf(r Request) []types.Tag {
 	var tags []types.Tag
 	add := func(key, value string) {

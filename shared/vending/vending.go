@@ -1,12 +1,12 @@
-// Package vending gives clients credentials for the data of one table, so that they can read
-// and write its location themselves.
+// Package vending issues credentials for the data of one table, so that clients can read and write
+// its location directly.
 //
-// [Role] makes temporary ones that open that table and nothing else: it assumes a role under
-// a session policy, so that they allow what both allow. [Static] hands out what it was
-// configured with, whichever table is asked about: for stores that know no roles, and for
-// clients that may have all of it. What they give are storage options as Lance takes them.
+// [Role] issues temporary credentials for that table alone: it assumes a role with a session
+// policy, so that the intersection of both applies. [Static] returns configured credentials for
+// every table, for stores without roles and for clients with access to all data. Both return
+// storage options in the form of Lance.
 //
-// A clone refers to files of its source, which credentials for the clone do not open.
+// A clone refers to files of its source, to which credentials for the clone give no access.
 package vending
 
 import (
@@ -17,7 +17,7 @@ import (
 	"maps"
 )
 
-// A Request says what credentials are for.
+// A Request describes the credentials that are needed.
 type Request struct {
 	Table    []string // id of the table
 	Location string   // URI of its data
@@ -25,8 +25,8 @@ type Request struct {
 	Holder   string   // who gets them, for the logs and the policies of AWS
 }
 
-// A Vendor gives credentials. It is safe for concurrent use. The answer is the caller's, and
-// nil for a location that the vendor has none for.
+// A Vendor issues credentials. It is safe for concurrent use. The caller owns the result, which is
+// nil for a location without credentials.
 type Vendor interface {
 	Vend(ctx context.Context, r Request) (map[string]string, error)
 }

@@ -12,11 +12,11 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// maxInline is how many bytes of a function are kept in the metadata of the schema, which is read whenever
-// the table is opened.
+// maxInline is the maximal size of a function in the schema metadata, which is read each time the table is
+// opened.
 const maxInline = 64 << 10
 
-// A Spec is the description of the function of a view, as the metadata has it.
+// A Spec is the description of a view's function in the metadata.
 type Spec struct {
 	viewapi.UDTFSpec
 	// Backend is that of an envelope which lies in a file; UDTF is then the key of the file.
@@ -36,25 +36,26 @@ func Describe(u *viewapi.UDTFSpec) (function, file string, err error) {
 	return string(text), file, err
 }
 
-// A Call is a function that an executor runs for a view. A chunker gets rows of the source and gives any
-// number of rows for each of them, and a function of kind udtf gives any number for all rows, or for all
-// rows with one value in a column.
+// A Call is a function that an executor runs for a view. A chunker makes any number of rows from each
+// source row. A function of kind udtf makes any number of rows from all source rows, or from each partition
+// of rows with one value in a column.
 type Call struct {
 	Name, Version, Backend string
 	Envelope               string           // in base64, or the key of its file in the folder of the table
-	Inputs                 *selection.Query // what the function gets
+	Inputs                 *selection.Query // the query for the function's input
 	PartitionBy            string           // path of a column of the source; "" is none
 	Batch                  bool             // the function takes several rows at once
 	Skips                  *Skips           // of partitions; nil: a failure ends the refresh
 }
 
-// Skips bounds how many partitions may fail.
+// Skips bounds the number of partitions that may fail.
 type Skips struct {
 	Most     int64   // 0 is no bound
 	Fraction float64 // of the partitions; 0 is no bound
 }
 
-// calls reads the function of a view whose kind is not KindQuery. missing is why it cannot be called.
+// calls reads the function of a view whose kind is not KindQuery. missing is the reason if it cannot be
+// called.
 func (d *Definition) calls(query *selection.Query) (missing string) {
 	e, spec, missing := envelopeOf(d.Function)
 	switch {
@@ -102,8 +103,8 @@ func Expression(path string) (string, bool) {
 	return strings.Join(names, "."), true
 }
 
-// skipsOf reads error_handling, as far as it is known: a text with skip in it leaves out partitions that fail,
-// within the bounds max_skip_count and max_skip_fraction. Repetitions are the executor's.
+// skipsOf parses the known fields of error_handling: a text that contains skip skips failing partitions,
+// within max_skip_count and max_skip_fraction. The executor implements retries.
 func skipsOf(raw json.RawMessage) *Skips {
 	var fields map[string]any
 	if json.Unmarshal(raw, &fields) != nil {

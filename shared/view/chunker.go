@@ -16,14 +16,14 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// The function of a view of kind chunker or udtf is an envelope: a JSON object, of which the metadata has
-// the base64 text and the SHA-256 of that text. The field backend names the runtime. Executors run most of
-// them: see call.go. The built-in one runs the functions of package splitting:
+// The function of a view of kind chunker or udtf is an envelope: a JSON object, stored in the metadata as
+// base64 with the SHA-256 of that text. The field backend names the runtime. Executors run most functions:
+// see call.go. The built-in one runs the functions of package splitting:
 //
 //	{"backend": "builtin", "name": "split_text", "args": {"text": "body", "size": 800, "overlap": 100}}
 //
-// args has constants by the names of the parameters. text is an expression over the source; without it,
-// the text is the one column that the field input_columns beside the envelope lists.
+// args maps parameter names to constants. text is an expression over the source; without it, the text is
+// the only column in the field input_columns beside the envelope.
 type envelope struct {
 	Backend string                     `json:"backend"`
 	Name    string                     `json:"name"`
@@ -32,13 +32,13 @@ type envelope struct {
 
 const builtin = "builtin"
 
-// pieces is the name of the values that a chunker makes, which no column has.
+// pieces is the name of the values of a chunker; no column has it.
 const pieces = "__piece"
 
 // textArg is the argument with the text that a built-in function cuts.
 const textArg = "text"
 
-// envelopeOf reads the function of a view. missing is why that is not possible.
+// envelopeOf reads the function of a view. missing is the reason if that fails.
 func envelopeOf(function string) (e envelope, spec Spec, missing string) {
 	if err := json.Unmarshal([]byte(function), &spec); err != nil {
 		return e, spec, "the description of its function is not a JSON object"
@@ -63,8 +63,8 @@ func readEnvelope(text string) (e envelope, ok bool) {
 	return e, err == nil && json.Unmarshal(data, &e) == nil
 }
 
-// chunks makes a query one of a row for each piece that a built-in function makes of a row. missing is why
-// the function cannot be run here.
+// chunks rewrites a query to return a row for each piece that a built-in function cuts from a row. missing
+// is the reason if the function cannot be run here.
 func chunks(query *selection.Query, e envelope, spec Spec) (missing string) {
 	if query.Limit != nil {
 		return "its source_query has base.limit, and its function makes several rows of one"
@@ -103,7 +103,7 @@ func arguments(f *splitting.Function, e envelope, columns []string) (args []stri
 	for _, p := range f.Params {
 		raw, ok := e.Args[p.Name]
 		if !ok && given == 0 {
-			break // the others have their defaults
+			break // others have defaults
 		}
 		if !ok {
 			raw, _ = json.Marshal(p.Default)

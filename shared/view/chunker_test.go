@@ -28,7 +28,7 @@ func TestFunctionsOfChunkers(t *testing.T) {
 	for _, test := range []struct {
 		envelope string
 		columns  []string
-		want     string // what stands in FROM behind the table
+		want     string // the text after the table in FROM
 		missing  string
 	}{
 		{envelope: `{"backend":"builtin","name":"split_text","args":{"text":"body","size":800}}`, want: "split_text(body, 800)"},

@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// Keys of Geneva's layout. The rows have the id of their source row in the first column, which is
-// int64, and true in the second.
+// Keys of Geneva's layout. The first column, an int64, has the id of the source row, and the second is
+// true.
 const (
 	genevaPrefix    = "geneva::view::"
 	genevaQueryKey  = genevaPrefix + "query"
@@ -25,7 +25,7 @@ const (
 	genevaNamespace = genevaPrefix + "namespace_path"
 	genevaKind      = genevaPrefix + "version"
 
-	// IsSet is the name of Geneva's column of whether a row was computed.
+	// IsSet is Geneva's column that marks computed rows.
 	IsSet = "__is_set"
 )
 
@@ -40,9 +40,9 @@ type genevaQuery struct {
 	Database    string                     `json:"source_db_uri"`
 }
 
-// readGeneva is [Read] for Geneva's layout.
+// readGeneva reads a definition in Geneva's layout.
 func readGeneva(metadata map[string]string) (*Definition, error) {
-	for _, kind := range []Kind{KindUDTF, KindChunker, KindQuery} { // views of functions have a query too
+	for _, kind := range []Kind{KindUDTF, KindChunker, KindQuery} { // KindQuery last, because views of functions also have a query
 		if _, ok := metadata[genevaPrefix+string(kind)]; !ok {
 			continue
 		}
@@ -63,8 +63,8 @@ func readGeneva(metadata map[string]string) (*Definition, error) {
 	return nil, ErrNone
 }
 
-// Geneva returns the definition of a view in Geneva's layout. text is its source_query, namespace
-// that of the table that the query names, and function what the view calls, in JSON.
+// Geneva returns the definition of a view in Geneva's layout. text is its source_query, namespace the
+// namespace of its source table, and function the JSON of the view's function.
 func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 	d := &Definition{Kind: kind, Text: text, geneva: true}
 	if kind != KindQuery {
@@ -110,7 +110,7 @@ func sourceOf(namespace []string, table string) []string {
 // IsGeneva reports whether the view has Geneva's layout.
 func (d *Definition) IsGeneva() bool { return d.geneva }
 
-// metadata returns the definition as it is stored. The source has the given version (0: not known).
+// metadata returns the stored form of the definition. version is the version of the source; 0 is unknown.
 func (d *Definition) metadata(namespace []string, version uint64) map[string]string {
 	m := map[string]string{genevaQueryKey: d.Text, genevaKind: "2"} // by stable row ids
 	if d.Kind != KindQuery {
@@ -131,7 +131,7 @@ func (d *Definition) metadata(namespace []string, version uint64) map[string]str
 	return m
 }
 
-// settings are what this service keeps beside the layout.
+// settings are stored by this service beside Geneva's layout.
 type settings struct {
 	AutoRefresh bool `json:"auto_refresh"`
 }
@@ -149,7 +149,7 @@ func isAutoRefreshed(metadata map[string]string) bool {
 	return json.Unmarshal([]byte(metadata[settingsKey]), &s) == nil && s.AutoRefresh
 }
 
-// GenevaSchema returns the schema of a new view in Geneva's layout, whose columns the client chose.
+// GenevaSchema returns the schema of a new view in Geneva's layout. The client chose the columns.
 func GenevaSchema(d *Definition, columns *arrow.Schema, namespace []string, version uint64) *arrow.Schema {
 	var fields []arrow.Field
 	if d.Kind != KindUDTF && !columns.HasField(selection.SourceRowID) {
@@ -168,7 +168,7 @@ func GenevaSchema(d *Definition, columns *arrow.Schema, namespace []string, vers
 	return arrow.NewSchema(append(fields, columns.Fields()...), &all)
 }
 
-// isUnset reports whether a field of the query means nothing.
+// isUnset reports whether a field of the query is absent or empty.
 func isUnset(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", "false", "[]", "{}", `""`:
@@ -177,7 +177,7 @@ func isUnset(raw json.RawMessage) bool {
 	return false
 }
 
-// query returns what the query computes, or what is missing to do so.
+// query returns the parsed query, or the reason why it cannot be computed.
 func (q *genevaQuery) query() (query *selection.Query, missing string) {
 	for _, other := range []struct {
 		name string
@@ -230,7 +230,7 @@ func genevaColumns(raw json.RawMessage) ([]selection.Column, error) {
 		if err != nil {
 			return nil, err
 		}
-		column := selection.Column{Name: name.(string)} // the decoder allows no other key
+		column := selection.Column{Name: name.(string)} // the decoder accepts no other type
 		if err := in.Decode(&column.Expr); err != nil {
 			return nil, err
 		}

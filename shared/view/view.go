@@ -1,20 +1,19 @@
-// Package view reads and writes the definitions of materialized views, which lie in the metadata of
-// their schemas. A materialized view is a table whose rows only refreshes write.
+// Package view reads and writes the definitions of materialized views, which are stored in their schema
+// metadata. A materialized view is a table whose rows are written by refreshes only.
 //
-// There are two layouts. LanceDB's is that of the native LanceDB 0.40, whose readers can refresh views
-// that have it:
+// There are two layouts. Views in the layout of native LanceDB 0.40 can be refreshed by LanceDB, too:
 //
 //	mv.definition         {"format":1,"kind":"query","query":"SELECT …"}
 //	mv.incarnation        a UUID for each physical creation
-//	mv.source_version …   what the rows show: see [Watermark]
+//	mv.source_version …   the source version that the rows show: see [Watermark]
 //	__source_row_id       the last column, uint64: the id of the source row of each row
 //
-// Geneva's is the one that views made through the Lance Namespace protocol have. It is in geneva.go.
+// Views created through the Lance Namespace protocol have Geneva's layout (geneva.go).
 //
-// Writers of a table can write its metadata, so a definition is not to be trusted: [Read] checks its
-// form, and callers check that the reader may read what it names.
+// Anyone who can write a table can write its metadata, so a definition is untrusted. [Read] checks its
+// form, and callers check that the reader may read the named source.
 //
-// Source: lancedb 0.40, materialized_view.rs; the layout of Geneva as its client writes it.
+// Source: lancedb 0.40, materialized_view.rs; Geneva's layout as written by its client.
 package view
 
 import (
@@ -42,42 +41,41 @@ const (
 	stagingKey     = "mv.staging"
 )
 
-// Defines reports whether a key of the metadata of a schema belongs to the definition of a view, or to what its rows
-// show. Only refreshes write these keys.
+// Defines reports whether a schema metadata key belongs to the definition or the watermark of a view. Only
+// refreshes write these keys.
 func Defines(key string) bool {
 	return strings.HasPrefix(key, "mv.") || strings.HasPrefix(key, genevaPrefix) || key == settingsKey
 }
 
-// A Kind is how the rows of a view are computed.
+// A Kind is the way in which the rows of a view are computed.
 type Kind string
 
 // These are the kinds of views.
 const (
-	KindQuery   Kind = "query"   // a query, whose rows are each of one row of the source
-	KindUDTF    Kind = "udtf"    // a function from the rows of the source to others
-	KindChunker Kind = "chunker" // a function from one row to several
+	KindQuery   Kind = "query"   // a query; each row comes from one source row
+	KindUDTF    Kind = "udtf"    // a function from all source rows to any rows
+	KindChunker Kind = "chunker" // a function from one source row to several rows
 )
 
 // A Definition defines the rows of a view.
 type Definition struct {
 	Kind   Kind
-	Text   string   // as it is stored
-	Source []string // id of the table that the view reads; nil when that is not known
-	// Query computes the rows. It is nil when this service cannot do so; Missing is then why.
+	Text   string   // the stored text
+	Source []string // id of the source table; nil if unknown
+	// Query computes the rows. It is nil if this service cannot compute them; Missing is then the reason.
 	Query   *selection.Query
 	Missing string
-	// Function is what a view of another kind than KindQuery calls, in JSON.
+	// Function describes the function of a view of a kind other than KindQuery, in JSON.
 	Function string
 	// Call is the function if an executor runs it, else nil.
 	Call *Call
-	// Auto is whether the metadata asks for refreshes without requests. The record of the view decides.
+	// Auto is the metadata's setting for automatic refreshes. The catalog record of the view overrides it.
 	Auto bool
 
 	geneva bool
 }
 
-// stored is the form of a definition in LanceDB's layout. Its fields are in the order in which native
-// writers store them.
+// stored is the form of a definition in LanceDB's layout, with the fields in the order of native writers.
 type stored struct {
 	Format int64  `json:"format"`
 	Kind   Kind   `json:"kind"`
@@ -91,8 +89,8 @@ const (
 	formatOfGroups  = 2 // with GROUP BY
 )
 
-// Parse reads SQL that a request sends as the query of a view. Its errors are InvalidInput, also for
-// SQL that is not supported: a view that no refresh can fill must not be created.
+// Parse parses the SQL of a request as the query of a view. Invalid and unsupported SQL are both
+// InvalidInput, because a view that cannot be refreshed must not be created.
 func Parse(text string) (*selection.Query, error) {
 	query, err := selection.Parse(text)
 	if err != nil {
@@ -109,8 +107,8 @@ func invalid(err error) error {
 	return protocol.Errorf(protocol.InvalidInput, "query: %w", err)
 }
 
-// New returns the definition of a view by a query, in LanceDB's layout, and the schema of its table.
-// source is the table that the query reads, and auto asks for refreshes without requests.
+// New returns the definition of a view with a query, in LanceDB's layout, and the schema of its table.
+// source is the table that the query reads; auto enables automatic refreshes.
 func New(ctx context.Context, query *selection.Query, source *dataset.Dataset, incarnation string, auto bool) (*Definition, *arrow.Schema, error) {
 	plan, err := query.Plan(ctx, source.Schema().BlobValues())
 	if err != nil {
@@ -167,7 +165,7 @@ func Read(metadata map[string]string) (*Definition, error) {
 	return d, nil
 }
 
-// ReadFrom is [Read] for a version of a view. The query then computes the columns that the view has.
+// ReadFrom reads the definition of a version of a view, and restricts its query to the columns of the view.
 func ReadFrom(table *dataset.Dataset) (*Definition, error) {
 	d, err := Read(table.Schema().Metadata)
 	if err == nil && d.Kind == KindChunker && d.Query != nil {
@@ -179,7 +177,7 @@ func ReadFrom(table *dataset.Dataset) (*Definition, error) {
 	return d, err
 }
 
-// run makes a query the one that computes the rows, if it can be read.
+// run sets the query that computes the rows, or the reason why it cannot be parsed.
 func (d *Definition) run(text string) {
 	query, err := selection.Parse(text)
 	if err != nil {
@@ -198,7 +196,7 @@ func (d *Definition) run(text string) {
 	d.Query = query
 }
 
-// Digest returns the SHA-256 of the definition and of the id of its source, in hexadecimal.
+// Digest returns the SHA-256 of the definition and its source id, in hexadecimal.
 func (d *Definition) Digest() string {
 	h := sha256.New()
 	for _, part := range append([]string{string(d.Kind), d.Text, d.Function}, d.Source...) {
@@ -207,7 +205,7 @@ func (d *Definition) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Check returns the error for a view whose rows this service cannot compute.
+// Check returns an error if this service cannot compute the rows of the view.
 func (d *Definition) Check() error {
 	if d.Query != nil {
 		return nil
@@ -222,7 +220,7 @@ func (d *Definition) schema(answer *arrow.Schema, incarnation string) *arrow.Sch
 	metadata := answer.Metadata().ToMap()
 	selection.AddPhysical(metadata)
 	metadata[definitionKey], metadata[IncarnationKey] = d.Text, incarnation
-	if d.Auto { // else the metadata is that of native writers
+	if d.Auto { // otherwise the metadata equal those of native writers
 		metadata[settingsKey] = settings{d.Auto}.String()
 	}
 	all := arrow.MetadataFrom(metadata)

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/view"
 )
 
-// What Geneva's client writes, and whether it can be run here.
+// Definitions written by Geneva's client, and whether they can be run here.
 func TestQueriesOfGeneva(t *testing.T) {
 	for _, test := range []struct{ query, want, missing string }{
 		{`{"base":{"filter":"id > 1","columns":["id","odd name"],"limit":5},"source_table":"t"}`, "SELECT id, `odd name` FROM n.t WHERE id > 1 LIMIT 5", ""},
@@ -74,7 +74,7 @@ func TestDigestsDiffer(t *testing.T) {
 	}
 }
 
-// No metadata ends the process, and what can be run names a table.
+// No metadata cause a panic, and a runnable definition names a table.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"format":1,"kind":"query","query":"SELECT id, upper(name) AS u FROM n.t WHERE id > 1 LIMIT 5"}`,

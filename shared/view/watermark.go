@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Watermark says which version of its source the rows of a view show. Refreshes keep it in two
-// places: in the properties of the transaction that changes the rows, so that both happen at once, and
-// in the metadata of the schema, where native readers look for it.
+// A Watermark records the version of the source that the rows of a view show. Refreshes store it in two
+// places: in the properties of the transaction that changes the rows, so that both change atomically, and
+// in the schema metadata, where native readers look for it.
 type Watermark struct {
 	Source   uint64    // version of the source
 	SourceTS uint64    // when that version was made, in nanoseconds since 1970
@@ -31,15 +31,15 @@ func (w Watermark) Properties() map[string]string {
 	}
 }
 
-// Stamp returns the watermark as metadata of the version of the view that holds it.
+// Stamp returns the watermark as schema metadata for the given version of the view.
 func (w Watermark) Stamp(version uint64) map[string]string {
 	stamp := w.Properties()
 	stamp[viewVersionKey] = strconv.FormatUint(version, 10)
 	return stamp
 }
 
-// WatermarkOf returns the watermark among the properties of a transaction or the metadata of a schema,
-// ok being false when there is none.
+// WatermarkOf returns the watermark in transaction properties or schema metadata. ok is false if there is
+// none.
 func WatermarkOf(properties map[string]string) (w Watermark, ok bool) {
 	var version, ts, ms uint64
 	for key, into := range map[string]*uint64{sourceVersionKey: &version, sourceTSKey: &ts, refreshedKey: &ms} {
@@ -52,8 +52,8 @@ func WatermarkOf(properties map[string]string) (w Watermark, ok bool) {
 	return Watermark{version, ts, time.UnixMilli(int64(ms)).UTC()}, true
 }
 
-// StampOf returns the watermark in the metadata of a version of the view, ok being false when there is
-// none or when it belongs to another version.
+// StampOf returns the watermark in the schema metadata of a version of the view. ok is false if there is
+// none, or if it belongs to another version.
 func StampOf(metadata map[string]string, version uint64) (w Watermark, ok bool) {
 	if metadata[viewVersionKey] != strconv.FormatUint(version, 10) {
 		return w, false

@@ -41,8 +41,8 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 	return kinds
 }
 
-// Functions returns the functions of tables, with the runtimes that are configured and those that need no
-// configuration. keys opens secrets; nil: they cannot be opened.
+// Functions returns the directory of functions, with the configured runtimes and those without a
+// configuration. keys decrypts secrets; if it is nil, functions with secrets fail.
 func Functions(on tables.Tables, keys sealing.Opener, configured function.Runtimes) calling.Directory {
 	d := calling.Directory{Names: on.Names, Rights: on.Rights, Runtimes: function.Runtimes{"sql": expression.Runtime{}, "builtin": builtin.Runtime{}}}
 	if keys != nil {

@@ -24,7 +24,7 @@ func (s *store) Unwrap() objectstore.Store { return s.Store }
 // ReadGap implements [objectstore.Gapper] as the inner store does.
 func (s *store) ReadGap() int64 { return objectstore.ReadGap(s.Store) }
 
-// Writable returns what the inner store knows.
+// Writable returns the result of the inner store.
 func (s *store) Writable(ctx context.Context) error { return objectstore.Writable(ctx, s.Store) }
 
 func (s *store) start(ctx context.Context, name, key string) (context.Context, *tracing.Span) {
@@ -87,7 +87,7 @@ func (s *store) CopyFrom(ctx context.Context, from objectstore.Store, was object
 	return err
 }
 
-// Create starts a streamed write, whose span ends with it.
+// Create starts a streamed write. The span ends when the writer is closed.
 func (s *store) Create(ctx context.Context, key string) (objectstore.Writer, error) {
 	ctx, span := s.start(ctx, "write", key)
 	w, err := s.Store.Create(ctx, key)
@@ -128,7 +128,8 @@ func (w *writer) end(err error) {
 	end(w.span, err)
 }
 
-// end ends the span of a call. That an object is missing, or that a condition does not hold, is an answer and no failure.
+// end ends the span of a call. A missing object and a failed precondition are regular answers, so the span does not count
+// as failed.
 func end(span *tracing.Span, err error) {
 	defer span.End()
 	switch {
@@ -144,7 +145,8 @@ func end(span *tracing.Span, err error) {
 	}
 }
 
-// why returns a word for an error, whose text may quote anything.
+// why returns a word for an error. The text of the error is not used, because it may quote
+// confidential values.
 func why(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -29,22 +29,23 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Checker checks what the sender of a request may read. It is safe for concurrent use.
+// Checker checks whether the sender of a request may read a location. It is safe for concurrent
+// use.
 type Checker struct {
 	names   *naming.Registry
-	folders *otter.Cache[string, []string] // by folder, the ids of tables recently found there; see tableIn
+	folders *otter.Cache[string, []string] // by folder: ids of tables recently found there; see tableIn
 }
 
-// maxFolders is how many folders a checker remembers.
+// maxFolders bounds the folders that a checker caches.
 const maxFolders = 10_000
 
-// New returns the checker for the tables of a registry.
+// New returns a checker that looks up tables in a registry.
 func New(names *naming.Registry) *Checker {
 	return &Checker{names, otter.Must(&otter.Options[string, []string]{MaximumSize: maxFolders})}
 }
 
-// MayRead checks that a table at a location may be read elsewhere, at a location that it refers to. lent are the
-// reads of its record. The error is PermissionDenied.
+// MayRead checks that a request may follow a reference from one table to files elsewhere. lent is the list Reads of the
+// table's record. The error is PermissionDenied.
 func (c *Checker) MayRead(ctx context.Context, table objectstore.Location, lent []string, elsewhere objectstore.Location) error {
 	if objectstore.Holds(table.URI, elsewhere.URI) {
 		return nil
@@ -65,8 +66,8 @@ var errElsewhere = &protocol.Error{
 	Detail: "the files must lie in the folder of a table that you may read, or at a location that you may use; if you may read them now, register the table again",
 }
 
-// Lent returns the given locations that the sender of a request may read, in the form that the
-// record of a lending table keeps.
+// Lent returns the given locations that the sender of the request may read, as paths or URIs for
+// the field Reads of the new table.
 func (c *Checker) Lent(ctx context.Context, places []objectstore.Location) (lent []string, err error) {
 	for _, at := range places {
 		_, err := c.Readable(ctx, at)
@@ -80,9 +81,9 @@ func (c *Checker) Lent(ctx context.Context, places []objectstore.Location) (lent
 	return lent, nil
 }
 
-// Readable checks that the sender of a request may read the files at a location. It returns the record of
-// the table that has the location, nil if that is not known. The error is PermissionDenied. It may read all
-// records, once per folder.
+// Readable checks that the sender of a request may read the files at a location. It returns the
+// record of the table there, or nil if the table is unknown. The error is PermissionDenied. For a
+// folder that it has not cached, it reads every table record of the catalog.
 func (c *Checker) Readable(ctx context.Context, at objectstore.Location) (*stored.Table, error) {
 	if c.names.Places.IsHome(at) && claim.Reserved(at.Prefix) {
 		return nil, errElsewhere
@@ -104,9 +105,9 @@ func (c *Checker) Readable(ctx context.Context, at objectstore.Location) (*store
 	return nil, c.checkRight(ctx, at, place)
 }
 
-// tableIn returns the record of the table that a folder was made for, nil when the table is gone.
-// If the table has several names, it prefers one that the sender of the request may read. Only
-// records show the folder, so tableIn first tries the names that it found before.
+// tableIn returns the record of the table that owns a folder of the catalog, or nil if that table
+// no longer exists. If the table has several names, it prefers one that the sender of the request
+// may read. No index maps folders to tables, so tableIn tries the cached ids first.
 func (c *Checker) tableIn(ctx context.Context, folder string) (found *stored.Table, err error) {
 	is := func(record *stored.Table) bool { return record.Location == folder && record.State() == stored.Standing }
 	if id, known := c.folders.GetIfPresent(folder); known {
@@ -132,8 +133,8 @@ func mayReadTable(ctx context.Context, record *stored.Table) bool {
 	return reads
 }
 
-// checkRight checks that the sender of the request may read a location, by the claims of tables on
-// it and by the policies on locations.
+// checkRight checks the right of the sender to read a location, first by the tables that claim it
+// and then by the policies on locations.
 func (c *Checker) checkRight(ctx context.Context, at objectstore.Location, place string) error {
 	if auth.FromContext(ctx) == nil {
 		return errElsewhere
@@ -142,7 +143,7 @@ func (c *Checker) checkRight(ctx context.Context, at objectstore.Location, place
 		return nil
 	}
 	denied := auth.CheckLocation(ctx, at.URI)
-	if denied == nil { // else only a known claim can give the right
+	if denied == nil { // else only a known claim can grant the right
 		if err := c.names.Places.EnsureKnown(ctx); err != nil {
 			return err
 		}

@@ -56,26 +56,25 @@ type Committer struct {
 	FirstPause time.Duration // the constant FirstPause, except in tests
 }
 
-// New returns a committer of batches that change the tables of names.
+// New returns a committer for the tables of a registry.
 func New(names *naming.Registry) *Committer {
 	return &Committer{names: names, FirstPause: FirstPause}
 }
 
 // A Batch is a set of operations that take effect together.
 type Batch struct {
-	// Request identifies the request: it is equal for requests with equal contents, and only for
-	// those.
+	// Request identifies the request: requests with equal contents, and only they, have equal bytes.
 	Request    []byte
 	Operations []Operation
 }
 
 // An Operation has exactly one of Create, Declare, Delete and Deregister. The operations on one
-// table are applied in their order. A table that was deregistered may be declared again, but may
-// not be changed before that.
+// table are applied in order. A deregistered table may be declared again, but may not be changed
+// before that.
 type Operation struct {
 	ID []string // names the table
-	// UID is that of the table that ID stood for when its versions were staged or chosen; "" when
-	// the batch itself declares the table.
+	// UID identifies the table when its versions were staged or chosen, so that a table that has taken
+	// the name since is refused. It is "" if the batch itself declares the table.
 	UID        string
 	Create     *ledger.Manifest   // makes a version
 	Declare    *Declaration       // makes a table
@@ -83,7 +82,7 @@ type Operation struct {
 	Deregister bool
 }
 
-// A Declaration is a table that a batch makes.
+// A Declaration describes a table that a batch declares.
 type Declaration struct {
 	Location   objectstore.Location
 	Named      bool // the client chose the location, which may therefore belong to another table
@@ -97,8 +96,8 @@ type Result struct {
 }
 
 // Commit applies all operations or none, and returns their results in the same order. An error
-// is that of the first table that has one, and names the operation. A batch that an earlier batch
-// of the same request has done completely changes nothing and returns the same results.
+// comes from the first table that fails, and names the operation. If an earlier batch of the same
+// request has committed, Commit changes nothing and returns the same results.
 func (c *Committer) Commit(ctx context.Context, batch *Batch) ([]Result, error) {
 	b, err := c.begin(batch)
 	if err != nil {

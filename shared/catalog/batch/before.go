@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// findBefore looks for the results of an earlier batch of the same request on a table that this
+// findBefore looks for the results of an earlier batch of the same request, for a table that this
 // batch declares or deregisters.
 func (c *Committer) findBefore(ctx context.Context, b *running, s *batchTable, record *stored.Table) error {
 	s.made = record
@@ -34,9 +34,9 @@ func (c *Committer) findBefore(ctx context.Context, b *running, s *batchTable, r
 	return nil
 }
 
-// checkVersions refuses versions that are not the next ones of the table, unless an earlier batch
-// of the same request made all of them. It also refuses versions that were prepared for another
-// table than that of the record.
+// checkVersions returns an error unless the versions directly follow the newest one, or an earlier
+// batch of the same request made all of them. It also returns an error if the name now belongs to
+// another table than the one for which the versions were staged.
 func (c *Committer) checkVersions(ctx context.Context, b *running, s *batchTable, record *stored.Table) error {
 	for _, i := range s.operations {
 		if op := &b.Operations[i]; op.UID != "" && op.UID != record.UID {

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// commitEntered decides a batch that is in the records of all its tables.
+// commitEntered decides a batch that has been entered in the records of all its tables.
 func (c *Committer) commitEntered(ctx context.Context, b *running) error {
 	if slices.ContainsFunc(b.tables, func(s *batchTable) bool { return s.first }) {
 		if err := pause.For(ctx, c.FirstPause); err != nil {
@@ -53,12 +53,12 @@ func (c *Committer) commitEntered(ctx context.Context, b *running) error {
 	return nil
 }
 
-// FirstPause is how long a batch waits for writers that do not know of its ledger. It is longer
-// than most of them take from reading the record to the answer of their put.
+// FirstPause is the wait before a batch adds a ledger to a table, for writers that read the record
+// before. Most of them need less time from that read to the answer of their put.
 const FirstPause = 500 * time.Millisecond
 
 // lookAgain returns an error if another batch of the same request has done part of this one, or if
-// writers that do not use the ledger have made one of its versions.
+// a writer without the ledger has made one of its versions.
 func lookAgain(ctx context.Context, s *batchTable) error {
 	if s.before {
 		return inBatch(s.operations[0], &protocol.Error{
@@ -79,7 +79,7 @@ func lookAgain(ctx context.Context, s *batchTable) error {
 	return nil
 }
 
-// retreat takes a batch that will not be committed out of the records that still hold it.
+// retreat removes a batch that will not commit from the records of its tables.
 func (c *Committer) retreat(ctx context.Context, b *running) {
 	_ = b.eachTable(ctx, func(ctx context.Context, s *batchTable) error {
 		if s.claimed != nil {
@@ -96,9 +96,9 @@ func (c *Committer) retreat(ctx context.Context, b *running) {
 }
 
 // finishAll carries out a committed batch. If that fails for a table, the next reader of the table
-// does it; the decision must then stay. The decision also stays when tables were deregistered,
-// because repeated requests need it. The error names versions that gave way to those of other
-// writers.
+// repeats it and needs the decision, so the decision stays. It also stays if tables were
+// deregistered, because repeated requests find their results in it. The error names the versions
+// that lost to manifests of other writers.
 func (c *Committer) finishAll(ctx context.Context, b *running) error {
 	err := b.eachTable(ctx, func(ctx context.Context, s *batchTable) error {
 		done, err := c.names.Finish(ctx, s.record, s.etag, stored.Committed)

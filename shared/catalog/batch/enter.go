@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// enter writes the operations of a batch on a table into the record of the table.
+// enter adds the operations on a table, as pending, to the record of the table.
 func (c *Committer) enter(ctx context.Context, b *running, s *batchTable) error {
 	lost := inTable(s, objects.LostRace("table", s.id, objectstore.ErrPrecondition))
 	return objects.Race{Tries: objects.Many, Lost: lost}.Run(ctx, func(attempt int) (done bool, err error) {
@@ -59,9 +59,9 @@ func (c *Committer) enter(ctx context.Context, b *running, s *batchTable) error 
 	})
 }
 
-// claimNamed claims the place that a client has chosen for a table of the batch. record is the
-// record that has the name now; if an earlier batch of the same request made it, it holds the claim
-// already.
+// claimNamed claims the location that a client chose for a table of the batch. record is the
+// current record of the name, if any. If an earlier batch of the same request made it, it has the
+// claim already.
 func (c *Committer) claimNamed(ctx context.Context, b *running, s *batchTable, record *stored.Table) error {
 	before := record != nil && record.MadeBy == b.request
 	if s.named == nil || s.claimed != nil || before || record != nil && !s.deregister {
@@ -75,7 +75,7 @@ func (c *Committer) claimNamed(ctx context.Context, b *running, s *batchTable, r
 	return nil
 }
 
-// confirmClaimed checks, before a batch is decided, that no other process has taken its claim for
+// confirmClaimed checks, before a batch is decided, that no other process has deleted its claim as
 // abandoned.
 func (c *Committer) confirmClaimed(ctx context.Context, s *batchTable) error {
 	if s.claimed == nil {
@@ -88,10 +88,10 @@ func (c *Committer) confirmClaimed(ctx context.Context, s *batchTable) error {
 	return inTable(s, err)
 }
 
-// goPast waits for a rename or a batch that is under way at a name, or aborts another batch when
-// the name of ours sorts first, so that no two batches wait for each other. It reports whether it
-// waited. It does not wait when the batch in the record is ours, which means that the answer of our
-// put was lost.
+// goPast handles a rename or another batch that is under way at a name. It waits for it, or aborts
+// the other batch if the name of ours sorts first, so that two batches never wait for each other.
+// It reports whether it waited. If the batch in the record is ours, only the answer of our put was
+// lost, and goPast does not wait.
 func (c *Committer) goPast(ctx context.Context, b *running, s *batchTable, attempt int) (waited bool, err error) {
 	record := new(stored.Table)
 	etag, found, err := c.names.Store.Find(ctx, keys.Table(s.id), record)
@@ -110,9 +110,9 @@ func (c *Committer) goPast(ctx context.Context, b *running, s *batchTable, attem
 	return true, c.names.AwaitBatch(ctx, record.Pending, attempt)
 }
 
-// pendingOf returns the record of a table with the operations of a batch. record is nil when there
-// is no table. The result is nil when there is nothing to do, or when s.before reports that it was
-// done before.
+// pendingOf returns the record of a table with the operations of a batch added as pending. record
+// is nil if the table does not exist. The result is nil if there is nothing to do, or if an earlier
+// batch did it (s.before).
 func (c *Committer) pendingOf(ctx context.Context, b *running, s *batchTable, record *stored.Table) (*stored.Table, error) {
 	switch {
 	case s.deregister && record == nil, record != nil && record.MadeBy == b.request && s.declare != nil:
@@ -147,7 +147,7 @@ func (c *Committer) pendingOf(ctx context.Context, b *running, s *batchTable, re
 	return &after, nil
 }
 
-// doomed turns listed manifests, newest first, into versions to delete.
+// doomed converts listed manifests, newest first, to the list of versions to delete.
 func doomed(infos []objectstore.Info, now time.Time) []stored.OldVersion {
 	old := make([]stored.OldVersion, len(infos))
 	for i, info := range infos {

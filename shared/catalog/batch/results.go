@@ -28,7 +28,7 @@ func (c *Committer) results(ctx context.Context, b *running) []Result {
 	return results
 }
 
-// madeVersion describes a manifest that this process, or another one for it, has put.
+// madeVersion describes a manifest that this process, or another one on its behalf, has put.
 func (c *Committer) madeVersion(ctx context.Context, s *batchTable, m *ledger.Manifest) objectstore.Info {
 	if s.done != nil {
 		if info, ok := s.done.Made[m.Version]; ok {

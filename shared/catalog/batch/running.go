@@ -41,7 +41,7 @@ type batchTable struct {
 	next       []ledger.Entry     // versions to make, ascending
 	versions   []int              // indices of the operations that make next
 	old        []objectstore.Info // versions to delete
-	deletes    bool               // there are operations that delete, even if old is empty
+	deletes    bool               // some operation deletes versions, even if old is empty
 
 	at     objectstore.Location // location of the versions
 	first  bool                 // the table gets its ledger from this batch
@@ -53,16 +53,16 @@ type batchTable struct {
 	done   *naming.Finished
 }
 
-// neutral reports whether the operations leave open if the batch was done before: a deletion of
-// versions that are gone looks the same either way.
+// neutral reports whether the operations only delete versions. After the fact nobody can see
+// whether this batch or an earlier one deleted them.
 func (s *batchTable) neutral() bool {
 	return s.declare == nil && !s.deregister && len(s.next) == 0
 }
 
-// batchFanOut bounds how many tables of a batch are worked on in parallel.
+// batchFanOut bounds the tables of a batch that are processed in parallel.
 const batchFanOut = 32
 
-// begin sorts the operations by table.
+// begin groups the operations by table.
 func (c *Committer) begin(batch *Batch) (*running, error) {
 	sum := sha256.Sum256(batch.Request)
 	b := &running{Batch: batch, request: hex.EncodeToString(sum[:16])}
@@ -89,7 +89,8 @@ func (c *Committer) begin(batch *Batch) (*running, error) {
 	return b, nil
 }
 
-// add appends an operation to those on the same table.
+// add adds the last operation of s.operations to the state of its table. It returns InvalidInput
+// for a sequence of operations that makes no sense, such as a change after a deregistration.
 func (c *Committer) add(b *running, s *batchTable, op *Operation) error {
 	i := s.operations[len(s.operations)-1]
 	changed := len(s.versions) > 0 || s.deletes
@@ -131,8 +132,8 @@ func (b *running) doneBefore() bool {
 	return known
 }
 
-// eachTable does work for all tables, several in parallel, and returns the error of the first table
-// that has one.
+// eachTable calls work for all tables, several in parallel, and returns the error of the first
+// table, in the order of the batch, that failed.
 func (b *running) eachTable(ctx context.Context, work func(context.Context, *batchTable) error) error {
 	errs := make([]error, len(b.tables))
 	var group errgroup.Group
@@ -152,7 +153,7 @@ func (b *running) eachTable(ctx context.Context, work func(context.Context, *bat
 	return nil
 }
 
-// putCopies stores copies of the manifests, from which other processes can finish the batch.
+// putCopies stores copies of the staged manifests, so that any process can finish the batch.
 func (c *Committer) putCopies(ctx context.Context, b *running) error {
 	return b.eachTable(ctx, func(ctx context.Context, s *batchTable) error {
 		for _, i := range s.versions {
@@ -170,7 +171,7 @@ func (c *Committer) putCopies(ctx context.Context, b *running) error {
 	})
 }
 
-// inBatch adds to an error the number of the operation that caused it.
+// inBatch adds the number of the failed operation to an error.
 func inBatch(i int, err error) error {
 	var known *protocol.Error
 	if !errors.As(err, &known) {
@@ -182,10 +183,10 @@ func inBatch(i int, err error) error {
 	return &named
 }
 
-// until returns the time from which others may abort a batch that begins now.
+// until returns the time from which other processes may abort a batch that begins now.
 func (c *Committer) until() time.Time { return c.names.Now().Add(naming.BatchLease).UTC() }
 
-// inTable adds to an error the number of the first operation on a table.
+// inTable adds the number of the table's first operation to an error.
 func inTable(s *batchTable, err error) error {
 	if err == nil {
 		return nil

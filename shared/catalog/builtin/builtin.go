@@ -1,5 +1,5 @@
-// Package builtin has the records of the functions that the service brings along. They are in the namespace
-// [Namespace], which no storage holds, with one version each. Package function/builtin runs them.
+// Package builtin has the records of the built-in functions. They have one version each, in the
+// namespace [Namespace], which exists in no storage. Package function/builtin runs them.
 package builtin
 
 import (
@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	// Namespace has the functions. Its name is reserved: no namespace of a catalog has it.
+	// Namespace contains the functions. Catalogs cannot have a namespace of that name.
 	Namespace = "__builtin"
-	// Runtime is the kind of the runtime of the functions.
+	// Runtime is the runtime kind of the functions.
 	Runtime = "builtin"
-	// ArtifactKind is the kind of their artifacts, which have no content.
+	// ArtifactKind is the kind of the functions' artifacts, which have no content.
 	ArtifactKind = "none"
 )
 
-// created is the time that clients see as that of the versions, the same in every deployment.
+// created is the creation time of the versions that clients see, the same in every deployment.
 var created = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// IsReserved reports whether an id names the namespace, or something in it.
+// IsReserved reports whether an id is the reserved namespace or an object in it.
 func IsReserved(id []string) bool { return len(id) > 0 && id[0] == Namespace }
 
-// Reserved returns the error for a change of what the service brings along.
+// Reserved returns the error for an attempt to change the reserved namespace.
 func Reserved() error {
 	return protocol.Errorf(protocol.InvalidInput, "the namespace %s is reserved for the functions that the service brings along; choose another name", Namespace)
 }
 
-// Find returns the record of the function of an id, nil if there is none.
+// Find returns the record of a built-in function, or nil if there is none of that id.
 func Find(id []string) (*stored.Function, error) {
 	if len(id) != 2 || id[0] != Namespace {
 		return nil, nil
@@ -61,7 +61,7 @@ func Find(id []string) (*stored.Function, error) {
 	return &stored.Function{ID: id, UID: "builtin-" + id[1], Created: created, Versions: []stored.FunctionVersion{version}}, nil
 }
 
-// Names returns the names of the functions behind a name, in their order.
+// Names returns, in order, the function names that sort after the given one.
 func Names(after string) []string {
 	var names []string
 	for name := range signatures {
@@ -73,8 +73,8 @@ func Names(after string) []string {
 	return names
 }
 
-// signatures are the signatures of the functions. A parameter also takes columns of other types that the
-// function knows, such as vectors of a fixed length for list<float32>.
+// signatures are the signatures of the functions. Some functions accept further column types, such
+// as fixed-size vectors where the signature has list<float32>.
 var signatures = map[string]functionapi.Signature{
 	"sha256":    one("text", "utf8", "utf8"),
 	"html_text": one("html", "utf8", "utf8"),
@@ -91,7 +91,7 @@ var signatures = map[string]functionapi.Signature{
 		constant("size", "int64", false), constant("overlap", "int64", true), constant("unit", "utf8", true)),
 }
 
-// one returns the signature of a function of one parameter, which may be null.
+// one returns the signature of a function with one nullable parameter.
 func one(param, input, output string, constants ...functionapi.Field) functionapi.Signature {
 	never := false
 	return functionapi.Signature{
@@ -105,7 +105,8 @@ func constant(name, arrowType string, optional bool) functionapi.Field {
 	return functionapi.Field{Name: name, ArrowType: arrowType, Nullable: optional}
 }
 
-// pieces returns the type of a list of pieces of a text, as package splitting makes them.
+// pieces returns the Arrow type, as text, of the lists that the text splitters return: see package
+// splitting.
 func pieces(more ...arrow.Field) string {
 	fields := append([]arrow.Field{
 		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},

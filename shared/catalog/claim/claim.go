@@ -1,11 +1,11 @@
-// Package claim keeps the locations of tables apart: it claims a place for a table before a record
-// names it, and gives the claim up when the table goes.
+// Package claim prevents that the locations of tables overlap. It claims a place before a record
+// refers to it, and releases the claim when the table is removed.
 //
-// Most tables lie at a location that the catalog made for them and that no other table has had.
-// Their records say so (stored.OwnPlace), and no claim is needed. A location that a client chooses
-// may be equal to that of another table, inside it, or around it, and dropping one of the two would
-// then delete data of the other. A table at such a location therefore has a claim, an object whose
-// key spells out the place:
+// Most tables are at a location that the catalog made for them and that no other table has had.
+// Their records contain stored.OwnPlace, and no claim is needed. A location that a client chooses
+// may equal the location of another table, or be inside or around it, and dropping one of the two
+// would then delete data of the other. A table at such a location therefore has a claim, an object
+// whose key spells out the place:
 //
 //	_places/$<component>/$<component>/=<uid>    {"place": …, "names": …, "state": …}
 //
@@ -18,14 +18,14 @@
 //
 // If two tables claim places that overlap, at least one of them sees the claim of the other. A held
 // claim wins. Of two claims in state "trying", the one whose key sorts first deletes the other,
-// whose second write then fails; the other one waits until the first is decided. A claim counts as
-// long as a record names it, or its maker may still put that record. A claim that a crash has left
-// behind is deleted by the next caller that finds it.
+// whose second write then fails; the other one waits until the first is decided. A claim is valid
+// while a record names it, or while its maker may still put that record. The next caller that finds
+// a claim left behind by a crash deletes it.
 //
-// Two names may share one place if the second is registered there; each then has a claim. A table
-// at a location that the catalog made gets a claim when a second name is registered there. To drop
-// a table with a claim, the catalog marks the claim as "going", looks for other claims, and keeps
-// the data that belongs to them.
+// Two names may have the same place if the second is registered there; each then has a claim. A
+// table at a location that the catalog made gets a claim when a second name is registered there. To
+// drop a table with a claim, the catalog marks the claim as "going", looks for other claims, and
+// keeps the data that belongs to them.
 package claim
 
 import (
@@ -43,29 +43,29 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Places finds and makes the claims of a deployment. It is safe for concurrent use.
+// Places finds and creates the claims of a deployment. It is safe for concurrent use.
 type Places struct {
-	store objects.Store // store of the home root, which holds the claims
+	store objects.Store // store of the home root, where the claims are
 	roots *objectstore.Roots
 	now   func() time.Time
 	names names
 	known atomic.Bool // see EnsureKnown
 }
 
-// names finds the table that a name stands for: a claim counts if the record of its table names it.
+// names resolves the names in a claim: a claim is valid if the record of its table names it.
 type names interface {
-	// Settled returns what the name stands for once unfinished changes are settled.
+	// Settled returns the table of a name after unfinished changes are completed or undone.
 	Settled(ctx context.Context, id []string) (stored.Found, error)
-	// Forget drops what is remembered of a record that has changed.
+	// Forget removes a record that has changed from caches.
 	Forget(id []string)
 }
 
-// New returns the places of the catalog under the home root.
+// New returns the claims in the home root.
 func New(roots *objectstore.Roots, now func() time.Time, names names) *Places {
 	return &Places{store: objects.Store{Store: roots.Home().Store}, roots: roots, now: now, names: names}
 }
 
-// A Claim is the claim of a table on a place, as it is stored.
+// A Claim is the stored form of a table's claim on a place.
 type Claim struct {
 	Place string     `json:"place"` // in the form that records use
 	UID   string     `json:"uid"`
@@ -90,13 +90,13 @@ const (
 const (
 	placesPrefix = "_places/"
 	claimLease   = 30 * time.Second
-	// GoingLease is how long a claim on a place whose files are being deleted counts. It is longer
-	// than any request takes.
+	// GoingLease is how long a claim stays valid while the files of its place are being deleted. It is
+	// longer than any request takes.
 	GoingLease = 15 * time.Minute
 )
 
-// claimFolder returns the folder that holds the claims of a place, and the folders around it,
-// outermost first. For a place outside of the home root they begin with its scheme and host.
+// claimFolder returns the folder with the claims on a place, and the folders with the claims around
+// it, outermost first. For a place outside of the home root they begin with its scheme and host.
 func claimFolder(place string) (folder string, around []string) {
 	var parts []string
 	if scheme, rest, ok := strings.Cut(place, "://"); ok {
@@ -123,7 +123,7 @@ func claimKey(place, uid string) string {
 	return folder + "=" + uid
 }
 
-// ownName matches the folder names that [Places.New] makes. Others with such an end may not even be locations.
+// ownName matches the folder names that [Places.New] makes. Other names with that ending may not even be locations.
 var ownName = regexp.MustCompile(`^[0-9A-Za-z_.-]{0,80}-[0-9a-f]{24}\.lance$`)
 
 // InsideOwn reports whether a place is inside a folder that the catalog made for a table.
@@ -135,5 +135,5 @@ func InsideOwn(place string) bool {
 // IsOwn reports whether a place is a folder that the catalog made for a table.
 func IsOwn(place string) bool { return !strings.Contains(place, "/") && ownName.MatchString(place) }
 
-// claimFanOut bounds how many lists of claims are read in parallel.
+// claimFanOut bounds the LIST requests for claims in parallel.
 const claimFanOut = 8

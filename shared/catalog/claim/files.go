@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// DeleteData deletes the data of a dropped table, except what other tables share.
+// DeleteData deletes the data of a dropped table, except files that belong to other tables.
 func (c *Places) DeleteData(ctx context.Context, record *stored.Table, at objectstore.Location) error {
 	ctx, done := context.WithTimeout(ctx, GoingLease-time.Minute)
 	defer done()
@@ -34,9 +34,9 @@ func (c *Places) DeleteData(ctx context.Context, record *stored.Table, at object
 	return c.deleteClaimed(ctx, record, at)
 }
 
-// deleteClaimed deletes the data of a dropped table that may share its place. It first marks the
-// claim as going. A registration at the place then sees the mark, or deleteClaimed sees the claim
-// of the registration.
+// deleteClaimed deletes the data of a dropped table with a claim, whose place may have further
+// names. It first marks the claim as going. A registration at the place then sees the mark, or
+// deleteClaimed sees the claim of the registration.
 func (c *Places) deleteClaimed(ctx context.Context, record *stored.Table, at objectstore.Location) error {
 	if err := c.EnsureKnown(ctx); err != nil {
 		return err
@@ -75,20 +75,20 @@ func (c *Places) deleteClaimed(ctx context.Context, record *stored.Table, at obj
 	return nil
 }
 
-// DeleteFiles deletes the files of the table at a location, versions first, so that no reader opens
-// a table that is half deleted.
+// DeleteFiles deletes the files of the table at a location. It deletes manifests first, so that no
+// reader opens a half-deleted table.
 func DeleteFiles(ctx context.Context, location objectstore.Location) error {
 	return deleteFiles(ctx, location, nil)
 }
 
-// ofTables are the names of the files and folders that this service and native Lance put into the
-// folder of a table. Other names there belong to other programs.
+// ofTables are the names of the files and folders that this service and native Lance create in the
+// folder of a table. All other names belong to other programs.
 var ofTables = []string{
 	"_versions", "data", "_deletions", "_transactions", "_indices", "_refs", "tree", "_mem_wal", "_uploads", "_udfs", "_latest.manifest",
 	".lance-reserved", ".lance-deregistered",
 }
 
-// deleteFiles is DeleteFiles that leaves out the keys with one of some prefixes.
+// deleteFiles does the work of DeleteFiles, but leaves keys with one of the prefixes in but.
 func deleteFiles(ctx context.Context, location objectstore.Location, but []string) error {
 	for _, prefix := range []string{location.Prefix + "/_versions/", location.Prefix + "/"} {
 		err := deleteAll(ctx, location.Store, prefix, func(key string) bool {

@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Place returns a location in the form that records use: relative to the home root if it lies
-// there, else as a URI.
+// Place returns a location as text for a record: a path relative to the home root if it is inside
+// that root, else a URI.
 func (c *Places) Place(at objectstore.Location) string {
 	if c.IsHome(at) {
 		return at.Prefix
@@ -23,7 +23,7 @@ func (c *Places) Place(at objectstore.Location) string {
 	return at.URI
 }
 
-// readClaim loads a claim, nil when there is none.
+// readClaim reads a claim. It returns nil if there is none.
 func (c *Places) readClaim(ctx context.Context, key string) (*Claim, error) {
 	found := new(Claim)
 	etag, there, err := c.store.Find(ctx, key, found)
@@ -78,8 +78,8 @@ func (c *Places) claimKeys(ctx context.Context, prefix string) (held []string, e
 	return held, nil
 }
 
-// Owner returns the record of the table that holds a claim, nil when there is none. wait means that
-// the record may be put soon.
+// Owner returns the record of the table that has the claim, or nil if there is none. If wait is
+// true, the record may be put soon.
 func (c *Places) Owner(ctx context.Context, one *Claim) (record *stored.Table, wait bool, err error) {
 	for _, id := range one.Names {
 		found, err := c.names.Settled(ctx, id)
@@ -94,7 +94,7 @@ func (c *Places) Owner(ctx context.Context, one *Claim) (record *stored.Table, w
 	return nil, wait || c.now().Before(one.Until), nil
 }
 
-// IsHome reports whether a location lies under the home root.
+// IsHome reports whether a location is in the home root.
 func (c *Places) IsHome(location objectstore.Location) bool {
 	return location.URI == c.roots.Join(location.Prefix).URI
 }

@@ -13,10 +13,10 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// claimForOwner gives a claim to the table that a place was made for, if that table still exists.
-// Whoever drops it then knows that another table shares its place. No index leads from a place to
-// its owner, so claimForOwner reads every record, unless a note says that no table
-// without a claim lies there. It leaves that note.
+// claimForOwner gives a claim to the table that a place was made for, if that table still exists,
+// so that its drop finds the other table at its place. No index maps a place to its owner, so
+// claimForOwner reads every table record. Afterwards it puts a note that no table without a claim
+// is there, which saves the next caller this work.
 func (c *Places) claimForOwner(ctx context.Context, place string) error {
 	if gone, err := c.ownerless(ctx, place); gone || err != nil {
 		return err
@@ -63,11 +63,11 @@ func (c *Places) giveClaim(ctx context.Context, id []string, place string) error
 	})
 }
 
-// knownKey is the key of a note that all tables that need a claim have one. Records that are older
-// than claims get theirs once. Such tables may overlap; they are left as they are.
+// knownKey is the key of a note that all tables have the claims that they need. Records older than
+// claims get theirs once. If such tables overlap, they are left as they are.
 const knownKey = placesPrefix + "known"
 
-// EnsureKnown makes sure that every table at a location that a client chose has a claim.
+// EnsureKnown ensures that every table at a location chosen by a client has a claim.
 func (c *Places) EnsureKnown(ctx context.Context) error {
 	if c.known.Load() {
 		return nil
@@ -83,7 +83,7 @@ func (c *Places) EnsureKnown(ctx context.Context) error {
 	return nil
 }
 
-// ClaimAll gives a claim to each table that needs one and has none.
+// ClaimAll adds the missing claims of all tables.
 func (c *Places) ClaimAll(ctx context.Context) error {
 	at := map[string][][]string{}
 	err := stored.EachTable(ctx, c.store, map[string]string{}, func(record *stored.Table) error {

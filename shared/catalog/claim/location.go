@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// New returns a location under the home root that no table has had, for the data of a new
-// table. It contains the name only for human readers.
+// New returns a location in the home root that no table has had, for the data of a new table. The
+// name of the table is part of it for human readers only.
 func (c *Places) New(id []string) objectstore.Location {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && (keys.IsPlain(byte(r)) || r == '-' || r == '.') {
@@ -24,9 +24,9 @@ func (c *Places) New(id []string) objectstore.Location {
 	return c.roots.Join(name[:min(len(name), 80)] + "-" + objects.NewUID() + ".lance")
 }
 
-// Planned returns the location for the data of a new table: the one that the client asks
-// for, or a new one if asked is empty. A location that the configuration does not allow is
-// InvalidInput, one that policies do not allow is PermissionDenied.
+// Planned returns the location for the data of a new table: the one that the client chose, or a new
+// one if asked is empty. The error is InvalidInput for a location outside of the configured roots,
+// and PermissionDenied for one that policies forbid.
 func (c *Places) Planned(ctx context.Context, id []string, asked string) (objectstore.Location, error) {
 	if asked == "" {
 		return c.New(id), nil
@@ -44,7 +44,7 @@ func (c *Places) Named(asked string) (objectstore.Location, error) {
 	location, err := c.roots.Resolve(asked)
 	if err != nil {
 		return objectstore.Location{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: err.Error(), Err: err, // it names the roots; clients print no details
+			Code: protocol.InvalidInput, Message: err.Error(), Err: err, // the message names the roots, because clients print no details
 		}
 	}
 	if c.IsHome(location) && Reserved(location.Prefix) {
@@ -55,7 +55,7 @@ func (c *Places) Named(asked string) (objectstore.Location, error) {
 	return location, nil
 }
 
-// Reserved reports whether a prefix lies in the catalog's own folders.
+// Reserved reports whether a prefix is in a folder of the catalog itself.
 func Reserved(prefix string) bool {
 	first, _, _ := strings.Cut(prefix, "/")
 	return strings.HasPrefix(first, "_")

@@ -13,15 +13,15 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Release deletes a claim. If that fails, the claim is abandoned and the next caller that finds it
-// deletes it.
+// Release deletes a claim. If the deletion fails, the claim is abandoned, and the next caller that
+// finds it deletes it.
 func (c *Places) Release(ctx context.Context, one *Claim) {
 	_ = c.store.Delete(context.WithoutCancel(ctx), one.key, objectstore.Condition{IfMatch: one.etag})
 }
 
-// ReleaseOf deletes the claim of a record that was removed while its data stays. If the catalog
-// made the place for the table, it also writes a note that the place has no owner. When a crash
-// prevents the note, the next registration at the place reads all records to find the owner.
+// ReleaseOf deletes the claim of a removed record whose data stays. If the catalog made the place
+// for the table, it also puts a note that the place has no owner. If a crash prevents the note, the
+// next registration at the place reads all records to find the owner.
 func (c *Places) ReleaseOf(ctx context.Context, record *stored.Table) {
 	if record == nil {
 		return
@@ -37,17 +37,17 @@ func (c *Places) ReleaseOf(ctx context.Context, record *stored.Table) {
 	}
 }
 
-// OwnerlessKey is the key of the note that no table without a claim lies at a place which the catalog
+// OwnerlessKey is the key of the note that no table without a claim is at a place which the catalog
 // made. The note stays true: the catalog makes no place twice, and every later table there has a
 // claim.
 func OwnerlessKey(place string) string { return placesPrefix + "ownerless/" + place }
 
-// A drop that deletes the files of a place which the catalog made, and a registration at that place,
-// meet at this note: whoever puts it first decides. Its content is the time until which a drop may be
-// deleting, empty when the files stay.
+// A drop that deletes the files of a place which the catalog made, and a registration at that
+// place, race to put this note; the first put wins. Its content is the time until which a drop may
+// be deleting, or empty if the files stay.
 
-// ownerless reports whether the table that a place was made for is known to be gone. The error is
-// ConcurrentModification while its files are being deleted.
+// ownerless reports whether a note shows that the original table of a place no longer exists. The
+// error is ConcurrentModification while the files there are being deleted.
 func (c *Places) ownerless(ctx context.Context, place string) (bool, error) {
 	note, _, err := c.store.Get(ctx, OwnerlessKey(place))
 	if objects.Missing(err) {
@@ -59,7 +59,7 @@ func (c *Places) ownerless(ctx context.Context, place string) (bool, error) {
 	return true, c.checkNote(note)
 }
 
-// checkNote returns errGoing for a note of a drop that may be deleting.
+// checkNote returns errGoing if a drop may still be deleting the files of the place.
 func (c *Places) checkNote(note []byte) error {
 	if len(note) == 0 {
 		return nil
@@ -74,14 +74,14 @@ func (c *Places) checkNote(note []byte) error {
 	return nil
 }
 
-// errGoing is the error for a place whose files a drop is deleting.
+// errGoing is the error if a drop is deleting the files of a place.
 var errGoing = &protocol.Error{
 	Code: protocol.ConcurrentModification, Message: "the location cannot be used: the files of a dropped table are being deleted there",
 	Detail: "choose another folder",
 }
 
-// keepOwnerless notes that no table without a claim lies at a place, and that its files stay. It
-// fails as ownerless does when a drop has been faster.
+// keepOwnerless puts a note that no table without a claim is at a place, and that its files stay.
+// If a drop has put its note first, the error is ConcurrentModification while it may be deleting.
 func (c *Places) keepOwnerless(ctx context.Context, place string) error {
 	note, _, err := objects.PutOnce(ctx, c.store, OwnerlessKey(place), nil)
 	if err != nil {
@@ -90,9 +90,10 @@ func (c *Places) keepOwnerless(ctx context.Context, place string) error {
 	return c.checkNote(note)
 }
 
-// MayDelete reports whether the files of a place that the catalog made, and whose record is
-// removed, may be deleted without a look at claims. If so, no registration gets the place for the
-// time of [GoingLease], or until the note is deleted. It is false when a registration was faster.
+// MayDelete reports whether a drop may delete the files of a place that the catalog made, without
+// listing claims; the record must be removed before. If it returns true, registrations at the place
+// are refused for the time of [GoingLease], or until the note is deleted. It returns false if a
+// registration came first.
 func (c *Places) MayDelete(ctx context.Context, place string) (bool, error) {
 	until := c.now().Add(GoingLease).UTC().Format(time.RFC3339)
 	_, err := c.store.Put(ctx, OwnerlessKey(place), []byte(until), objectstore.Condition{IfAbsent: true})
@@ -111,13 +112,14 @@ func (c *Places) MayDelete(ctx context.Context, place string) (bool, error) {
 	return true, nil
 }
 
-// DeleteNote deletes the note of a place whose files are deleted. If that fails, it is garbage.
+// DeleteNote deletes the note about a place after its files were deleted. If that fails, the note
+// is garbage.
 func (c *Places) DeleteNote(ctx context.Context, place string) {
 	_ = c.store.Delete(context.WithoutCancel(ctx), OwnerlessKey(place), objectstore.Condition{})
 }
 
-// AddName adds the new name of a table to its claim before a rename, so that the claim leads to
-// the table whether the rename succeeds or not.
+// AddName adds the new name of a table to its claim before a rename, so that the claim leads to the
+// table whether the rename succeeds or not.
 func (c *Places) AddName(ctx context.Context, record *stored.Table, to []string) error {
 	if !record.HasClaim() {
 		return nil
@@ -133,7 +135,7 @@ func (c *Places) AddName(ctx context.Context, record *stored.Table, to []string)
 	})
 }
 
-// MarkGoing marks the claim of a table as going, or makes a claim with that mark.
+// MarkGoing marks the claim of a table as going, or creates a marked claim if it has none.
 func (c *Places) MarkGoing(ctx context.Context, record *stored.Table) (going *Claim, err error) {
 	err = objects.Race{What: "table", ID: record.ID}.Run(ctx, func(int) (done bool, err error) {
 		uid, cond := record.Claim, objectstore.Condition{IfAbsent: true}

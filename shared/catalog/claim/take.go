@@ -15,10 +15,10 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Take claims a place for the table of an id. With joins, other tables may lie at exactly the
-// same place. With replaces, the table takes over from the one of the same id. The error is
-// InvalidInput when the place overlaps that of another table, and ConcurrentModification when that
-// cannot be decided now.
+// Take claims a place for a table. With joins, other tables may be at exactly the same place. With
+// replaces, the table takes over from the one of the same id. The error is InvalidInput if the
+// place overlaps the place of another table, and ConcurrentModification if that cannot be decided
+// now.
 func (c *Places) Take(ctx context.Context, id []string, at objectstore.Location, joins, replaces bool) (*Claim, error) {
 	place := c.Place(at)
 	if InsideOwn(place) {
@@ -56,7 +56,7 @@ func (c *Places) Take(ctx context.Context, id []string, at objectstore.Location,
 	return mine, nil
 }
 
-// overlap is the error for a location that overlaps that of another table.
+// overlap is the error for a location that overlaps the location of another table.
 func overlap(why string, cause error) error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Message: "the location cannot be used: it " + why,
@@ -64,7 +64,8 @@ func overlap(why string, cause error) error {
 	}
 }
 
-// settleRivals waits or decides until no undecided claim overlaps ours.
+// settleRivals compares a claim with the undecided ones that overlap it, and waits until there are
+// none.
 func (c *Places) settleRivals(ctx context.Context, mine *Claim) error {
 	return objects.Race{What: "the location of table", ID: mine.Names[0], Tries: rivalTries, Wait: true}.Run(ctx, func(int) (done bool, err error) {
 		others, err := c.About(ctx, mine.Place)
@@ -86,10 +87,10 @@ func (c *Places) settleRivals(ctx context.Context, mine *Claim) error {
 	})
 }
 
-// rivalTries bounds how often a claim is compared with undecided ones.
+// rivalTries bounds the comparisons of a claim with undecided ones.
 const rivalTries = 13
 
-// settleRival compares our claim with one that overlaps it. When wait is true, the caller must
+// settleRival compares our claim with one that overlaps it. If wait is true, the caller must
 // compare again later.
 func (c *Places) settleRival(ctx context.Context, mine, other *Claim) (wait bool, err error) {
 	if other.State == claimTrying {
@@ -123,8 +124,8 @@ func (c *Places) settleRival(ctx context.Context, mine, other *Claim) (wait bool
 	return false, overlap(describeOverlap(ctx, mine.Place, other.Place, record), nil)
 }
 
-// mayShare reports whether the sender of the request may give a table a second name. The second
-// name gives other principals the rights that they have under it.
+// mayShare reports whether the sender of the request may give a table a second name, which gives
+// other principals the rights that they have under that name.
 func mayShare(ctx context.Context, record *stored.Table) bool {
 	if !auth.Limited(ctx) {
 		return true
@@ -133,8 +134,8 @@ func mayShare(ctx context.Context, record *stored.Table) bool {
 	return reads && writes
 }
 
-// describeOverlap returns how a place overlaps that of a table. It names the table only if the
-// sender of the request may see it.
+// describeOverlap describes the overlap of a place with the place of a table. It names the table
+// only if the sender of the request may see it.
 func describeOverlap(ctx context.Context, mine, other string, record *stored.Table) string {
 	how := "is"
 	switch {
@@ -153,7 +154,7 @@ func describeOverlap(ctx context.Context, mine, other string, record *stored.Tab
 	return fmt.Sprintf("%s the folder of table %s", how, keys.Display(record.ID))
 }
 
-// StillHeld reports whether a claim is unchanged after the record that names it was put.
+// StillHeld reports whether a claim is unchanged after the put of the record that names it.
 func (c *Places) StillHeld(ctx context.Context, mine *Claim) (bool, error) {
 	now, err := c.readClaim(ctx, mine.key)
 	return now != nil && now.State == claimHeld, err

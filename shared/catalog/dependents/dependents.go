@@ -1,13 +1,12 @@
-// Package dependents keeps the list of the views that read a table in the record of that table, their source.
+// Package dependents keeps the list of the views that read a table, in the record of that table, their source.
 //
-// A view is a record of a table with one more field. Its source, the table that it reads, lists it as
-// a dependent. The two records are changed one after the other: a view is entered in its source before
-// it exists, and leaves it after it is gone. So a crash leaves a dependent without a view, which does
-// no harm and is removed when the place is needed, and never a view that its source does not know.
+// A view is a record of a table with one more field. Its source, the table that it reads, lists it as a dependent. The two
+// records are changed one after the other: a view is entered in its source before it is created, and removed there after
+// it was dropped. So a crash may leave an entry without a view, which does no harm and is removed when the list is full,
+// but never a view that its source does not list.
 //
-// A source may be dropped or renamed. Its views then have no source until a table of that name
-// exists again. A refresh enters a view in a source that does not list it ([Enter]): one that was
-// made after the view, or again.
+// A source may be dropped or renamed. Its views then have no source until a table of that name exists again. A refresh
+// enters the view ([Enter]) in a source that does not list it because it was created, or created again, after the view.
 package dependents
 
 import (
@@ -23,11 +22,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// MaxDepth is how many views may lie upon each other.
+// MaxDepth bounds the chain of views that read each other.
 const MaxDepth = 16
 
-// CheckCycle follows the sources of a view with an id. The error is InvalidInput when the view would read itself, or lie
-// upon too many others.
+// CheckCycle follows the chain of sources of a view. The error is InvalidInput if the view would read itself, or if the
+// chain is longer than MaxDepth.
 func CheckCycle(ctx context.Context, names *naming.Registry, id, source []string) error {
 	ctx = auth.Unlimited(ctx)
 	for range MaxDepth {
@@ -43,8 +42,8 @@ func CheckCycle(ctx context.Context, names *naming.Registry, id, source []string
 	return protocol.Errorf(protocol.InvalidInput, "view %s would lie upon %d others, which is more than allowed", keys.Display(id), MaxDepth)
 }
 
-// Enter enters a view with an id in the record of its source. The error is InvalidInput when the source has as many
-// views as it may have.
+// Enter adds a view to the dependents of its source. The error is InvalidInput if the source already has the maximum
+// number of views.
 func Enter(ctx context.Context, names *naming.Registry, id []string, v *stored.View) error {
 	return change(ctx, names, v.Source, func(ctx context.Context, old []stored.Dependent) ([]stored.Dependent, error) {
 		if len(old) >= stored.MaxDependents {
@@ -75,16 +74,16 @@ func living(ctx context.Context, names *naming.Registry, all []stored.Dependent)
 	return kept, nil
 }
 
-// Leave removes a view from the record of its source. It ignores failures: an entry too many
-// does no harm.
+// Leave removes a view from the dependents of its source. It ignores failures, because a
+// superfluous entry does no harm.
 func Leave(ctx context.Context, names *naming.Registry, v *stored.View) {
 	_ = change(context.WithoutCancel(ctx), names, v.Source, func(_ context.Context, old []stored.Dependent) ([]stored.Dependent, error) {
 		return slices.DeleteFunc(slices.Clone(old), func(d stored.Dependent) bool { return d.UID == v.UID }), nil
 	})
 }
 
-// Rename gives a view its new name in the record of its source. It ignores failures:
-// the view then is one that its source does not protect.
+// Rename changes the name of a view in the dependents of its source. It ignores failures; the
+// source then does not protect the view.
 func Rename(ctx context.Context, names *naming.Registry, view *stored.Table) {
 	_ = change(context.WithoutCancel(ctx), names, view.View.Source, func(_ context.Context, old []stored.Dependent) ([]stored.Dependent, error) {
 		changed := slices.Clone(old)
@@ -97,7 +96,7 @@ func Rename(ctx context.Context, names *naming.Registry, view *stored.Table) {
 	})
 }
 
-// change changes the dependents of a table.
+// change replaces the dependents of a table by the result of a function.
 func change(ctx context.Context, names *naming.Registry, id []string, change func(ctx context.Context, old []stored.Dependent) ([]stored.Dependent, error)) error {
 	ctx = auth.Unlimited(ctx)
 	_, _, err := names.Change(ctx, id, func(record *stored.Table) (changes bool, err error) {
@@ -108,8 +107,8 @@ func change(ctx context.Context, names *naming.Registry, id []string, change fun
 	return err
 }
 
-// Warning returns a text for the caller who drops a table, about the views that read it and
-// that the caller may see; "" when there are none.
+// Warning returns a warning for the caller who drops a table: it names the views that read the
+// table and that the caller may see. It is "" if there are none.
 func Warning(ctx context.Context, all []stored.Dependent) string {
 	var names []string
 	for _, d := range all {
@@ -127,5 +126,5 @@ func Warning(ctx context.Context, all []stored.Dependent) string {
 	return "these views read it, and have no source now: " + text
 }
 
-// maxWarned is how many views a warning names.
+// maxWarned bounds the views that a warning names.
 const maxWarned = 10

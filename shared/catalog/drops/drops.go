@@ -1,17 +1,17 @@
 // Package drops removes tables, views and namespaces, and restores them. Begin with [Drops.Drop].
 //
-// A dropped table that can be restored is a table that a rename has given an id which no request can
-// name. So the name is free at once, no list shows the table, and the commit point of the rename (package
-// naming) decides whether the table is dropped, and later whether it is restored. Its record, its claim
-// and its files stay as they are. The id begins with the time until which the table can be restored: a
-// list of these ids, in their order, has those whose time is over in front.
+// To drop a table so that it can be restored, the catalog renames it to an id that no request can
+// name. So the name is free at once, no list shows the table, and the commit point of the rename
+// (package naming) decides whether the table is dropped, and later whether it is restored. Its
+// record, its claim and its files stay as they are. The id begins with the time until which the
+// table can be restored, so a list of these ids has the expired ones in front.
 //
-// A namespace has nothing that another process could change between two writes but its record, and it
-// is empty when it is dropped. A copy of its record is put under its UID before the record is deleted,
-// and counts as soon as no namespace with that UID stands.
+// The only state of a namespace is its record, and a namespace is empty when it is dropped. Before
+// the record is deleted, a copy of it is put under its UID. The copy is valid once no namespace
+// with that UID exists.
 //
-// A purge marks the record first, so that no process restores a table whose files are being deleted. It
-// removes the record last, so that a sweep finds what a crash has left.
+// A purge marks the record first, so that no process restores a table whose files are being
+// deleted. It removes the record last, so that a sweep can finish the purge after a crash.
 package drops
 
 import (
@@ -30,7 +30,7 @@ import (
 
 // Drops drops and restores. It is safe for concurrent use.
 type Drops struct {
-	// Retention is how long dropped tables and namespaces can be restored if no property says so: see
+	// Retention is how long dropped tables and namespaces can be restored if no property sets it: see
 	// [protocol.PropertyDropRetention]. It must not be changed once the drops are used.
 	Retention time.Duration
 
@@ -38,14 +38,15 @@ type Drops struct {
 	roots *objectstore.Roots
 }
 
-// New returns the drops of what has names in a registry, and its data under the roots.
+// New returns the drops for the names of a registry and the data under the roots.
 func New(names *naming.Registry, roots *objectstore.Roots) *Drops {
 	return &Drops{names: names, roots: roots}
 }
 
-// Drop removes the name of a table or a view, which check may refuse, and returns its record. If it has a retention, it
-// can be restored then as the drop that is returned. Otherwise its data is deleted, except what another table shares.
-// The table is gone when its name is; data that a crash leaves behind is garbage. with is that of [stored.Drop].
+// Drop removes the name of a table or a view and returns its record. check may refuse a record. If the table has a
+// retention, it can be restored, and the returned drop describes how. Otherwise its data is deleted, except files that
+// belong to other tables. Once the name is removed the table is dropped; data that a crash leaves behind is garbage. with
+// is the UID of the namespace that is dropped together with the table, or "": see [stored.Drop].
 func (d *Drops) Drop(ctx context.Context, id []string, with string, check func(record *stored.Table) error) (record *stored.Table, drop *Drop, err error) {
 	record, err = d.takeAway(ctx, id, check, func(ctx context.Context, record *stored.Table, etag string) error {
 		keep, err := d.retention(ctx, id, record.Properties)
@@ -77,9 +78,9 @@ func (d *Drops) Drop(ctx context.Context, id []string, with string, check func(r
 	return record, nil, nil
 }
 
-// Deregister removes the name of a table or a view, which check may refuse, and returns its record. Its data
-// stays. When the answer of the storage is lost and the record is gone, the outcome is unknown: another process
-// may have renamed the table, which then lives on under another name.
+// Deregister removes the name of a table or a view, which check may refuse, and returns its record. Its data stays. If the
+// answer of the storage is lost and the record is gone, the outcome is unknown: another process may have renamed the
+// table, which then still exists under another name.
 func (d *Drops) Deregister(ctx context.Context, id []string, check func(record *stored.Table) error) (*stored.Table, error) {
 	record, err := d.takeAway(ctx, id, check, d.remove)
 	if err == nil {
@@ -88,10 +89,11 @@ func (d *Drops) Deregister(ctx context.Context, id []string, check func(record *
 	return record, err
 }
 
-// Any is a check that refuses nothing.
+// Any accepts every record.
 func Any(*stored.Table) error { return nil }
 
-// takeAway removes a name by remove and returns its record. check may refuse that for a record.
+// takeAway calls remove for the record of a name, retries if the record changes, and returns the
+// record. check may refuse a record.
 func (d *Drops) takeAway(ctx context.Context, id []string, check func(record *stored.Table) error, remove func(ctx context.Context, record *stored.Table, etag string) error) (record *stored.Table, err error) {
 	defer d.names.Forget(id)
 	uid := ""
@@ -101,12 +103,12 @@ func (d *Drops) takeAway(ctx context.Context, id []string, check func(record *st
 			err = check(record)
 		}
 		if err == nil && record.Location != "" {
-			_, err = d.names.Locate(record) // a name is not taken away from data that cannot be found
+			_, err = d.names.Locate(record) // refuse to remove the name if the data cannot be found
 		}
 		if err != nil {
 			return true, err
 		}
-		if uid != "" && record.UID != uid { // other processes dropped it and created another
+		if uid != "" && record.UID != uid { // another process dropped the table and created a new one
 			return true, objects.LostRace("table", id, objectstore.ErrPrecondition)
 		}
 		uid = record.UID
@@ -135,8 +137,8 @@ func (d *Drops) remove(ctx context.Context, record *stored.Table, etag string) e
 	})
 }
 
-// setAside moves a table to an id that no request can name, and returns its record there. It returns
-// objectstore.ErrPrecondition when the record has changed.
+// setAside renames a table to an id that no request can name, and returns its record there. The
+// error is objectstore.ErrPrecondition if the record has changed.
 func (d *Drops) setAside(ctx context.Context, record *stored.Table, etag string, drop *stored.Drop) (*stored.Table, error) {
 	to := keys.DroppedID(dropName(drop.Until))
 	if err := d.names.Places.AddName(ctx, record, to); err != nil {
@@ -149,14 +151,14 @@ func (d *Drops) setAside(ctx context.Context, record *stored.Table, etag string,
 	return aside, nil
 }
 
-// dropTime is the layout of the time at which the names of drops begin: 20260102t150405z.
+// dropTime is the layout of the time that begins the name of a drop, such as 20260102t150405z.
 const dropTime = "20060102t150405z"
 
-// dropName returns a new name for a drop. Names are in the order of their times.
+// dropName returns a new name for a drop. Names sort by their times.
 func dropName(until time.Time) string { return until.UTC().Format(dropTime) + objects.NewUID() }
 
-// Keep puts a copy of the record of a namespace that is about to be deleted, if the namespace
-// has a retention. It returns nil if there is none.
+// Keep puts a copy of the record of a namespace before its deletion, if the namespace has a
+// retention. Otherwise it returns nil.
 func (d *Drops) Keep(ctx context.Context, record *stored.Namespace, with string) (*Drop, error) {
 	keep, err := d.retention(ctx, record.ID, record.Properties)
 	if err != nil || keep == 0 {
@@ -171,8 +173,8 @@ func (d *Drops) Keep(ctx context.Context, record *stored.Namespace, with string)
 	return ofNamespace(&kept), nil
 }
 
-// standsAgain reports whether the namespace that a drop has kept a copy of exists: because the drop was not
-// completed, or because the namespace was restored.
+// standsAgain reports whether the namespace of a kept copy exists, because the drop was not
+// completed or the namespace was restored.
 func (d *Drops) standsAgain(ctx context.Context, kept *stored.Namespace) (bool, error) {
 	for _, id := range [][]string{kept.Dropped.ID, kept.Dropped.To} {
 		if len(id) == 0 {
@@ -190,8 +192,8 @@ func (d *Drops) standsAgain(ctx context.Context, kept *stored.Namespace) (bool, 
 	return false, nil
 }
 
-// Purge deletes the files of a dropped table, as [Drops.UndropTable] finds it. It cannot be restored
-// any more, even if Purge fails.
+// Purge deletes the files of a dropped table, which it finds as [Drops.UndropTable] does. Once
+// Purge was called, the table cannot be restored, even if Purge failed.
 func (d *Drops) Purge(ctx context.Context, id []string, drop string) (gone *Drop, err error) {
 	err = objects.Race{What: "table", ID: id}.Run(ctx, func(int) (done bool, err error) {
 		record, etag, err := d.findTable(ctx, id, drop)

@@ -21,22 +21,22 @@ import (
 
 // A Drop is a table, a view or a namespace that was dropped and can be restored.
 type Drop struct {
-	Name  string // the name of the drop, which distinguishes it from other drops of the same id
+	Name  string // the name of the drop, which distinguishes drops of the same id
 	Kind  namespaceapi.DroppedKind
-	ID    []string // that it had
-	By    string   // the principal that dropped it; empty when it is not known
+	ID    []string // the former id
+	By    string   // the principal that dropped it; empty if unknown
 	At    time.Time
 	Until time.Time // it can be restored at least until then
-	// Location is the URI of the data of a table, empty for others.
+	// Location is the URI of a table's data. It is empty for other objects.
 	Location string
-	// With is the name of the drop of the namespace with which it was dropped; empty if it was dropped by
-	// itself.
+	// With is the name of the drop of the namespace that was dropped together with the object. It is
+	// empty if the object was dropped by itself.
 	With string
 
-	begun bool // a restoration of the namespace has begun, and may not have been completed
+	begun bool // a restoration of the namespace has begun and may be unfinished
 }
 
-// object returns the object as policies name it.
+// object returns the object for checks of policies.
 func (o *Drop) object() auth.Object {
 	if o.Kind == namespaceapi.DroppedNamespace {
 		return auth.Namespace(o.ID)
@@ -65,16 +65,15 @@ func ofNamespace(record *stored.Namespace) *Drop {
 	return found
 }
 
-// List returns the dropped tables, views and namespaces that had their names inside a
-// namespace, at any depth, and that the caller may see: at most limit (lists.NoLimit: no bound), after the token of
-// the page before. next is the token of the following page, empty at the end. They are in the order of the
-// times until which they can be restored, behind the namespaces.
+// List returns the dropped tables, views and namespaces that were inside a namespace, at any depth, and that the caller
+// may see. It returns at most limit of them (lists.NoLimit: no bound), after the given page token. next is the token of
+// the following page, empty at the end. Namespaces come first, then the others in the order in which they expire.
 func (d *Drops) List(ctx context.Context, inside []string, after string, limit int) (found []*Drop, next string, err error) {
 	return d.list(ctx, inside, after, limit, false)
 }
 
-// list is List. With begun it also returns namespaces whose restoration may not have been
-// completed.
+// list returns the page of List. With begun it includes namespaces whose restoration may be
+// unfinished.
 func (d *Drops) list(ctx context.Context, inside []string, after string, limit int, begun bool) (found []*Drop, next string, err error) {
 	prefix := keys.Records + keys.Folder([]string{keys.Dropped}) + "/"
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: droppedPage}
@@ -107,8 +106,8 @@ func (d *Drops) list(ctx context.Context, inside []string, after string, limit i
 	return found, "", nil
 }
 
-// Sizes returns how many bytes the files in the folder of each dropped table take, and nil for the other
-// objects. The storage lists all of these files.
+// Sizes returns the total size in bytes of the files in the folder of each dropped table, and nil
+// for other objects. It lists all of these files.
 func (d *Drops) Sizes(ctx context.Context, all []*Drop) ([]*int64, error) {
 	sizes := make([]*int64, len(all))
 	group, ctx := errgroup.WithContext(ctx)
@@ -135,13 +134,13 @@ func (d *Drops) Sizes(ctx context.Context, all []*Drop) ([]*int64, error) {
 	return sizes, group.Wait()
 }
 
-// readFanOut bounds how many records of dropped objects are read in parallel.
+// readFanOut bounds the records of dropped objects that are read in parallel.
 const readFanOut = 16
 
-// droppedPage is how many records of dropped objects are read at a time.
+// droppedPage is the number of records of dropped objects on one page.
 const droppedPage = 100
 
-// readDropped reads listed records of dropped objects. It leaves nil where there is nothing that can be
+// readDropped reads listed records of dropped objects. The result has nil where an object cannot be
 // restored.
 func (d *Drops) readDropped(ctx context.Context, listed []objectstore.Info) ([]*Drop, error) {
 	all := make([]*Drop, len(listed))
@@ -179,7 +178,7 @@ func (d *Drops) readDroppedNamespace(ctx context.Context, key string) (*Drop, er
 	return one, nil
 }
 
-// newestDrop returns the name of the newest drop of an id.
+// newestDrop returns the name of an id's newest drop.
 func (d *Drops) newestDrop(ctx context.Context, id []string, of auth.Object) (string, error) {
 	var newest *Drop
 	all, _, err := d.list(ctx, id, "", lists.NoLimit, true)
@@ -197,7 +196,7 @@ func (d *Drops) newestDrop(ctx context.Context, id []string, of auth.Object) (st
 	return newest.Name, nil
 }
 
-// nothingDropped is the error for an id of which no drop can be undone.
+// nothingDropped is the error if no drop of an id can be undone.
 func nothingDropped(id []string) *protocol.Error {
 	return &protocol.Error{
 		Code: protocol.TableNotFound, Message: fmt.Sprintf("nothing that was dropped as %s can be restored", keys.Display(id)),
@@ -205,8 +204,8 @@ func nothingDropped(id []string) *protocol.Error {
 	}
 }
 
-// findTable returns the record of a dropped table: of the newest drop of the id if drop is empty. The
-// error is TableNotFound when there is none that the caller may see.
+// findTable returns the record of a dropped table. If drop is empty, it takes the newest drop of
+// the id. The error is TableNotFound if the caller may see none.
 func (d *Drops) findTable(ctx context.Context, id []string, drop string) (*stored.Table, string, error) {
 	if drop == "" {
 		var err error
@@ -225,8 +224,8 @@ func (d *Drops) findTable(ctx context.Context, id []string, drop string) (*store
 	return record, found.ETag, nil
 }
 
-// findNamespace is findTable for a namespace. It also returns one that stands again, whose
-// restoration was not completed. The error is NamespaceNotFound.
+// findNamespace finds the record of a dropped namespace in the same way. It also returns one that
+// exists again while its restoration is unfinished. The error is NamespaceNotFound.
 func (d *Drops) findNamespace(ctx context.Context, id []string, drop string) (*stored.Namespace, string, error) {
 	none := nothingDropped(id)
 	none.Code = protocol.NamespaceNotFound

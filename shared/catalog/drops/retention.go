@@ -10,13 +10,13 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// retention returns how long an object is kept after its drop. The properties are those of the object
-// itself.
+// retention returns how long an object is kept after its drop: the nearest setting among the
+// object's own properties and those of the namespaces around it, or the default.
 func (d *Drops) retention(ctx context.Context, id []string, properties map[string]string) (time.Duration, error) {
-	ctx = auth.Unlimited(ctx) // the caller may drop the object, and need not see the namespaces around it
+	ctx = auth.Unlimited(ctx) // the right to drop the object does not include the right to see the namespaces around it
 	for {
 		if text, ok := properties[protocol.PropertyDropRetention]; ok {
-			if d, err := protocol.ParseDropRetention(text); err == nil { // else the property is older than the check of it
+			if d, err := protocol.ParseDropRetention(text); err == nil { // else the property was set before such properties were checked
 				return d, nil
 			}
 		}
@@ -34,7 +34,7 @@ func (d *Drops) retention(ctx context.Context, id []string, properties map[strin
 	}
 }
 
-// newDrop returns what the record of an object that is dropped now has beside its other fields.
+// newDrop returns the field that a drop adds to the record of an object.
 func (d *Drops) newDrop(ctx context.Context, id []string, keep time.Duration, with string) *stored.Drop {
 	now := d.names.Now().UTC()
 	drop := &stored.Drop{ID: id, At: now, Until: now.Add(keep), With: with}

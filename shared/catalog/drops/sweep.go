@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Sweep deletes the dropped tables and namespaces whose time is over, and returns how many. A
-// table that cannot be deleted does not keep it from deleting the others.
+// Sweep deletes the expired tables and namespaces and returns their number. It continues after a
+// table that cannot be deleted.
 func (d *Drops) Sweep(ctx context.Context) (deleted int, err error) {
 	left := new(objects.Unswept)
 	prefix := keys.Tables.Children([]string{keys.Dropped})
@@ -23,7 +23,7 @@ func (d *Drops) Sweep(ctx context.Context) (deleted int, err error) {
 		}
 		name := strings.TrimPrefix(object.Key, prefix)
 		if !isOver(name, d.names.Now()) {
-			break // the others have more time
+			break // all later names expire later
 		}
 		found, err := d.names.Settled(ctx, keys.DroppedID(name))
 		if err == nil && found.Record == nil {
@@ -47,7 +47,7 @@ func (d *Drops) Sweep(ctx context.Context) (deleted int, err error) {
 	return deleted + namespaces, left.OrNil()
 }
 
-// sweepNamespaces deletes the copies of the records of namespaces whose time is over.
+// sweepNamespaces deletes the copies of the records of expired namespaces.
 func (d *Drops) sweepNamespaces(ctx context.Context) (deleted int, err error) {
 	left := new(objects.Unswept)
 	prefix := keys.Namespaces.Children([]string{keys.Dropped})
@@ -74,11 +74,11 @@ func (d *Drops) sweepNamespaces(ctx context.Context) (deleted int, err error) {
 	return deleted, left.OrNil()
 }
 
-// isOver reports whether the time in the name of a drop is over. It is false for other names.
+// isOver reports whether the time in the name of a drop has passed. It is false for other names.
 func isOver(name string, now time.Time) bool {
 	if len(name) < len(dropTime) {
 		return false
 	}
 	until, err := time.Parse(dropTime, name[:len(dropTime)])
-	return err == nil && now.After(until.Add(time.Second)) // the name has no fractions of seconds
+	return err == nil && now.After(until.Add(time.Second)) // the name has whole seconds only
 }

@@ -18,10 +18,10 @@ import (
 	"tiltyard/shared/protocol/namespaceapi"
 )
 
-// UndropTable gives a dropped table or view a name again: the id that it had, unless another one is
-// given. It restores the newest drop of the id if drop is empty. The error is TableNotFound when there
-// is none, TableAlreadyExists when the name is taken, and NamespaceNotFound when the namespace of the
-// name is gone.
+// UndropTable restores a dropped table or view under its former id, or under the id to if that is
+// given. If drop is empty, it takes the newest drop of the id. The error is TableNotFound if there
+// is none, TableAlreadyExists if the name is taken, and NamespaceNotFound if the namespace of the
+// name does not exist.
 func (d *Drops) UndropTable(ctx context.Context, id []string, drop string, to []string) (restored *Drop, err error) {
 	if len(to) == 0 {
 		to = id
@@ -45,8 +45,8 @@ func (d *Drops) UndropTable(ctx context.Context, id []string, drop string, to []
 	return restored, err
 }
 
-// restore moves the record of a dropped table to a name. A view is entered in its source again, if that
-// exists.
+// restore renames the record of a dropped table to a regular name. A view is entered again in its
+// source, if that exists.
 func (d *Drops) restore(ctx context.Context, record *stored.Table, etag string, to []string) error {
 	if err := d.names.Places.AddName(ctx, record, to); err != nil {
 		return err
@@ -60,11 +60,10 @@ func (d *Drops) restore(ctx context.Context, record *stored.Table, etag string, 
 	return err
 }
 
-// UndropNamespace makes a dropped namespace again, with what was dropped with it: under the id that it
-// had, unless another one is given. It restores the newest drop of the id if drop is empty, and returns how
-// many tables, views and namespaces are back. The error is NamespaceNotFound when there is no such drop, or when the
-// parent of the name is gone, and NamespaceAlreadyExists or TableAlreadyExists when a name is taken. After
-// an error a repetition continues with what is left.
+// UndropNamespace restores a dropped namespace and everything that was dropped with it, under its former id, or under the
+// id to if that is given. If drop is empty, it takes the newest drop of the id. It returns the number of restored objects.
+// The error is NamespaceNotFound if there is no such drop or if the parent does not exist, and NamespaceAlreadyExists or
+// TableAlreadyExists if a name is taken. After an error, a repetition restores the rest.
 func (d *Drops) UndropNamespace(ctx context.Context, id []string, drop string, to []string) (restored int, err error) {
 	if len(to) == 0 {
 		to = id
@@ -73,7 +72,7 @@ func (d *Drops) UndropNamespace(ctx context.Context, id []string, drop string, t
 	if err != nil {
 		return 0, err
 	}
-	ctx = auth.Unlimited(ctx) // whoever may restore a namespace restores all of it
+	ctx = auth.Unlimited(ctx) // the right to restore a namespace includes its content
 	inside, err := d.droppedInside(ctx, kept)
 	if err != nil {
 		return 0, err
@@ -103,8 +102,9 @@ func (d *Drops) UndropNamespace(ctx context.Context, id []string, drop string, t
 	return restored, nil
 }
 
-// droppedInside returns what was dropped with a namespace and is not restored, in the order in which it can
-// be restored: namespaces before what they hold, and views after the tables that they may read.
+// droppedInside returns the objects that were dropped with a namespace and are not restored yet, in
+// an order that works: namespaces before their content, and views after the tables that they may
+// read.
 func (d *Drops) droppedInside(ctx context.Context, kept *stored.Namespace) ([]*Drop, error) {
 	all, _, err := d.List(ctx, kept.Dropped.ID, "", lists.NoLimit)
 	if err != nil {
@@ -118,8 +118,8 @@ func (d *Drops) droppedInside(ctx context.Context, kept *stored.Namespace) ([]*D
 	return inside, nil
 }
 
-// remakeNamespace puts the record of a namespace that a drop has kept a copy of. The copy stays, and
-// counts no longer. The namespace may have been made again before.
+// remakeNamespace puts the record of a namespace from the copy that its drop has kept. The copy
+// stays, but is no longer valid. A repetition may find the namespace already there.
 func (d *Drops) remakeNamespace(ctx context.Context, kept, to []string) error {
 	record := new(stored.Namespace)
 	etag, err := d.names.Store.Read(ctx, keys.Namespace(kept), record)
@@ -165,8 +165,8 @@ func (d *Drops) remakeNamespace(ctx context.Context, kept, to []string) error {
 	return d.names.Taken(ctx, to, naming.NamespaceExists(to))
 }
 
-// forgetDrop deletes the copy of a record that was restored under an id. It leaves the copy of a later
-// drop. If that fails, a sweep deletes the copy.
+// forgetDrop deletes the copy of a record that was restored. It leaves the copy of a later drop. If
+// the deletion fails, a sweep repeats it.
 func (d *Drops) forgetDrop(ctx context.Context, kept, to []string) {
 	ctx = context.WithoutCancel(ctx)
 	var record stored.Namespace

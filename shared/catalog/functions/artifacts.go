@@ -15,24 +15,26 @@ import (
 	"tiltyard/shared/protocol/functionapi"
 )
 
-// The content of an artifact is an object of its own for each request that brings it:
+// The content of an artifact is a new object for each request that uploads it:
 //
-//	_functions/artifacts/<SHA-256 of the content>/<unique id>
+// 	_functions/artifacts/<SHA-256 of the content>/<unique id>
 //
-// The request writes it, and the job that makes the version names it in the record of the function. An
-// object that no record names belongs to a request whose job failed, to a version that was there
-// before, or to a dropped function. A sweep removes it once no job can name it any more.
+// The request writes the object, and the job that makes the version refers to it in the record of
+// the function. An object that no record refers to belongs to a failed job, to a version that
+// existed before, or to a dropped function. A sweep deletes it once no job can refer to it any
+// more.
 
-// CallsFolder is where workers put what is too large for the calls of functions, until the calls end.
+// CallsFolder contains data that is too large for the body of a function call. Workers put it there
+// until the call ends.
 const CallsFolder = "_functions/calls/"
 
 const artifacts = "_functions/artifacts/"
 
-// artifactTime is how long after an artifact came a version may name it. It is shorter than the age at
-// which a sweep takes an artifact away, by longer than a sweep and a write to a record take.
+// artifactTime is how long after its upload a new version may refer to an artifact. It is shorter
+// than the minimum age for a sweep, by more than a sweep and a write of a record take.
 const artifactTime = objects.MinSweepAge / 2
 
-// PutArtifact keeps the content of an artifact with the given digest, and returns its key.
+// PutArtifact stores the content of an artifact with the given digest, and returns its key.
 func (f *Functions) PutArtifact(ctx context.Context, digest string, content []byte) (key string, err error) {
 	key = artifacts + strings.TrimPrefix(digest, "sha256:") + "/" + objects.NewUID()
 	if _, err := f.names.Store.Put(ctx, key, content, objectstore.Condition{}); err != nil {
@@ -41,8 +43,8 @@ func (f *Functions) PutArtifact(ctx context.Context, digest string, content []by
 	return key, nil
 }
 
-// Artifact returns the content of an artifact and when it came. Its memory is held until the share of the
-// context closes. Content with another digest is an error.
+// Artifact returns the content of an artifact and its upload time. The memory of the content is
+// reserved until the allotment in the context closes. A content with another digest is an error.
 func (f *Functions) Artifact(ctx context.Context, key, digest string) (content []byte, came time.Time, err error) {
 	_, info, err := f.names.Store.GetRanges(ctx, key)
 	if err == nil {
@@ -69,12 +71,12 @@ func (f *Functions) Artifact(ctx context.Context, key, digest string) (content [
 	return content, info.Modified, nil
 }
 
-// MayName reports whether a version may still name an artifact that came at a time.
+// MayName reports whether a version may still refer to an artifact, given its upload time.
 func (f *Functions) MayName(came time.Time) bool {
 	return f.names.Now().Sub(came) < artifactTime
 }
 
-// Sweep deletes artifacts that came before a time and that no record names.
+// Sweep deletes artifacts older than the given time that no record refers to.
 func (f *Functions) Sweep(ctx context.Context, oldest time.Time) (deleted int, err error) {
 	var old []string // before the records are read
 	opts := objectstore.ListOptions{Prefix: artifacts, Limit: objects.PageSize}
@@ -105,7 +107,7 @@ func (f *Functions) Sweep(ctx context.Context, oldest time.Time) (deleted int, e
 	return deleted, nil
 }
 
-// namedArtifacts returns the keys of the artifacts that records of functions name.
+// namedArtifacts returns the keys of the artifacts in the records of all functions.
 func (f *Functions) namedArtifacts(ctx context.Context) (map[string]bool, error) {
 	named := map[string]bool{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}

@@ -1,4 +1,4 @@
-// Package functions keeps the functions of users: records with names of their own, which have versions
+// Package functions keeps user-defined functions: records with names and versions of their own
 // (functions.go), and the content of their artifacts (artifacts.go).
 package functions
 
@@ -25,7 +25,7 @@ import (
 	"tiltyard/shared/protocol/functionapi"
 )
 
-// The limits of the record of a function, which is read with every use of the function.
+// These limits bound the record of a function, which is read with every use of the function.
 const (
 	maxFunctionVersions = 1000
 	maxFunctionBytes    = 2 << 20 // of all definitions
@@ -37,12 +37,13 @@ type Functions struct {
 	lists *lists.Lists
 }
 
-// New returns the functions whose names are in a registry.
+// New returns the functions of a registry.
 func New(names *naming.Registry, lists *lists.Lists) *Functions { return &Functions{names, lists} }
 
-// Add adds a version to a function, and makes the function when the name is free. A version
-// with the same definition is that version: a proof is added to it if it has none. It returns the
-// record of the function and the number of the version. A missing parent is NamespaceNotFound.
+// Add adds a version to a function, and creates the function if the name is free. If a version with
+// the same definition exists, Add returns that one, and adds the proof that it runs if it has none.
+// It returns the record of the function and the number of the version. A missing parent is
+// NamespaceNotFound.
 func (f *Functions) Add(ctx context.Context, id []string, v stored.FunctionVersion) (record *stored.Function, number int, err error) {
 	v.Created = f.names.Now().UTC()
 	err = objects.Race{What: "function", ID: id, Wait: true}.Run(ctx, func(int) (done bool, err error) {
@@ -52,7 +53,7 @@ func (f *Functions) Add(ctx context.Context, id []string, v stored.FunctionVersi
 	return record, number, err
 }
 
-// add is Add once; objects.Changed is true for the error when another writer was faster.
+// add makes one attempt. objects.Changed(err) is true if another writer was faster.
 func (f *Functions) add(ctx context.Context, id []string, v stored.FunctionVersion) (*stored.Function, int, error) {
 	record := new(stored.Function)
 	etag, found, err := f.names.Store.Find(ctx, keys.Function(id), record)
@@ -85,8 +86,8 @@ func (f *Functions) add(ctx context.Context, id []string, v stored.FunctionVersi
 	return record, at + 1, err
 }
 
-// Get returns the record of a function. A function that is missing or that policies hide is an
-// error of the kind [protocol.FunctionNotFound].
+// Get returns the record of a function. The error for a function that does not exist, or that
+// policies hide, has the kind [protocol.FunctionNotFound].
 func (f *Functions) Get(ctx context.Context, id []string) (*stored.Function, error) {
 	record, _, err := f.find(ctx, id)
 	return record, err
@@ -116,7 +117,7 @@ func NotFound(format string, args ...any) error {
 	return &protocol.Error{Code: protocol.TableNotFound, Kind: protocol.FunctionNotFound, Message: fmt.Sprintf(format, args...)}
 }
 
-// Version returns a function with a version, which is counted from 1. The error is that of
+// Version returns a function and one of its versions, counted from 1. Errors are those of
 // [Functions.Get].
 func (f *Functions) Version(ctx context.Context, id []string, number int) (*stored.Function, *stored.FunctionVersion, error) {
 	record, err := f.Get(ctx, id)
@@ -129,8 +130,8 @@ func (f *Functions) Version(ctx context.Context, id []string, number int) (*stor
 	return record, &record.Versions[number-1], nil
 }
 
-// Drop removes a function with all of its versions. The error is that of [Functions.Get].
-// A sweep removes the artifacts.
+// Drop removes a function with all of its versions. Errors are those of [Functions.Get]. A sweep
+// deletes the artifacts.
 func (f *Functions) Drop(ctx context.Context, id []string) error {
 	if builtin.IsReserved(id) {
 		return builtin.Reserved()
@@ -144,9 +145,9 @@ func (f *Functions) Drop(ctx context.Context, id []string) error {
 	})
 }
 
-// List returns the functions of a namespace in the order of names, after the given name: at most
-// limit (lists.NoLimit: no bound), and fewer when they are large. The memory that they take is held until the
-// share of the context closes. next is where the following page starts, empty at the end.
+// List returns the functions of a namespace in the order of names, after the given name: at most limit (lists.NoLimit: no
+// bound), and fewer if they are large. Their memory is reserved until the allotment of the context closes. next is the
+// start of the following page, empty at the end.
 func (f *Functions) List(ctx context.Context, parent []string, after string, limit int) (all []*stored.Function, next string, err error) {
 	const (
 		pageNames = 100
@@ -183,7 +184,7 @@ func (f *Functions) List(ctx context.Context, parent []string, after string, lim
 	return all, next, nil
 }
 
-// listNames returns names as [lists.Lists.Names] does.
+// listNames returns names as [lists.Lists.Names] does, for the reserved namespace as well.
 func (f *Functions) listNames(ctx context.Context, parent []string, after string, limit int) ([]string, string, error) {
 	if !builtin.IsReserved(parent) {
 		return f.lists.Names(ctx, lists.Functions, parent, after, limit)
@@ -198,10 +199,11 @@ func (f *Functions) listNames(ctx context.Context, parent []string, after string
 	return names[:limit], names[limit-1], nil
 }
 
-// disabledReason is the key of the metadata of a version with the reason why it is disabled.
+// disabledReason is the key, in the metadata of a version, of the reason why the version is
+// disabled.
 const disabledReason = "disabled_reason"
 
-// Unproved returns the error for a use of a version that no runtime has proved.
+// Unproved returns the error for a version that no runtime has run yet.
 func Unproved(id []string, version, kind string) error {
 	setting := "an executor (TILTYARD_EXECUTOR)"
 	if kind == "wasm" {
@@ -214,7 +216,7 @@ func Unproved(id []string, version, kind string) error {
 	}
 }
 
-// reasonOf returns the text of an error for the metadata of a function.
+// reasonOf returns the message and detail of an error as one text for the metadata.
 func reasonOf(err error) string {
 	var known *protocol.Error
 	if errors.As(err, &known) && known.Detail != "" {
@@ -223,9 +225,9 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// Describe returns a version of a function, which is counted from 1, as clients know it. A version is
-// disabled if no runtime has proved it, or if runs, which may be nil, says that none runs it now; the metadata
-// has the reason.
+// Describe returns a version of a function, counted from 1, as clients see it. A version is disabled if no runtime has
+// proved it, or if runs, which may be nil, returns an error because no runtime can run it now. The metadata has the
+// reason.
 func Describe(record *stored.Function, number int, runs func(runtime []byte) error) (*functionapi.Version, error) {
 	v := record.Versions[number-1]
 	var d functionapi.Definition
@@ -255,7 +257,7 @@ func Describe(record *stored.Function, number int, runs func(runtime []byte) err
 	}, nil
 }
 
-// IsNotFound reports whether an error says that a function or a version is missing.
+// IsNotFound reports whether an error means that a function or a version does not exist.
 func IsNotFound(err error) bool {
 	var known *protocol.Error
 	return errors.As(err, &known) && known.Kind == protocol.FunctionNotFound

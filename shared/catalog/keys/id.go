@@ -13,10 +13,10 @@ func Display(id []string) string {
 	return strings.Join(id, "$")
 }
 
-// IsRoot reports whether an id is that of the root namespace.
+// IsRoot reports whether an id is the root namespace.
 func IsRoot(id []string) bool { return len(id) == 0 }
 
-// Parent returns the id of the namespace that holds an object. The root has none.
+// Parent returns the id of the namespace that contains an object. The root has none.
 func Parent(id []string) []string { return id[:len(id)-1] }
 
 // Child returns the id of a name in a namespace, in newly allocated memory.
@@ -24,7 +24,7 @@ func Child(parent []string, name string) []string {
 	return append(append(make([]string, 0, len(parent)+1), parent...), name)
 }
 
-// Inside reports whether an id is that of a namespace or lies in it.
+// Inside reports whether an id equals the id of a namespace or is inside it.
 func Inside(id, namespace []string) bool {
 	return len(id) >= len(namespace) && slices.Equal(id[:len(namespace)], namespace)
 }

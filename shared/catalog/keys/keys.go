@@ -1,22 +1,22 @@
 // Package keys maps the ids of namespaces and tables to the keys of their records, and back.
 //
-// An id is a path of names; that of the root namespace is empty. Records lie in one folder per
-// parent namespace, and in it in one folder per kind:
+// An id is a path of names; the path of the root namespace is empty. Each parent namespace has a
+// folder for the records of its children, with one folder per kind:
 //
 //	_catalog/<folder of the parent>/t/<name>    a table
 //	_catalog/<folder of the parent>/n/<name>    a namespace
 //	_catalog/<folder of the parent>/s/<name>    a secret
 //	_catalog/<folder of the parent>/f/<name>    a function
 //
-// The folder of the root is "$" and that of ["a","b"] is "$a$b". A path that is too long for a file
-// name becomes "$$" and a hash, so that one GET reaches any record at any depth. Names are escaped
-// reversibly and in bytewise order: a LIST is in the order of names, and a page can continue after
-// any name, even one that was deleted. What is dropped and can be restored lies in a folder that no
-// namespace has (dropped.go).
+// The folder of the root is "$" and the folder of ["a","b"] is "$a$b". A path that is too long for
+// a file name becomes "$$" and a hash, so that one GET finds any record at any depth. Names are
+// escaped reversibly and keep their bytewise order: a LIST returns them sorted, and a page can
+// continue after any name, even a deleted one. Dropped objects that can be restored are in a folder
+// that no namespace has (dropped.go).
 //
-// Records of one kind compete for a name, those of different kinds do not. An object that shares
-// its names with tables is therefore a table with a further field in its record (package stored).
-// An object with names of its own gets a [Kind] here.
+// Records of the same kind compete for a name; records of different kinds do not. An object that
+// must not have the name of a table is therefore a table with a further field in its record
+// (package stored). An object with names of its own gets a [Kind] here.
 package keys
 
 import (
@@ -26,7 +26,7 @@ import (
 	"strings"
 )
 
-// A Kind is the part of a key that separates the records of one kind from those of the others.
+// A Kind is the component of a key that distinguishes records of different kinds.
 type Kind string
 
 // These are the kinds of records.
@@ -40,7 +40,7 @@ const (
 // Records is the prefix of the keys of all records.
 const Records = "_catalog/"
 
-// MaxFolder is how many bytes an escaped path may have. A longer one is replaced by its hash.
+// MaxFolder bounds the bytes of an escaped path. A longer path is replaced by its hash.
 const MaxFolder = 200
 
 // Table returns the key of a table's record.
@@ -65,11 +65,11 @@ func (k Kind) key(id []string) string {
 // Children returns the common prefix of the keys of all children of a namespace.
 func (k Kind) Children(parent []string) string { return Records + Folder(parent) + string(k) }
 
-// Has reports whether a key is that of a record of the kind.
+// Has reports whether a key belongs to a record of the kind.
 func (k Kind) Has(key string) bool { return strings.Contains(key, string(k)) }
 
-// Folder returns the folder of a namespace's children. Escaped names never hold "$" and are never
-// empty, so two paths never get the same folder.
+// Folder returns the name of the folder for a namespace's children. Escaped names never contain "$"
+// and are never empty, so two paths never get the same folder.
 func Folder(path []string) string {
 	if len(path) == 0 {
 		return "$"
@@ -127,10 +127,10 @@ func Escape(name string) string {
 	return b.String()
 }
 
-// IsPlain reports whether a byte of a name stands for itself in a key.
+// IsPlain reports whether Escape leaves a byte unchanged.
 func IsPlain(c byte) bool { return markOf(c) == 0 }
 
-// markOf returns the mark that escapes a byte, 0 for a plain byte.
+// markOf returns the mark that escapes a byte, or 0 for a byte that needs none.
 func markOf(c byte) byte {
 	switch {
 	case c < '0':

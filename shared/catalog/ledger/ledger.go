@@ -36,7 +36,7 @@ type Ledger struct {
 	Batches int     `json:"batches,omitempty"` // counts batches that made versions
 }
 
-// An Entry is a version that a writer was given, made or not yet made.
+// An Entry is a version that the ledger assigned to a writer. Its manifest may not exist yet.
 type Entry struct {
 	Version uint64 `json:"version"`
 	Name    string `json:"name"`           // file name below _versions
@@ -58,14 +58,13 @@ func Wanted(properties map[string]string) bool {
 	return strings.EqualFold(properties[ManagedProperty], "true")
 }
 
-// Has reports whether the ledger lists that manifest with that source.
+// Has reports whether the ledger lists a version of the same number and source as the manifest.
 func (l *Ledger) Has(m Manifest) bool {
 	same := func(e Entry) bool { return e.Version == m.Version && e.Source == m.Source }
 	return slices.ContainsFunc(l.Made, same) || slices.ContainsFunc(l.Next, same)
 }
 
-// With returns a ledger whose next versions are the given ones. The former next versions count as
-// made.
+// With returns a ledger with new next versions. The former next versions count as made.
 func (l *Ledger) With(next ...Entry) *Ledger {
 	made := slices.Concat(l.Made, l.Next)
 	for i := range made {

@@ -16,11 +16,12 @@ type Writer struct {
 	Home objects.Store // holds copies of manifests
 }
 
-// FinishTime is the time limit for work that must not stop when its request does: from then on
-// other processes may do it instead.
+// FinishTime bounds work that continues after its request was cancelled. After that time other
+// processes may do the work.
 const FinishTime = 30 * time.Second
 
-// PutCopy stores a copy of a manifest, from which another process can finish if this one dies.
+// PutCopy stores a copy of a manifest, so that another process can make the version if this one
+// dies.
 func (w *Writer) PutCopy(ctx context.Context, m Manifest) (key string, err error) {
 	key = CopiesPrefix + objects.NewUID()
 	if _, err := w.Home.Put(ctx, key, m.Data, objectstore.Condition{}); err != nil {
@@ -29,9 +30,9 @@ func (w *Writer) PutCopy(ctx context.Context, m Manifest) (key string, err error
 	return key, nil
 }
 
-// Make puts the manifest of an entry at its usual name. The manifest is data, or is read from its
-// copy. Another manifest at that name stays, and the error is objectstore.ErrPrecondition. An entry
-// without a copy was made before.
+// Make puts the manifest of an entry at its usual name. The bytes are data or, if that is nil, the
+// entry's copy. Another manifest at that name stays, and the error is objectstore.ErrPrecondition.
+// An entry without a copy was made before.
 func (w *Writer) Make(ctx context.Context, at objectstore.Location, e Entry, data []byte) (objectstore.Info, error) {
 	key := Key(at, e.Name)
 	if data == nil {

@@ -13,8 +13,8 @@ import (
 // batches); lists leave it out. The same code answers for hidden and for
 // missing objects, after the same requests to the store, so that a client cannot distinguish them.
 
-// seen is [Lists.Children] without the objects that the sender of the request may not see. Pages
-// are full nonetheless, and there is a next page only if it holds something.
+// seen returns [Lists.Children] without the objects that policies hide from the sender of the
+// request. Pages are full nonetheless, and next is empty if no visible object follows.
 func (l *Lists) seen(ctx context.Context, kind Kind, parent []string, after string, limit int) (names []string, next string, err error) {
 	names = []string{}
 	if !auth.Sees(ctx, auth.Namespace(parent)) {

@@ -28,15 +28,15 @@ func (l *Lists) All(ctx context.Context) ([][]string, error) {
 	}
 }
 
-// After is [Lists.All] for one page of the objects of a kind, which may have none. The page begins behind another one:
-// after is what that one returned as next, "" for the first. next is "" at the end. The size of a page is that
-// of the store's lists.
+// After returns one page of the ids of all objects of a kind that the caller may see, in all namespaces. A page may be
+// empty. after is the token next of the page before, or "" for the first; next is "" at the end. A page covers one LIST of
+// the store.
 func (l *Lists) After(ctx context.Context, kind Kind, after string) (ids [][]string, next string, err error) {
 	return l.page(ctx, kind, after, Paths{})
 }
 
-// page returns the ids of the objects of a kind on the page of records after a key, and the last key of that
-// page, "" at the end.
+// page returns the ids of a kind's objects among the records listed after a key. last is the last key of that list, or ""
+// at the end.
 func (l *Lists) page(ctx context.Context, kind Kind, after string, paths Paths) (ids [][]string, last string, err error) {
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize, StartAfter: after}
 	records, more, err := l.records(ctx, &opts)
@@ -64,11 +64,11 @@ func (l *Lists) page(ctx context.Context, kind Kind, after string, paths Paths) 
 	return ids, opts.StartAfter, nil
 }
 
-// Paths are the ids of namespaces by the folders of their children, as far as they are known.
+// Paths caches the ids of namespaces by the folders of their children.
 type Paths map[string][]string
 
-// IDOf returns the id that belongs to the key of a record, nil for other keys. The path of a hashed
-// folder is found in one of its records, and added to paths.
+// IDOf returns the id of a record's key, or nil for other keys. To find the path of a hashed
+// folder, it reads one of the records there and adds the path to paths.
 func (l *Lists) IDOf(ctx context.Context, key string, paths Paths) ([]string, error) {
 	dir, rest, _ := strings.Cut(strings.TrimPrefix(key, keys.Records), "/")
 	_, escaped, ok := strings.Cut(rest, "/")

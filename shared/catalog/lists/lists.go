@@ -18,10 +18,10 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Lists lists what has names. It is safe for concurrent use.
+// Lists lists the named objects of a catalog. It is safe for concurrent use.
 type Lists struct{ names *naming.Registry }
 
-// New returns the lists of the objects with names.
+// New returns the lists of a registry.
 func New(names *naming.Registry) *Lists { return &Lists{names} }
 
 // NoLimit is the limit of a list without a limit.
@@ -31,7 +31,7 @@ const NoLimit = -1
 // other kinds.
 type Kind struct {
 	key    keys.Kind
-	sparse bool                      // most of the records may be of another kind
+	sparse bool                      // most records under the key may be of another kind
 	has    func(v *stored.View) bool // reports whether a record belongs to the kind; nil: all do
 }
 
@@ -64,10 +64,10 @@ func (k Kind) Object(id []string) auth.Object {
 	return auth.Table(id)
 }
 
-// Names returns the names of the objects of a kind directly inside a namespace, in bytewise order: at most limit
-// (NoLimit: no bound), after the given name. next is where the following page starts, empty at the end. It leaves out
-// what policies hide. The error is NamespaceNotFound when the namespace does not exist: that is checked only when there
-// is no name, because a namespace with a child exists.
+// Names returns the names of the objects of a kind directly inside a namespace, in bytewise order: at most limit (NoLimit:
+// no bound), after the given name. next is the start of the following page, empty at the end. Objects that policies hide
+// are left out. The error is NamespaceNotFound if the namespace does not exist; it is checked only if the list is empty,
+// because a namespace with a child exists.
 func (l *Lists) Names(ctx context.Context, kind Kind, parent []string, after string, limit int) (names []string, next string, err error) {
 	ask := l.Children
 	if auth.Limited(ctx) {
@@ -80,8 +80,8 @@ func (l *Lists) Names(ctx context.Context, kind Kind, parent []string, after str
 	return names, next, err
 }
 
-// Children is [Lists.Names] with what policies hide, and without the check of the namespace. It reads the store page by
-// page.
+// Children lists names as [Lists.Names] does, but includes hidden objects and does not check that the namespace exists. It
+// reads the store page by page.
 func (l *Lists) Children(ctx context.Context, kind Kind, parent []string, after string, limit int) (names []string, next string, err error) {
 	names = []string{}
 	if limit == 0 {
@@ -122,8 +122,8 @@ func (l *Lists) Children(ctx context.Context, kind Kind, parent []string, after 
 	}
 }
 
-// takeListed takes memory for the names or ids that an answer makes of listed records. The request
-// holds it until it ends.
+// takeListed reserves memory for the names or ids that an answer makes of listed records, until the
+// request ends.
 func takeListed(ctx context.Context, records []child) error {
 	const each = 96
 	bytes := int64(0)

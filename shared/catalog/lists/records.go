@@ -15,15 +15,15 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A child is a record that was listed.
+// A child is a listed record.
 type child struct {
 	objectstore.Info
 	view *stored.View // nil when the record is not that of a view
 }
 
-// records lists one page of records and moves opts behind it. It leaves out records that stood
-// for no table when the page was made. A record that changed since then no longer shows what it
-// was, so the page is listed again.
+// records lists one page of records and moves opts behind it. It leaves out records whose name
+// stood for no table when the page was made. If such a record has changed since, its former state
+// is unknown, and records lists the page again.
 func (l *Lists) records(ctx context.Context, opts *objectstore.ListOptions) (records []child, more bool, err error) {
 	err = objects.Race{Tries: maxListings, Lost: errStale}.Run(ctx, func(int) (done bool, err error) {
 		page, err := l.names.Store.List(ctx, *opts)
@@ -41,7 +41,7 @@ func (l *Lists) records(ctx context.Context, opts *objectstore.ListOptions) (rec
 	return records, more, err
 }
 
-// maxListings is how often a page is listed while tables are renamed all the time.
+// maxListings bounds the attempts to list a page while tables are being renamed.
 const maxListings = 20
 
 // errStale is the error for a record that has changed since it was listed.
@@ -49,7 +49,7 @@ var errStale = &protocol.Error{
 	Code: protocol.ConcurrentModification, Message: "tables are renamed faster than they can be listed; retry", Detail: "retry",
 }
 
-// standing returns the records of one page without those of tables and views that did not stand.
+// standing returns the records of one page whose names stood for a table or a view.
 func (l *Lists) standing(ctx context.Context, listed []objectstore.Info) ([]child, error) {
 	page, err := l.doubtful(ctx, listed)
 	if err != nil {
@@ -75,8 +75,8 @@ func (l *Lists) standing(ctx context.Context, listed []objectstore.Info) ([]chil
 	return kept, nil
 }
 
-// doubtful reads the records of one page that a LIST does not show well enough. The result has them
-// by key, and nil for the other keys of the page. It is nil when there are none.
+// doubtful reads those records of one page whose state a LIST does not show. The result has them by
+// key, and has nil for the other keys of the page. It is nil if there are no such records.
 func (l *Lists) doubtful(ctx context.Context, listed []objectstore.Info) (map[string]*stored.Table, error) {
 	if !slices.ContainsFunc(listed, stored.InDoubt) {
 		return nil, nil
@@ -106,8 +106,8 @@ func (l *Lists) doubtful(ctx context.Context, listed []objectstore.Info) (map[st
 // readFanOut bounds how many records of one page are read in parallel.
 const readFanOut = 16
 
-// stood reports whether an unsettled record stood for a table when its page was made, and returns the
-// record that stands there now. It settles the record.
+// stood reports whether the name of an unsettled record stood for a table when its page was made,
+// and returns the record that is there now. It settles the record.
 func (l *Lists) stood(ctx context.Context, object objectstore.Info, page map[string]*stored.Table, ended map[string]stored.Outcome) (*stored.Table, bool, error) {
 	record := page[object.Key]
 	if record.Pending != nil {
@@ -125,7 +125,7 @@ func (l *Lists) stood(ctx context.Context, object objectstore.Info, page map[str
 	return record, there, err
 }
 
-// stoodPending is stood for a table that a batch makes or removes.
+// stoodPending does the same for a table that a batch makes or removes.
 func (l *Lists) stoodPending(ctx context.Context, object objectstore.Info, record *stored.Table, ended map[string]stored.Outcome) (*stored.Table, bool, error) {
 	p := record.Pending
 	now, known := ended[p.Batch]

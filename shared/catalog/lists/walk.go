@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Walk goes through the tables inside a namespace, at any depth, that the caller may see. It takes one page
-// of records at a time, in the order of their keys, and can go on later from any of them: a table that stays
-// where it is comes exactly once. It is not safe for concurrent use.
+// A Walk visits the tables inside a namespace, at any depth, that the caller may see. It reads one page of records at a
+// time, in the order of their keys, and can continue later from any position. A table that is not renamed meanwhile is
+// visited exactly once. A Walk is not safe for concurrent use.
 type Walk struct {
 	lists     *Lists
 	namespace []string
@@ -24,16 +24,16 @@ type Walk struct {
 	done      bool
 }
 
-// A Walked is a table that a walk has come to.
+// A Walked is a table that a walk has visited.
 type Walked struct {
 	ID       []string
 	Position string // of the walk behind the table
 	ETag     string // of its record, as it was listed
 }
 
-// Walk begins a walk at a position, or at the first table if that is empty. A position may be the key of a
-// record that the caller may not see, so no caller may read it. The error is NamespaceNotFound, or
-// InvalidInput if the position is not one inside the namespace.
+// Walk begins a walk at a position, or at the first table if that is empty. A position may be the
+// key of a record that the caller may not see, so callers must not show it to clients. The error is
+// NamespaceNotFound, or InvalidInput if the position is not inside the namespace.
 func (l *Lists) Walk(ctx context.Context, namespace []string, position string) (*Walk, error) {
 	if !keys.IsRoot(namespace) {
 		if _, _, err := l.names.Namespace(ctx, namespace); err != nil {
@@ -49,8 +49,8 @@ func (l *Lists) Walk(ctx context.Context, namespace []string, position string) (
 	return w, nil
 }
 
-// recordsInside returns the prefixes of the keys of tables inside a namespace. The folder of a deep namespace
-// is a hash that does not show where it lies, so each hash may be one of a namespace inside.
+// recordsInside returns the key prefixes under which tables inside a namespace may be. The folder of a deep namespace is a
+// hash that does not show its path, so every hashed folder is included.
 func recordsInside(namespace []string) []string {
 	const hashed = keys.Records + "$$"
 	folder := keys.Records + keys.Folder(namespace)
@@ -63,7 +63,7 @@ func recordsInside(namespace []string) []string {
 	return []string{hashed, folder + "$", keys.Tables.Children(namespace)}
 }
 
-// prefix returns the prefix in which the walk is, "" if it is in none.
+// prefix returns the current prefix of the walk, or "" at the end.
 func (w *Walk) prefix() string {
 	for _, prefix := range w.prefixes {
 		if strings.HasPrefix(w.position, prefix) {
@@ -79,8 +79,8 @@ func (w *Walk) Position() string { return w.position }
 // Done reports whether there is no further page.
 func (w *Walk) Done() bool { return w.done }
 
-// Next returns the tables of the next page, which may have none. It costs a LIST, and a read of each record
-// that an unfinished rename or batch names.
+// Next returns the tables of the next page, which may be empty. It costs one LIST, and one GET for
+// each record that belongs to an unfinished rename or batch.
 func (w *Walk) Next(ctx context.Context) ([]Walked, error) {
 	prefix := w.prefix()
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, StartAfter: w.position}

@@ -16,11 +16,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Cascade drops a namespace with all that it holds, step by step, leaves first. A process that
-// dies between two steps does no harm: the next Cascade starts again with what is left. A namespace
-// is only dropped when it is empty, so no table is left without a name
-// that leads to it. While a cascade runs, and for CascadeLease after its last step, no request can
-// create anything in the namespaces that it has reached. A Cascade is used by one goroutine.
+// A Cascade drops a namespace with its content, step by step, leaves first. A process that dies
+// between two steps does no harm: the next Cascade continues with the rest. A namespace is dropped
+// only when it is empty, so no table loses the path to its name. While a cascade runs, and for
+// CascadeLease after its last step, no request can create anything in the namespaces that it has
+// marked. A Cascade is used by one goroutine.
 type Cascade struct {
 	in      *Namespaces
 	by      string
@@ -35,13 +35,13 @@ type marked struct {
 	etag   string
 }
 
-// CascadeLease is how long the mark of a cascade that stopped keeps a namespace closed.
+// CascadeLease is how long a namespace stays closed after its cascade has stopped.
 const CascadeLease = 10 * time.Minute
 
 var errRootDrop = &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace cannot be dropped"}
 
-// IsLarge reports whether a namespace holds more than limit objects, at any depth. It sends one list
-// request per namespace and kind, and stops as soon as the count exceeds limit.
+// IsLarge reports whether a namespace contains more than limit objects, at any depth. It sends one
+// LIST request per namespace and kind, and stops as soon as the count exceeds limit.
 func (n *Namespaces) IsLarge(ctx context.Context, id []string, limit int) (bool, error) {
 	count := 0
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
@@ -69,10 +69,10 @@ func (n *Namespaces) IsLarge(ctx context.Context, id []string, limit int) (bool,
 	return false, nil
 }
 
-// BeginCascade marks the namespace of an id as being dropped by the caller named by, who may have
-// begun before. From then on no request can create anything in it. The error is NamespaceNotFound
-// when the namespace with that uid is gone, and ConcurrentModification while another caller drops
-// it.
+// BeginCascade marks a namespace as being dropped by the caller named by, who may continue an
+// earlier cascade. From then on no request can create anything in it. The error is
+// NamespaceNotFound if the namespace with that uid no longer exists, and ConcurrentModification
+// while another caller drops it.
 func (n *Namespaces) BeginCascade(ctx context.Context, id []string, uid, by string) (*Cascade, error) {
 	d := &Cascade{in: n, by: by, uid: uid}
 	return d, d.enter(ctx, id)
@@ -121,8 +121,8 @@ func (d *Cascade) Release(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Run drops what is left. After every few objects it calls step with the number dropped so far; an
-// error of step ends the run.
+// Run drops the rest of the namespace. After every few objects it calls step with the number
+// dropped so far; an error of step ends the run.
 func (d *Cascade) Run(ctx context.Context, step func(dropped int) error) error {
 	for len(d.marked) > 0 {
 		if err := d.renew(ctx); err != nil {

@@ -42,9 +42,9 @@ func (n *Namespaces) DropEmpty(ctx context.Context, record *stored.Namespace, et
 	return err
 }
 
-// drop drops the namespace of a record, if the record has not changed, after what it holds; a
-// nil removal lets a namespace that holds something stand. with is that of [stored.Drop], and empty for
-// a namespace that cannot be restored.
+// drop drops the namespace of a record, if the record has not changed. It first removes the content
+// by how; if how is nil, a namespace with content stays and the error is NamespaceNotEmpty. with is
+// the UID for [stored.Drop], or empty if the namespace cannot be restored.
 func (n *Namespaces) drop(ctx context.Context, record *stored.Namespace, etag, with string, how removalOf) (*Namespace, error) {
 	id := record.ID
 	if record.Dropping != nil && n.names.Now().Before(record.Dropping.Until) {
@@ -87,11 +87,11 @@ func leavingNamespace(record *stored.Namespace) naming.Leaving {
 	return naming.Leaving{Kind: keys.Namespaces, Lineage: record.UID, ID: record.ID, Created: record.Created}
 }
 
-// forgetLate removes the records in a namespace that has just been dropped. A creator that put its
-// record after our listing and then died could not take it back, and its client got no answer. The
-// data stays, because it may belong to a client that wanted to make it a table. A sweep removes
-// records that arrive even later. A creator that lives takes its record back at the same time; that is
-// no reason to answer that the namespace was not dropped.
+// forgetLate removes records that appeared in a namespace while it was dropped. A creator that put
+// its record after our listing and then died could not take it back, and its client got no answer.
+// The data stays, because it may belong to a client that wanted to register it. A sweep removes
+// records that arrive even later. A live creator may take its record back at the same time; the
+// conflict is ignored, because the namespace was dropped all the same.
 func (n *Namespaces) forgetLate(ctx context.Context, id []string) error {
 	return objects.Race{What: "namespace", ID: id, Tries: 6, Wait: true}.Run(ctx, func(int) (done bool, err error) {
 		late, err := n.anyChild(ctx, id)
@@ -112,8 +112,8 @@ func (n *Namespaces) markDropping(ctx context.Context, record *stored.Namespace,
 	return etag, err
 }
 
-// unmark removes a drop mark. It belongs to the answer of a refused drop, so it continues when the
-// request is cancelled.
+// unmark removes a drop mark. It continues if the request is cancelled, because the namespace of a
+// refused drop must be usable again.
 func (n *Namespaces) unmark(ctx context.Context, record *stored.Namespace, etag string) error {
 	record.Dropping = nil
 	_, err := n.names.Store.Write(context.WithoutCancel(ctx), keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
@@ -141,9 +141,9 @@ func namespaceNotEmpty(id []string) *protocol.Error {
 	}
 }
 
-// anyChild returns the name of an object inside a namespace, "" when it is empty.
-// Records that renames have left behind do not count. When a rename into the namespace is under way
-// the answer is unknown, and the error is ConcurrentModification.
+// anyChild returns the name of an object inside a namespace, or "" if it is empty. Records left
+// behind by renames do not count. While a rename into the namespace is under way, the error is
+// ConcurrentModification.
 func (n *Namespaces) anyChild(ctx context.Context, id []string) (string, error) {
 	opts := objectstore.ListOptions{Prefix: keys.Records + keys.Folder(id) + "/", Limit: 1}
 	for object, err := range objectstore.Objects(ctx, n.names.Store, opts) {
@@ -169,7 +169,7 @@ func (n *Namespaces) anyChild(ctx context.Context, id []string) (string, error) 
 	return "", nil
 }
 
-// dropChildren drops all that a namespace holds, leaves first. It includes objects that the caller
+// dropChildren drops the content of a namespace, leaves first. It includes objects that the caller
 // cannot see: see CheckCascade.
 func (n *Namespaces) dropChildren(ctx context.Context, id []string, with string, how removalOf) error {
 	ctx = auth.Unlimited(ctx)

@@ -13,11 +13,12 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A leaf is a kind of objects that a namespace holds and that hold no objects themselves.
+// A leaf is a kind of objects that namespaces contain and that contain no objects themselves.
 type leaf struct {
 	lists.Kind
 	operation string // drops one object, and policies may forbid it
-	// drop removes an object with its data, or sets it aside: with is that of [stored.Drop].
+	// drop removes an object with its data, or keeps it for a restoration. with is that of
+	// [stored.Drop].
 	drop   func(ctx context.Context, id []string, with string) error
 	forget removal // removes the name of an object; data stays
 }
@@ -25,12 +26,12 @@ type leaf struct {
 // A removal removes the object of an id.
 type removal func(ctx context.Context, id []string) error
 
-// A removalOf chooses one of the removals of a leaf: leaf.forgotten or that of droppedWith.
+// A removalOf selects one of the removals of a leaf: leaf.forgotten or the result of droppedWith.
 type removalOf func(leaf) removal
 
 func (l leaf) forgotten() removal { return l.forget }
 
-// droppedWith returns the choice of dropping leaves with the namespace of a UID.
+// droppedWith selects the drop of leaves together with the namespace of a UID.
 func droppedWith(uid string) removalOf {
 	return func(l leaf) removal {
 		return func(ctx context.Context, id []string) error { return l.drop(ctx, id, uid) }
@@ -55,7 +56,8 @@ func leavesOf(drop *drops.Drops, secrets *secrets.Secrets, functions *functions.
 	}
 }
 
-// removeLeaves removes objects of a namespace by their names. Some of them may be gone.
+// removeLeaves removes objects of a namespace by their names. It ignores objects that no longer
+// exist.
 func (n *Namespaces) removeLeaves(ctx context.Context, parent, names []string, remove removal) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dropFanOut)

@@ -31,8 +31,8 @@ func checkDecision(batch string, d stored.Decision) error {
 	return nil
 }
 
-// Decide puts the decision that the caller wants, unless the batch has been decided before, and
-// returns the outcome.
+// Decide puts the wanted decision, unless the batch has been decided before, and returns the
+// outcome that counts.
 func (r *Registry) Decide(ctx context.Context, batch string, want stored.Decision) (stored.Outcome, error) {
 	var d stored.Decision
 	err := r.Store.WriteOnce(ctx, stored.BatchesPrefix+batch, want, &d)
@@ -45,8 +45,8 @@ func (r *Registry) Decide(ctx context.Context, batch string, want stored.Decisio
 	return d.Outcome, nil
 }
 
-// LastOf returns the decision of a committed batch with that request, nil if there is none.
-// Decisions that removed tables are kept until a sweep deletes them.
+// LastOf returns the decision of a committed batch with that request, or nil if there is none.
+// Decisions of batches that removed tables are kept until a sweep deletes them.
 func (r *Registry) LastOf(ctx context.Context, request string) (*stored.Decision, error) {
 	listed, err := r.Store.List(ctx, objectstore.ListOptions{Prefix: stored.BatchesPrefix + request + "-", Limit: objects.PageSize})
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Registry) LastOf(ctx context.Context, request string) (*stored.Decision
 	return nil, nil
 }
 
-// AwaitBatch waits for a batch that a writer must not pass.
+// AwaitBatch waits for a batch that blocks the caller.
 func (r *Registry) AwaitBatch(ctx context.Context, p *stored.Pending, attempt int) error {
 	const longest = 100 * time.Millisecond
 	left := max(0, p.Until.Sub(r.Now()))

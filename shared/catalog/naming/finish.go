@@ -23,8 +23,8 @@ const (
 	deleteFanOut = 32
 )
 
-// settleBatch settles a record that holds a batch, and returns what its name stands for afterwards. done is
-// false when the caller must read the record again.
+// settleBatch settles a record with a pending batch, and returns the table of its name afterwards.
+// If done is false, the caller must read the record again.
 //
 // While the batch is undecided, the record counts as it was before. A missing decision alone does
 // not prove that the batch is undecided, because the decision is deleted when all records have been
@@ -42,7 +42,7 @@ func (r *Registry) settleBatch(ctx context.Context, record *stored.Table, etag s
 			return found, false, err
 		}
 		if !r.Now().Before(p.Until) {
-			// A caller that may not write, or whose answer was lost, still knows that the batch was
+			// A caller without the right to write, or whose answer was lost, still treats the batch as
 			// undecided.
 			if ended, err = r.Decide(ctx, p.Batch, stored.Decision{Outcome: stored.Aborted}); err != nil {
 				ended = stored.Undecided
@@ -76,8 +76,8 @@ type Finished struct {
 	Made  map[uint64]objectstore.Info // versions that did not give way to others
 }
 
-// Finish carries out the outcome of a batch on one record. The result is nil when that failed;
-// objects.Changed(err) is true when the record has changed.
+// Finish applies the outcome of a batch to one record. The result is nil on failure;
+// objects.Changed(err) is true if the record has changed.
 func (r *Registry) Finish(ctx context.Context, record *stored.Table, etag string, ended stored.Outcome) (*Finished, error) {
 	p := record.Pending
 	done := &Finished{After: record.Aborted()}

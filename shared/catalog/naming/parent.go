@@ -19,7 +19,7 @@ func (r *Registry) Namespace(ctx context.Context, id []string) (*stored.Namespac
 	var record stored.Namespace
 	etag, found, err := r.Store.Find(ctx, keys.Namespace(id), &record)
 	switch {
-	case err != nil: // nothing is known
+	case err != nil: // the state of the namespace is unknown
 	case found:
 		r.RememberParent(id, &record)
 	default:
@@ -45,19 +45,19 @@ func NamespaceNotFound(id []string) error {
 // A childRecord is the record of an object that a namespace holds.
 type childRecord interface{ Identity() string }
 
-// CreateChild puts the record of a new object into a parent, and returns the record's ETag. The record
-// must not exist yet (objectstore.ErrPrecondition), and the parent must exist after the put.
+// CreateChild puts the record of a new object into a parent, and returns the record's ETag. The
+// record must not exist yet (objectstore.ErrPrecondition), and the parent must exist after the put.
 //
-// That check is what keeps a dropped namespace empty: a drop marks the parent before it lists the
-// children, so either the drop sees the record or the check sees the mark. The check cannot be left out,
-// and cannot be sent along with the put either. The store orders requests that are under way at the same
-// time as it likes, so the check could be answered before a mark, and the put be carried out after the
-// list that follows the mark.
+// That check keeps a dropped namespace empty: a drop marks the parent before it lists the children,
+// so either the drop sees the record or the check sees the mark. The check cannot be left out, and
+// cannot be sent in parallel with the put. The store may order concurrent requests in any way, so
+// it could answer the check before the mark, and carry out the put after the list that follows the
+// mark.
 //
-// The look at the parent before the put adds no safety. It saves a put that would be taken back, and it
-// finds out what the parent asks of its tables. A process that has seen the parent therefore leaves it
-// out. When the check shows that the parent has been dropped or replaced since, CreateChild takes the
-// put back.
+// The look at the parent before the put adds no safety. It saves a put that would be taken back,
+// and it reads whether the parent requests ledgers for its tables. A process that has cached the
+// parent skips it. If the check shows that the parent has been dropped or replaced since,
+// CreateChild takes the put back.
 func (r *Registry) CreateChild(ctx context.Context, id []string, key string, record childRecord) (etag string, err error) {
 	parent := keys.Parent(id)
 	if keys.IsRoot(parent) || keys.IsDropped(id) { // these always exist
@@ -65,7 +65,7 @@ func (r *Registry) CreateChild(ctx context.Context, id []string, key string, rec
 	}
 	plain, _ := record.(*stored.Table)
 	if plain != nil && (plain.Arriving != nil || plain.Ledger != nil) {
-		plain = nil // whether it has a ledger is settled
+		plain = nil // the decision about a ledger was made before
 	}
 	managed, seen := r.recallParent(ctx, parent)
 	err = objects.Race{Lost: Dropping(parent)}.Run(ctx, func(attempt int) (done bool, err error) {
@@ -110,12 +110,12 @@ func (r *Registry) CreateChild(ctx context.Context, id []string, key string, rec
 	return etag, nil
 }
 
-// maxParents is how many namespaces a registry remembers.
+// maxParents bounds the namespaces that a registry caches.
 const maxParents = 10_000
 
-// recallParent reports whether this process has seen the namespace, without a mark, when it last read its
-// record, and whether tables in it are managed. A caller that policies hide the namespace from gets the
-// answer for one that was not seen.
+// recallParent reports whether this process has cached the namespace, without a mark, and whether
+// tables in it are managed. For a caller from whom policies hide the namespace, the answer is that
+// it is not cached.
 func (r *Registry) recallParent(ctx context.Context, id []string) (managed, seen bool) {
 	if !auth.Sees(ctx, auth.Namespace(id)) {
 		return false, false
@@ -123,7 +123,7 @@ func (r *Registry) recallParent(ctx context.Context, id []string) (managed, seen
 	return r.parents.GetIfPresent(keys.Namespace(id))
 }
 
-// RememberParent notes what the record of a namespace holds, nil for none, for later creates in it.
+// RememberParent caches the record of a namespace, nil for none, for later creates in it.
 func (r *Registry) RememberParent(id []string, record *stored.Namespace) {
 	if record == nil || record.Dropping != nil {
 		r.parents.Invalidate(keys.Namespace(id))
@@ -132,8 +132,8 @@ func (r *Registry) RememberParent(id []string, record *stored.Namespace) {
 	r.parents.Set(keys.Namespace(id), ledger.Wanted(record.Properties))
 }
 
-// Taken returns the error for a create whose name is taken. That is exists, unless the record is
-// left from a namespace that is gone, or is about to be taken back.
+// Taken returns the error for a create whose name is taken. The error is exists, unless the parent
+// namespace no longer exists or is being dropped.
 func (r *Registry) Taken(ctx context.Context, id []string, exists error) error {
 	if keys.IsRoot(keys.Parent(id)) {
 		return exists
@@ -147,7 +147,7 @@ func (r *Registry) Taken(ctx context.Context, id []string, exists error) error {
 	return exists
 }
 
-// Dropping is the error for a namespace that another caller is dropping.
+// Dropping is the error if another caller is dropping the namespace.
 func Dropping(id []string) error { return objects.LostRace("namespace", id, errDropping) }
 
 var errDropping = errors.New("namespace is being dropped")

@@ -33,7 +33,7 @@ func (r *Registry) Put(ctx context.Context, record *stored.Table, replace bool) 
 	return etag, err
 }
 
-// arrived has the watch learn of a new table.
+// arrived notifies the watch of a new table.
 func (r *Registry) arrived(ctx context.Context, record *stored.Table) {
 	if l, ok := LeavingTable(record, nil); ok {
 		r.Watch.Changed(context.WithoutCancel(ctx), l.Kind, l.ID)
@@ -60,8 +60,8 @@ func (r *Registry) replace(ctx context.Context, record *stored.Table) (etag stri
 	return etag, err
 }
 
-// Change changes the record of a table, which change gets a copy of, and returns the record with its ETag. It
-// writes nothing when change returns false or an error. What is remembered of the table stays: see [Registry.Forget].
+// Change passes a copy of a table's record to change and writes the result, again if the record has changed meanwhile. It
+// writes nothing if change returns false or an error. Caches keep the former record: see [Registry.Forget].
 func (r *Registry) Change(ctx context.Context, id []string, change func(record *stored.Table) (bool, error)) (changed *stored.Table, etag string, err error) {
 	err = objects.Race{What: "table", ID: id, Tries: objects.Many}.Run(ctx, func(int) (done bool, err error) {
 		record, read, err := r.Table(ctx, id)

@@ -29,9 +29,9 @@ func (r *Registry) Table(ctx context.Context, id []string) (*stored.Table, strin
 	return found.Record, found.ETag, err
 }
 
-// TableOrFree is [Registry.Table] for a caller that is about to create a table: the record is nil when the
-// name is free. A namespace that this process has not seen is looked up at the same time as the name. One
-// that it has seen is not, because the create checks it in any case (see CreateChild).
+// TableOrFree returns the record of a table, or nil if the name is free, for a caller that is about
+// to create one. It checks a namespace that is not cached at the same time as it reads the name. A
+// cached one needs no check here, because the create checks it in any case (see CreateChild).
 func (r *Registry) TableOrFree(ctx context.Context, id []string) (*stored.Table, error) {
 	parent := keys.Parent(id)
 	looking := errgroup.Group{}
@@ -49,8 +49,8 @@ func (r *Registry) TableOrFree(ctx context.Context, id []string) (*stored.Table,
 	return found.Record, err
 }
 
-// SoleTable is [Registry.Table] for callers that remove the record: it aborts an undecided batch on the
-// table.
+// SoleTable returns the record of a table that the caller will remove. It first aborts an undecided
+// batch on the table.
 func (r *Registry) SoleTable(ctx context.Context, id []string) (record *stored.Table, etag string, err error) {
 	err = objects.Race{What: "table", ID: id}.Run(ctx, func(int) (done bool, err error) {
 		if record, etag, err = r.Table(ctx, id); err != nil || record.Pending == nil {
@@ -73,12 +73,12 @@ func (r *Registry) TableNotFound(ctx context.Context, id []string) error {
 	return TableMissing(id)
 }
 
-// TableMissing is the error for a table that does not exist in its namespace.
+// TableMissing is the error if a table does not exist in its namespace.
 func TableMissing(id []string) error {
 	return &protocol.Error{Code: protocol.TableNotFound, Message: fmt.Sprintf("table %s does not exist", keys.Display(id))}
 }
 
-// TableExists is the error for a create whose name is taken.
+// TableExists is the error if the name of a new table is taken.
 func TableExists(id []string) error {
 	return &protocol.Error{
 		Code:    protocol.TableAlreadyExists,
@@ -98,7 +98,7 @@ func (r *Registry) NewTable(id []string, at objectstore.Location, hint uint64, p
 	return record
 }
 
-// NamespaceExists is the error for a create whose name is that of a namespace.
+// NamespaceExists is the error if the name of a new object belongs to a namespace.
 func NamespaceExists(id []string) error {
 	return &protocol.Error{
 		Code:    protocol.NamespaceAlreadyExists,

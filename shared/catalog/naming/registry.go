@@ -1,7 +1,7 @@
-// Package naming finds out which table or namespace a name stands for, and gives and takes names.
+// Package naming resolves names to tables and namespaces, and assigns and removes names.
 //
 // A name may be in the middle of a change by another process: a rename takes four writes
-// (rename.go), and a batch makes and removes tables together with others (finish.go). A caller that
+// (rename.go), and a batch makes and removes several tables together (finish.go). A caller that
 // finds such a record settles it, that is, it completes the change or undoes it (settle.go). A new
 // name is put into a namespace that exists after the put (parent.go).
 package naming
@@ -21,7 +21,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Registry knows what names stand for, and gives and takes them. It is safe for concurrent use.
+// A Registry resolves, assigns and removes names. It is safe for concurrent use.
 type Registry struct {
 	Store  objects.Store // store of the home root, which holds the records
 	roots  *objectstore.Roots
@@ -44,7 +44,7 @@ func New(roots *objectstore.Roots, now func() time.Time, changed func(id []strin
 	return r
 }
 
-// Forget drops what callers remember of a table whose record has changed.
+// Forget removes a changed record from the caches of callers.
 func (r *Registry) Forget(id []string) { r.changed(id) }
 
 // Locate returns the location of a table.

@@ -45,8 +45,8 @@ func (r *Registry) Rename(ctx context.Context, old *stored.Table, etag string, t
 	return r.Move(ctx, old, etag, to, old.Dropped)
 }
 
-// Move is Rename that also changes what the record says about the drop of the table: a drop gives the
-// table one of the ids that no request can name, and a restoration gives it a name again.
+// Move does the work of Rename and also sets the field Dropped of the record: a drop moves the
+// table to an id that no request can name, and a restoration moves it back to a regular name.
 func (r *Registry) Move(ctx context.Context, old *stored.Table, etag string, to []string, dropped *stored.Drop) (moved *stored.Table, err error) {
 	err = r.TakeAway(ctx, old, to, func() (err error) {
 		moved, err = r.move(ctx, old, etag, to, dropped)
@@ -83,8 +83,8 @@ func (r *Registry) move(ctx context.Context, old *stored.Table, etag string, to 
 // ErrTaken means that a new name has a record, which may or may not stand for a table.
 var ErrTaken = errors.New("the name is taken")
 
-// giveUp undoes a rename whose commit failed with the given error, unless it finds that the rename
-// was done. objects.Changed(err) is true when the caller may try again.
+// giveUp undoes a rename whose commit failed with the given error, unless the rename was done all
+// the same. objects.Changed(err) is true if the caller may try again.
 func (r *Registry) giveUp(ctx context.Context, arriving *stored.Table, etag string, reason error) (moved *stored.Table, err error) {
 	err = objects.Race{Lost: reason}.Run(ctx, func(int) (done bool, err error) {
 		var old, there stored.Table
@@ -132,8 +132,8 @@ func (r *Registry) takeBack(ctx context.Context, arriving *stored.Table, etag st
 	return r.Store.Remove(ctx, keys.Table(arriving.ID), arriving.UID, etag)
 }
 
-// arrive completes a rename after its commit point. It returns the ETag of the new record as a
-// plain one.
+// arrive completes a rename after its commit point. It returns the ETag of the new record in its
+// final form.
 func (r *Registry) arrive(ctx context.Context, arriving *stored.Table, etag, oldETag string) (string, error) {
 	plain, err := r.Store.Write(ctx, keys.Table(arriving.ID), arriving.Arrived(), objectstore.Condition{IfMatch: etag})
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *Registry) arrive(ctx context.Context, arriving *stored.Table, etag, old
 	return plain, nil
 }
 
-// depart completes a rename that was found at its old name.
+// depart completes a rename from the record at the old name.
 func (r *Registry) depart(ctx context.Context, old *stored.Table, oldETag string) error {
 	var there stored.Table
 	etag, found, err := r.Store.Find(ctx, keys.Table(old.Moved.To), &there)

@@ -27,7 +27,7 @@ func (r *Registry) Settled(ctx context.Context, id []string) (found stored.Found
 	return found, nil
 }
 
-// settledName is Settled for renames only.
+// settledName reads a record and settles renames only.
 func (r *Registry) settledName(ctx context.Context, id []string) (found stored.Found, err error) {
 	seen := ""
 	err = objects.Race{What: "table", ID: id}.Run(ctx, func(int) (done bool, err error) {
@@ -54,8 +54,8 @@ func (r *Registry) settledName(ctx context.Context, id []string) (found stored.F
 	return found, err
 }
 
-// settleArrival settles a rename that was found at its new name, and returns what the name stands for. done is
-// false when the caller must read the record again.
+// settleArrival settles a rename from the record at the new name, and returns the table of that name. If done is false,
+// the caller must read the record again.
 func (r *Registry) settleArrival(ctx context.Context, record *stored.Table, etag string) (found stored.Found, done bool, err error) {
 	var old stored.Table
 	oldETag, there, err := r.Store.Find(ctx, keys.Table(record.RenamedFrom), &old)
@@ -84,8 +84,8 @@ func (r *Registry) settleArrival(ctx context.Context, record *stored.Table, etag
 	return found, r.takeBack(ctx, record, etag, &old, oldETag) == nil, nil
 }
 
-// AwaitFree is called when a create finds a record at its name. The error is TableAlreadyExists
-// when the record stands for a table, and nil when the caller should try again.
+// AwaitFree handles a record at the name of a new table. The error is TableAlreadyExists if the
+// record stands for a table, and nil if the caller should try again.
 func (r *Registry) AwaitFree(ctx context.Context, id []string, attempt int) error {
 	found, err := r.Settled(ctx, id)
 	switch {

@@ -8,12 +8,13 @@ import (
 	"tiltyard/shared/catalog/stored"
 )
 
-// A Watch learns which tables and namespaces change. Its methods are called by many
-// goroutines.
+// A Watch is notified of changes to tables and namespaces. Its methods must be safe for concurrent
+// use.
 type Watch interface {
-	// Leaves is called before an object loses its name, which may fail after that. An error prevents it.
+	// Leaves is called before an object loses its name. An error prevents the removal, which may also
+	// fail afterwards.
 	Leaves(ctx context.Context, l Leaving) error
-	// Left is called after that. A process may die before it calls Left, Changed or Committed.
+	// Left is called after the removal. A process may die before it calls Left, Changed or Committed.
 	Left(ctx context.Context, l Leaving)
 	// Changed is called after an object got a name, or a table a version.
 	Changed(ctx context.Context, kind keys.Kind, id []string)
@@ -30,7 +31,7 @@ type Leaving struct {
 	Created time.Time `json:"created"`
 }
 
-// noWatch is the watch of a registry that nobody watches.
+// noWatch ignores all notifications.
 type noWatch struct{}
 
 func (noWatch) Leaves(context.Context, Leaving) error        { return nil }
@@ -38,13 +39,14 @@ func (noWatch) Left(context.Context, Leaving)                {}
 func (noWatch) Changed(context.Context, keys.Kind, []string) {}
 func (noWatch) Committed(context.Context, []string, string)  {}
 
-// LeavingTable returns what a watch learns of a table. ok is false for a plain view, which is no table.
+// LeavingTable describes a table for a watch. ok is false for a plain view, which is not watched.
 func LeavingTable(record *stored.Table, to []string) (l Leaving, ok bool) {
 	plain := record.View != nil && record.View.Kind != stored.Materialized
 	return Leaving{Kind: keys.Tables, Lineage: record.Line(), ID: record.ID, To: to, Created: record.Created}, !plain
 }
 
-// TakeAway takes a name from a table by do. to is the name that it gets; nil: none.
+// TakeAway calls do, which removes the name of a table, between the notifications Leaves and Left.
+// to is the new name; nil if there is none.
 func (r *Registry) TakeAway(ctx context.Context, record *stored.Table, to []string, do func() error) error {
 	l, ok := LeavingTable(record, to)
 	if !ok {

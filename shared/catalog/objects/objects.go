@@ -1,9 +1,9 @@
-// Package objects reads and writes JSON objects on conditions, and finds out the outcome of a write
-// whose answer was lost.
+// Package objects reads JSON objects, writes them conditionally, and determines the outcome of a
+// write whose answer was lost.
 //
-// Each object carries a unique id, and no object ever returns to an earlier state. A writer that
-// finds its own bytes therefore knows that its write happened, and a writer that finds a later
-// state knows that its own write cannot happen any more.
+// Each object contains a unique id, and no object ever returns to an earlier state. A writer that
+// reads back its own bytes can therefore conclude that its write happened, and a writer that reads
+// a later state, that its own write can no longer happen.
 package objects
 
 import (
@@ -31,8 +31,7 @@ func (s Store) Find(ctx context.Context, key string, v any) (etag string, found 
 	return etag, err == nil, err
 }
 
-// Read is Find for an object that should exist. The error is objectstore.ErrNotExist when it does
-// not.
+// Read loads an object that should exist. Otherwise the error is objectstore.ErrNotExist.
 func (s Store) Read(ctx context.Context, key string, v any) (etag string, err error) {
 	data, info, err := s.Get(ctx, key)
 	if err != nil {
@@ -44,7 +43,8 @@ func (s Store) Read(ctx context.Context, key string, v any) (etag string, err er
 	return info.ETag, nil
 }
 
-// Peek is Read for a caller that needs some of the members, in v, and does not write the object back.
+// Peek loads some members of an object for a caller that does not write it back: unknown members
+// are ignored.
 func (s Store) Peek(ctx context.Context, key string, v any) (etag string, err error) {
 	data, info, err := s.Get(ctx, key)
 	if err != nil {
@@ -96,9 +96,9 @@ func (s Store) outcome(ctx context.Context, key string, data []byte, cond object
 	return "", Unsettled(errors.Join(cause, err))
 }
 
-// Remove deletes the object that has the given uid and ETag. [Changed] is true for the error when
-// there is another object, or none. When the answer is lost and the object no longer exists, it
-// counts as deleted, no matter which process deleted it.
+// Remove deletes the object with the given uid and ETag. [Changed] is true for the error if the key
+// has another object, or none. If the answer is lost and the object no longer exists, it counts as
+// deleted, no matter which process deleted it.
 func (s Store) Remove(ctx context.Context, key, uid, etag string) error {
 	vanished, err := s.TryRemove(ctx, key, uid, etag)
 	if vanished {
@@ -107,9 +107,9 @@ func (s Store) Remove(ctx context.Context, key, uid, etag string) error {
 	return err
 }
 
-// TryRemove is Remove for callers that must know which process deleted the object. vanished is true
-// when the answer was lost and neither the object nor a changed version of it exists. The error is
-// then that of [Unsettled].
+// TryRemove is a Remove that distinguishes which process deleted the object. vanished is true if
+// the answer was lost and neither the object nor a changed version of it exists. The error is then
+// [Unsettled].
 func (s Store) TryRemove(ctx context.Context, key, uid, etag string) (vanished bool, err error) {
 	cause := s.Delete(ctx, key, objectstore.Condition{IfMatch: etag})
 	if cause == nil {
@@ -138,10 +138,10 @@ func Changed(err error) bool { return Taken(err) || Missing(err) }
 // Taken reports whether a put that needs a free key has failed because there is an object.
 func Taken(err error) bool { return errors.Is(err, objectstore.ErrPrecondition) }
 
-// Missing reports whether an error is that of an object that does not exist.
+// Missing reports whether an error means that an object does not exist.
 func Missing(err error) bool { return errors.Is(err, objectstore.ErrNotExist) }
 
-// IgnoreMissing returns nil for the error of an object that does not exist.
+// IgnoreMissing returns nil if the error means that an object does not exist.
 func IgnoreMissing(err error) error {
 	if Missing(err) {
 		return nil
@@ -157,9 +157,9 @@ func IgnoreChanged(err error) error {
 	return err
 }
 
-// Unsettled is the error of a write that may have happened or may still happen. errors.Is does not
-// find the cause in it: a failed precondition, for example, may be due to our own first try. Only an
-// outage stays one.
+// Unsettled returns the error for a write that may have happened or may still happen. It hides the
+// cause from errors.Is: a failed precondition, for example, may be due to our own first try. Only
+// an outage is kept.
 func Unsettled(cause error) error {
 	unknown := fmt.Errorf("%w: %s", objectstore.ErrUnknownOutcome, cause.Error())
 	if trouble := outage.Of(cause); trouble != nil {

@@ -9,9 +9,9 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// PutOnce puts an object if there is none at the key, and returns the content that is there then: data, or that
-// of another writer who was faster. When the answer of the put is lost, it reads the object. The error is that
-// of [Unsettled] if the outcome stays unknown.
+// PutOnce puts an object if the key is free, and returns the content that is there afterwards: data, or the content of a
+// faster writer. If the answer of the put is lost, it reads the object. If the outcome stays unknown, the error is
+// [Unsettled].
 func PutOnce(ctx context.Context, store objectstore.Store, key string, data []byte) (there []byte, info objectstore.Info, err error) {
 	for attempt := 1; ; attempt++ {
 		info, err := store.Put(ctx, key, data, objectstore.Condition{IfAbsent: true})
@@ -28,7 +28,8 @@ func PutOnce(ctx context.Context, store objectstore.Store, key string, data []by
 	}
 }
 
-// WriteOnce is [PutOnce] for an object. It loads the object that is there then into there.
+// WriteOnce encodes an object and puts it as [PutOnce] does. It decodes the object that is stored
+// afterwards into there.
 func (s Store) WriteOnce(ctx context.Context, key string, object, there any) error {
 	data, err := encode(object)
 	if err != nil {
@@ -40,7 +41,8 @@ func (s Store) WriteOnce(ctx context.Context, key string, object, there any) err
 	return format.Decode("record "+key, data, there)
 }
 
-// Discard deletes an object that is no longer used, again when the answer was lost. There need not be one.
+// Discard deletes an unused object, which need not exist. It repeats the request if the answer was
+// lost.
 func Discard(ctx context.Context, store objectstore.Store, key string) error {
 	for attempt := 1; ; attempt++ {
 		err := store.Delete(ctx, key, objectstore.Condition{})

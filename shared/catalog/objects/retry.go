@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// tries is how often a [Race] is tried.
+	// tries is the default number of attempts of a [Race].
 	tries = 5
-	// Many is how often a race is tried over an object that many writers change at the same time.
+	// Many is the number of attempts for an object that many writers change at the same time.
 	Many = 250
 
 	// FirstPause is the first wait of [Pause].
@@ -30,13 +30,13 @@ const (
 type Race struct {
 	What  string   // kind of the object, for the error
 	ID    []string // id of the object, for the error
-	Tries int      // how often it is tried; 0: five times
-	Wait  bool     // there is a pause before each further attempt, because other work may take a while
-	Lost  error    // the error after the last attempt; nil: that of [LostRace]
+	Tries int      // maximum number of attempts; 0: five
+	Wait  bool     // pause before each further attempt, because the other writer may need time
+	Lost  error    // the error after the last attempt; nil: LostRace
 }
 
-// Run calls try until it is done or returns an error, and counts its calls from 0. An attempt is not done if
-// another writer was faster: see [Written].
+// Run calls try until it is done or returns an error. attempt counts from 0. try returns done = false if another writer
+// was faster: see [Written].
 func (r Race) Run(ctx context.Context, try func(attempt int) (done bool, err error)) error {
 	for attempt := range cmp.Or(r.Tries, tries) {
 		if done, err := try(attempt); done || err != nil {
@@ -54,8 +54,8 @@ func (r Race) Run(ctx context.Context, try func(attempt int) (done bool, err err
 	return LostRace(r.What, r.ID, objectstore.ErrPrecondition)
 }
 
-// Written is the outcome of an attempt that has ended with a conditional write and its error. The attempt is
-// not done if the object has changed.
+// Written converts the error of a conditional write at the end of an attempt to the attempt's results. The attempt is not
+// done if the object has changed.
 func Written(err error) (done bool, _ error) {
 	if Changed(err) {
 		return false, nil
@@ -63,7 +63,7 @@ func Written(err error) (done bool, _ error) {
 	return true, err
 }
 
-// LostRace is the error when an object changed between our read and our write.
+// LostRace returns the error for an object that changed between our read and our write.
 func LostRace(what string, id []string, err error) error {
 	return &protocol.Error{
 		Code:    protocol.ConcurrentModification,
@@ -73,8 +73,8 @@ func LostRace(what string, id []string, err error) error {
 	}
 }
 
-// Pause waits before work that another process holds up is tried again. attempt counts from 0, and
-// each wait is twice as long as the one before, up to the sixth.
+// Pause waits before another attempt at work that another process blocks. attempt counts from 0,
+// and each wait is twice as long as the one before, up to the sixth.
 func Pause(ctx context.Context, attempt int) error {
 	return pause.For(ctx, FirstPause<<min(attempt, 5))
 }

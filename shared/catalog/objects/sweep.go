@@ -12,8 +12,8 @@ import (
 // MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
 const MinSweepAge = time.Hour
 
-// Sweep calls one for each object older than a time, and counts those that one deleted. An error of one
-// leaves that object, and is among the [*Unswept] at the end.
+// Sweep calls one for each object last modified before a time, and counts the deleted ones. It
+// continues after an error of one, and returns these errors as an [*Unswept] at the end.
 func (s Store) Sweep(ctx context.Context, prefix string, oldest time.Time, one func(ctx context.Context, object objectstore.Info) (deleted bool, err error)) (deleted int, err error) {
 	left := new(Unswept)
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: PageSize}
@@ -43,8 +43,8 @@ func (s Store) DeleteSwept(ctx context.Context, object objectstore.Info) (delete
 	return err == nil, IgnoreMissing(err)
 }
 
-// Unswept is the error of a sweep that has dealt with everything but some objects: those that the errors
-// name, and what these may refer to.
+// Unswept is the error of a sweep that could not process some objects. Objects to which these may
+// refer were kept, and everything else was swept.
 type Unswept struct{ Errors []error }
 
 // Error joins the errors.
@@ -53,10 +53,10 @@ func (u *Unswept) Error() string { return errors.Join(u.Errors...).Error() }
 // Unwrap returns the errors.
 func (u *Unswept) Unwrap() []error { return u.Errors }
 
-// maxUnswept is how many errors end a sweep: so many are no faults of single objects.
+// maxUnswept ends a sweep: after so many errors the store itself is the likely cause.
 const maxUnswept = 100
 
-// Add takes an error of one object, or those of a part of the sweep. It returns the error if the sweep must end.
+// Add adds the error of one object or of a part of the sweep. It returns the error if the sweep must end.
 func (u *Unswept) Add(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -76,7 +76,7 @@ func (u *Unswept) Add(ctx context.Context, err error) error {
 	return nil
 }
 
-// OrNil returns the error, nil if there is none.
+// OrNil returns the error, or nil if nothing was added.
 func (u *Unswept) OrNil() error {
 	if len(u.Errors) == 0 {
 		return nil

@@ -1,4 +1,5 @@
-// Package secrets keeps the secrets of a catalog: records with names of their own, whose values are sealed.
+// Package secrets stores the secrets of a catalog: records with names of their own and encrypted
+// values.
 package secrets
 
 import (
@@ -21,7 +22,7 @@ import (
 // Secrets keeps secrets. It is safe for concurrent use.
 type Secrets struct{ names *naming.Registry }
 
-// New returns the secrets whose names are in a registry.
+// New returns the secrets of a registry.
 func New(names *naming.Registry) *Secrets { return &Secrets{names} }
 
 // Create gives a name to a sealed value. A taken name is an error of the kind
@@ -62,8 +63,8 @@ func notFound(id []string) error {
 	return &protocol.Error{Code: protocol.TableNotFound, Kind: protocol.SecretNotFound, Message: fmt.Sprintf("secret %s does not exist", keys.Display(id))}
 }
 
-// Open returns the value of a secret for what the operator, or one who may use the secret, has named
-// it for. It does not check what the caller may do.
+// Open decrypts the value of a secret. It does not check the rights of the caller: the operator or
+// a permitted user must have named the secret for this purpose before.
 func (s *Secrets) Open(ctx context.Context, id []string, with sealing.Opener) ([]byte, error) {
 	record := new(stored.Secret)
 	_, found, err := s.names.Store.Find(ctx, keys.Secret(id), record)
@@ -76,8 +77,8 @@ func (s *Secrets) Open(ctx context.Context, id []string, with sealing.Opener) ([
 	return with.Open(ctx, record.ID, record.Sealed)
 }
 
-// ByName returns [Secrets.Open] for ids as the operator writes them: names with $ between. It is nil
-// without keys.
+// ByName returns a function that calls [Secrets.Open] for an id as operators write it, with $
+// between the names. It returns nil without keys.
 func (s *Secrets) ByName(with sealing.Opener) func(ctx context.Context, id string) ([]byte, error) {
 	if with == nil {
 		return nil
@@ -118,9 +119,10 @@ func (s *Secrets) change(ctx context.Context, id []string, change func(record *s
 	})
 }
 
-// Reseal calls reseal with the value of each secret, in all namespaces, and replaces those that
-// reseal changes. Nothing else of a secret changes, so that a repetition continues where this ended.
-// The error joins those of secrets that stay as they are; an error of ctx or of the store ends it.
+// Reseal calls reseal with the value of each secret, in all namespaces, and stores the changed
+// values. Nothing else of a secret changes, so a repetition continues after a failure. The error
+// joins the errors of the secrets that stay as they are; an error of ctx or of the store ends
+// Reseal.
 func (s *Secrets) Reseal(ctx context.Context, reseal func(ctx context.Context, id []string, sealed sealing.Sealed) (again sealing.Sealed, changed bool, err error)) (resealed, all int, err error) {
 	var wrong []error
 	for object, err := range objectstore.Objects(ctx, s.names.Store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {

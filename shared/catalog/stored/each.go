@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// EachTable calls f with the record of each table, in any state. It skips the records that seen
-// holds with their current ETag, and adds all others to seen.
+// EachTable calls f with the record of each table, in any state. seen maps keys to ETags: EachTable
+// skips records with the same ETag as there, and adds all others.
 func EachTable(ctx context.Context, store objects.Store, seen map[string]string, f func(*Table) error) error {
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
 	for page, err := range objectstore.Pages(ctx, store, opts) {

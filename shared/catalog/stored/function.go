@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Function is the stored form of a function. Version n is at position n-1, and no version changes but
-// for being proved.
+// Function is the stored form of a function. Version n is at index n-1. Versions never change,
+// except that they become proved.
 type Function struct {
 	ID       []string          `json:"id"`
 	UID      string            `json:"uid"` // distinguishes it from earlier and later functions of the name

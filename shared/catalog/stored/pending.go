@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/catalog/ledger"
 )
 
-// Pending holds the operations of a batch on one table. They take effect once the batch has
-// committed. Until then they only make other writers wait.
+// Pending is the part of a batch that concerns one table. It takes effect once the batch has
+// committed. Until then it only makes other writers wait.
 //
 // A batch that makes a table puts a record marked New, and one that removes a table marks its
 // record as Gone. Like the records of unfinished renames these are marked for lists
@@ -39,7 +39,7 @@ func (r *Table) Aborted() *Table {
 }
 
 // turned returns the record as it was before the batch, with its turn increased. A conditional
-// write that was sent for the earlier record and is still under way then fails.
+// write for the earlier record that is still under way then fails.
 func (r *Table) turned() *Table {
 	before := *r
 	before.Pending = nil

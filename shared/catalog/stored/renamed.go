@@ -8,18 +8,18 @@ type Arrival struct {
 	Until time.Time `json:"until"`
 }
 
-// A Departure marks a record whose table has another name now.
+// A Departure marks the former record of a renamed table.
 type Departure struct {
 	To  []string `json:"to"`
 	UID string   `json:"uid"` // UID of the record at the new name
 }
 
-// MovedTo reports whether the table of r is now the one of the other record.
+// MovedTo reports whether a rename has moved the table of r to the other record.
 func (r *Table) MovedTo(other *Table) bool {
 	return r.Moved != nil && r.Moved.UID == other.UID
 }
 
-// Arrived returns an arriving record as a plain one.
+// Arrived returns a copy of an arriving record in its final form, without the mark.
 func (r *Table) Arrived() *Table {
 	plain := *r
 	plain.Arriving = nil

@@ -6,12 +6,12 @@ import (
 	"tiltyard/shared/sealing"
 )
 
-// Secret is the stored form of a secret. Its value is sealed for the id.
+// Secret is the stored form of a secret. The id is authenticated with the encrypted value.
 type Secret struct {
 	ID      []string       `json:"id"`
 	UID     string         `json:"uid"` // distinguishes it from earlier and later secrets of the name
 	Created time.Time      `json:"created_at"`
-	Updated time.Time      `json:"updated_at"` // when the value was last replaced; every replacement moves it
+	Updated time.Time      `json:"updated_at"` // time of the last replacement of the value; strictly increasing
 	Sealed  sealing.Sealed `json:"sealed"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A State is what a table's record means for its name.
+// A State is the meaning of a table's record for its name.
 type State int
 
 // These are the states of records. In all but the first, other objects decide whether the name
@@ -19,7 +19,7 @@ const (
 	Departing              // a batch removes the table, and may make another
 )
 
-// State returns what the record means for its name.
+// State returns the meaning of the record for its name.
 func (r *Table) State() State {
 	switch {
 	case r.Moved != nil:
@@ -34,8 +34,8 @@ func (r *Table) State() State {
 	return Standing
 }
 
-// Marked makes a LIST show the records that cannot be taken for a table without a look at their
-// contents: see package objects.
+// Marked makes a LIST show the records that must be read before they count as a table: see package
+// objects.
 func (r *Table) Marked() bool { return r.State() != Standing || r.View != nil }
 
 // InDoubt reports whether a listed object is the record of a view, or of a table in an unfinished

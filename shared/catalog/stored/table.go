@@ -1,15 +1,14 @@
-// Package stored defines the records of the catalog: what the JSON objects behind the names hold.
+// Package stored defines the records of the catalog, the JSON objects behind the names.
 //
-// A record has the fields that all tables have, and those of the protocols that it takes part in:
-// claims (package claim), ledgers (package ledger), renames and batches (package naming). Its
-// [State] follows from these fields. Records are written by future and earlier releases too, so a
-// field keeps its name and meaning, and a new one is left out while it has its zero value. A record
-// with a field that a release does not know is refused by it: see package format.
+// A record has the fields common to all tables, and the fields of the protocols that it takes part
+// in: claims (package claim), ledgers (package ledger), renames and batches (package naming). Its
+// [State] follows from these fields. Earlier and later releases write records too, so a field keeps
+// its name and meaning, and a new one is omitted while it has its zero value. A release refuses a
+// record with a field unknown to it: see package format.
 //
-// A kind of object that shares its names with tables, such as a view, is a [Table] with one more
-// field that says so. If lists must tell it from a plain table, then [Table.Marked] must be true
-// for it. A kind with names of its own has a record type of its own here and a kind of key in
-// package keys.
+// A kind of object that competes with tables for names, such as a view, is a [Table] with one more
+// field. If lists must distinguish it from a plain table, then [Table.Marked] must be true for it.
+// A kind with names of its own has a record type of its own here and a kind of key in package keys.
 package stored
 
 import (
@@ -44,7 +43,7 @@ type Table struct {
 	Arriving    *Arrival   `json:"arriving,omitempty"`
 	Moved       *Departure `json:"moved,omitempty"`
 
-	View       *View       `json:"view,omitempty"`       // nil for a table that is no view
+	View       *View       `json:"view,omitempty"`       // nil for a table that is not a view
 	Dependents []Dependent `json:"dependents,omitempty"` // the views that read the table
 	Fills      []string    `json:"fills,omitempty"`      // as in catalog.Table
 	Uses       []Use       `json:"uses,omitempty"`       // of functions, by columns
@@ -63,18 +62,18 @@ type Table struct {
 	Unanswered time.Time `json:"unanswered_until,omitzero"`
 }
 
-// A Use is a use of a function by columns of a table. The metadata of the table, which others may write, has more
-// of it.
+// A Use is the use of a function by columns of a table. The definition of the columns is in the metadata of the table,
+// which more principals may write.
 type Use struct {
 	What string          `json:"what"` // identifies the use and its function: see package backfill
-	By   *auth.Principal `json:"by"`   // who declared the columns: the function is called if By may use it at that time
+	By   *auth.Principal `json:"by"`   // the principal that declared the columns: the function runs only while By may use it
 }
 
-// Found is what a name stands for. The zero value stands for no table.
+// Found is the result of resolving a name. The zero value means that there is no table.
 type Found struct {
 	Record *Table // nil when there is no table
 	ETag   string // of the record
-	Soon   bool   // there is no table, but a rename or a batch that makes one is unfinished
+	Soon   bool   // no table yet, but an unfinished rename or batch may make one
 }
 
 // OwnPlace as the claim of a record means that no claim is needed: the catalog made the place for
@@ -84,7 +83,7 @@ const OwnPlace = "own"
 // Identity returns the UID.
 func (r *Table) Identity() string { return r.UID }
 
-// Line returns what stays the same when the table is renamed, or restored after a drop.
+// Line returns an id of the table that stays the same over renames and restorations.
 func (r *Table) Line() string { return cmp.Or(r.Lineage, r.UID) }
 
 // HasClaim reports whether the record holds a claim on its place.

@@ -7,17 +7,17 @@ import (
 	"tiltyard/shared/auth"
 )
 
-// A View is what the record of a view has beside the fields of a table.
+// A View is the field that the record of a view has in addition to those of a table.
 type View struct {
 	Kind ViewKind `json:"kind"`
-	// UID distinguishes the view from all others. It stays when the view gets another name.
+	// UID identifies the view. It stays when the view is renamed.
 	UID string `json:"uid"`
 	// Source is the id of the table that the view reads.
 	Source []string `json:"source"`
-	// Digest is the SHA-256, in hexadecimal, of the definition that By has given. The definition itself
-	// may lie where others can change it.
+	// Digest is the SHA-256, in hexadecimal, of the definition by By. The definition itself may be in
+	// the table's metadata, where other writers can change it.
 	Digest string `json:"definition_sha256"`
-	// By is who defined the view: a refresh reads the source only if By may do so at that time. Nil is not known.
+	// By is the principal that defined the view. A refresh reads the source only if By may read it then. It is nil if unknown.
 	By *auth.Principal `json:"defined_by,omitempty"`
 	// Auto means that the view is refreshed without a request when its source has changed.
 	Auto bool `json:"auto_refresh,omitempty"`
@@ -25,7 +25,7 @@ type View struct {
 	Plain *PlainView `json:"plain,omitempty"`
 }
 
-// A PlainView is the definition of a plain view: all that there is of it.
+// A PlainView is the complete definition of a plain view.
 type PlainView struct {
 	Query    string          `json:"query"`
 	Database string          `json:"database,omitempty"` // that the client was connected to
@@ -41,7 +41,7 @@ const (
 	Plain        ViewKind = "plain"        // a query without rows of its own
 )
 
-// Describe returns the words for a view of the kind.
+// Describe returns the kind in words, for messages.
 func (k ViewKind) Describe() string {
 	if k == Materialized {
 		return "materialized view"
@@ -49,7 +49,7 @@ func (k ViewKind) Describe() string {
 	return "view"
 }
 
-// A Dependent is a view that reads a table. It is in the record of that table.
+// A Dependent is an entry for a view in the record of the table that it reads.
 type Dependent struct {
 	ID   []string `json:"id"`
 	UID  string   `json:"uid"` // of the view: see View

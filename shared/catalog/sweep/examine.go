@@ -19,11 +19,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Fault is something in the records or the folders of a root that is not as it should be.
+// A Fault is an inconsistency in the records or the folders of a root.
 type Fault struct {
 	Kind   FaultKind
 	Object string // the key of a record, or the name of a folder of the root
-	Reason string // of a record that cannot be read
+	Reason string // why a record cannot be read
 }
 
 // A FaultKind is a kind of faults.
@@ -39,8 +39,8 @@ const (
 	ExpiredDrop   FaultKind = "expired-drop"   // a dropped table whose time is over; Sweep removes it
 )
 
-// MinFolderAge is the least age of all files in a folder that counts as orphaned. Its writer may be about
-// to put the record otherwise.
+// MinFolderAge is the least age of all files in a folder that counts as orphaned. The writer of
+// younger files may still put the record.
 const MinFolderAge = 24 * time.Hour
 
 // Examine compares the records of the catalog with the folders of the home root, and returns the ids of the
@@ -84,7 +84,7 @@ func (s *Sweeper) Examine(ctx context.Context) (faults []Fault, tables [][]strin
 	return faults, found.tables, nil
 }
 
-// tableFolders returns the names of the folders of the home root that are those of tables by their names.
+// tableFolders returns the folders of the home root whose names are those of table folders.
 func (s *Sweeper) tableFolders(ctx context.Context) (folders []string, err error) {
 	opts := objectstore.ListOptions{Delimiter: "/", Limit: objects.PageSize}
 	for page, err := range objectstore.Pages(ctx, s.names.Store, opts) {
@@ -100,9 +100,9 @@ func (s *Sweeper) tableFolders(ctx context.Context) (folders []string, err error
 	return folders, nil
 }
 
-// examined is what the records of the catalog say.
+// examined is the result of reading all records.
 type examined struct {
-	places map[string]bool // the folders of the home root that they name
+	places map[string]bool // the folders of the home root to which records refer
 	tables [][]string      // their ids, without plain views and dropped tables
 	unread bool            // places may lack some, because a record could not be read
 	faults []Fault
@@ -155,7 +155,7 @@ func unreadable(key string, err error) Fault {
 	return Fault{Kind: kind, Object: key, Reason: err.Error()}
 }
 
-// then returns the table that a batch would make of a record, nil for none.
+// then returns the table that the batch in a record would make, or nil if it makes none.
 func then(record *stored.Table) *stored.Table {
 	if record.Pending == nil {
 		return nil
@@ -163,8 +163,8 @@ func then(record *stored.Table) *stored.Table {
 	return record.Pending.Then
 }
 
-// examineFolder returns the fault of a folder that no record names, "" for none: files that a
-// deregistration has left stay on purpose, and those that are young may get a record soon.
+// examineFolder returns the fault of a folder without a record, or "" if there is none: a
+// deregistration leaves files on purpose, and young files may get a record soon.
 func (s *Sweeper) examineFolder(ctx context.Context, folder string) (FaultKind, error) {
 	claims, err := s.names.Places.About(ctx, folder)
 	if err != nil || len(claims) > 0 { // a registration is under way, or lies within the folder
@@ -192,8 +192,8 @@ func (s *Sweeper) examineFolder(ctx context.Context, folder string) (FaultKind, 
 	return OrphanFolder, nil
 }
 
-// DeleteFolder deletes the files of a folder that Examine has called an orphan, in the way in which the files
-// of a dropped table are deleted: those that a registration has claimed meanwhile stay.
+// DeleteFolder deletes the files of a folder that Examine has reported as an orphan. It deletes them as those of a dropped
+// table, so files that a registration has claimed meanwhile stay.
 func (s *Sweeper) DeleteFolder(ctx context.Context, folder string) error {
 	nameless := &stored.Table{ID: keys.DroppedID(folder), UID: objects.NewUID(), Location: folder, Claim: stored.OwnPlace}
 	at, err := s.names.Locate(nameless)

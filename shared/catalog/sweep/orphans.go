@@ -51,8 +51,8 @@ func (s *Sweeper) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 	return deleted, left.OrNil()
 }
 
-// missingParents returns the ids of namespaces that have no record but children, by folder. Records that
-// cannot be read are left out, and added to left.
+// missingParents returns the ids of namespaces with children but without a record, by folder. It
+// skips records that cannot be read, and adds their errors to left.
 func (s *Sweeper) missingParents(ctx context.Context, left *objects.Unswept) (map[string][]string, error) {
 	there, paths := map[string]bool{keys.Folder(nil): true, keys.Folder([]string{keys.Dropped}): true}, lists.Paths{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
@@ -96,7 +96,7 @@ func (s *Sweeper) sweepOrphan(ctx context.Context, orphan objectstore.Info) (don
 		_, err := s.names.Settled(ctx, record.ID)
 		return false, protocol.Ignore(err, protocol.ConcurrentModification)
 	}
-	if _, err := s.names.Store.Peek(ctx, orphan.Key, new(struct{})); err != nil { // one of a newer release may be no orphan there
+	if _, err := s.names.Store.Peek(ctx, orphan.Key, new(struct{})); err != nil { // a record of a newer release may not be an orphan
 		return false, objects.IgnoreMissing(err)
 	}
 	err = s.names.Store.Delete(ctx, orphan.Key, objectstore.Condition{IfMatch: orphan.ETag})

@@ -1,5 +1,4 @@
-// Package sweep removes from a catalog what is no longer used (sweep.go, orphans.go), and finds what is not as it should be
-// (examine.go).
+// Package sweep deletes unused objects of a catalog (sweep.go, orphans.go), and reports inconsistencies (examine.go).
 package sweep
 
 import (
@@ -34,14 +33,12 @@ func New(names *naming.Registry, lists *lists.Lists, functions *functions.Functi
 	return &Sweeper{names, lists, functions, drops, namespaces}
 }
 
-// Sweep deletes dropped tables whose time is over, and what crashed writers have left behind: objects of
-// batches, copies of manifests, records in namespaces that do not exist, artifacts of no function, and what
-// calls of functions have referred to. Of the latter it deletes objects older than age, and never younger than
-// [objects.MinSweepAge], and returns how many. It also deletes stored results whose time is over. Committed batches are
-// carried out first, so that no record needs their decision any more. The copies of manifests are then unused.
+// Sweep deletes expired drops and results, and the leftovers of crashed writers: objects of batches, copies of manifests,
+// records in namespaces that do not exist, unused artifacts, and arguments of function calls. Leftovers must be older than
+// age, and are never younger than [objects.MinSweepAge]. Sweep returns the number of deleted leftovers. It first completes
+// committed batches, so that their decisions and copies of manifests become unused.
 //
-// A record that cannot be read keeps Sweep from deleting what it may refer to, and from nothing else: the error
-// is then an [*objects.Unswept].
+// A record that cannot be read protects only objects to which it may refer; the error is then an [*objects.Unswept].
 func (s *Sweeper) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
 	oldest := s.names.Now().Add(-max(age, objects.MinSweepAge))
 	left := new(objects.Unswept)
@@ -65,8 +62,8 @@ func (s *Sweeper) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 	return deleted, left.OrNil()
 }
 
-// sweepBatches ends batches, and deletes their decisions and the copies of manifests. A batch that cannot be
-// ended may need its copies.
+// sweepBatches completes or aborts batches, and deletes their decisions and copies of manifests. It keeps the copies if a
+// batch could not be completed, because they may still be needed.
 func (s *Sweeper) sweepBatches(ctx context.Context, oldest time.Time) (deleted int, err error) {
 	decisions, err := s.names.Store.Sweep(ctx, stored.BatchesPrefix, oldest, func(ctx context.Context, object objectstore.Info) (bool, error) {
 		if err := s.endBatch(ctx, strings.TrimPrefix(object.Key, stored.BatchesPrefix)); err != nil {

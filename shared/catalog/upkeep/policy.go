@@ -29,7 +29,7 @@ const MinRetention = time.Hour
 
 const defaultRetention = 7 * 24 * time.Hour
 
-// A Policy is the maintenance that the properties of a table ask for.
+// A Policy is the maintenance that the properties of a table request.
 type Policy struct {
 	Compact   bool
 	Indices   bool
@@ -38,8 +38,8 @@ type Policy struct {
 	Keep      int           // the least number of versions to keep
 }
 
-// Parse reads a policy from the properties of an object, among which there may be others. A property that is not
-// there has its default. The error is InvalidInput.
+// Parse reads a policy from the properties of an object and ignores other properties. A missing property has its default.
+// The error is InvalidInput.
 func Parse(properties map[string]string) (Policy, error) {
 	p := Policy{Retention: defaultRetention, Keep: 1}
 	if err := p.setMode(properties[PropertyMode]); err != nil {
@@ -62,7 +62,8 @@ func Parse(properties map[string]string) (Policy, error) {
 	return p, nil
 }
 
-// Check returns InvalidInput for properties of a new table or namespace that could not be followed later.
+// Check returns InvalidInput if the maintenance properties of a new table or namespace are
+// malformed.
 func Check(properties map[string]string) error {
 	if text, ok := properties[protocol.PropertyDropRetention]; ok {
 		if _, err := protocol.ParseDropRetention(text); err != nil {

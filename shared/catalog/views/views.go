@@ -1,5 +1,4 @@
-// Package views keeps the views of a catalog, materialized and plain ones: their records are those of tables
-// with one more field.
+// Package views keeps materialized and plain views. Their records are records of tables with one more field.
 package views
 
 import (
@@ -27,7 +26,7 @@ type NewView struct {
 	By     *auth.Principal   // as in stored.View
 	Auto   bool              // as in stored.View
 	Plain  *stored.PlainView // of a plain view
-	// Later leaves it to the first refresh to check the source, which need not exist yet.
+	// Later means that the source need not exist yet: the first refresh checks it.
 	Later bool
 	// Location and Hint are those of [tiltyard/shared/catalog.Catalog.CreateTable]. A plain view has none.
 	Location objectstore.Location
@@ -40,13 +39,12 @@ type Views struct {
 	drops *drops.Drops
 }
 
-// New returns the views whose names are in a registry.
+// New returns the views of a registry.
 func New(names *naming.Registry, drops *drops.Drops) *Views { return &Views{names, drops} }
 
-// Create gives a name to a view. A taken name is TableAlreadyExists, a missing source
-// TableNotFound. A view that would read itself through other views is InvalidInput, and so is one
-// upon too many others, or one more of too many views of its source. With Later there are no errors about the
-// source.
+// Create creates a view. A taken name is TableAlreadyExists, a missing source TableNotFound. InvalidInput means that the
+// view would read itself through other views, that the chain of views is too long, or that the source has too many views.
+// With Later the source is not checked.
 func (v *Views) Create(ctx context.Context, id []string, view NewView) (*stored.View, error) {
 	if keys.IsRoot(id) {
 		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a view needs a name"}
@@ -78,8 +76,9 @@ func (v *Views) Create(ctx context.Context, id []string, view NewView) (*stored.
 	return record.View, nil
 }
 
-// Enter enters a view in its source, unless that has listed it already. The error is InvalidInput when the
-// view reads itself through others. A failure to write is ignored, since the next refresh tries again.
+// Enter adds a view to the dependents of its source, unless it is listed there. The error is
+// InvalidInput if the view reads itself through others. A failure to write is ignored, since the
+// next refresh tries again.
 func (v *Views) Enter(ctx context.Context, id []string, view *stored.View, source []string, listed []stored.Dependent) error {
 	if slices.ContainsFunc(listed, func(d stored.Dependent) bool { return d.UID == view.UID }) {
 		return nil
@@ -91,8 +90,8 @@ func (v *Views) Enter(ctx context.Context, id []string, view *stored.View, sourc
 	return nil
 }
 
-// Get returns what the record of a view holds. The error is TableNotFound, NamespaceNotFound, or
-// InvalidInput for a table that is not a view of the kind.
+// Get returns the record of a view. The error is TableNotFound, NamespaceNotFound, or InvalidInput
+// for a table that is not a view of the kind.
 func (v *Views) Get(ctx context.Context, id []string, kind stored.ViewKind) (*stored.Table, error) {
 	record, _, err := v.names.Table(ctx, id)
 	if err != nil {
@@ -101,7 +100,7 @@ func (v *Views) Get(ctx context.Context, id []string, kind stored.ViewKind) (*st
 	return record, check(record, kind)
 }
 
-// check returns the error for a record that is not one of a view of the kind.
+// check returns InvalidInput unless the record is a view of the kind.
 func check(record *stored.Table, kind stored.ViewKind) error {
 	if record.View == nil || record.View.Kind != kind {
 		return protocol.Errorf(protocol.InvalidInput, "%s is not a %s", keys.Display(record.ID), kind.Describe())
@@ -109,8 +108,8 @@ func check(record *stored.Table, kind stored.ViewKind) error {
 	return nil
 }
 
-// Drop removes a view of a kind, as a table is dropped, and returns its record. Another
-// table of the name is InvalidInput.
+// Drop drops a view of a kind as a table is dropped, and returns its record. Any other table of
+// that name is InvalidInput.
 func (v *Views) Drop(ctx context.Context, id []string, kind stored.ViewKind) (*stored.Table, error) {
 	record, _, err := v.drops.Drop(ctx, id, "", func(record *stored.Table) error { return check(record, kind) })
 	return record, err
@@ -132,8 +131,7 @@ type isPlain struct{ view *stored.View }
 
 func (*isPlain) Error() string { return "view without rows" }
 
-// Plain returns the view that an error is about, which says that a plain view is where a table is
-// needed; nil for other errors.
+// Plain returns the plain view that made an operation on tables fail, or nil for other errors.
 func Plain(err error) *stored.View {
 	var plain *isPlain
 	if errors.As(err, &plain) {
@@ -142,9 +140,9 @@ func Plain(err error) *stored.View {
 	return nil
 }
 
-// Adopt makes the record of a table that of a materialized view with a definition: other programs make such
-// tables, and then register them here, or change the definition of a view. Callers then enter the view in its source
-// ([Views.Enter]). A view that would read itself through others is InvalidInput, and so is a plain view.
+// Adopt turns the record of a table into that of a materialized view: other programs create such tables and then register
+// them here, or change the definition of a view. Callers then add the view to its source ([Views.Enter]). The error is
+// InvalidInput if the view would read itself through others, or if it is a plain view.
 func (v *Views) Adopt(ctx context.Context, id []string, uid string, adopt NewView) (*stored.View, error) {
 	if err := dependents.CheckCycle(ctx, v.names, id, adopt.Source); err != nil {
 		return nil, err

@@ -1,12 +1,11 @@
-// Package forward sends the events of an outbox on to a target: an SQS queue, an event bus of EventBridge, or a
-// webhook.
+// Package forward sends the events of an outbox to a target: an SQS queue, an EventBridge event bus, or a webhook.
 //
-// A record holds how far the events have been sent. It is written after the target has taken them:
+// A record has the cursor of the last event sent. It is written after the target has accepted the events:
 //
 //	event-cursor/<hash of the target>    {"cursor": …, "failures": …, "retry_at": …}
 //
-// A process that dies in between leaves the record as it was, and the next one sends the same events again. So each
-// event arrives at least once, and its id tells that it has come before.
+// If a process dies in between, the record is unchanged, and the next one sends the same events again. So each event
+// arrives at least once, and receivers recognize repetitions by its id.
 package forward
 
 import (
@@ -24,15 +23,15 @@ import (
 	"tiltyard/shared/record"
 )
 
-// A Target takes events. It is safe for concurrent use.
+// A Target receives events. It is safe for concurrent use.
 type Target interface {
-	// Send returns nil when the target has taken all events. After an error it may have taken some of them. The error
-	// tells nothing secret.
+	// Send returns nil if the target has accepted all events. After an error it may have accepted some of them. The text of
+	// the error contains no secrets.
 	Send(ctx context.Context, events []eventapi.Event) error
 }
 
-// A Forwarder sends the events of a log to a target. It is safe for concurrent use; if several send at the same time,
-// the target gets events twice.
+// A Forwarder sends the events of a log to a target. It is safe for concurrent use, but concurrent calls may send events
+// twice.
 type Forwarder struct {
 	Log     *event.Log
 	Records record.Store
@@ -44,13 +43,13 @@ type Forwarder struct {
 
 const (
 	cursorFolder = "event-cursor"
-	// pageSize is how many events are sent between two writes of the record.
+	// pageSize is the number of events between two writes of the record.
 	pageSize = 100
 	// firstRetry is the pause after a failure. Each further one doubles it, up to maxRetry: an alarm that counts
 	// failures in five minutes does not end before the target takes events again.
 	firstRetry = 5 * time.Second
 	maxRetry   = 4 * time.Minute
-	// early is how much sooner than the pause ends a repetition may come: clocks differ.
+	// early tolerates clock differences: a repetition may come so much before the end of the pause.
 	early = 2 * time.Second
 )
 
@@ -64,8 +63,8 @@ type state struct {
 	RetryAt  time.Time `json:"retry_at,omitzero"`
 }
 
-// Forward sends some of the events that the target may not have. more reports whether there are others. When the
-// target fails, or has failed just now, retry is when to come back; zero means that nothing is to be done.
+// Forward sends events that the target may not have. more reports whether there are further ones. After a failure of the
+// target, now or shortly before, retry is the wait until the next attempt; zero means that there is nothing to do.
 func (f *Forwarder) Forward(ctx context.Context) (more bool, retry time.Duration, err error) {
 	kept, s, err := f.read(ctx)
 	if err != nil {
@@ -79,7 +78,7 @@ func (f *Forwarder) Forward(ctx context.Context) (more bool, retry time.Duration
 		return false, 0, err
 	}
 	next := state{Cursor: page.Next.String()}
-	more = page.More || len(page.Events) > 0 // others may have come while the target took these
+	more = page.More || len(page.Events) > 0 // new events may have come meanwhile
 	if len(page.Events) > 0 {
 		if err := f.Target.Send(ctx, page.Events); err != nil {
 			if ctx.Err() != nil {
@@ -99,7 +98,7 @@ func (f *Forwarder) Forward(ctx context.Context) (more bool, retry time.Duration
 	}
 	_, err = f.Records.Put(ctx, kept)
 	if errors.Is(err, record.ErrConflict) {
-		return true, retry, nil // another process sends, too
+		return true, retry, nil // another process is sending as well
 	}
 	return more, retry, err
 }

@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/protocol/eventapi"
 )
 
-// ContentType is that of several events in one request.
+// ContentType is the media type of a batch of events.
 const ContentType = "application/cloudevents-batch+json"
 
 const (
@@ -71,7 +71,7 @@ func (w *webhook) Send(ctx context.Context, events []eventapi.Event) error {
 	return nil
 }
 
-// post sends a request, a few times if the webhook is busy or cannot be reached.
+// post sends a request, and repeats it a few times if the webhook is busy or unreachable.
 func (w *webhook) post(ctx context.Context, key, body []byte) error {
 	for attempt := 1; ; attempt++ {
 		again, err := w.postOnce(ctx, key, body)
@@ -99,7 +99,7 @@ func (w *webhook) postOnce(ctx context.Context, key, body []byte) (again bool, e
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
-			err = wrapped.Err // without the URL, whose path may be a secret
+			err = wrapped.Err // drop the URL from the message, because its path may be a secret
 		}
 		return true, err
 	}

@@ -14,8 +14,9 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Column is a column whose texts can be searched. Its type is text, JSON, or a list of texts, which counts as one text
-// with spaces between the items. The texts may also be members of structs in a list, or in lists of lists.
+// A Column is a searchable text column. Its type is text, JSON, or a list of texts, which is searched as
+// one text with spaces between the elements. The texts may also be members of structs in lists, or of
+// nested lists.
 type Column struct {
 	Name  string      // the path of the texts, which does not name the items of lists
 	Read  string      // the name for scans: that of the outermost list, if the texts are in lists
@@ -52,7 +53,7 @@ func Find(name string, read func(path string) (arrow.Field, error)) (c Column, o
 	return c, false
 }
 
-// lead finds the steps to the texts, through members with the given names. It reports whether there are such.
+// lead resolves the names to nested struct members that lead to the texts. It reports whether all exist.
 func (c *Column) lead(names []string) bool {
 	c.leaf = c.Field.Type
 	for {
@@ -99,7 +100,7 @@ func isText(t arrow.DataType) bool {
 // Leaf returns the type of the texts.
 func (c Column) Leaf() arrow.DataType { return c.leaf }
 
-// Lists returns how many lists the texts are in.
+// Lists returns the number of lists around the texts.
 func (c Column) Lists() (n int) {
 	for _, step := range c.steps {
 		if step == item {
@@ -109,7 +110,7 @@ func (c Column) Lists() (n int) {
 	return n
 }
 
-// ElementOf returns the element type of a list, nil for other types.
+// ElementOf returns the element type of a list, or nil for other types.
 func ElementOf(t arrow.DataType) arrow.DataType {
 	switch t := t.(type) {
 	case *arrow.ListType:
@@ -120,8 +121,8 @@ func ElementOf(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// A Reader returns the text of a row of a batch; null means that the row has none. The memory
-// of what it reads stays in the share of the context that it was made with.
+// A Reader returns the text of a row in a batch; null is true if it has none. The memory of decoded texts
+// stays accounted to the share of the context in which the Reader was made.
 type Reader func(row int) (text string, null bool)
 
 // Reader returns a reader of the column in a batch.
@@ -196,7 +197,7 @@ func texts(column arrow.Array, steps []int) func(i int, f func(text string)) {
 	}
 }
 
-// Lists are the lists of a batch whose elements are documents.
+// Lists provides the list elements of a batch as documents.
 type Lists struct {
 	lists    array.ListLike
 	elements func(i int, f func(text string))
@@ -211,7 +212,7 @@ func (c Column) Elements(column arrow.Array) (Lists, error) {
 	return Lists{list, texts(list.ListValues(), c.steps[1:])}, nil
 }
 
-// Len returns how many elements the list of a row has. A null list has none.
+// Len returns the number of elements in a row's list. A NULL list has none.
 func (l Lists) Len(row int) int {
 	if l.lists.IsNull(row) {
 		return 0
@@ -220,15 +221,14 @@ func (l Lists) Len(row int) int {
 	return int(end - start)
 }
 
-// Text returns the text of an element of the list of a row. That of an element that is null is empty, as
-// in native Lance.
+// Text returns the text of an element of a row's list. A NULL element is an empty text, as in native Lance.
 func (l Lists) Text(row, element int) (text string) {
 	start, _ := l.lists.ValueOffsets(row)
 	l.elements(int(start)+element, func(t string) { text = t })
 	return text
 }
 
-// stringsOf returns a reader of the texts of an array that are not null.
+// stringsOf returns a function that reads the non-NULL texts of an array.
 func stringsOf(column arrow.Array) func(int) string {
 	switch a := column.(type) {
 	case *array.String:

@@ -40,6 +40,8 @@ type dictionary struct {
 	nodes []node
 }
 
+// node is a node of the trie. Its children are the nodes from its firstChild to that of the next node,
+// ordered by character.
 type node struct {
 	character  rune
 	firstChild uint32 // of the next node: where the children end
@@ -77,18 +79,17 @@ func (d *dictionary) children(number int) (from, to int) {
 	return int(d.nodes[number].firstChild), int(d.nodes[number+1].firstChild)
 }
 
-// step returns the child of a node for a character, or false if there is none.
+// step returns the child of a node for a character. It returns false if there is none.
 func (d *dictionary) step(number int, character rune) (int, bool) {
 	from, to := d.children(number)
 	i, found := slices.BinarySearchFunc(d.nodes[from:to], character, func(n node, c rune) int { return int(n.character - c) })
 	return from + i, found
 }
 
-// ends appends the ends of the words in a run of characters of one script. The run begins
-// at an offset of the text. A word is the longest one that begins at a position; without
-// one, the end is that of the characters that were read to find this out. If longer words
-// could continue after the run, the last ends are missing, and the rest is a run of its
-// own. There is at least one end.
+// ends appends the ends of the words in a run of characters of one script. The run begins at an offset of
+// the text. At each position the longest word of the dictionary wins. Without a word, the end is after the
+// characters that were examined. If a longer word could continue past the run, the last ends are missing,
+// and the caller treats the rest as a new run. ends appends at least one end.
 func (d *dictionary) ends(ends []int, t *table, run string, offset int) []int {
 	boundaries := clusters{table: t, text: run}
 	for start := 0; start < len(run); {
@@ -106,17 +107,17 @@ func (d *dictionary) ends(ends []int, t *table, run string, offset int) []int {
 
 // A match is the result of a lookup at a position in a run.
 type match struct {
-	end       int  // of the word; 0 if there is none
-	exhausted bool // the run ended before it was clear that there is no longer word
+	end       int  // end of the word; 0 if there is none
+	exhausted bool // the run ended before longer words could be excluded
 }
 
-// match looks for the longest word that begins at start. A shorter word, which longer ones
-// begin with, counts if it ends at the end of a grapheme cluster. The clusters are not
-// reset when the search for a longer word fails, so some shorter words are missed. This is
-// an error of the crate, and repeated here, because its indices have it.
+// match finds the longest word that begins at start. A shorter word that is a prefix of longer ones counts
+// if it ends at the end of a grapheme cluster. The clusters are not reset when the search for a longer word
+// fails, so some shorter words are missed. The crate has this error, and it is repeated here, because
+// existing indices contain its words.
 func (d *dictionary) match(run string, start int, boundaries *clusters) match {
 	var found, boundary int
-	prefix := false // the run goes on as some word does
+	prefix := false // the run continues like some word
 	for at, number := start, 0; at < len(run); {
 		character, size := utf8.DecodeRuneInString(run[at:])
 		at += size

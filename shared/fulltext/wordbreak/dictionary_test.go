@@ -43,7 +43,7 @@ func TestEndsInARun(t *testing.T) {
 		{"abcdc", []int{4, 5}},
 		{"abd", []int{2, 3}},  // no word begins with d
 		{"aab", []int{2, 3}},  // one begins with a, but none with aa
-		{"cabc", []int{1, 3}}, // abc may become abcd: what is left is for another run
+		{"cabc", []int{1, 3}}, // abc may become abcd, so the rest is left to another run
 		{"ca", []int{1, 2}},   // but not when no word was found
 		{"a", []int{1}},
 	} {

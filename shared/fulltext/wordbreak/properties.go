@@ -40,7 +40,7 @@ const (
 	khmer
 	lao
 	thai
-	none // there is no character
+	none // no character
 )
 
 // complex reports whether words cannot be found from the properties of characters alone.
@@ -65,7 +65,7 @@ var (
 	letterMiddles = setOf(midLetter, midNumLet, singleQuote)
 	numberMiddles = setOf(midNum, midNumLet, singleQuote)
 
-	// joined says of each property which may follow without a boundary.
+	// joined lists for each property the properties that follow without a boundary.
 	joined = [none + 1]set{
 		aLetter:            letters | setOf(numeric, extendNumLet),
 		pictographicLetter: letters | setOf(numeric, extendNumLet),
@@ -76,7 +76,7 @@ var (
 		regionalIndicator:  setOf(regionalIndicator),
 	}
 
-	// middles says which may stand between the property and one of its like.
+	// middles lists the properties that may stand between two letters, or two numbers, without a boundary.
 	middles = [none + 1]set{
 		aLetter:            letterMiddles,
 		pictographicLetter: letterMiddles,
@@ -93,7 +93,7 @@ const (
 	clusterExtend
 	spacingMark
 	linker    // joins two consonants
-	consonant // of those that can be joined
+	consonant // a consonant that can join another
 )
 
 // propertyNames are the names of properties and roles in properties.txt.
@@ -114,7 +114,7 @@ var propertyNames = map[string]traits{
 	"Linker": traitsOf(other, linker), "Consonant": traitsOf(other, consonant),
 }
 
-// traits are a property and a role in one byte.
+// traits packs a property and a role into one byte.
 type traits uint8
 
 func traitsOf(p property, r role) traits { return traits(p) | traits(r)<<5 }
@@ -122,8 +122,8 @@ func traitsOf(p property, r role) traits { return traits(p) | traits(r)<<5 }
 func (t traits) property() property { return property(t & 0x1f) }
 func (t traits) role() role         { return role(t >> 5) }
 
-// propertyText has a line for each property and role: its name, a tab, and its characters,
-// as hexadecimal numbers and ranges of them. scripts/fixtures/wordbreak_data.py writes it.
+// propertyText has a line for each property and role: its name, a tab, and its characters as hexadecimal
+// numbers and ranges. scripts/fixtures/wordbreak_data.py writes it.
 //
 //go:embed properties.txt
 var propertyText string

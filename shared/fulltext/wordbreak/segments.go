@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Segments returns the parts of a text between boundaries: words, and also white space and
-// punctuation. Joined, they are the text.
+// Segments returns the parts of a text between word boundaries: words, but also white space and
+// punctuation. Their concatenation is the text.
 func Segments(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		c := cutter{text: text, table: properties()}
@@ -26,12 +26,12 @@ func Segments(text string) iter.Seq[string] {
 	}
 }
 
-// A cutter finds the boundaries in a text, one after the other.
+// A cutter finds the boundaries of a text in order.
 type cutter struct {
 	text  string
 	table *table
 	ends  []int // of the words in the last run of complex characters
-	used  int   // how many of them have been returned
+	used  int   // number of ends already returned
 }
 
 // at returns the property of the character at an offset, and the offset after it. The
@@ -65,7 +65,7 @@ func (c *cutter) end(start int) int {
 		}
 		return end
 	}
-	for last := left; ; { // left is what counts for the rules, last the very last character
+	for last := left; ; { // left is the last character that matters to the rules, last the last character
 		right, behind := c.at(end)
 		switch {
 		case right.in(ignored): // WB4
@@ -112,9 +112,9 @@ func (c *cutter) bridged(left *property, middle property, behind *int) bool {
 	return true
 }
 
-// complexEnd returns the end of the first word in the run of complex characters that begins
-// at start, and keeps the ends of the words that follow. No other character, not even a
-// combining mark, belongs to such a word.
+// complexEnd returns the end of the first word in the run of complex characters that begins at start, and
+// stores the ends of the following words. No other character, not even a combining mark, belongs to such a
+// word.
 func (c *cutter) complexEnd(start int) int {
 	c.ends, c.used = c.ends[:0], 1
 	script, _ := c.at(start)

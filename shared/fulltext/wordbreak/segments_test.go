@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/fulltext/wordbreak"
 )
 
-// testdata/words.json is what native Lance makes of texts: those of the segments that have a
-// letter or a digit.
+// testdata/words.json has the words that native Lance makes from texts: the segments with a letter or
+// digit.
 func TestWordsAreThoseOfNativeLance(t *testing.T) {
 	data, err := os.ReadFile("testdata/words.json")
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"tiltyard/shared/arrowipc"
 )
 
-// A constant is an argument that a function takes.
+// A constant is a constant parameter of a function.
 type constant struct {
 	name     string
 	typ      arrow.Type // INT64, STRING or BOOL
 	optional bool
 }
 
-// arguments are the values of constants: int64, string or bool. Those that are null are absent.
+// arguments maps names to constants of type int64, string or bool. NULL constants are absent.
 type arguments map[string]any
 
-// decode reads the arguments of a use, an Arrow stream of one row; nil is none.
+// decode decodes the arguments of a use, an Arrow stream of one row. A nil stream has none.
 func decode(ctx context.Context, stream []byte, known []constant) (arguments, error) {
 	args := arguments{}
 	if stream == nil {
@@ -76,8 +76,8 @@ func indexOf(known []constant, name string) int {
 	return -1
 }
 
-// missing returns the name of a constant that must be given and is not, "" when there is none. The length
-// of a vector is known from an output of fixed length.
+// missing returns the name of a required constant that is absent, or "". The dimensions of a vector are
+// optional if the output has a fixed length.
 func (a arguments) missing(known []constant, u use) string {
 	for _, c := range known {
 		_, given := a[c.name]

@@ -1,14 +1,14 @@
-// Package builtin runs the functions that the service brings along: digests of texts and their parts, text
-// of HTML, and vectors of another length. They run in the process, because they hold no code of a caller,
-// and give the same outputs for the same inputs.
+// Package builtin implements the functions built into the service: digests of texts and their parts, text
+// of HTML, and vectors of another length. They run in the process, because they contain no code of a
+// caller. They are deterministic.
 //
-// The runtime of a declaration names one:
+// A declaration names a function in its runtime:
 //
 //	{"kind": "builtin", "function": "split_text"}
 //
-// with an artifact of kind none, without content. A function has one parameter and one output. The constants
-// of a use are its arguments. A row whose input is null fails, except for the functions that cut texts, which
-// give no pieces of it.
+// with an artifact of kind none, without content. A function has one parameter and one output. The
+// constants of a use are its arguments. A row with a NULL input fails, except in functions that cut texts,
+// which return no pieces.
 package builtin
 
 import (
@@ -36,19 +36,19 @@ type Runtime struct{}
 // A builtin is a function.
 type builtin struct {
 	constants []constant
-	types     func(u use) error // refuses types that the function does not know
-	// open returns what computes rows of these types. Its errors say which argument is wrong.
+	types     func(u use) error // refuses types that the function does not support
+	// open returns the step for rows of these types. Its errors name the invalid argument.
 	open func(u use) (step, error)
 }
 
-// A use has what a function is opened with.
+// A use holds the types and arguments with which a function is opened.
 type use struct {
 	input, output arrow.DataType
 	args          arguments
 }
 
-// A step computes the output of a row and appends it. A *rowError is the failure of the row, for which it
-// has appended nothing.
+// A step computes the output of a row and appends it. A *rowError means that the row has failed and nothing
+// was appended.
 type step func(ctx context.Context, in arrow.Array, row int, out array.Builder) error
 
 // A rowError is the reason why a row has no output.
@@ -140,7 +140,7 @@ type caller struct {
 // Close does nothing: a built-in function holds nothing.
 func (c *caller) Close() error { return nil }
 
-// Call computes the rows one by one.
+// Call computes the rows one at a time.
 func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
 	if c.missing != "" && in.NumRows() > 0 {
 		return function.Result{}, protocol.Errorf(protocol.InvalidInput, "function %s needs the argument %s", c.spec.Name, c.missing)

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/net/html"
 )
 
-// htmlText returns the text of a page, as a reader sees it: without tags, comments, titles, scripts and
-// styles, with character references decoded. White space is one space, except within pre. Blocks begin on a
-// line of their own; paragraphs, headings, lists and tables have an empty line around them. Markup that is
-// malformed is read as far as it goes; nothing nests, so depth does not matter.
+// htmlText returns the visible text of a page: without tags, comments, titles, scripts and styles, with
+// character references decoded. White space is collapsed to one space, except within pre. Blocks begin on a
+// new line; paragraphs, headings, lists and tables have an empty line around them. Malformed markup is
+// tolerated. The parser keeps no stack of elements, so nesting depth does not matter.
 func htmlText(page string) string {
 	var w pageText
-	hidden := "" // the element whose content is not shown
+	hidden := "" // the current element whose content is hidden
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {
 		kind := z.Next()
 		switch kind {
@@ -38,7 +38,7 @@ func htmlText(page string) string {
 	}
 }
 
-// A pageText is text as it is written.
+// A pageText collects the text of a page.
 type pageText struct {
 	out   strings.Builder
 	lines int  // ends of lines that come before the next text
@@ -46,8 +46,8 @@ type pageText struct {
 	pre   int  // open pre elements
 }
 
-// lineBreaks are how many ends of lines an element has around it: 1 for blocks, 2 for those with an empty
-// line. Cells of a table have a space.
+// lineBreaks is the number of line breaks around an element: 1 for blocks, 2 for elements with an empty
+// line around them. Table cells get a space.
 var lineBreaks = map[string]int{
 	"address": 1, "article": 1, "aside": 1, "body": 1, "dd": 1, "details": 1, "dialog": 1, "div": 1, "dt": 1, "fieldset": 1, "figcaption": 1,
 	"figure": 1, "footer": 1, "form": 1, "header": 1, "hgroup": 1, "hr": 1, "html": 1, "legend": 1, "li": 1, "main": 1, "nav": 1, "option": 1,
@@ -55,12 +55,12 @@ var lineBreaks = map[string]int{
 	"blockquote": 2, "dl": 2, "h1": 2, "h2": 2, "h3": 2, "h4": 2, "h5": 2, "h6": 2, "ol": 2, "p": 2, "pre": 2, "table": 2, "ul": 2,
 }
 
-// unseen are elements whose content is not shown.
+// unseen are the elements whose content is hidden.
 var unseen = map[string]bool{
 	"iframe": true, "noembed": true, "noframes": true, "noscript": true, "script": true, "style": true, "template": true, "title": true,
 }
 
-// text writes the text between two tags, whose character references are decoded.
+// text writes the text between two tags, with its character references decoded.
 func (w *pageText) text(raw string) {
 	if raw == "" {
 		return
@@ -87,7 +87,7 @@ func (w *pageText) text(raw string) {
 	}
 }
 
-// begin writes what stands between the text so far and what follows.
+// begin writes the pending white space before the next text.
 func (w *pageText) begin() {
 	switch {
 	case w.out.Len() == 0:
@@ -99,7 +99,7 @@ func (w *pageText) begin() {
 	w.lines, w.space = 0, false
 }
 
-// tag writes what a tag stands for.
+// tag writes the white space for a tag.
 func (w *pageText) tag(name string, closing bool) {
 	switch {
 	case name == "br":

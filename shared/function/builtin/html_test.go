@@ -37,7 +37,7 @@ func TestTextOfHTML(t *testing.T) {
 	}
 }
 
-// Each part of a page is looked at once, whatever is not closed.
+// Each part of a page is processed once, even if elements are not closed.
 func TestTextOfHostileHTMLTakesLinearTime(t *testing.T) {
 	began := time.Now()
 	for _, part := range []string{"<script>", "<!--", "<a b='", "</script", "<pre>", "<", "<p><table>", "&amp", "</ "} {

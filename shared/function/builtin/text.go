@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxPieces bounds what the pieces of one text take.
+	// maxPieces bounds the bytes of the pieces of one text.
 	maxPieces = 64 << 20
-	// maxTexts bounds the texts of the outputs of a batch, whose places are 32 bits wide.
+	// maxTexts bounds the texts of a batch's outputs, whose offsets have 32 bits.
 	maxTexts = math.MaxInt32 - maxPieces
 )
 
@@ -51,7 +51,7 @@ func openSHA256(use) (step, error) {
 	}, nil
 }
 
-// openHTML opens html_text, which returns the text that a reader of a page sees.
+// openHTML opens html_text, which returns the visible text of a page.
 func openHTML(use) (step, error) {
 	return func(ctx context.Context, in arrow.Array, row int, out array.Builder) error {
 		text, err := textAt(in, row)
@@ -106,8 +106,8 @@ func appendText(ctx context.Context, out array.Builder, text string) error {
 	return nil
 }
 
-// splitter returns the function that makes a list of the pieces of a text. Its constants are the parameters
-// behind the text.
+// splitter returns the function that lists the pieces of a text. Its constants are the parameters after the
+// text.
 func splitter(name string) builtin {
 	f := splitting.Find(name)
 	var constants []constant

@@ -15,7 +15,7 @@ import (
 // dimensions is the argument that has the length of a vector.
 const dimensions = "dimensions"
 
-// openNormalize opens normalize_l2, which divides a vector by its length. A vector of zeros stays as it is.
+// openNormalize opens normalize_l2, which scales a vector to length 1. A zero vector stays unchanged.
 func openNormalize(use) (step, error) {
 	return func(ctx context.Context, in arrow.Array, row int, out array.Builder) error {
 		values, err := vectorAt(in, row)
@@ -26,8 +26,8 @@ func openNormalize(use) (step, error) {
 	}, nil
 }
 
-// openTruncate opens truncate_vector, which returns the first values of a vector, divided by their length
-// if the use asks for that.
+// openTruncate opens truncate_vector, which returns the first elements of a vector, scaled to length 1 on
+// request.
 func openTruncate(u use) (step, error) {
 	n, given := u.args[dimensions].(int64)
 	if fixed, ok := u.output.(*arrow.FixedSizeListType); ok {

@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// Bytes are the stream of a call or of a reply, in memory of the share of a context. The zero value is
-// not useful.
+// Bytes holds the stream of a call or reply, and accounts for it in the memory share of a context. The zero
+// value is not usable.
 type Bytes struct {
 	Data  []byte
 	held  memory.Hold
@@ -64,8 +64,8 @@ func KeepReply(ctx context.Context, data []byte, limit int64) (*Bytes, error) {
 	return b, err
 }
 
-// ReadReply reads a reply to its end. One that is longer than limit is a Fault of the type TooLarge, one
-// that breaks off a Fault of the type Unreachable.
+// ReadReply reads a reply to its end. A reply longer than limit is a Fault of type TooLarge, a truncated
+// one a Fault of type Unreachable.
 func ReadReply(ctx context.Context, r io.Reader, limit int64) (*Bytes, error) {
 	b := newBytes(ctx, "reply", limit)
 	for piece := make([]byte, 32<<10); ; {

@@ -18,8 +18,8 @@ import (
 	"tiltyard/shared/tracing"
 )
 
-// How many rows a call carries, if they fit: firstRows, and then twice as many while calls take less than
-// briskly, and half as many when they take longer than slowly.
+// The number of rows per call, if they fit: firstRows at first, doubled while calls take less than briskly,
+// and halved when they take longer than slowly.
 const (
 	firstRows = 32
 	mostRows  = 4096
@@ -27,15 +27,16 @@ const (
 	slowly    = 10 * time.Second
 )
 
-// How often a call is attempted that fails for reasons of the moment, and the pauses in between: up to
-// firstPause, then up to twice as long, and so on, or as long as the executor asks for, within longestPause.
+// Retries of a call that fails for a transient reason. A pause is random, up to firstPause before the first
+// retry and up to twice as long each time. It is at least as long as the executor requests, within
+// longestPause.
 const (
 	attempts     = 5
 	firstPause   = time.Second
 	longestPause = time.Minute
 )
 
-// A caller is one use of a function by an executor.
+// A caller is one use of a function on an executor.
 type caller struct {
 	executor *executor
 	line     Line
@@ -51,9 +52,9 @@ type caller struct {
 
 func (c *caller) Close() error { return c.line.Close() }
 
-// Call computes the rows of in batch by batch. A batch that fails as a whole is halved, and a row that
-// fails alone is a failure of the result. The error is one about the executor, as none of the rows can
-// be computed then, or that of ctx.
+// Call computes the rows of in, batch by batch. A batch that fails as a whole is halved; a single row that
+// fails is a failure in the result. An error means that the executor cannot compute any row, or that ctx
+// has ended.
 func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
 	w := &work{caller: c, in: in}
 	defer func() {
@@ -77,11 +78,11 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 	return function.Result{Outputs: outputs, Parents: w.parents, Failed: w.failed}, nil
 }
 
-// streamBytes bounds what a stream has beside the values of its columns.
+// streamBytes bounds the size of a stream beside the values of its columns.
 const streamBytes = 1 << 10
 
-// fitting returns the end of the longest batch from a row on, to another row at most, whose stream fits into
-// the room of a call; a first row that does not is a batch of its own.
+// fitting returns the end of the longest batch of rows [from, to) whose stream fits into a call. A first
+// row that does not fit is a batch of its own.
 func (w *work) fitting(from, to int64) int64 {
 	left := w.room - streamBytes
 	for at := from; at < to; at++ {
@@ -95,7 +96,7 @@ func (w *work) fitting(from, to int64) int64 {
 	return to
 }
 
-// A work is one batch of the caller's caller, of which the first rows are done.
+// A work is one Call in progress. Its rows before done are computed.
 type work struct {
 	*caller
 	in      arrow.RecordBatch
@@ -103,10 +104,10 @@ type work struct {
 	batches []arrow.RecordBatch // outputs of the rows that are done
 	parents []int32             // with the shape ManyRows, of the rows of batches
 	failed  []function.Failure
-	replies []*Bytes // of which batches consist
+	replies []*Bytes // keep the memory of batches alive
 }
 
-// compute computes the rows from one to another, which follow those that are done.
+// compute computes rows [from, to), which follow the completed rows.
 func (w *work) compute(ctx context.Context, from, to int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (w *work) add(outputs arrow.RecordBatch, done int64, failed ...function.Fai
 	w.batches, w.done, w.failed = append(w.batches, outputs), done, append(w.failed, failed...)
 }
 
-// nothing returns the outputs of a row that failed: one row of nulls, or none.
+// nothing returns the outputs of a failed row: one row of NULLs, or no rows.
 func (c *caller) nothing() arrow.RecordBatch {
 	rows := 1
 	if c.spec.Shape != function.EachRow {
@@ -177,7 +178,7 @@ func (w *work) lost(f *Fault) error {
 	}
 }
 
-// repeat sends a batch until it is answered, or fails for a reason that lasts.
+// repeat sends a batch until it gets a reply or fails permanently.
 func (w *work) repeat(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
 	defer in.Release()
 	stream, err := w.encode(ctx, in)

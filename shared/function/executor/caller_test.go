@@ -85,8 +85,8 @@ func TestBatchesFollowTheTimeOfCalls(t *testing.T) {
 	})
 }
 
-// Batches are cut to what a call carries, whatever the sizes of rows; a row that no call carries fails by
-// itself, and a reply that is too large is asked for again in halves.
+// Batches are cut to the size limit of a call, for rows of any size. A row above the limit fails alone, and
+// after a too large reply the batch is sent again in halves.
 func TestBatchesAreCutByBytes(t *testing.T) {
 	text := []arrow.Field{{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true}}
 	open := func(answer func(rows int64) error) function.Caller {
@@ -138,7 +138,7 @@ func TestBatchesAreCutByBytes(t *testing.T) {
 	}
 }
 
-// Attempts are apart by a random time that doubles, or by the time that the executor asks for.
+// The pause between attempts is random and doubles, or is the pause that the executor requests.
 func TestAttemptsAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for after, longest := range map[time.Duration]time.Duration{0: 15 * time.Second, 30 * time.Second: 2 * time.Minute, 24 * time.Hour: 4 * time.Minute} {

@@ -19,12 +19,15 @@ type command struct{ path string }
 // Connect starts no process yet.
 func (c command) Connect() Line { return &child{path: c.path} }
 
-// A child is a line to a process, which is nil until the first call and after one that it did not answer.
+// A child is a Line to a process. The process is nil before the first call, and after a call without a
+// reply.
 type child struct {
 	path    string
 	process *process
 }
 
+// Do sends a call to the process, and starts one if necessary. After a call without a valid reply the
+// process is killed.
 func (c *child) Do(ctx context.Context, call *Call, stream []byte, limit int64) (*Bytes, error) {
 	if c.process == nil {
 		p, err := start(ctx, c.path)
@@ -40,7 +43,7 @@ func (c *child) Do(ctx context.Context, call *Call, stream []byte, limit int64) 
 	if answered && ctx.Err() == nil {
 		return reply, err
 	}
-	c.process = nil // killed, or what it writes next could belong to this call
+	c.process = nil // killed, because its next output could belong to this call
 	p.end()
 	if err == nil || fault != nil || ctx.Err() != nil {
 		return reply, err
@@ -52,7 +55,7 @@ func (c *child) Do(ctx context.Context, call *Call, stream []byte, limit int64) 
 	return nil, &Fault{Type: Crashed, Message: message, Err: err}
 }
 
-// farewell is how long a process may take to end when there are no further calls.
+// farewell is the time that a process has for its shutdown after the last call.
 const farewell = 5 * time.Second
 
 // Close lets the process end by itself, since a function may have something to close, and kills it
@@ -71,7 +74,7 @@ func (c *child) Close() error {
 	return nil
 }
 
-// A process runs the command. It is reaped by end alone, so that its number belongs to it until then.
+// A process is a running command. Only end reaps it, so that its process id stays valid until then.
 type process struct {
 	cmd  *exec.Cmd
 	in   *os.File
@@ -83,7 +86,7 @@ type process struct {
 	ended bool
 }
 
-// start starts the command and waits until it is ready.
+// start starts the command and waits for its ready line.
 func start(ctx context.Context, path string) (*process, error) {
 	lost := func(message string, err error) error {
 		return &Fault{Type: Unreachable, Message: message, Lost: true, Err: err}
@@ -101,6 +104,7 @@ func start(ctx context.Context, path string) (*process, error) {
 	return p, nil
 }
 
+// launch starts the command with an empty environment in a process group of its own.
 func launch(path string) (p *process, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
@@ -125,7 +129,7 @@ func launch(path string) (p *process, err error) {
 	return p, nil
 }
 
-// kill kills the process and those of its group, and ends reads from it and writes to it.
+// kill kills the process group, and unblocks reads and writes.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,8 +153,8 @@ func (p *process) end() {
 	_ = p.read.Close()
 }
 
-// do sends a call and reads the reply. The process is of no further use after an error that is no fault
-// which it answered with.
+// do sends a call and reads the reply. After an error other than a fault in the reply, the process is
+// unusable.
 func (p *process) do(ctx context.Context, call *Call, stream []byte, limit int64) (*Bytes, error) {
 	head, held, err := frameOf(ctx, call, stream)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestDeadlinesKillWhatACommandStarted(t *testing.T) {
 	}
 }
 
-// Close lets a command finish what it does at the end of its input.
+// After Close a command may finish its work at the end of its input.
 func TestClosedCommandsEndByThemselves(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	config := script(t, "echo tiltyard 1\nhead -c 16 >/dev/null; printf 'TYR1\\1\\0\\0\\0\\45\\0\\0\\0\\0\\0\\0\\0%s' '{\"error_type\":\"E\",\"message\":\"a row\"} '\ncat >/dev/null\nsleep 0.3; touch '"+mark+"'")

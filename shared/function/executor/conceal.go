@@ -8,15 +8,15 @@ import (
 	"tiltyard/shared/function"
 )
 
-// The most bytes of the type and of the message of a failure, and of what the one line of an error quotes.
+// Maximal lengths in bytes of the type and message of a failure, and of the quoted line of an error.
 const (
 	maxType    = 200
 	maxMessage = 4 << 10
 	maxLine    = 400
 )
 
-// concealer returns what hides the values of variables in texts. Some of them are those of secrets; which ones
-// is not known here.
+// concealer returns a concealer of the values of all variables, because it cannot distinguish the secret
+// ones.
 func concealer(environment map[string]string) *function.Concealer {
 	return function.NewConcealer(slices.Collect(maps.Values(environment))...)
 }

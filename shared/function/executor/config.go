@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// A Config says where an executor is and what it accepts.
+// A Config holds the address of an executor and the functions it accepts.
 type Config struct {
 	Name    string
 	Address string // exec:/path, https://host/path, or lambda:arn…
 
-	Python   string   // the version whose functions it runs, such as 3.12; empty: functions of the kind executor only
-	Packages []string // patterns of the packages that it has; one with a comparison is for whole requirements
+	Python   string   // the Python version of its functions, such as 3.12; empty: it runs functions of kind executor only
+	Packages []string // patterns of its installed packages; a pattern with a comparison matches whole requirements
 	Backends []string // patterns of the backends of envelopes that it runs
-	GPU      bool     // it runs functions that need one
+	GPU      bool     // it runs functions that need a GPU
 
-	Concurrency  int           // most calls at once, of one process of the service
+	Concurrency  int           // concurrent calls, per process of the service
 	Timeout      time.Duration // of one attempt of a call
 	PayloadBytes int64         // of the largest stream, in a call or in a reply
 
-	Key string // with which calls over HTTP are signed: file:/path or secret:name; else empty
+	Key string // signs calls over HTTP: file:/path or secret:name; else empty
 }
 
-// The defaults of the fields that a text leaves out, and bounds of them.
+// Defaults and limits of optional fields.
 const (
 	defaultConcurrency = 4
 	maxConcurrency     = 1000
@@ -70,6 +70,7 @@ func Parse(text string) ([]Config, error) {
 	return configs, nil
 }
 
+// parse parses the text of one executor: name=address, then options name=value.
 func parse(text string) (Config, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -146,6 +147,7 @@ func parsePatterns(text string) ([]string, error) {
 	return patterns, nil
 }
 
+// parseBytes parses a size in bytes, KiB or MiB, between 1 KiB and most.
 func parseBytes(text string, most int64) (int64, error) {
 	digits, factor := text, int64(1)
 	for unit, bytes := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20} {
@@ -165,7 +167,7 @@ const (
 	lambdaScheme = "lambda:"
 )
 
-// checkAddress checks the address and whether a key belongs to it.
+// checkAddress validates the address, and that a key is given only for an address that uses one.
 func (c *Config) checkAddress() error {
 	if file, found := strings.CutPrefix(c.Address, execScheme); found {
 		if !filepath.IsAbs(file) {
@@ -202,7 +204,7 @@ func isLocal(u *url.URL) bool {
 	return u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// ARN returns the ARN of the function of an executor in Lambda; "" for other executors.
+// ARN returns the ARN of an executor that is a Lambda function, and "" for others.
 func (c Config) ARN() string {
 	arn, found := strings.CutPrefix(c.Address, lambdaScheme)
 	if !found {

@@ -1,15 +1,14 @@
-// Package executor runs functions in programs outside of the service: executors, which the operator
-// configures and no request can name an address of. A function of Python runs on an executor that
-// accepts its version of Python and its packages; a function of the kind executor runs on the one that
-// it names.
+// Package executor runs functions in programs outside of the service, called executors. The operator
+// configures their addresses; requests cannot. A Python function runs on an executor that accepts its
+// Python version and its packages; a function of kind executor names its executor.
 //
 // A [Set] is the runtime of all executors. Each use of a function is a caller (caller.go): it cuts rows
-// into batches, of a size that it adapts to how long calls take, and halves a batch that fails, down to
-// the rows that cannot be computed. It repeats calls that fail for reasons of the moment.
+// into batches, adapts their size to the duration of calls, and halves a failing batch until single rows
+// fail. It retries calls that fail for transient reasons.
 //
-// A [Carrier] brings one call to an executor and its reply back. HTTPS (https.go) and commands (command.go)
-// are here; package lambdaexec has functions of AWS, so that only the programs that run functions
-// contain their client. Package executortest is the contract of carriers.
+// A [Carrier] transports calls and replies. This package has carriers for HTTPS (https.go) and commands
+// (command.go). Package lambdaexec has the carrier for AWS Lambda, so that only the programs that run
+// functions contain the AWS client. Package executortest tests the contract of carriers.
 //
 // # Calls
 //
@@ -23,20 +22,20 @@
 //	16       the JSON object
 //	         the stream
 //
-// When there are traces, the JSON object has the span of the call as traceparent, in the form of W3C Trace
-// Context, and a request of HTTP has the same in the header of that name.
+// If tracing is enabled, the JSON object has the span of the call as traceparent, in the form of W3C Trace
+// Context. An HTTP request also has it in the header of that name.
 //
-// A reply is an Arrow stream with the outputs, in their order, and as many rows as came. A last column
-// __error, a nullable string, may mark rows that failed: their outputs are null, and the string is the
-// kind of the error, a colon, a space and its message. Or a reply is a JSON object of type [Fault] for the
-// batch as a whole. Over HTTP the status tells them apart: 200 is a stream. A command writes the line
-// "tiltyard 1" when it is ready, and frames of replies:
+// A reply is either an Arrow stream or a [Fault]. The stream has the outputs in their order, with one row
+// per row of the call. An optional last column __error, a nullable string, marks failed rows: their outputs
+// are NULL, and the string is the kind of the error, a colon, a space and its message. A Fault is a JSON
+// object for a failure of the whole batch. Over HTTP the status 200 marks a stream. A command writes the
+// line "tiltyard 1" when it is ready, and then frames of replies:
 //
 //	 0  [4]  "TYR1"
 //	 4  u32  0 for a stream, 1 for a fault
 //	 8  u64  length
 //	16       the stream or the JSON object
 //
-// Replies are trusted as little as uploads: package arrowipc reads them, within limits, and what does not
+// Replies are untrusted, like uploads: package arrowipc reads them within limits, and a reply that does not
 // fit the call is a fault.
 package executor

@@ -16,56 +16,57 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Carrier brings calls to one executor. Its methods may be called at once by several goroutines.
+// A Carrier transports calls to one executor. It is safe for concurrent use.
 type Carrier interface {
-	// Connect prepares for calls of one use of a function. It need not reach the executor. The caller
-	// closes the Line.
+	// Connect prepares for the calls of one use of a function, without necessarily contacting the executor.
+	// The caller closes the Line.
 	Connect() Line
 }
 
-// A Line carries the calls of one use of a function, one at a time.
+// A Line transports the calls of one use of a function, one at a time.
 type Line interface {
-	// Do sends a call and returns the stream of the reply, or a *Fault: one of the reply, one that names
-	// why there is no reply, or TooLarge when the reply is longer than limit. It returns soon after the end
-	// of ctx, with the error of ctx or any other. Repetitions are the caller's, who releases the reply.
+	// Do sends a call and returns the stream of the reply, or a *Fault. The Fault is the one of the reply,
+	// or describes why there is no reply; it is TooLarge if the reply exceeds limit. Do returns soon after
+	// the end of ctx, with any error. The caller retries, and releases the reply.
 	Do(ctx context.Context, c *Call, stream []byte, limit int64) (*Bytes, error)
 
-	// Close ends what Connect and Do have begun.
+	// Close releases the resources of the Line.
 	Close() error
 }
 
-// A Narrow is a Line that carries less beside a call than the payload of its executor. It may take more by a
-// detour, so that batches are cut to what it carries, and a batch that cannot be cut is tried.
+// A Narrow is a Line whose carrier transports less in a call than the executor's payload. Batches are cut
+// to its limit. A single row that exceeds it is tried anyway, because the carrier may transport it by a
+// detour.
 type Narrow interface {
-	// Room returns how many bytes of a stream it carries beside a call.
+	// Room returns the size of the longest stream that the Line transports with a call.
 	Room(c *Call) int64
 }
 
-// A Call is what an executor learns beside the rows.
+// A Call holds everything that an executor receives beside the rows.
 type Call struct {
 	Format         int               `json:"tiltyard"` // 1
 	Function       string            `json:"function"`
 	Version        string            `json:"version"`
 	Kind           string            `json:"kind"`              // of the artifact
-	Backend        string            `json:"backend,omitempty"` // of an envelope: what can load it
+	Backend        string            `json:"backend,omitempty"` // of an envelope: the library that can load it
 	Batch          bool              `json:"batch,omitempty"`   // an envelope's function takes several rows at once
 	Entrypoint     string            `json:"entrypoint,omitempty"`
 	Digest         string            `json:"digest"`
 	Artifact       []byte            `json:"artifact,omitempty"`
-	ArtifactURL    string            `json:"artifact_url,omitempty"` // where it is instead: see package lambdaexec
+	ArtifactURL    string            `json:"artifact_url,omitempty"` // in place of Artifact: see package lambdaexec
 	Adapter        Adapter           `json:"adapter"`
-	Outputs        []byte            `json:"outputs"`                  // an Arrow stream of the outputs without batches
+	Outputs        []byte            `json:"outputs"`                  // the output columns, as an Arrow stream without batches
 	Initialization []byte            `json:"initialization,omitempty"` // an Arrow stream of one row
-	Environment    map[string]string `json:"env,omitempty"`            // with values of secrets among them
+	Environment    map[string]string `json:"env,omitempty"`            // may include values of secrets
 	Binding        string            `json:"binding,omitempty"`
 	Job            string            `json:"job,omitempty"`
-	Trace          string            `json:"traceparent,omitempty"` // of W3C Trace Context, when there are traces
+	Trace          string            `json:"traceparent,omitempty"` // W3C Trace Context; empty without tracing
 	Attempt        int               `json:"attempt"`               // of this call, from 1
-	Milliseconds   int64             `json:"deadline_ms"`           // how long the executor has
-	ReplyBytes     int64             `json:"reply_bytes"`           // of the longest stream of a reply; the fault of a longer one is TooLarge
+	Milliseconds   int64             `json:"deadline_ms"`           // time limit of the executor
+	ReplyBytes     int64             `json:"reply_bytes"`           // limit of the reply's stream; the fault of a longer one is TooLarge
 }
 
-// An Adapter is how a function of Python is called with batches of rows.
+// An Adapter selects how a Python function is called with batches of rows.
 type Adapter struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
@@ -78,14 +79,14 @@ var adapters = map[function.Shape]Adapter{
 	function.AllRows:  {"table_to_arrow_rows", 1},
 }
 
-// A Fault is the failure of a call as a whole. Its text may hold values of secrets until the caller of
-// the function has removed them.
+// A Fault is the failure of a call as a whole. Its text may contain values of secrets until the function's
+// caller removes them.
 type Fault struct {
 	Type      string `json:"error_type"`
 	Message   string `json:"message"`
 	Retryable bool   `json:"retryable"`
 
-	After time.Duration `json:"-"` // the executor asks not to be called for this long
+	After time.Duration `json:"-"` // the pause that the executor requests
 	Lost  bool          `json:"-"` // the executor cannot be used, as long as this lasts: fewer rows do not help
 	Err   error         `json:"-"` // the cause, for the log only; may be nil
 }
@@ -106,7 +107,7 @@ const (
 	Malformed   = "InvalidReply" // the reply does not fit the call
 )
 
-// ReadFault reads the JSON object of a fault. What is none becomes one of the type Malformed.
+// ReadFault parses the JSON object of a fault. Any other data becomes a fault of type Malformed.
 func ReadFault(data []byte) *Fault {
 	f := new(Fault)
 	if err := json.Unmarshal(data, f); err != nil || f.Type == "" {
@@ -115,13 +116,14 @@ func ReadFault(data []byte) *Fault {
 	return f
 }
 
-// Options are what executors need beside their configuration.
+// Options holds the dependencies of executors.
 type Options struct {
-	// Secret returns the value of the secret with an id as text, for keys. It may be nil when no key is one.
+	// Secret returns the value of a secret by its id as text, for keys. It may be nil if no executor's key
+	// is a secret.
 	Secret func(ctx context.Context, id string) ([]byte, error)
-	// Lambda opens the carrier to a function of AWS. It may be nil when no executor is one.
+	// Lambda opens the carrier to a Lambda function. It may be nil if no executor is one.
 	Lambda func(arn string) (Carrier, error)
-	// Wait waits between attempts; nil is [pause.For].
+	// Wait pauses between attempts; nil selects [pause.For].
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
@@ -139,7 +141,7 @@ type executor struct {
 	slots   chan struct{} // has an element for each running call
 }
 
-// Open opens executors. It reaches none of them, and starts no command.
+// Open opens executors, without contacting them or starting commands.
 func Open(configs []Config, o Options) (*Set, error) {
 	s := &Set{configs: configs, wait: o.Wait}
 	if s.wait == nil {
@@ -155,6 +157,8 @@ func Open(configs []Config, o Options) (*Set, error) {
 	return s, nil
 }
 
+// open returns the carrier for the address of an executor. A Lambda function is an error in a program
+// without an AWS client.
 func open(c Config, o Options) (Carrier, error) {
 	switch {
 	case c.IsCommand():
@@ -167,12 +171,12 @@ func open(c Config, o Options) (Carrier, error) {
 	return o.Lambda(c.ARN())
 }
 
-// maxArtifactBytes is the size of the largest artifact that calls carry: that of the largest request which
-// brings one.
+// maxArtifactBytes is the maximal size of an artifact in a call. It equals the limit of requests that
+// upload artifacts.
 const maxArtifactBytes = 16 << 20
 
-// Open chooses the executor for a function. It does not call it; a batch of no rows does, and shows
-// whether the executor can load the function.
+// Open selects the executor for a function, without a call. A call with an empty batch shows whether the
+// executor can load the function.
 func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, error) {
 	at, d, err := match(s.configs, spec.Runtime)
 	if err != nil {

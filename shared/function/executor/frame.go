@@ -34,7 +34,7 @@ func frameOf(ctx context.Context, c *Call, stream []byte) (head []byte, held *me
 	return append(head, object...), &taken, nil
 }
 
-// readFrame reads the frame of a reply of at most limit bytes. An error that is no *Fault is one of r.
+// readFrame reads the frame of a reply of at most limit bytes. An error other than a *Fault comes from r.
 func readFrame(ctx context.Context, r io.Reader, limit int64) (*Bytes, error) {
 	var head [frameBytes]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/take"
 )
 
-// gather joins the batches of a reply whose rows are not those of the call, one for one.
+// gather joins the batches of a reply for shapes other than EachRow.
 func (w wanted) gather(ctx context.Context, batches []arrow.RecordBatch, marks bool) (function.Result, error) {
 	var result function.Result
 	children := family{rows: w.rows, last: -1}
@@ -51,15 +51,15 @@ func (w wanted) gather(ctx context.Context, batches []arrow.RecordBatch, marks b
 	return result, err
 }
 
-// A family follows the parents of the rows of a reply. A row with an error says that the function failed
-// for its parent, which then has no other rows.
+// A family tracks the parents of the rows of a reply. A row with an error means that the function failed
+// for its parent, which then must not have other rows.
 type family struct {
 	rows   int64 // of the call
 	last   int32 // parent
-	failed bool  // the last row was one with an error
+	failed bool  // the last row was an error
 }
 
-// add adds the rows of a batch to a result, and returns the positions of those that are no errors.
+// add adds the rows of a batch to a result, and returns the positions of the rows that are not errors.
 func (f *family) add(to *function.Result, parents *array.Int32, errs *array.String) ([]int32, error) {
 	kept := make([]int32, 0, parents.Len())
 	for i := range parents.Len() {

@@ -92,7 +92,7 @@ func TestRepliesWithOtherRows(t *testing.T) {
 	}
 }
 
-// A replying carrier answers calls of so many rows by a function.
+// A replying carrier answers calls with a Go function.
 type replying struct {
 	t      *testing.T
 	answer func(c *Call, rows int64) ([]byte, error)

@@ -12,5 +12,5 @@ func leadGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: 
 
 // killGroup kills a command and the processes of its group.
 func killGroup(cmd *exec.Cmd) {
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // fails when all of them have ended
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // fails if all processes have ended
 }

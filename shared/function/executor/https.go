@@ -20,14 +20,14 @@ import (
 	"tiltyard/shared/tracing"
 )
 
-// ContentType is that of the frame of a call in a request of HTTP.
+// ContentType is the content type of the frame of a call in an HTTP request.
 const ContentType = "application/vnd.tiltyard.call"
 
-// A request of HTTP carries its time, the digest of its body and its signature in these headers. The signature
-// is Scheme, a space, and the HMAC-SHA256, in hexadecimal, of the method, the path, the time and the digest,
-// with line feeds between them. So an executor knows before it reads the body who has sent it.
+// The headers of an HTTP request with its time, the digest of its body and its signature. The signature is
+// Scheme, a space, and the HMAC-SHA256, in hexadecimal, of the method, the path, the time and the digest,
+// separated by line feeds. So an executor can authenticate a request before it reads the body.
 const (
-	TimeHeader = "X-Tiltyard-Time" // seconds since 1970; executors refuse what is minutes away
+	TimeHeader = "X-Tiltyard-Time" // Unix seconds; executors refuse a time that is minutes off
 	// DigestHeader has the SHA-256 of the body in hexadecimal.
 	DigestHeader = "X-Tiltyard-Content-SHA256"
 	Scheme       = "TILTYARD-HMAC-SHA256"
@@ -39,13 +39,15 @@ const (
 	maxFaultBytes = 1 << 20
 )
 
-// https is the carrier to an executor behind a URL.
+// https is the carrier to an executor at a URL.
 type https struct {
 	url    string
 	key    func(ctx context.Context) ([]byte, error)
 	client *http.Client
 }
 
+// newHTTPS returns the carrier to an executor over HTTPS. Redirects are not followed, because they would
+// send rows and secrets to another address.
 func newHTTPS(c Config, secret func(ctx context.Context, id string) ([]byte, error)) (Carrier, error) {
 	h := &https{url: strings.TrimSuffix(c.Address, "/") + "/v1/call"}
 	kind, place, _ := strings.Cut(c.Key, ":")
@@ -58,7 +60,7 @@ func newHTTPS(c Config, secret func(ctx context.Context, id string) ([]byte, err
 		h.key = kept(func(ctx context.Context) ([]byte, error) { return secret(ctx, place) })
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableCompression = true // a small reply could become a large one
+	transport.DisableCompression = true // a small compressed reply could expand to a large one
 	transport.MaxResponseHeaderBytes = 64 << 10
 	transport.MaxIdleConnsPerHost = c.Concurrency
 	h.client = &http.Client{
@@ -68,10 +70,10 @@ func newHTTPS(c Config, secret func(ctx context.Context, id string) ([]byte, err
 	return h, nil
 }
 
-// keepFor is how long a key is used before it is looked up again.
+// keepFor is the time for which a key is cached.
 const keepFor = 5 * time.Minute
 
-// kept returns what get returned within keepFor, and not its errors.
+// kept caches the result of get for keepFor. Errors are not cached.
 func kept(get func(ctx context.Context) ([]byte, error)) func(ctx context.Context) ([]byte, error) {
 	var mu sync.Mutex
 	var value []byte
@@ -100,12 +102,13 @@ func readKey(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxKeyBytes))
 }
 
-// Connect returns h itself: calls are independent of each other.
+// Connect returns h itself, because calls are independent.
 func (h *https) Connect() Line { return h }
 
 // Close does nothing.
 func (h *https) Close() error { return nil }
 
+// Do sends a call as a signed request. A response other than 200 is a fault.
 func (h *https) Do(ctx context.Context, c *Call, stream []byte, limit int64) (*Bytes, error) {
 	head, held, err := frameOf(ctx, c, stream)
 	if err != nil {
@@ -159,7 +162,7 @@ func (h *https) sign(req *http.Request, body io.Reader) error {
 	return nil
 }
 
-// Sign returns the signature of a request whose body has a digest, in hexadecimal.
+// Sign returns the signature of a request, in hexadecimal. digest is the digest of the body.
 func Sign(key []byte, method, path, now, digest string) string {
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s\n%s\n%s\n%s", method, path, now, digest)
@@ -189,7 +192,7 @@ func faultOf(ctx context.Context, resp *http.Response) *Fault {
 	return &Fault{Type: Refused, Message: message, Lost: true}
 }
 
-// retryAfter returns how long a response asks to wait; 0 when it does not say so in seconds.
+// retryAfter returns the requested pause of a response, or 0 if it is absent or not in seconds.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A declaration is the runtime that a function declares. Fields of other kinds of runtimes are not read.
+// A declaration is the declared runtime of a function, with the fields of the kinds of [Kinds].
 type declaration struct {
 	Kind        string `json:"kind"`
 	Executor    string `json:"executor"` // of the kind executor
@@ -28,8 +28,8 @@ type declaration struct {
 // Kinds are the kinds of runtimes that executors are.
 func Kinds() []string { return []string{"python", "python_v2", "executor", function.Envelope} }
 
-// Check returns a check of the functions that executors run. It knows the kinds of [Kinds]; runtimes of other
-// kinds have no error.
+// Check returns a check of declared runtimes against executors. It accepts runtimes of kinds other than
+// [Kinds].
 func Check(configs []Config) function.Check {
 	return func(runtime []byte) error {
 		var d declaration
@@ -72,7 +72,7 @@ func match(configs []Config, runtime []byte) (at int, d declaration, err error) 
 	return 0, d, refused(protocol.Unsupported, fmt.Sprintf("no executor of this deployment runs %.400s", needs), offer(configs), none)
 }
 
-// needs describes what a function of Python needs.
+// needs describes the requirements of a Python function, for errors.
 func (d declaration) needs() string {
 	needs := "Python " + d.Python
 	if len(d.Environment.Packages) > 0 {
@@ -84,7 +84,7 @@ func (d declaration) needs() string {
 	return needs
 }
 
-// offer describes what executors accept, for those who look for one.
+// offer lists the functions that executors accept, for errors.
 func offer(configs []Config) string {
 	if len(configs) == 0 {
 		return "this deployment has no executors; its operator configures them (TILTYARD_EXECUTOR)"
@@ -120,9 +120,9 @@ var (
 	separators      = regexp.MustCompile(`[-_.]+`)
 )
 
-// has reports whether one of the patterns fits a requirement, such as numpy==2.2.0. A pattern with a
-// comparison fits requirements that are spelled so; any other fits names. Requirements that name a URL
-// or depend on the machine fit none.
+// has reports whether one of the patterns matches a requirement, such as numpy==2.2.0. A pattern with a
+// comparison matches requirements with the same spelling; other patterns match names. Requirements with a
+// URL or an environment marker never match.
 func (c *Config) has(requirement string) bool {
 	requirement = strings.Join(strings.Fields(requirement), "")
 	parts := requirementForm.FindStringSubmatch(requirement)

@@ -122,8 +122,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command writes a command that runs this program as a peer. Its own variables are those that the service
-// gave it, which are none.
+// command writes a shell command that runs this program as a peer. The service gives it no variables.
 func command(t *testing.T, peer string) (executor.Config, executor.Options) {
 	t.Helper()
 	self, err := os.Executable()
@@ -151,7 +150,7 @@ func runPeer(peer string) (status int) {
 		if errors.Is(err, io.EOF) {
 			return 0
 		}
-		if err != nil || len(os.Environ()) > 3 { // those of the shell, and ours
+		if err != nil || len(os.Environ()) > 3 { // variables set by the shell, and the test's own
 			fmt.Fprintln(os.Stderr, err, os.Environ())
 			return 1
 		}

@@ -25,17 +25,17 @@ const errorColumn = "__error"
 // parentColumn is the first column of a reply to a function with the shape ManyRows.
 const parentColumn = "__parent"
 
-// A wanted is what fits a call.
+// A wanted describes the valid replies to a call.
 type wanted struct {
 	outputs []arrow.Field
 	shape   function.Shape
 	rows    int64 // of the call
 	limit   int64 // bytes of the reply
-	// conceal hides the values of variables in what an error quotes of a reply, before that is shortened.
+	// conceal removes the values of variables from quoted parts of a reply, before these are shortened.
 	conceal *function.Concealer
 }
 
-// decode reads the reply to a call. What does not fit is a *Fault.
+// decode decodes the reply to a call. An invalid reply is a *Fault.
 func (w wanted) decode(ctx context.Context, reply []byte) (function.Result, error) {
 	var none function.Result
 	r, err := arrowipc.NewReader(ctx, bytes.NewReader(reply), arrowipc.Limits{MaxMessageBytes: w.limit, MaxDecodedBytes: 4 * w.limit, MaxColumns: len(w.outputs) + 2})
@@ -74,7 +74,7 @@ func (w wanted) decode(ctx context.Context, reply []byte) (function.Result, erro
 	return w.gather(ctx, batches, marks)
 }
 
-// most returns how many rows a reply may have.
+// most returns the maximal number of rows of a reply.
 func (w wanted) most() int64 {
 	if w.shape == function.EachRow {
 		return w.rows
@@ -86,7 +86,8 @@ func malformed(format string, args ...any) *Fault {
 	return &Fault{Type: Malformed, Message: fmt.Sprintf(format, args...)}
 }
 
-// malformedStream turns an error about the stream of a reply into a fault. Other errors remain.
+// malformedStream turns an error about the stream of a reply into a fault. Other errors are returned
+// unchanged.
 func malformedStream(err error) error {
 	var e *arrowipc.Error
 	switch {
@@ -164,7 +165,7 @@ func assemble(ctx context.Context, batches []arrow.RecordBatch, outputs []arrow.
 	return result, err
 }
 
-// failureOf reads a value of the column of errors.
+// failureOf parses a value of the error column.
 func failureOf(row int, text string) function.Failure {
 	kind, message, found := strings.Cut(text, ": ")
 	if !found {

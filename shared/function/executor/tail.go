@@ -3,13 +3,13 @@ package executor
 import "strings"
 
 const (
-	// tailBytes is how much of what a process writes on its standard error is kept.
+	// tailBytes is the size of the kept end of a process's standard error.
 	tailBytes = 64 << 10
-	// toldBytes is how much of it an error tells.
+	// toldBytes is the size of the part that an error quotes.
 	toldBytes = 1 << 10
 )
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the end of the data written to it.
 type tail struct {
 	bytes []byte
 	isCut bool
@@ -22,7 +22,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text returns the last of it, without the values of variables. It must not be called during a Write.
+// text returns the end of the kept bytes, with the values of variables concealed. It must not be called
+// during a Write.
 func (t *tail) text(environment map[string]string) string {
 	text := concealer(environment).HideEnd(string(t.bytes), t.isCut)
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))

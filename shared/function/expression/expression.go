@@ -1,6 +1,6 @@
-// Package expression runs functions that are an expression of SQL over their parameters. A function that
-// returns one value is an expression of its type; one that returns several has an expression for each, in
-// a JSON object.
+// Package expression runs functions that are SQL expressions over their parameters. A function with one
+// output is an expression of its type; a function with several outputs is a JSON object with an expression
+// for each.
 package expression
 
 import (
@@ -29,8 +29,8 @@ const ArtifactKind = "sql_expression"
 // A Runtime opens functions in SQL. Its zero value is ready.
 type Runtime struct{}
 
-// Open parses the expression and binds it to the parameters. Expressions whose values are not of the type of
-// the output, or change by themselves, are InvalidInput.
+// Open parses the expression and binds it to the parameters. An expression that is volatile or does not
+// have the type of the output is InvalidInput.
 func (Runtime) Open(ctx context.Context, s function.Spec) (function.Caller, error) {
 	if s.Kind != ArtifactKind {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function %s has an artifact of kind %q; the runtime sql runs %s", s.Name, s.Kind, ArtifactKind)
@@ -81,6 +81,8 @@ func split(s function.Spec) ([]string, error) {
 	return texts, nil
 }
 
+// bind compiles an expression and checks its type. Volatile functions are refused, because the values of a
+// computed column must be reproducible.
 func bind(ctx context.Context, text string, columns *arrow.Schema, typ arrow.DataType) (*plan.Bound, error) {
 	e, err := syntax.Parse(text)
 	if err != nil {
@@ -132,8 +134,8 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 	return function.Result{Outputs: outputs, Failed: failed}, nil
 }
 
-// call computes the rows of a batch, the first of which is row first. A batch that fails is halved until
-// the rows that fail are alone.
+// call computes the rows of a batch that begins at row first. It halves a failing batch until single rows
+// fail.
 func (c *caller) call(ctx context.Context, in arrow.RecordBatch, first int) (arrow.RecordBatch, []function.Failure, error) {
 	out, err := c.evaluate(ctx, in)
 	if err == nil || !isOfRow(err) || ctx.Err() != nil {
@@ -166,7 +168,7 @@ func isOfRow(err error) bool {
 	return errors.As(err, &bad)
 }
 
-// message returns the text of an error, cut to what a failure may have.
+// message returns the text of an error, cut to the maximal length of a failure's message.
 func message(err error) string {
 	const most = 4 << 10
 	text := err.Error()

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// A module is a WebAssembly module under construction. Its functions are the bytes of their code without
-// the final end. What a test leaves out has a code that does as little as the ABI allows.
+// A module is a WebAssembly module under construction. A function is the bytes of its code without the
+// final end. Omitted functions get the minimal code that the ABI permits.
 type module struct {
 	pages    uint32            // of memory; 0 is 64
 	imports  [][2]string       // module and name; functions () -> ()
 	code     map[string][]byte // by exported name
-	locals   map[string]uint32 // numbers of further locals of type i32
+	locals   map[string]uint32 // indices of additional locals of type i32
 	data     map[uint32][]byte // by place
 	without  string            // an export that is left out
 	start    bool              // calls the function close when it is instantiated

@@ -21,21 +21,21 @@ import (
 )
 
 const (
-	// maxLost and maxLostTimes bound what a function that fails may cost within one batch: calls that
-	// ended with the process, and their time, in times of one call.
+	// maxLost and maxLostTimes bound the cost of failures in one batch: calls that lost their process, and
+	// their total time as a multiple of the time limit of a call.
 	maxLost      = 256
 	maxLostTimes = 10
 
-	// slowPieces is how many pieces a batch that takes too long is divided into. Each level of pieces
-	// costs the time of a call for a single row that loops.
+	// slowPieces is the number of pieces into which a batch that times out is divided. If a single row
+	// loops, each level of division costs one timeout.
 	slowPieces = 16
 
 	maxMessage  = 4 << 10
-	maxPrinted  = 2 << 10 // of what a module printed, at its end
+	maxPrinted  = 2 << 10 // of the end of a module's output
 	maxTypeName = 100
 )
 
-// A caller is a function that is open. It has a process except after one was lost.
+// A caller is an open function. It has a process, unless the last one was lost.
 type caller struct {
 	runtime *Runtime
 	spec    function.Spec
@@ -57,8 +57,8 @@ func (c *caller) Close() error {
 	return nil
 }
 
-// Call computes a batch. Rows for which the function fails are found by dividing the batch: each piece
-// that fails is computed again in smaller ones.
+// Call computes a batch. To find the rows for which the function fails, it divides each failing piece and
+// computes the parts.
 func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
 	if err := c.checkBatch(in); err != nil {
 		return function.Result{}, err
@@ -87,7 +87,7 @@ func (c *caller) checkBatch(in arrow.RecordBatch) error {
 	return nil
 }
 
-// A work is one call of a caller.
+// A work is one Call in progress.
 type work struct {
 	*caller
 	in     arrow.RecordBatch
@@ -99,7 +99,7 @@ type work struct {
 	lostTime time.Duration
 }
 
-// A piece is consecutive rows that are computed, or one row that failed.
+// A piece is a range of computed rows, or one failed row.
 type piece struct {
 	outputs arrow.RecordBatch
 	failed  []function.Failure
@@ -209,7 +209,7 @@ func (c *caller) refused(f *frame.Failure) *protocol.Error {
 	}
 }
 
-// explained returns the message of a failure, followed by what the module printed.
+// explained returns the message of a failure, followed by the output of the module.
 func (c *caller) explained(f *frame.Failure) string {
 	printed := strings.TrimSpace(c.conceal.HideEnd(f.Log, f.LogCut))
 	if printed == "" {
@@ -236,7 +236,7 @@ func (c *caller) clean(text string, most int) string {
 	return text[:cut] + more
 }
 
-// A buffer holds the stream of a batch, within the share of the context.
+// A buffer holds the stream of a batch, accounted to the context's memory share.
 type buffer struct {
 	bytes bytes.Buffer
 	held  memory.Hold
@@ -244,7 +244,7 @@ type buffer struct {
 
 var errTooLarge = errors.New("the batch is too large")
 
-// encode writes a batch as an Arrow IPC stream of at most most bytes. errTooLarge means that it has more.
+// encode writes a batch as an Arrow IPC stream. A stream longer than most bytes is errTooLarge.
 func (b *buffer) encode(ctx context.Context, batch arrow.RecordBatch, most int64) error {
 	b.bytes.Reset()
 	w := &limitedWriter{ctx: ctx, buffer: b, most: most}
@@ -267,6 +267,7 @@ type limitedWriter struct {
 	err    error
 }
 
+// Write appends to the buffer, within its limit and with its memory accounted for.
 func (w *limitedWriter) Write(p []byte) (int, error) {
 	size := int64(w.buffer.bytes.Len() + len(p))
 	if size > w.most {

@@ -10,19 +10,18 @@ import (
 	"tiltyard/shared/function/wasm/frame"
 )
 
-// maxTries is how often a call is made when its process is killed from outside: the system ends processes
-// when it has no memory, and a person ends them by mistake.
+// maxTries bounds the attempts of a call whose process is killed from outside, for example by the kernel's
+// out-of-memory killer.
 const maxTries = 3
 
 var (
 	errTimeLimit = errors.New("the call takes too long")
-	// errKilled means that the process was ended by a signal of another.
+	// errKilled means that another process killed the function's process.
 	errKilled = errors.New("the process of the function was killed")
 )
 
 // exchange sends the stream of a batch to the process and returns the verified reply. It starts a process
-// when there is none. The failure is the function's; the process is then lost, except after a failure
-// that the function reports itself.
+// if there is none. A failure is the function's own; it loses the process, unless the function reported it.
 func (w *work) exchange(ctx context.Context, rows int) (*reply, *frame.Failure, error) {
 	for try := 1; ; try++ {
 		began := time.Now()
@@ -70,7 +69,7 @@ func (w *work) once(ctx context.Context, rows int) (answer *reply, failure *fram
 		body := &content{r: out, left: size}
 		answer, failure, err = w.verify(ctx, body, rows)
 		if body.err != nil {
-			return nil, body.err // what was read of it is not the module's fault
+			return nil, body.err // a read error is not the module's fault
 		}
 		if body.left > 0 && failure == nil && err == nil {
 			failure = invalidReply("%d bytes follow the end of the stream", body.left)
@@ -105,13 +104,14 @@ func (c *caller) begin(ctx context.Context) (*frame.Failure, error) {
 	})
 }
 
-// A content is what is left of a frame. It keeps the error of the pipe.
+// A content reads the remaining content of a frame. It records read errors of the pipe.
 type content struct {
 	r    io.Reader
 	left int64
 	err  error
 }
 
+// Read reads up to the end of the frame. A pipe that ends earlier is io.ErrUnexpectedEOF.
 func (c *content) Read(p []byte) (int, error) {
 	if c.left == 0 {
 		return 0, io.EOF
@@ -127,7 +127,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next reads the head of the next frame, of the kind that is wanted, or the whole of a failure.
+// next reads the head of the next frame, which must be of the given kind, or a whole failure.
 func (c *caller) next(out io.Reader, want frame.Kind, most int64) (int64, *frame.Failure, error) {
 	kind, size, err := frame.Next(out)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Modules with random changes are refused, or work as modules do; whatever they do is bounded.
+// Randomly mutated modules are refused, or work like other modules; their resources are always bounded.
 func TestMutantsOfModules(t *testing.T) {
 	count := 150
 	if testing.Short() {

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// endTime is how long a process may take for its end: for the close of a module, or, when its pipe
-	// has broken, until the system says why.
+	// endTime bounds the shutdown of a process: the close of the module or, after its pipe has broken, the
+	// wait for its exit status.
 	endTime = time.Second
-	// maxStderr is how much of what a process prints is kept.
+	// maxStderr is the size of the kept output of a process.
 	maxStderr = 4 << 10
 )
 
@@ -32,7 +32,7 @@ type process struct {
 	ended   chan struct{} // closed when the process has ended
 }
 
-// start starts a process with three pipes and nothing else of ours.
+// start starts a process that inherits three pipes and nothing else.
 func start(program []string) (*process, error) {
 	in, toChild, err := os.Pipe()
 	if err != nil {
@@ -58,7 +58,7 @@ func start(program []string) (*process, error) {
 		_, _ = in.Close(), out.Close()
 		started <- err
 		if err == nil {
-			_ = p.command.Wait() // the state says more
+			_ = p.command.Wait() // the state has the details
 			close(p.ended)
 		}
 	}()
@@ -129,7 +129,7 @@ func (p *process) kill() {
 	_, _ = p.in.Close(), p.out.Close()
 }
 
-// A head keeps the beginning of what is written to it.
+// A head keeps the beginning of the data written to it.
 type head struct {
 	mu   sync.Mutex
 	text []byte

@@ -18,7 +18,7 @@ import (
 // These columns of a reply are no outputs.
 const (
 	errorColumn  = "__error"  // the last: why a row failed
-	parentColumn = "__parent" // the first, of functions that make several rows of one
+	parentColumn = "__parent" // the first column of functions with several rows per input row
 )
 
 // A reply holds the outputs of a piece, and the rows that the function itself reports as failed.
@@ -27,9 +27,9 @@ type reply struct {
 	failed  []function.Failure // numbered from the first row of the piece
 }
 
-// verify reads the stream of a reply and makes sure that it holds what the function has to return: one
-// batch of as many rows as came, with a column of the declared type for each output. It trusts none of
-// the bytes. The failure is the function's; the error is of the pipe, or of memory.
+// verify reads the stream of a reply and checks it against the function's declaration: one batch with as
+// many rows as the call, and a column of the declared type for each output. It trusts none of the bytes. A
+// failure is the function's fault; an error comes from the pipe, or from the memory limit.
 func (c *caller) verify(ctx context.Context, content io.Reader, rows int) (*reply, *frame.Failure, error) {
 	r, err := arrowipc.NewReader(ctx, content, arrowipc.Limits{
 		MaxMessageBytes: c.runtime.limits.ResultBytes, MaxDecodedBytes: c.runtime.limits.ResultBytes,
@@ -145,8 +145,8 @@ func checkFailed(r *reply) *frame.Failure {
 	return nil
 }
 
-// conform gives data the type that is wanted. The names of list items, and which fields may be null, are
-// the same in memory.
+// conform gives data the declared type. The names of list items and the nullability of fields do not affect
+// the layout in memory.
 func conform(data arrow.ArrayData, want arrow.DataType, path string) (arrow.ArrayData, error) {
 	got := data.DataType()
 	mismatch := fmt.Errorf("output %s is of type %s, not %s", path, got, want)
@@ -170,7 +170,7 @@ func conform(data arrow.ArrayData, want arrow.DataType, path string) (arrow.Arra
 			return nil, mismatch
 		}
 		if want.ID() == arrow.MAP {
-			break // its one child has the fields
+			break // its only child has the fields
 		}
 		child := data.Children()[i]
 		if !field.Nullable && hasVisibleNull(data, child) {

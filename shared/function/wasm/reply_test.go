@@ -129,7 +129,7 @@ func TestTextsOfFunctionsAreCleaned(t *testing.T) {
 	}
 }
 
-// What a module printed holds no value of a variable, and no remainder of one that was cut.
+// The reported output of a module contains no value of a variable, and no remainder of a truncated one.
 func TestWhatModulesPrintIsConcealed(t *testing.T) {
 	const value = "canary-canary"
 	c := &caller{conceal: concealer(map[string]string{"KEY": value})}
@@ -148,7 +148,7 @@ func TestWhatModulesPrintIsConcealed(t *testing.T) {
 	}
 }
 
-// No bytes of a reply panic, and what is accepted has the rows and the types that were asked for.
+// No bytes of a reply cause a panic, and an accepted reply has the expected rows and types.
 func FuzzReply(f *testing.F) {
 	f.Add(encode(f, column{"x", utf8Type, `["a",null]`}, column{"v", vectors, `[[1,2],null]`}, column{"p", pairs, `[null,{"a":1,"b":["c",null]}]`}, column{"__error", utf8Type, `[null,null]`}))
 	f.Add(encode(f, column{"x", utf8Type, `["a",null]`}, column{"v", vectors, `[[1,2],null]`}, column{"p", pairs, `[null,null]`}))

@@ -1,12 +1,12 @@
-// Package wasm runs functions that are WebAssembly modules, of ABI version 1 (docs/functions.md). Each
-// function that is open has a child process, which runs package host: the program runs itself again.
+// Package wasm runs functions that are WebAssembly modules of ABI version 1 (docs/functions.md). Each open
+// function has a child process with package host: the program starts itself again.
 //
 // The child gets the module, the batches and the declared variables through a pipe, and nothing else: no
-// environment, no files. What it sends back is foreign: the parent verifies each reply before anything
-// uses it. It kills a child that takes too long, and starts another one for the next call.
+// environment, no files. The parent verifies each reply before it is used. It kills a child on a timeout,
+// and starts another one for the next call.
 //
 //   - runtime.go: the limits, and the opening of a function
-//   - call.go: a batch, which is divided when it cannot be computed as a whole
+//   - call.go: a batch, and its division after a failure
 //   - exchange.go: one call of the child
 //   - process.go: the child process
 //   - reply.go: the verification of a reply
@@ -35,7 +35,7 @@ import (
 // Kind is the kind of the artifacts that the runtime runs.
 const Kind = "wasm_module"
 
-// Limits bound what a function may use. A field that is zero has its default.
+// Limits bounds the resources of a function. A zero field selects its default.
 type Limits struct {
 	ModuleBytes int64         // of a module; default 16 MiB
 	MemoryBytes int64         // of a module that runs; default 256 MiB
@@ -62,7 +62,8 @@ func positive[T int | int64 | time.Duration](v, otherwise T) T {
 	return otherwise
 }
 
-// openTimes is how many times longer than a call the opening of a function may take: it compiles.
+// openTimes is the timeout of opening a function, which includes compilation, as a multiple of the timeout
+// of a call.
 const openTimes = 3
 
 // A Runtime opens functions that are WebAssembly modules.
@@ -73,8 +74,9 @@ type Runtime struct {
 	limits  Limits
 }
 
-// NewRuntime returns a runtime. The program, with its arguments, runs package host. began returns the time
-// at which a job began, which is the only time that its functions see; nil is for programs without jobs.
+// NewRuntime returns a runtime. program is the command, with its arguments, that runs package host. began
+// returns the start time of a job, the only time that functions see; it may be nil in programs without
+// jobs.
 func NewRuntime(program []string, began func(job string) time.Time, limits Limits) *Runtime {
 	return &Runtime{
 		program: program, began: began, limits: limits.withDefaults(),
@@ -103,7 +105,7 @@ func (r *Runtime) Open(ctx context.Context, s function.Spec) (function.Caller, e
 	return c, nil
 }
 
-// check refuses what cannot be run, before anything is started for it.
+// check refuses functions that cannot be run, before a process is started.
 func (r *Runtime) check(s function.Spec) error {
 	refuse := func(code protocol.Code, format string, args ...any) error {
 		err := protocol.Errorf(code, format, args...)
@@ -128,7 +130,7 @@ func (r *Runtime) check(s function.Spec) error {
 	return nil
 }
 
-// order returns what the child is told of the function.
+// order returns the description of the function for the child.
 func (r *Runtime) order(s function.Spec) ([]byte, error) {
 	argument, err := json.Marshal(struct {
 		Function       string `json:"function"`
@@ -173,7 +175,7 @@ func (c *caller) prove(ctx context.Context) error {
 	return nil
 }
 
-// schemaOf returns the schema of parameters or outputs, any of which may be null in a row.
+// schemaOf returns the schema of parameters or outputs, all of which are nullable.
 func schemaOf(declared []arrow.Field) *arrow.Schema {
 	fields := make([]arrow.Field, len(declared))
 	for i, f := range declared {
@@ -182,6 +184,7 @@ func schemaOf(declared []arrow.Field) *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
+// hasExtension reports whether a type is, or contains, an extension type.
 func hasExtension(t arrow.DataType) bool {
 	if t.ID() == arrow.EXTENSION {
 		return true
@@ -198,7 +201,7 @@ func hasExtension(t arrow.DataType) bool {
 	return false
 }
 
-// concealer returns what hides the values of variables in texts: they may be secrets.
+// concealer returns a concealer of the values of all variables, because they may be secrets.
 func concealer(environment map[string]string) *function.Concealer {
 	return function.NewConcealer(slices.Collect(maps.Values(environment))...)
 }

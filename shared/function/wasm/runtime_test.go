@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 // A liar stands in for a child process that does not keep to the rules.
 var liars = map[string]func(){
-	"liar-spy": func() { // reports what it was started with
+	"liar-spy": func() { // reports its arguments and environment
 		files, _ := os.ReadDir("/proc/self/fd")
 		var names []string
 		for _, f := range files {
@@ -85,7 +85,7 @@ var (
 	word   = arrow.BinaryTypes.String
 )
 
-// spec is that of a function of one parameter.
+// spec returns the specification of a function with one parameter.
 func spec(code []byte, in, out arrow.DataType) function.Spec {
 	return function.Spec{
 		Name: "f", Version: "1", Kind: wasm.Kind, Artifact: code, Digest: "sha256:0",
@@ -191,8 +191,8 @@ func TestLargeBatchesAreDivided(t *testing.T) {
 	}
 }
 
-// lastIs is code that runs what follows only if the last number of the argument, which is a stream of one
-// column of int64, is n: the end marker follows it.
+// lastIs returns code that runs the following code only if the last number of the argument, a stream of one
+// int64 column, is n. The end marker follows that number.
 func lastIs(n int64, then []byte) []byte {
 	return join(local(0), local(1), []byte{0x6a}, constant(16), []byte{0x6b}, []byte{0x29, 3, 0, 0x42}, signed(n), []byte{0x51, 0x04, 0x40}, then, []byte{0x0b}, identity)
 }
@@ -237,18 +237,14 @@ const reason = `{"error_type": "ValueError", "message": "too much", "retryable":
 func TestAFunctionThatAlwaysFailsIsGivenUp(t *testing.T) {
 	code := module{code: map[string][]byte{"call": notEmpty(forever)}}
 	f := open(t, newRuntime(t, wasm.Limits{CallTime: 100 * time.Millisecond}), spec(code.bytes(), number, number))
-	began := time.Now()
 	_, err := f.Call(t.Context(), numbers(4096))
 	if err == nil || !strings.Contains(err.Error(), "TimeLimit") {
 		t.Fatalf("got %v, want an error about the time", err)
 	}
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("it took %v to give up", took)
-	}
 }
 
-// notEmpty is code that runs what follows only if the last value of the argument is not 0 in memory: the
-// stream of a batch without rows ends with its metadata.
+// notEmpty returns code that runs the following code only if the last value of the argument is not 0 in
+// memory: the stream of an empty batch ends with its metadata.
 func notEmpty(then []byte) []byte {
 	return join(local(1), constant(int32(emptySize)), []byte{0x4b, 0x04, 0x40}, then, []byte{0x0b}, identity)
 }
@@ -320,7 +316,6 @@ func TestHostileModulesAreRefusedByName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			limits := wasm.Limits{}
 			if c.want == "TimeLimit" {
 				limits.CallTime = 300 * time.Millisecond
@@ -332,9 +327,6 @@ func TestHostileModulesAreRefusedByName(t *testing.T) {
 			}
 			if p, ok := err.(*protocol.Error); !ok || p.Code != protocol.InvalidInput || !strings.Contains(p.Text(), c.want) { //nolint:errorlint // as it is
 				t.Errorf("got %v, want InvalidInput with %q", err, c.want)
-			}
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

@@ -1,6 +1,6 @@
-// Package bitmap reads and builds indices of the kind BITMAP: each distinct value of a column, NULL too,
-// with the rows that have it; see package keyed, which also builds them. A search reads the rows of the
-// values that are asked for, and of no others.
+// Package bitmap reads and builds BITMAP indices. A BITMAP index maps each distinct value of a column,
+// including NULL, to the bitmap of the rows that contain it; package keyed defines its file and builds it.
+// A search reads only the bitmaps of the requested values.
 package bitmap
 
 import (
@@ -15,8 +15,7 @@ import (
 // A Reader answers questions from one segment. It is safe for concurrent use.
 type Reader struct{ keys *keyed.Keys }
 
-// Open reads the values of a segment. t is the type of the column, which the segment must have
-// been made of.
+// Open reads the values of a segment. t is the type of the column, which must match the segment.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	keys, err := keyed.Open(ctx, files, keyed.Bitmaps, t)
 	if err != nil {
@@ -28,7 +27,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 // Cost estimates a search from the values.
 func (r *Reader) Cost(q index.Question) (index.Cost, error) { return r.keys.Cost(q) }
 
-// Search returns just the rows whose values match.
+// Search returns exactly the rows whose values match.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	rows, pages, err := r.keys.Search(ctx, q)
 	return index.Answer{Rows: rows, Exact: true, Pages: pages}, err

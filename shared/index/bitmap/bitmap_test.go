@@ -75,8 +75,8 @@ func TestSearchesFindTheRowsOfValues(t *testing.T) {
 	}
 }
 
-// Whatever is in the file of a segment, reading it ends, within a bound of memory, and what is
-// answered is what it says.
+// For any content of a segment's file, reading terminates within a memory limit, and answers agree with the
+// content.
 func FuzzRead(f *testing.F) {
 	all, files := indextest.Segments(f, keyed.Bitmaps.File)
 	types := map[string]bool{}

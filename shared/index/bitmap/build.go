@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/index/keyed"
 )
 
-// Write writes the file of a segment with the keys of rows, in order, as index.SortRows makes them of
-// values of type t.
+// Write writes the file of a segment. keys are the encoded (value, row) pairs of a column of type t, in the
+// order in which index.SortRows returns them.
 func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
 	file, count, err := keyed.Write(ctx, keyed.Bitmaps, t, keys, out)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package bloomfilter reads and builds indices of the kind BLOOMFILTER: for each zone of a column a Bloom filter
-// of its values. A search finds the zones that may have one of some values. It reads the filters of
-// all zones, about four bytes for each row.
+// Package bloomfilter reads and builds BLOOMFILTER indices: one Bloom filter per zone of a column. A search
+// returns the zones whose filter may contain one of the requested values. It reads the filters of all
+// zones, about four bytes per row.
 //
 // A segment is one file, an ordinary data file, with a row for each zone:
 //
@@ -29,10 +29,10 @@ import (
 // lookupFile is the name of the file of a segment.
 const lookupFile = "bloomfilter.lance"
 
-// pageBytes is about how much of the filters is read, and kept, together.
+// pageBytes is the approximate size of the filters that are read, and cached, together.
 const pageBytes = 1 << 20
 
-// maxReads bounds how many pages are read side by side.
+// maxReads bounds the pages that are read in parallel.
 const maxReads = 16
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
@@ -45,14 +45,14 @@ type Reader struct {
 	perPage int64 // filters of a page
 }
 
-// zones are what is known of the zones without their filters.
+// zones holds the extents of the zones and their NULL flags, but not the filters.
 type zones struct {
 	*zoned.Zones
 	nulls *array.Boolean
 }
 
-// Open reads which zones a segment has. t is the type of the column, for which the file has no
-// evidence.
+// Open reads the zones of a segment, but not their filters. t is the type of the column, which the file
+// does not record.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	file, err := files.Open(ctx, lookupFile)
 	if err != nil {
@@ -70,6 +70,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	return r, nil
 }
 
+// open validates the columns of the file, and reads or finds in the cache everything but the filters.
 func (r *Reader) open(ctx context.Context) error {
 	if !IsHashed(r.column) {
 		return fmt.Errorf("%w: a Bloom filter of values of type %s", lance.ErrUnsupported, r.column)
@@ -113,11 +114,11 @@ func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	return cost, nil
 }
 
-// pages returns how many pages the filters are read in.
+// pages returns the number of pages of filters.
 func (r *Reader) pages() int { return int((int64(r.zones.Len()) + r.perPage - 1) / r.perPage) }
 
-// Search returns the rows of the zones that may match. The rows that are NULL it finds exactly, if
-// the segment has them.
+// Search returns all rows of the zones that may match. Rows that are NULL are found exactly if the segment
+// stores them.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	found, known := index.Answer{Rows: rowset.At(), Pages: 1}, false
 	if q.Null {
@@ -143,7 +144,8 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	})
 }
 
-// test marks the zones that may have a value with one of some hashes, or all of them.
+// test sets may[i] for each zone whose filter may contain one of the hashes, or for each zone if all is
+// true.
 func (r *Reader) test(ctx context.Context, hashes []uint64, all bool, may []bool) error {
 	if all {
 		for i := range may {
@@ -167,7 +169,8 @@ func (r *Reader) test(ctx context.Context, hashes []uint64, all bool, may []bool
 	return group.Wait()
 }
 
-// testPage marks those zones of a page. Its filters may be kept from an earlier search.
+// testPage sets may for the zones in rows [from, to) of the file. Their filters may be cached from an
+// earlier search.
 func (r *Reader) testPage(ctx context.Context, from, to int64, hashes []uint64, may []bool) error {
 	reading, room, err := memory.Within(ctx)
 	if err != nil {

@@ -19,17 +19,17 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// A Recipe says which filters a segment has.
+// A Recipe holds the parameters of the filters of a segment.
 type Recipe struct {
 	Rows        int     `json:"rows"`        // of a zone
 	Probability float64 `json:"probability"` // of a value that a filter seems to have, and does not
 }
 
-// Usual is the recipe of segments if nothing else is asked for, as in native Lance.
+// Usual is the default recipe, as in native Lance.
 var Usual = Recipe{Rows: 8192, Probability: 0.00057}
 
-// NewRecipe returns the recipe with the given numbers; nil is the usual one. It returns false for filters that
-// would be too large.
+// NewRecipe returns the recipe with the given parameters; nil selects a default. It returns false if the
+// filters would be too large.
 func NewRecipe(rows *int64, probability *float64) (Recipe, bool) {
 	r := Usual
 	if rows != nil {
@@ -50,13 +50,14 @@ const (
 // maxFilterBytes bounds a filter that is built.
 const maxFilterBytes = 4 << 20
 
-// RecipeOf returns the recipe of a segment. It is the usual one if that of the segment makes filters that are
-// too large.
+// RecipeOf returns the recipe of a segment, or the default recipe if the filters of the segment are too
+// large.
 func RecipeOf(ctx context.Context, files index.Files) (Recipe, error) {
 	metadata, err := zoned.Metadata(ctx, files, lookupFile)
 	return recipeOf(metadata), err
 }
 
+// recipeOf reads the parameters from the metadata of a file. Invalid values are replaced by the defaults.
 func recipeOf(metadata map[string]string) Recipe {
 	r := Recipe{Rows: zoned.SizeOf(metadata[rowsKey], Usual.Rows), Probability: Usual.Probability}
 	if p, err := strconv.ParseFloat(metadata[probabilityKey], 64); err == nil && p > 0 && p < 1 {
@@ -68,7 +69,8 @@ func recipeOf(metadata map[string]string) Recipe {
 	return r
 }
 
-// bits returns how many bits a filter needs.
+// bits returns the number of bits of a filter, by the formula for split block Bloom filters with 8 bits per
+// value.
 func (r Recipe) bits() float64 {
 	return -8 * float64(r.Rows) / math.Log1p(-math.Pow(r.Probability, 1.0/8))
 }
@@ -78,7 +80,7 @@ func (r Recipe) filterBytes() int {
 	return max(1<<bits.Len(uint(math.Ceil(r.bits()/8))-1), blockBytes)
 }
 
-// writtenBytes is about how many bytes of filters are written together.
+// writtenBytes is the approximate size of the filters that are written together.
 const writtenBytes = 4 << 20
 
 // Build writes the file of a segment by a recipe. Each batch of rows has two columns: values of type t, and

@@ -13,11 +13,10 @@ import (
 	"tiltyard/shared/index"
 )
 
-// A filter is a split block Bloom filter: blocks of 8 words of 32 bits, little-endian. The upper half
-// of the hash of a value chooses a block, and the lower half one bit in each of its words.
+// A filter is a split block Bloom filter: blocks of 8 little-endian words of 32 bits. The upper half of a
+// value's hash selects a block, and the lower half one bit in each word of that block.
 //
-// Source: the format of Parquet files, which defines it; utils/bloomfilter/sbbf.rs of crate
-// lance-core.
+// Source: the Parquet format, which defines it; utils/bloomfilter/sbbf.rs of crate lance-core.
 type filter []byte
 
 const (
@@ -29,12 +28,14 @@ const (
 // salts make the bits of a value differ from word to word.
 var salts = [blockWords]uint32{0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31}
 
-// isFilter reports whether bytes are one block or more.
+// isFilter reports whether data consists of one or more whole blocks.
 func isFilter(data []byte) bool { return len(data) > 0 && len(data)%blockBytes == 0 }
 
-// mayHaveOne reports whether a value with one of some hashes may be in the filter.
+// mayHaveOne reports whether the filter may contain a value with one of the hashes.
 func (f filter) mayHaveOne(hashes []uint64) bool { return slices.ContainsFunc(hashes, f.mayHave) }
 
+// mayHave reports whether all bits of a hash are set: one bit in each word of its block, selected by the
+// salt of the word.
 func (f filter) mayHave(hash uint64) bool {
 	block := f.block(hash)
 	for i, salt := range salts {
@@ -53,8 +54,8 @@ func (f filter) block(hash uint64) []byte {
 	return f[at : at+blockBytes]
 }
 
-// hashesOf returns the hashes of the values that ranges consist of. all is true if a range is not one
-// value, or is NaN, of which there are many, so that any value may be within it.
+// hashesOf returns the hashes of the values in ranges. all is true if a range may contain any value: it
+// spans more than one value, or it is NaN, which has many bit patterns.
 func hashesOf(ctx context.Context, ranges []index.Range, t arrow.DataType) (hashes []uint64, all bool, err error) {
 	order, err := index.OrderOf(t)
 	if err != nil {
@@ -73,7 +74,7 @@ func hashesOf(ctx context.Context, ranges []index.Range, t arrow.DataType) (hash
 	return hashes, false, nil
 }
 
-// IsHashed reports whether there are filters of values of a type.
+// IsHashed reports whether Bloom filters support values of a type.
 func IsHashed(t arrow.DataType) bool {
 	switch t.ID() {
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
@@ -84,8 +85,8 @@ func IsHashed(t arrow.DataType) bool {
 	return false
 }
 
-// bytesAt returns the bytes of a value, as they are hashed: those of a text or binary, and of a number
-// its own, little-endian.
+// bytesAt returns the bytes of a value that are hashed: the text or binary itself, or the number in
+// little-endian order.
 func bytesAt(values arrow.Array, i int) []byte {
 	switch values := values.(type) {
 	case *array.String:

@@ -2,7 +2,7 @@ package bloomfilter
 
 import "testing"
 
-// What a file of a stranger says makes no filter that is larger than the bound.
+// An untrusted file cannot declare a filter larger than the limit.
 func TestRecipesOfFilesAreBounded(t *testing.T) {
 	cases := []struct {
 		name              string

@@ -54,7 +54,7 @@ const (
 // tables with stable row ids.
 const AddressVersion = 1
 
-// maxReads bounds how many runs of pages a search reads at the same time.
+// maxReads bounds the pages that a search reads concurrently.
 const maxReads = 16
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
@@ -82,7 +82,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	return r, nil
 }
 
-// open opens the two files, side by side unless what is needed of the first is kept.
+// open opens the lookup file and the data file, in parallel unless the lookup table is cached.
 func (r *Reader) open(ctx context.Context) (err error) {
 	kept, err := kept[*lookup](r.files, lookupName)
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *Reader) check(t arrow.DataType) error {
 // idBytes is the size of a row's id.
 const idBytes = 8
 
-// Cost estimates a search from the lookup table. It counts as found the rows of the pages that match as a
-// whole, since it does not know how many rows of a page have the same value.
+// Cost estimates a search from the lookup table. It counts every row of a page that may match, because the
+// lookup table does not record how many rows of a page have the same value.
 func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	order, err := r.lookup.orderFor(q)
 	if err != nil {
@@ -156,9 +156,8 @@ func (r *Reader) rowsOf(page int) int64 {
 	return min(r.lookup.pageRows, r.data.NumRows()-from)
 }
 
-// Search returns exactly the rows whose values match. The memory for their ids stays taken
-// from the share of the context. The search holds only the pages that it reads at the same
-// time.
+// Search returns exactly the rows whose values match. The memory of their ids stays accounted to the
+// context's share; pages are accounted only while they are searched.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	order, err := r.lookup.orderFor(q)
 	if err != nil {
@@ -174,8 +173,8 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	return index.Answer{Exact: true, Pages: len(wanted), Rows: rowset.At(ids...)}, nil
 }
 
-// searchPages returns the ids of the rows of pages whose values match, by page. It reads those pages side
-// by side that are not kept.
+// searchPages returns the ids of the matching rows for each of the given pages. Pages that are not cached
+// are read in parallel.
 func (r *Reader) searchPages(ctx context.Context, numbers []int, q index.Question, order index.Order) ([][]uint64, error) {
 	found := make([][]uint64, len(numbers))
 	var missing []int
@@ -205,7 +204,7 @@ func (r *Reader) searchPages(ctx context.Context, numbers []int, q index.Questio
 	return found, group.Wait()
 }
 
-// readAndSearch returns the ids of the rows of a page whose values match.
+// readAndSearch reads a page and returns the ids of its matching rows.
 func (r *Reader) readAndSearch(ctx context.Context, number int, q index.Question, order index.Order) ([]uint64, error) {
 	reading, room, err := memory.Within(ctx)
 	if err != nil {
@@ -219,8 +218,8 @@ func (r *Reader) readAndSearch(ctx context.Context, number int, q index.Question
 	return p.search(ctx, q, order)
 }
 
-// search returns the ids of the rows whose values match. It takes memory for the ids and for one copy of
-// them.
+// search returns the ids of the matching rows of a page. It accounts for the ids twice, because the caller
+// copies them.
 func (p *page) search(ctx context.Context, q index.Question, order index.Order) ([]uint64, error) {
 	runs, rows := p.find(q, order), 0
 	for _, run := range runs {
@@ -236,8 +235,8 @@ func (p *page) search(ctx context.Context, q index.Question, order index.Order) 
 	return ids, nil
 }
 
-// find returns the rows of a page whose values match, as runs. The ranges of a question do
-// not overlap, so the runs do not either.
+// find returns the matching rows of a page as runs. The runs do not overlap, because the ranges of a
+// question do not.
 func (p *page) find(q index.Question, order index.Order) []run {
 	var runs []run
 	if q.Null && p.nulls > 0 {
@@ -254,7 +253,8 @@ func (p *page) find(q index.Question, order index.Order) []run {
 	return runs
 }
 
-// overlapping returns those of some ranges that may have values from the one at least to the one at most.
+// overlapping returns the ranges that overlap the interval from least[i] to most[j]. The ranges are ordered
+// and disjoint, so binary search finds them.
 func overlapping(ranges []index.Range, least arrow.Array, i int, most arrow.Array, j int, order index.Order) []index.Range {
 	from := sort.Search(len(ranges), func(n int) bool {
 		to := ranges[n].To.Value
@@ -270,7 +270,7 @@ func overlapping(ranges []index.Range, least arrow.Array, i int, most arrow.Arra
 // A run is the rows [from, to) of a page.
 type run struct{ from, to int }
 
-// within returns the rows of a page whose values are within a range.
+// within returns the rows of a page whose values lie within a range.
 func (p *page) within(r index.Range, order index.Order) run {
 	n := p.values.Len() - p.nulls
 	search := func(holds func(i int) bool) int {

@@ -70,8 +70,8 @@ func TestValuesOfAnotherTypeAreNotAskedFor(t *testing.T) {
 	}
 }
 
-// Whatever is in the files of a segment, reading them ends, within a bound of memory, and what is
-// answered is what they say.
+// For any content of a segment's files, reading terminates within a memory limit, and answers agree with
+// the content.
 func FuzzRead(f *testing.F) {
 	all, files := indextest.Segments(f, dataFile)
 	types := map[string]bool{}

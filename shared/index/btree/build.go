@@ -17,26 +17,26 @@ import (
 )
 
 const (
-	// builtPageRows is how many rows a page gets, as in native Lance.
+	// builtPageRows is the number of rows per page, as in native Lance.
 	builtPageRows = 4096
-	// builtPageBytes is about how many bytes a page of long keys gets, which then has fewer rows: readers read
-	// pages whole.
+	// builtPageBytes is the approximate maximal size of a page. A page of long keys has fewer rows, because
+	// readers read whole pages.
 	builtPageBytes = 4 << 20
 )
 
-// Write writes the files of a segment with the keys of rows, in order, as index.SortRows makes them of
-// values of type t.
+// Write writes the files of a segment. keys are the encoded (value, row) pairs of a column of type t, in
+// the order in which index.SortRows returns them.
 func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
 	b := &builder{values: sortkey.NewValues(t), min: sortkey.NewValues(t), max: sortkey.NewValues(t), t: t}
 	defer b.held.Release()
 	return b.build(ctx, keys, out)
 }
 
-// A builder writes pages in the order of their values, and then the lookup of them.
+// A builder writes the pages in the order of their values, and then the lookup table.
 type builder struct {
 	t    arrow.DataType
 	data index.FileWriter
-	held memory.Hold // for the page, and for what is known of all pages
+	held memory.Hold // for the current page and the lookup table
 
 	values *sortkey.Values // that are not written yet
 	ids    []uint64
@@ -48,9 +48,10 @@ type builder struct {
 
 	min, max *sortkey.Values // of all pages
 	nulls    []uint32
-	null     uint32 // how many values of the page are NULL
+	null     uint32 // number of NULLs in the page
 }
 
+// build writes the data file page by page, and then the lookup file.
 func (b *builder) build(ctx context.Context, keys iter.Seq2[[]byte, error], out index.Output) error {
 	var err error
 	if b.data, err = out.Create(ctx, dataFile, arrow.NewSchema([]arrow.Field{
@@ -104,7 +105,7 @@ func (b *builder) add(ctx context.Context, key []byte) error {
 	return nil
 }
 
-// bytes is about how much memory the builder holds, with the arrays that it makes of its values.
+// bytes estimates the memory of the builder, including the arrays of its values.
 func (b *builder) bytes() int64 {
 	return 2*(b.values.Bytes()+idBytes*int64(len(b.ids))+b.min.Bytes()+b.max.Bytes()) + int64(4*len(b.nulls))
 }
@@ -131,7 +132,7 @@ func (b *builder) write(ctx context.Context) error {
 	return b.data.Write(ctx, rows)
 }
 
-// writeLookup writes what is known of each page.
+// writeLookup writes the lookup table: one row per page.
 func (b *builder) writeLookup(ctx context.Context, out index.Output) error {
 	n := len(b.nulls)
 	counts := array.NewUint32Builder(arrowmemory.DefaultAllocator)

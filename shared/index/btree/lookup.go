@@ -26,17 +26,17 @@ const maxPages = 1 << 20
 type lookup struct {
 	pageRows int64
 	min, max arrow.Array
-	nulls    []uint32 // how many values of each page are NULL
-	values   int      // the first page that has values; those before it are all NULL
+	nulls    []uint32 // number of NULLs in each page
+	values   int      // the first page with a non-NULL value
 	order    index.Order
 }
 
 func (l *lookup) pages() int { return len(l.nulls) }
 
-// lookupName is the name under which the lookup table is kept.
+// lookupName is the cache key of the lookup table.
 const lookupName = lookupFile + " values"
 
-// openLookup reads the lookup table of a segment, unless it is kept from an earlier search.
+// openLookup returns the lookup table of a segment, cached or read from storage.
 func openLookup(ctx context.Context, files index.Files) (*lookup, error) {
 	kept, err := files.Keep(lookupName, func() (any, int64, error) {
 		file, err := files.Open(ctx, lookupFile)
@@ -59,6 +59,8 @@ func (l *lookup) bytes() int64 {
 	return int64(l.min.Data().SizeInBytes()+l.max.Data().SizeInBytes()) + 4*int64(len(l.nulls))
 }
 
+// readLookup reads and validates the lookup table. Pages must be numbered 0, 1, 2 … in the order of the
+// rows.
 func readLookup(ctx context.Context, file *datafile.File) (*lookup, error) {
 	c, err := index.ColumnsOf(ctx, file, "min", "max", "null_count", "page_idx")
 	if err != nil {
@@ -174,7 +176,7 @@ func (l *lookup) find(q index.Question, order index.Order) []int {
 	return pages
 }
 
-// matches reports whether all rows of a page match, as far as its first and its last value tell.
+// matches reports whether all rows of a page match, judged by its first and last value.
 func (l *lookup) matches(page int, q index.Question, order index.Order) bool {
 	if l.max.IsNull(page) {
 		return q.Null

@@ -20,7 +20,7 @@ type page struct {
 	ids    []uint64
 }
 
-// page returns a page, which may be kept from an earlier search.
+// page returns a page, cached or read from storage.
 func (r *Reader) page(ctx context.Context, number int, order index.Order) (*page, error) {
 	kept, err := r.files.Keep(pageName(number), func() (any, int64, error) {
 		from := int64(number) * r.lookup.pageRows
@@ -45,8 +45,8 @@ func (r *Reader) page(ctx context.Context, number int, order index.Order) (*page
 
 func pageName(number int) string { return dataFile + " page " + strconv.Itoa(number) }
 
-// isKept reports whether a page need not be read, since it is kept from an earlier search or all of the
-// file is.
+// isKept reports whether a page can be used without a request, because the page or the whole file is
+// cached.
 func (r *Reader) isKept(number int) (bool, error) {
 	if r.data.IsHeld() {
 		return true, nil
@@ -55,7 +55,7 @@ func (r *Reader) isKept(number int) (bool, error) {
 	return p != nil, err
 }
 
-// errNotKept stands for a value that has to be read.
+// errNotKept reports that a value is not cached.
 var errNotKept = errors.New("not kept")
 
 // kept returns a value that is kept from an earlier search, or the zero value.
@@ -88,7 +88,7 @@ func newPage(values, rows arrow.Array, order index.Order) (*page, error) {
 	return p, nil
 }
 
-// agrees checks a page against the lookup table, because other searches rely on that alone.
+// agrees checks a page against its lookup row, because other searches rely on the lookup row alone.
 func (l *lookup) agrees(number int, p *page) error {
 	last := p.values.Len() - 1
 	switch {

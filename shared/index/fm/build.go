@@ -21,17 +21,17 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A partition that is built ends with the row by which it has so many rows, or bytes of text.
+// A partition is complete once it has this many rows or bytes of text.
 const (
 	partitionRows  = 10_000
 	partitionBytes = 16 << 20
 )
 
-// bytesPerByte bounds the memory that it takes to index a byte of text: the text, the order of the
-// suffixes and what sorts them, the transform and the tree.
+// bytesPerByte bounds the memory for indexing one byte of text: the text, the suffix array, its sort, the
+// transform and the tree.
 const bytesPerByte = 12
 
-// bytesPerRow is the same for what is written of a row, in binary and as digits.
+// bytesPerRow bounds the memory for the metadata of one row, in binary and as digits.
 const bytesPerRow = 96
 
 // Build writes the files of a segment. Each batch of rows has two columns: values of type t, and the
@@ -78,17 +78,17 @@ type texts struct {
 	bytes  []byte // the text, see the package
 	rows   []uint64
 	starts []uint64
-	held   memory.Hold // what it takes to index them
+	held   memory.Hold // memory for indexing them
 }
 
-// A builder divides rows among partitions, and indexes several side by side.
+// A builder divides rows among partitions, and indexes several partitions in parallel.
 type builder struct {
 	out        index.Output
 	share      *memory.Share // of the texts
 	writing    sync.Mutex    // held while a file is written
 	open       *texts        // of the partition that gets rows
-	partitions int           // those before it
-	running    int           // those of them that are being indexed
+	partitions int           // complete partitions before the open one
+	running    int           // partitions that are being indexed
 	ended      chan error    // the end of each of these
 }
 
@@ -134,11 +134,11 @@ func bytesAt(values arrow.Array, i int) []byte {
 	return values.(*array.LargeBinary).Value(i)
 }
 
-// heldAhead is how much memory is held for rows to come.
+// heldAhead is the memory in bytes that is reserved for rows to come.
 const heldAhead = 1 << 20
 
-// makeRoom takes memory for a row of n bytes. While there is none, it waits for partitions to be indexed, or
-// ends the one that gets rows.
+// makeRoom reserves memory for a row of n bytes. If none is available, it waits for running partitions to
+// finish, or completes the open one.
 func (b *builder) makeRoom(ctx context.Context, n int) error {
 	for {
 		x := b.open
@@ -165,7 +165,7 @@ func (b *builder) makeRoom(ctx context.Context, n int) error {
 	}
 }
 
-// end begins to index the partition that gets rows, and opens the next one.
+// end starts to index the open partition, and opens the next one.
 func (b *builder) end(ctx context.Context) error {
 	if b.partitions == maxPartitions {
 		return errPartitions
@@ -297,7 +297,7 @@ type blocks struct {
 	count int
 }
 
-// add writes words as the rows of a node, or of the samples, which has the given size.
+// add writes words as rows of a node, or of the samples. size is the size of the node.
 func (r *blocks) add(ctx context.Context, node uint32, words []uint64, size int) error {
 	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, fileSchema)
 	defer b.Release()

@@ -1,20 +1,20 @@
-// Package fm reads and builds indices of the kind FM, which find the rows whose text contains a
-// pattern of any length. An FM index is the Burrows-Wheeler transform of the texts, in a form that
-// counts how often a byte occurs before a place; see [tree].
+// Package fm reads and builds FM indices. They find the rows whose text contains a pattern of any length.
+// An FM index is the Burrows-Wheeler transform of the texts, stored as a wavelet tree that counts the
+// occurrences of a byte before a position; see [tree].
 //
-// A segment is a file for each of its partitions, which have some thousand rows each:
+// A segment has one file per partition of some thousand rows:
 //
 //	part_<n>_fm.lance  node_id     u32    a node of the tree; 0xFFFFFFFF for samples
 //	                   block_id    u32    a block of the node, counted from 0
 //	                   words       bytes  up to 4096 words of 64 bits, little-endian
-//	                   prefix_rank u64    how many bits of the node's blocks before are set
-//	                   bit_len     u64    how many bits the node has
+//	                   prefix_rank u64    the number of set bits in the earlier blocks of the node
+//	                   bit_len     u64    the number of bits of the node
 //
-// The text of a partition is that of its rows, in their order, each followed by the byte 0xFF, and
-// one byte 0x00 at the end. Rows that are NULL are not in it, and the bytes 0x00 and 0xFF of a row
-// are spaces in it: so a row that is found for a pattern with a space need not contain it. The
-// samples are the places in the text of every 32nd suffix, in the order of the suffixes. The
-// metadata of the file has the rest, numbers as decimals and lists in hexadecimal digits; see [head].
+// The text of a partition is the concatenation of its rows, each followed by the byte 0xFF, and a final
+// byte 0x00. NULL rows are left out. The bytes 0x00 and 0xFF of a row are replaced by spaces, so a match of
+// a pattern with a space may be false. The samples are the text positions of every 32nd suffix of the
+// suffix array. All other data are in the metadata of the file: numbers in decimal digits, lists in
+// hexadecimal digits; see [head].
 //
 // Source: scalar/fmindex.rs of crate lance-index.
 package fm
@@ -45,7 +45,7 @@ const Version = 10
 // maxPartitions bounds the partitions of a segment.
 const maxPartitions = 1 << 14
 
-// maxReads bounds how many files are opened side by side.
+// maxReads bounds the files that are opened in parallel.
 const maxReads = 16
 
 // Fits reports whether columns of a type can have such an index: texts and binaries.
@@ -53,13 +53,13 @@ func Fits(t arrow.DataType) bool {
 	return IsText(t) || t.ID() == arrow.BINARY || t.ID() == arrow.LARGE_BINARY
 }
 
-// IsText reports whether a type is one of texts.
+// IsText reports whether a type is a string type.
 func IsText(t arrow.DataType) bool { return t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING }
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
 type Reader struct{ partitions []*partition }
 
-// Open reads what describes the partitions of a segment. t is the type of the column.
+// Open reads the head of each partition of a segment. t is the type of the column.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	if !Fits(t) {
 		return nil, fmt.Errorf("%w: an index of texts on a column of type %s", lance.ErrUnsupported, t)
@@ -78,7 +78,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	return r, r.each(ctx, maxReads, (*partition).open)
 }
 
-// each calls f for all partitions, some side by side.
+// each calls f for all partitions, up to atOnce of them in parallel.
 func (r *Reader) each(ctx context.Context, atOnce int, f func(*partition, context.Context) error) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -97,7 +97,7 @@ func (r *Reader) each(ctx context.Context, atOnce int, f func(*partition, contex
 	return group.Wait()
 }
 
-// Cost estimates a search from how often each byte occurs, as if bytes came by chance.
+// Cost estimates a search from the frequency of each byte, as if bytes were independent.
 func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	patterns, err := patternsOf(q)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	return cost, nil
 }
 
-// Search returns the rows whose texts contain the patterns that a question asks for.
+// Search returns the rows whose texts contain all patterns of a question.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	patterns, err := patternsOf(q)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 
 var errQuestion = errors.New("an index of texts is asked for other than patterns")
 
-// patternsOf returns the patterns that a question asks for, as the texts of an index have them.
+// patternsOf returns the patterns of a question, encoded like the texts of an index.
 func patternsOf(q index.Question) ([]string, error) {
 	var patterns []string
 	for _, part := range q.All {
@@ -166,10 +166,10 @@ func patternsOf(q index.Question) ([]string, error) {
 const (
 	endOfRow  = 0xFF
 	endOfText = 0x00
-	space     = ' ' // stands for these two in a row
+	space     = ' ' // replaces these two in a row
 )
 
-// appendText appends the text of a row as a partition has it.
+// appendText appends the text of a row in the encoding of a partition, where 0x00 and 0xFF become spaces.
 func appendText(text, row []byte) []byte {
 	from := len(text)
 	text = append(text, row...)

@@ -22,7 +22,7 @@ import (
 	ourmemory "tiltyard/shared/memory"
 )
 
-// asked is the question for the rows with some patterns.
+// asked returns the question for the rows that contain the patterns.
 func asked(patterns ...string) (q index.Question) {
 	for _, pattern := range patterns {
 		b := array.NewStringBuilder(memory.DefaultAllocator)
@@ -101,7 +101,7 @@ func TestSearchesFindTheRowsOfPatterns(t *testing.T) {
 	}
 }
 
-// Joined partitions answer as those of a build of all rows. Those without rows are left out.
+// Joined partitions give the same answers as a build of all rows. Empty partitions are dropped.
 func TestJoinsPutPartitionsTogether(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	texts := randomTexts(random, 3*partitionRows, "abc d")
@@ -345,7 +345,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whatever the metadata of a file are, what they describe is searched within bounds.
+// For any metadata of a file, a search stays within its limits.
 func FuzzPartition(f *testing.F) {
 	text := "one\xfftwo two\xff\x00"
 	made, samples, err := transform(f.Context(), []byte(text))

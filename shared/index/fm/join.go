@@ -15,11 +15,11 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// FileName returns the name of the file of a partition. They are counted from 0.
+// FileName returns the file name of a partition, counted from 0.
 func FileName(partition int) string { return fileStart + strconv.Itoa(partition) + fileEnd }
 
-// Join writes a segment with the partitions of other builds, which have different rows. It numbers them anew, and leaves
-// out those without rows, of which builds of no rows have one.
+// Join writes a segment from the partitions of several builds with disjoint rows. It renumbers the
+// partitions, and skips the empty partition of a build without rows.
 func Join(ctx context.Context, partitions iter.Seq2[*datafile.File, error], out index.Output) error {
 	joined := 0
 	for file, err := range partitions {
@@ -47,7 +47,7 @@ func Join(ctx context.Context, partitions iter.Seq2[*datafile.File, error], out 
 	return (&builder{out: out}).index(ctx, &texts{}, FileName(0))
 }
 
-// errPartitions is what a build returns of which a Reader would refuse the segment.
+// errPartitions reports that a segment would have more partitions than a Reader accepts.
 var errPartitions = fmt.Errorf("%w: an FM index of more than %d partitions in a segment", lance.ErrUnsupported, maxPartitions)
 
 // copyPartition copies the file of a partition.
@@ -80,6 +80,7 @@ func copyPartition(ctx context.Context, from *datafile.File, name string, out in
 	return file.Close(ctx)
 }
 
+// copyRows copies rows [from, to) of a partition file. Their memory is reserved only for the copy.
 func copyRows(ctx context.Context, columns *index.Columns, from, to int64, file index.FileWriter) error {
 	reading, room, err := memory.Within(ctx)
 	if err != nil {

@@ -17,13 +17,13 @@ var Kind = &index.Kind{
 	Plan: func(b index.Build) (index.Plan, error) { return index.Plan{Version: Version, Parts: parts{b}}, nil },
 	Filters: &index.Filters{
 		Answers: index.AnswersExactly(func(p pruning.Probe) bool { return p.Test == pruning.Contains }),
-		// An index does not know the rows that are NULL, which are not among those without a pattern.
+		// The index has no NULL rows, so it cannot tell "not contains" (true) from NULL.
 		Tests:    func(p pruning.Probe, t arrow.DataType) bool { return !p.Not && IsText(t) && p.Text != "" },
 		Question: question, Open: index.Opener(Open),
 	},
 }
 
-// question returns what an index is asked, to find the rows that pass all of some probes.
+// question returns the question for the rows that pass all probes.
 func question(_ context.Context, probes []pruning.Probe, _ arrow.DataType) (q index.Question, err error) {
 	for _, p := range probes {
 		bound := index.Bound{Value: index.TextValue(p.Text)}

@@ -26,7 +26,7 @@ const (
 	wordBytes  = 8
 )
 
-// maxText bounds the text of a partition, whose places have 31 bits.
+// maxText bounds the text of a partition in bytes, because positions have 31 bits.
 const maxText = math.MaxInt32 - 1
 
 // The entries of a file's metadata.
@@ -37,16 +37,18 @@ const (
 	shapeKey, rowsKey, startsKey          = "tree_topology", "row_ids", "doc_start_positions"
 )
 
-// A head is what the metadata of a partition's file have.
+// A head holds the metadata of a partition's file.
 type head struct {
 	size    int     // of the text
-	samples int     // how many there are
+	samples int     // number of samples
 	shape   []byte  // of the tree, see parseShape
-	before  []int64 // how many bytes of the text are less than each of 0 to 256
+	before  []int64 // number of text bytes less than each of 0 to 256
 	rows    []uint64
 	starts  []int64 // where the text of each row begins
 }
 
+// parseHead parses the metadata of a partition file. A sample rate other than sampleRate is
+// lance.ErrUnsupported.
 func parseHead(words map[string]string) (*head, error) {
 	h := &head{}
 	var err error
@@ -98,10 +100,10 @@ func numbers[T int64 | uint64](b []byte) []T {
 	return all
 }
 
-// bytes returns about how much memory the head takes.
+// bytes estimates the memory of the head.
 func (h *head) bytes() int64 { return int64(16*len(h.rows) + len(h.shape) + 257*wordBytes) }
 
-// expected returns how often a pattern is expected in the text.
+// expected returns the expected number of occurrences of a pattern in the text.
 func (h *head) expected(pattern string) float64 {
 	n := float64(h.size)
 	for i := range len(pattern) {
@@ -149,13 +151,13 @@ func (p *partition) open(ctx context.Context) error {
 	return err
 }
 
-// A body is what finds patterns in the text of a partition.
+// A body holds the tree and the samples, which locate patterns in the text of a partition.
 type body struct {
 	tree    *tree
 	samples []uint32
 }
 
-// read reads the body, unless it is kept. Its memory is of the share of the context.
+// read returns the body, cached or read from storage. Its memory is accounted to the context's share.
 func (p *partition) read(ctx context.Context) (*body, error) {
 	kept, err := p.files.Keep(p.name+" body", func() (any, int64, error) {
 		file, err := p.files.Open(ctx, p.name)
@@ -178,9 +180,11 @@ func (p *partition) read(ctx context.Context) (*body, error) {
 	return kept.(*body), nil
 }
 
-// rowsAtOnce is how many rows of a file are read together: 8 MiB of words.
+// rowsAtOnce is the number of rows of a file that one read fetches: 8 MiB of words.
 const rowsAtOnce = 256
 
+// readBody reads the rows of a partition file to the tree and the samples, rowsAtOnce at a time. It checks
+// the number of samples and that each is a position in the text.
 func (p *partition) readBody(ctx context.Context, columns *index.Columns) (*body, error) {
 	t, err := parseShape(p.head.shape)
 	if err != nil {
@@ -251,7 +255,7 @@ func (p *partition) addSamples(b *body, block []byte) error {
 	return nil
 }
 
-// addBits adds a block of a node, which has so many bits.
+// addBits adds a block of a node. size is the number of bits of the node.
 func (p *partition) addBits(ctx context.Context, b *body, node uint32, size uint64, block []byte) error {
 	if int64(node) >= int64(len(b.tree.nodes)) || size > uint64(p.head.size) {
 		return fmt.Errorf("%w: node %d of %d bits", lance.ErrCorrupt, node, size)
@@ -272,12 +276,12 @@ func (p *partition) addBits(ctx context.Context, b *body, node uint32, size uint
 	return nil
 }
 
-// bytesPerStep is how many bytes of text a scan is expected to look at in the time in which a search
-// goes one byte back in the text.
+// bytesPerStep is the number of text bytes that a scan examines in the time of one backward step of a
+// search, about.
 const bytesPerStep = 256
 
-// search returns the addresses of the rows that contain all patterns, ascending. If it takes more
-// time to find their places than to look at all texts, it returns all rows, and exact is false.
+// search returns the addresses of the rows that contain all patterns, ascending. If locating the matches
+// would take longer than scanning all texts, it returns all rows, and exact is false.
 func (p *partition) search(ctx context.Context, patterns []string) (rows []uint64, exact bool, err error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -312,8 +316,8 @@ func (p *partition) search(ctx context.Context, patterns []string) (rows []uint6
 	return rows, exact, nil
 }
 
-// textsWith returns the numbers of the texts that contain a pattern, ascending; all of them, and false,
-// if that takes more steps than are left.
+// textsWith returns the ascending numbers of the texts that contain a pattern. If that exceeds the
+// remaining steps, it returns all texts and false.
 func (p *partition) textsWith(ctx context.Context, b *body, pattern string, steps *int) ([]int32, bool, error) {
 	from, to := b.tree.find(pattern)
 	seen := make([]bool, len(p.head.rows))
@@ -342,8 +346,8 @@ func (p *partition) textsWith(ctx context.Context, b *body, pattern string, step
 	return texts, ok, nil
 }
 
-// place returns where a suffix begins, which is given by its place in the order of suffixes. It goes
-// back in the text to a suffix of which that is known.
+// place returns the position in the text of the suffix with the given rank. It steps backwards through the
+// text to the next sampled suffix.
 func (p *partition) place(b *body, suffix int, steps *int) (int64, bool) {
 	for back := 0; ; back++ {
 		if suffix%sampleRate == 0 {

@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/lance/datafile"
 )
 
-// parts builds an index FM, whose partitions have nothing in common: shards write them, and a join only puts those of
-// some fragments together.
+// parts builds an FM index in parallel. Partitions are independent, so shards write them, and a join only
+// collects them into one segment.
 type parts struct{ index.Build }
 
 // Write implements index.Parts.
@@ -21,7 +21,8 @@ func (p parts) Write(ctx context.Context, out index.Output) error {
 // Train implements index.Parts.
 func (p parts) Train(context.Context, index.Output) (bool, error) { return true, nil }
 
-// Effort implements index.Parts. What a shard holds does not depend on how many rows it has. Its keys are partitions.
+// Effort implements index.Parts. The size of a shard does not depend on its rows, and its keys are
+// partitions.
 func (p parts) Effort() index.Effort {
 	const (
 		rowNanos, byteNanos = 500, 200 // for a row beside its text, and to sort a byte of that
@@ -48,7 +49,7 @@ func (p parts) Join(ctx context.Context, shards []index.Shard, staged index.Stag
 	return index.Joined{}, Join(ctx, p.partitions(ctx, shards, staged), out)
 }
 
-// partitions opens the partitions of shards, one after the other.
+// partitions opens the partition files of shards, one at a time.
 func (p parts) partitions(ctx context.Context, shards []index.Shard, staged index.Staged) iter.Seq2[*datafile.File, error] {
 	return func(yield func(*datafile.File, error) bool) {
 		for _, s := range shards {

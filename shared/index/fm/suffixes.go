@@ -2,13 +2,14 @@ package fm
 
 import "context"
 
-// sortSuffixes writes into order the places of all suffixes of a text, in the order of the suffixes.
-// The last symbol of the text must be 0, and no other. alphabet is one more than the greatest symbol.
+// sortSuffixes writes the suffix array of a text into order. The last symbol of the text, and no other,
+// must be 0. alphabet is one more than the greatest symbol.
 //
-// It is the algorithm SA-IS (Nong, Zhang, Chan: Two Efficient Algorithms for Linear Time Suffix Array
-// Construction, 2011). A suffix is small if it is less than the next one. Once the small suffixes that
-// follow on others are in order, two passes put all suffixes in order; and these few are in order once
-// the suffixes of a shorter text are, whose symbols stand for what is between them.
+// It implements SA-IS (Nong, Zhang, Chan: Two Efficient Algorithms for Linear Time Suffix Array
+// Construction, 2011). A suffix is small if it is less than the next one. Two passes derive the order of
+// all suffixes from the order of the first small suffixes, whose predecessors are not small. That order
+// follows from a shorter text with one symbol per piece between two first small suffixes, which is sorted
+// recursively.
 func sortSuffixes[S byte | int32](ctx context.Context, text []S, alphabet int, order []int32) error {
 	if len(text) == 1 {
 		order[0] = 0
@@ -47,11 +48,12 @@ func sortSuffixes[S byte | int32](ctx context.Context, text []S, alphabet int, o
 	return s.induce(ctx)
 }
 
+// sorting is the state of SA-IS for one text.
 type sorting[S byte | int32] struct {
 	text  []S
 	order []int32 // the suffixes; -1 where none is yet
 	small []bool  // by place in the text
-	ends  []int32 // of the part of order whose suffixes begin with a symbol
+	ends  []int32 // of the bucket of a symbol: the part of order whose suffixes begin with it
 }
 
 func (s *sorting[S]) clear(order []int32) {
@@ -60,7 +62,7 @@ func (s *sorting[S]) clear(order []int32) {
 	}
 }
 
-// isFirst reports whether a suffix is small, and the one before it is not.
+// isFirst reports whether a suffix is small and its predecessor is not.
 func (s *sorting[S]) isFirst(i int) bool { return i > 0 && s.small[i] && !s.small[i-1] }
 
 // bucketEnds sets where the suffixes that begin with each symbol end.
@@ -83,8 +85,8 @@ func (s *sorting[S]) bucketStarts() {
 	s.ends[0] = 0
 }
 
-// induce puts all suffixes in order, from those that are. Those of these that are not at the right
-// place within the suffixes with their symbol get there.
+// induce derives the order of all suffixes from the suffixes already in order, and moves misplaced ones to
+// their place within their bucket.
 func (s *sorting[S]) induce(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -109,9 +111,9 @@ func (s *sorting[S]) induce(ctx context.Context) error {
 	return nil
 }
 
-// sortFirsts puts the first small suffixes in order, whose pieces up to the next one are. It returns
-// their places in the text, in the order of the text, and leaves in order[:count] their numbers among
-// these, in the order of the suffixes.
+// sortFirsts sorts the first small suffixes by their pieces, the texts up to the next first small suffix.
+// It returns their positions in text order, and leaves in order[:count] their indices into that list, in
+// suffix order.
 func (s *sorting[S]) sortFirsts(ctx context.Context, count int) ([]int32, error) {
 	n := len(s.order)
 	sorted := s.order[:0]
@@ -155,7 +157,7 @@ func (s *sorting[S]) sortFirsts(ctx context.Context, count int) ([]int32, error)
 	return firsts, nil
 }
 
-// samePiece reports whether the text is the same from two first small suffixes up to the next ones.
+// samePiece reports whether the pieces of two first small suffixes are equal.
 func (s *sorting[S]) samePiece(a, b int) bool {
 	last := len(s.text) - 1
 	for i := 0; ; i++ {

@@ -14,16 +14,18 @@ import (
 // maxDepth bounds the depth of a tree: codes of bytes have 32 bits.
 const maxDepth = 32
 
-// A tree is a wavelet tree of the shape of a Huffman code over the transform of a text: the bytes
-// before each suffix, in the order of the suffixes. Each node stands for some of the byte values, and
-// has a bit for each of these bytes in the transform: 1 if the right child stands for it. Nodes are
+// A tree is a Huffman-shaped wavelet tree over the Burrows-Wheeler transform of a text: the bytes before
+// each suffix, in the order of the suffix array. Each node covers a set of byte values, and has one bit for
+// each occurrence of these values in the transform: 1 if the right child covers the byte. Nodes are
 // numbered in preorder.
 type tree struct {
 	nodes  []node
-	codes  [256][]step // the way from the root to each byte value; empty for those that do not occur
-	before [257]int    // how many bytes of the text are less than each value
+	codes  [256][]step // path from the root to each byte value; empty for absent values
+	before [257]int    // number of text bytes less than each value
 }
 
+// node is a node of the wavelet tree. Bit i tells whether the i-th byte that reaches the node belongs to
+// child 0 or child 1.
 type node struct {
 	bits     bitVector
 	children [2]child
@@ -34,14 +36,14 @@ type child int32
 
 func (c child) leaf() (byte, bool) { return byte(^c), c < 0 }
 
-// A step goes from a node to one of its children.
+// A step descends from a node to one of its children.
 type step struct {
 	node int
 	bit  int
 }
 
-// walk follows the tree from a child of which the way is known, and sets the codes of the leaves. Each
-// node must be there once, and each leaf.
+// walk visits a child with a known path from the root, and sets the codes of the leaves below it. A node or
+// leaf that occurs twice is corrupt.
 func (t *tree) walk(c child, way []step, seen map[child]bool) error {
 	if seen[c] || len(way) > maxDepth || int(c) >= len(t.nodes) || c < -256 {
 		return fmt.Errorf("%w: a tree of %d nodes with the child %d in depth %d", lance.ErrCorrupt, len(t.nodes), c, len(way))
@@ -122,8 +124,8 @@ func (t *tree) shape() []byte {
 // encodedCodes encodes the codes of all byte values:
 //
 //	u32  the bits, the last step in the lowest
-//	u8   how many
-//	u16  how many nodes are on the way, and for each
+//	u8   the number of bits
+//	u16  the number of nodes on the path, and for each
 //	    u32  its number
 func (t *tree) encodedCodes() []byte {
 	var b []byte
@@ -141,7 +143,7 @@ func (t *tree) encodedCodes() []byte {
 	return b
 }
 
-// finish prepares a tree for counting, once all of its bits are there. size is that of the text.
+// finish prepares a tree for rank queries, once all of its bits are set. size is the size of the text.
 func (t *tree) finish(ctx context.Context, size int) error {
 	var counts [256]int
 	if len(t.nodes) > 0 {
@@ -175,8 +177,8 @@ func (t *tree) finish(ctx context.Context, size int) error {
 	return nil
 }
 
-// find returns the places in the order of suffixes from which, and to which, the suffixes begin with a
-// pattern. It goes through the pattern from its end.
+// find returns the interval [from, to) of the suffix array whose suffixes begin with a pattern. It searches
+// backwards, from the last byte of the pattern.
 func (t *tree) find(pattern string) (from, to int) {
 	from, to = 0, t.before[256]
 	for i := len(pattern) - 1; i >= 0 && from < to; i-- {
@@ -193,7 +195,7 @@ func (t *tree) find(pattern string) (from, to int) {
 	return from, to
 }
 
-// previous returns the place of the suffix that begins one byte before another.
+// previous returns the rank of the suffix that begins one byte earlier.
 func (t *tree) previous(suffix int) int {
 	at := child(0)
 	for {
@@ -207,7 +209,7 @@ func (t *tree) previous(suffix int) int {
 	}
 }
 
-// bytes returns about how much memory the tree takes.
+// bytes estimates the memory of the tree.
 func (t *tree) bytes() int64 {
 	n := int64(0)
 	for i := range t.nodes {
@@ -216,11 +218,11 @@ func (t *tree) bytes() int64 {
 	return n
 }
 
-// rankWords is how many words share a rank.
+// rankWords is the number of words per stored rank.
 const rankWords = 8
 
-// A bitVector is bits, the first in the lowest place of the first word, and how many are set before
-// every rankWords-th word.
+// A bitVector holds bits, the first in the lowest place of the first word, and the number of set bits
+// before every rankWords-th word.
 type bitVector struct {
 	words []uint64
 	ranks []uint32
@@ -252,7 +254,7 @@ func (v *bitVector) finish(ctx context.Context) error {
 // at returns a bit.
 func (v *bitVector) at(i int) int { return int(v.words[i/64] >> (i % 64) & 1) }
 
-// count returns how many of the first n bits are as the given one.
+// count returns how many of the first n bits equal bit.
 func (v *bitVector) count(bit, n int) int {
 	if bit == 1 {
 		return v.ones(n)
@@ -260,7 +262,7 @@ func (v *bitVector) count(bit, n int) int {
 	return n - v.ones(n)
 }
 
-// ones returns how many of the first n bits are set.
+// ones returns the number of set bits among the first n.
 func (v *bitVector) ones(n int) int {
 	word := n / 64
 	set := int(v.ranks[word/rankWords])
@@ -273,8 +275,8 @@ func (v *bitVector) ones(n int) int {
 	return set
 }
 
-// newTree returns the tree of a Huffman code for byte values of which at least two occur, without
-// bits. Where frequencies are the same, the code is that of native Lance.
+// newTree returns the tree of a Huffman code for at least two distinct byte values, without its bits. It
+// breaks ties between frequencies like native Lance.
 func newTree(counts [256]int) *tree {
 	for {
 		t, deep := huffman(counts)
@@ -291,7 +293,7 @@ func newTree(counts [256]int) *tree {
 type branch struct {
 	count, order int
 	value        byte       // of a leaf
-	parts        [2]*branch // of others
+	parts        [2]*branch // children
 }
 
 type branches []*branch
@@ -311,7 +313,7 @@ func (b *branches) Pop() any {
 	return popped
 }
 
-// huffman returns the tree of a Huffman code, or true if it is too deep.
+// huffman returns the tree of a Huffman code. It returns true instead if the tree is too deep.
 func huffman(counts [256]int) (*tree, bool) {
 	var open branches
 	for value, n := range counts {

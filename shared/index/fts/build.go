@@ -81,7 +81,7 @@ func detailsOf(p *fulltext.Params) ([]byte, error) {
 	return e.B, nil
 }
 
-// texts builds an index of texts, whose terms it finds on all cores.
+// texts builds an index of texts, and tokenizes them on all cores.
 type texts struct {
 	index.Build
 	analyzer *fulltext.Analyzer
@@ -97,7 +97,7 @@ func (x texts) Write(ctx context.Context, out index.Output) error {
 	return b.Close(ctx)
 }
 
-// add adds the documents of rows, and returns how many rows there are. All are added if span is nil.
+// add adds the documents of a span of rows and returns the number of rows. A nil span selects all rows.
 func (x texts) add(ctx context.Context, b *inverted.Builder, span index.Span) (rows int64, err error) {
 	added := index.Map(ctx, x.Rows, span, func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
 		documents, err := x.documents(ctx, batch)
@@ -152,18 +152,18 @@ func (x texts) Train(context.Context, index.Output) (bool, error) { return true,
 // Effort implements index.Parts.
 func (x texts) Effort() index.Effort {
 	const (
-		byteNanos, heldBytes = 300, 1 // for a byte of text; that a byte takes until it is written
+		byteNanos, heldBytes = 300, 1 // to index a byte of text; memory per byte until it is written
 		postingNanos         = 30     // for a document of a posting list
 	)
 	bytes := x.Rows.RowBytes()
 	return index.Effort{RowNanos: byteNanos * bytes, RowBytes: bytes, Held: heldBytes * bytes, KeyNanos: postingNanos}
 }
 
-// numberBits bounds the numbers of partitions, which other readers may hold in floats.
+// numberBits bounds partition numbers, because other readers may hold them in 64-bit floats.
 const numberBits = 53
 
-// newNumbers returns the first of some numbers of partitions, which are random, as no others of the same segment must
-// have the same.
+// newNumbers returns the first of a block of 2^16 partition numbers. It is random, because the numbers must
+// be unique in a segment and its builders do not communicate.
 func newNumbers() uint64 { return rand.Uint64N(1<<numberBits - 1<<16) }
 
 // Shard implements index.Parts.
@@ -181,7 +181,7 @@ func (x texts) Shard(ctx context.Context, span index.Span, name string, _ index.
 	}, err
 }
 
-// Join implements index.Parts: it makes one partition of those of the shards.
+// Join implements index.Parts: it merges the partitions of the shards into one.
 func (x texts) Join(ctx context.Context, shards []index.Shard, staged index.Staged, out index.Output) (index.Joined, error) {
 	from := inverted.Parts{Open: staged.Shards}
 	for _, s := range shards {

@@ -37,7 +37,8 @@ func keepsWords(details string) bool {
 	return err == nil && params.BaseTokenizer == "simple" && !params.Stem && params.MaxTokenLength == nil
 }
 
-// like returns the parameters of a segment. Only the entry in the manifest has what a document is.
+// like returns the parameters of a segment. The granularity of documents comes from the manifest entry,
+// which alone records it.
 func like(ctx context.Context, s index.Segment) (any, error) {
 	params, err := inverted.ParamsOf(ctx, s)
 	if err != nil {
@@ -48,9 +49,9 @@ func like(ctx context.Context, s index.Segment) (any, error) {
 	return params, err
 }
 
-// describe returns the details of an index with what clients need to make the same words of a text: the entry in the
-// manifest has no stop words, and does not tell texts from JSON. If the file with the parameters cannot be used, the
-// entry counts, as in searches.
+// describe returns the index details that a client needs to tokenize a text in the same way. The manifest
+// entry lacks the stop words and does not distinguish text from JSON, so the metadata file takes
+// precedence. If that file is unusable, the entry is used, as in searches.
 func describe(entry string, metadata func(file string) (map[string]string, error)) (string, error) {
 	file, err := metadata("metadata.lance")
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package fts is the kind FTS: it builds its indices of the documents of a column (build.go), and finds rows by the words
-// of their texts, for filters. Their files are read and written by package inverted.
+// Package fts is the FTS kind. It builds full text indices of the documents of a column (build.go), and
+// answers filters on words (this file). Package inverted reads and writes the files.
 //
-// Texts become terms as the parameters of a segment have it: in lower case, for example, and without frequent words. So a
-// row that has the terms of some words need not have the words.
+// The parameters of a segment define how words become terms: lower case, stemming, stop words. Different
+// words may have the same term, so a row with all terms need not contain the words themselves.
 package fts
 
 import (
@@ -28,8 +28,8 @@ type Reader struct {
 	analyzer *fulltext.Analyzer
 }
 
-// Open reads the terms and documents of a segment. t is the type of the column. Segments of which the
-// terms are not made of words, each by itself, are lance.ErrUnsupported.
+// Open reads the terms and documents of a segment. t is the type of the column. Segments whose tokens are
+// not single words, such as n-grams, are lance.ErrUnsupported.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	if t.ID() != arrow.STRING {
 		return nil, fmt.Errorf("%w: the words of a column of type %s", lance.ErrUnsupported, t)
@@ -52,8 +52,8 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	return &Reader{terms, analyzer}, nil
 }
 
-// Cost guesses that there are as many rows as for other terms. A question of which no word is a term
-// has all rows for an answer: its cost is more than that of any other.
+// Cost estimates the matches by the average document frequency of a term. A question without terms matches
+// all rows; its cost is above any other.
 func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	terms, err := r.termsOf(q)
 	if len(terms) == 0 {
@@ -62,8 +62,8 @@ func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	return index.Cost{Pages: len(terms) * r.terms.Partitions(), Rows: r.terms.Holding()}, nil
 }
 
-// Search returns the rows that have the terms of all words that a question asks for. If no word is a
-// term it returns lance.ErrUnsupported.
+// Search returns the rows that contain the terms of all words of a question. If no word has a term, it
+// returns lance.ErrUnsupported.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	terms, err := r.termsOf(q)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	answer := index.Answer{Rows: rowset.At(), Pages: len(terms) * r.terms.Partitions()}
 	for _, m := range found {
 		if slices.Contains(m.Holding, 0) {
-			continue // no document has all of them
+			continue // no document of the partition has all terms
 		}
 		if err := add(ctx, answer.Rows, m); err != nil {
 			return index.Answer{}, err
@@ -88,7 +88,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	return answer, nil
 }
 
-// termsOf returns the terms of the words that a question asks for, each once.
+// termsOf returns the distinct terms of the words of a question.
 func (r *Reader) termsOf(q index.Question) ([]string, error) {
 	var terms []string
 	for _, part := range q.All {
@@ -111,10 +111,10 @@ func (r *Reader) termsOf(q index.Question) ([]string, error) {
 	return slices.Compact(terms), nil
 }
 
-// rowsAtOnce is how many rows are added to a set together.
+// rowsAtOnce is the number of rows that are added to a set together.
 const rowsAtOnce = 1 << 12
 
-// add adds the rows of the documents that have all terms to a set, and takes memory for them.
+// add adds the rows of the documents with all terms to a set, and accounts for their memory.
 func add(ctx context.Context, set *rowset.Set, m *inverted.Matches) error {
 	some := make([]uint64, 0, rowsAtOnce)
 	flush := func() error {

@@ -16,7 +16,7 @@ import (
 
 const metadataFile = "metadata.lance"
 
-// asked is the question for the rows with some words.
+// asked returns the question for the rows that contain the words.
 func asked(words ...string) (q index.Question) {
 	for _, word := range words {
 		b := array.NewStringBuilder(memory.DefaultAllocator)

@@ -16,22 +16,22 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// MaxLevel is how many levels a graph that is built has at most.
+// MaxLevel is the maximal number of levels of a new graph.
 //
 // Source: vector/hnsw/builder.rs of crate lance-index, HnswBuildParams.
 const MaxLevel = 7
 
-// Options say how a graph is built.
+// Options holds the parameters of a new graph.
 type Options struct {
 	Metric     vector.Metric // L2 or Dot
-	Edges      int           // of a new node on each level; others get twice as many on level 0
+	Edges      int           // per inserted node and level (M); existing nodes keep up to twice as many on level 0
 	Candidates int           // that a new node chooses from
 
-	// Watch is called by all cores with how many more nodes have been joined. Nil: nobody watches.
+	// Watch is called from several goroutines with the number of newly inserted nodes. It may be nil.
 	Watch func(nodes int64)
 }
 
-// watchEvery is how many nodes are reported together.
+// watchEvery is the number of nodes per call of Watch.
 const watchEvery = 256
 
 func (o Options) watch(nodes int64) {
@@ -55,9 +55,9 @@ type node struct {
 	edges [][]Hit
 }
 
-// Build joins vectors of dim elements, which lie one after another: each new node with some of those
-// that a search finds near to it, and these with the node. Of many near nodes those are chosen that
-// are in different directions. All cores insert nodes at the same time, so two graphs of the same
+// Build builds the graph of vectors of dim elements, which are stored contiguously. It searches the
+// neighbours of each new node and adds edges in both directions. Among near candidates it prefers
+// neighbours in different directions. All cores insert nodes concurrently, so two graphs of the same
 // vectors may differ.
 func Build(ctx context.Context, vectors []float32, dim int, o Options) (*Built, error) {
 	n, workers := len(vectors)/dim, runtime.GOMAXPROCS(0)
@@ -99,8 +99,8 @@ func Build(ctx context.Context, vectors []float32, dim int, o Options) (*Built, 
 	return g, g.connect(ctx)
 }
 
-// raise gives each node its levels: each level has one of o.Edges nodes of the level below it, at
-// random. The first of the highest nodes is the entry point.
+// raise assigns random levels to the nodes: each level has about one in o.Edges nodes of the level below.
+// The first of the highest nodes becomes the entry point.
 func (g *Built) raise() {
 	const seed = 42 // as in native Lance: the same number of vectors has the same levels
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -115,7 +115,7 @@ func (g *Built) raise() {
 
 func (g *Built) vector(n uint32) []float32 { return g.vectors[int(n)*g.dim : (int(n)+1)*g.dim] }
 
-// A visitor walks through a graph, for one goroutine.
+// A visitor searches a graph. It belongs to one goroutine.
 type visitor struct {
 	graph *Built
 	seen  []uint32 // the walk that saw a node last
@@ -125,7 +125,7 @@ type visitor struct {
 	one   [1]float32
 }
 
-// ask makes the vector of a node that to which distances are measured.
+// ask makes the vector of node n the query.
 func (v *visitor) ask(n uint32) {
 	v.query, _ = vector.NewQuery(v.graph.options.Metric, v.graph.vector(n)) // vectors are not empty
 }
@@ -149,7 +149,7 @@ func (v *visitor) neighbors(n uint32, level int) []uint32 {
 	return v.near
 }
 
-// insert joins a node with others.
+// insert adds a node to the graph on each of its levels.
 func (v *visitor) insert(n uint32) {
 	g := v.graph
 	v.ask(n)
@@ -184,7 +184,7 @@ func (v *visitor) insert(n uint32) {
 	}
 }
 
-// with adds an edge that is not there yet. Nodes that are inserted at the same time may find each other.
+// with adds an edge unless it exists: two nodes that are inserted concurrently may find each other.
 func with(edges []Hit, e Hit) []Hit {
 	if slices.ContainsFunc(edges, func(other Hit) bool { return other.Node == e.Node }) {
 		return edges
@@ -208,7 +208,7 @@ func (v *visitor) descend(at Hit, level int) Hit {
 	}
 }
 
-// look returns nodes of a level near to the one that is asked for, nearest first.
+// look returns nodes of a level near the query, nearest first, starting at from.
 func (v *visitor) look(from Hit, level int) []Hit {
 	v.walk++
 	v.seen[from.Node] = v.walk
@@ -238,8 +238,9 @@ func (v *visitor) look(from Hit, level int) []Hit {
 	return results.hits
 }
 
-// choose returns some edges of a node: first those that are nearer to it than to all chosen before
-// them, nearest first; then others until there are enough.
+// choose selects up to most edges of a node. It first takes each edge that is shorter than the distances
+// between its end and the ends of all edges already chosen, nearest first; then it fills up with the
+// nearest others.
 func (v *visitor) choose(edges []Hit, most int) []Hit {
 	if len(edges) <= most {
 		return edges
@@ -259,7 +260,8 @@ func (v *visitor) choose(edges []Hit, most int) []Hit {
 	return append(chosen, others[:most-len(chosen)]...)
 }
 
-// isApart reports whether the other end of an edge is nearer to its node than to those of others.
+// isApart reports whether the end of an edge is nearer to the edge's own node than to the ends of the
+// others.
 func (v *visitor) isApart(e Hit, others []Hit) bool {
 	if len(others) == 0 {
 		return true
@@ -275,8 +277,8 @@ func (v *visitor) isApart(e Hit, others []Hit) bool {
 	return true
 }
 
-// connect gives each node that cannot be reached on level 0 an edge from one near to it that can be: a
-// search finds nothing else. While nodes are inserted, others may replace all edges to a node.
+// connect adds an edge to each node that is unreachable on level 0, from a reachable node near to it,
+// because searches follow edges only. Concurrent inserts may have displaced all edges to a node.
 func (g *Built) connect(ctx context.Context) error {
 	reached := make([]bool, len(g.nodes))
 	g.reach(g.entry, reached)
@@ -304,7 +306,7 @@ func (g *Built) connect(ctx context.Context) error {
 	return nil
 }
 
-// reach marks the nodes that can be reached from one on level 0.
+// reach marks the nodes that are reachable from a node on level 0.
 func (g *Built) reach(from uint32, reached []bool) {
 	reached[from] = true
 	for open := []uint32{from}; len(open) > 0; {
@@ -330,7 +332,7 @@ func (g *Built) Rows(yield func(node uint32, edges []Hit) bool) {
 	}
 }
 
-// Header returns what the metadata of a file tell of the graph, for [ParseHeader].
+// Header returns the metadata of the graph as JSON, the inverse of [ParseHeader].
 func (g *Built) Header() (string, error) {
 	var h struct {
 		Header

@@ -1,10 +1,10 @@
-// Package hnsw builds and searches graphs of the vectors of a partition. A node is a vector; its neighbours are
-// vectors near to it. Level 0 has all nodes, each level above fewer of them. A search walks down from
-// the entry point, on each level to the node nearest to the query, and on level 0 looks around that
-// node for as many results as it is asked for.
+// Package hnsw builds and searches HNSW graphs of the vectors of a partition. A node is a vector; its
+// neighbours are vectors near to it. Level 0 contains all nodes, and each level above a random subset of
+// the level below. A search descends from the entry point, on each level to the node nearest to the query.
+// On level 0 it explores the neighbourhood of that node and returns the nearest nodes.
 //
-// The package knows no files: the caller gives it the rows of a graph, level by level, each the number
-// of a node and the numbers of its neighbours.
+// The package reads no files: the caller passes the rows of a graph, level by level. A row is the number of
+// a node and the numbers of its neighbours.
 //
 // Source: vector/hnsw/builder.rs and vector/graph.rs of crate lance-index.
 package hnsw
@@ -18,17 +18,17 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// A Header is what the metadata of a file tell of one graph, as JSON:
+// A Header is the JSON metadata of one graph:
 //
 //	{"entry_point": 69, "params": {"max_level": 7, …}, "level_offsets": [0, 147, 165, …]}
 //
-// level_offsets are the first rows of the levels, and the number of all rows.
+// level_offsets holds the first row of each level, and at its end the total number of rows.
 type Header struct {
 	Entry  uint32   `json:"entry_point"`
 	Levels []uint32 `json:"level_offsets"`
 }
 
-// ParseHeader reads what the metadata tell of a graph; an empty text is an empty graph.
+// ParseHeader parses the metadata of a graph. An empty text is an empty graph.
 func ParseHeader(text string) (*Header, error) {
 	h := &Header{}
 	if text == "" {
@@ -43,7 +43,7 @@ func ParseHeader(text string) (*Header, error) {
 	return h, nil
 }
 
-// Rows returns how many rows the graph has.
+// Rows returns the number of rows of the graph on all levels.
 func (h *Header) Rows() int64 {
 	if len(h.Levels) == 0 {
 		return 0
@@ -51,14 +51,14 @@ func (h *Header) Rows() int64 {
 	return int64(h.Levels[len(h.Levels)-1])
 }
 
-// A Graph is the nodes of a partition. It does not change.
+// A Graph connects the nodes of a partition. It is immutable.
 type Graph struct {
 	entry  uint32
 	bottom level
 	above  []upper // from level 1 on
 }
 
-// A level has the neighbours of each of its rows: those of row i are neighbors[ends[i-1]:ends[i]].
+// A level holds the neighbours of its rows: row i has neighbors[ends[i-1]:ends[i]].
 type level struct {
 	ends      []int32
 	neighbors []uint32
@@ -72,7 +72,7 @@ func (l level) of(row int) []uint32 {
 	return l.neighbors[from:l.ends[row]]
 }
 
-// An upper level has some of the nodes, in no order.
+// An upper level has some of the nodes, in arbitrary order.
 type upper struct {
 	level
 	rows map[uint32]int // by node
@@ -85,8 +85,8 @@ func (u upper) of(node uint32) []uint32 {
 	return nil
 }
 
-// New makes a graph of a number of vectors. ids are the nodes of the rows, lists their neighbours: those of row
-// i are neighbors[ends[i-1]:ends[i]]. A node that does not exist is [lance.ErrCorrupt].
+// New makes a graph of vectors. ids[i] is the node of row i, whose neighbours are
+// neighbors[ends[i-1]:ends[i]]. A node number of vectors or above is [lance.ErrCorrupt].
 func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32) (*Graph, error) {
 	if int64(len(ids)) != h.Rows() || len(ends) != len(ids) {
 		return nil, fmt.Errorf("%w: %d rows of a graph of %d", lance.ErrCorrupt, len(ids), h.Rows())
@@ -125,7 +125,7 @@ func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32)
 	return g, nil
 }
 
-// Bytes is about how much memory the graph takes.
+// Bytes returns the approximate memory of the graph.
 func (g *Graph) Bytes() int64 {
 	n := int64(4 * (len(g.bottom.neighbors) + len(g.bottom.ends)))
 	for _, u := range g.above {
@@ -140,8 +140,8 @@ type Hit struct {
 	Distance float32
 }
 
-// Search returns up to ef nodes that are near, nearest first, of those that accept is true for.
-// It walks through others too. distance measures a node.
+// Search returns up to ef near nodes that accept admits, nearest first. It also traverses nodes that are
+// not admitted. distance measures a node.
 func (g *Graph) Search(ef int, distance func(node uint32) float32, accept func(Hit) bool) []Hit {
 	if len(g.bottom.ends) == 0 || ef < 1 {
 		return nil
@@ -169,7 +169,8 @@ func descend(u upper, at Hit, distance func(uint32) float32) Hit {
 	}
 }
 
-// look looks around a node on level 0 until no node is left that is nearer than the farthest result.
+// look explores the neighbourhood of a node on level 0 until all unvisited candidates are farther than the
+// farthest result.
 func (g *Graph) look(from Hit, ef int, distance func(uint32) float32, accept func(Hit) bool) []Hit {
 	visited := make([]uint64, (len(g.bottom.ends)+63)/64)
 	visited[from.Node/64] |= 1 << (from.Node % 64)
@@ -236,7 +237,7 @@ func (q *queue) push(h Hit) {
 	}
 }
 
-// pop takes the top away.
+// pop removes the top.
 func (q *queue) pop() Hit {
 	top, last := q.hits[0], len(q.hits)-1
 	q.hits[0] = q.hits[last]

@@ -1,5 +1,5 @@
-// Package indextest has what tests of readers of indices share: segments that native Lance has
-// made, random questions, and the rows that match them.
+// Package indextest supports tests of index readers: segments written by native Lance, random questions,
+// and a reference implementation of the matching rows.
 package indextest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// A Folder is a segment that is in a folder of a store. It keeps nothing.
+// A Folder is a segment in a folder of a store. It has no cache.
 type Folder struct {
 	Store  objectstore.Store
 	Prefix string
@@ -45,13 +45,13 @@ func (f Folder) Names() (names []string) {
 	return names
 }
 
-// Keep makes what is asked for.
+// Keep caches nothing: it calls read each time.
 func (Folder) Keep(_ string, read func() (any, int64, error)) (any, error) {
 	value, _, err := read()
 	return value, err
 }
 
-// Type returns the type of a column of a file of the segment.
+// Type returns the type of a column in a file of the segment.
 func (f Folder) Type(t testing.TB, name, column string) arrow.DataType {
 	t.Helper()
 	file, err := f.Open(t.Context(), name)
@@ -65,8 +65,8 @@ func (f Folder) Type(t testing.TB, name, column string) arrow.DataType {
 	return s.Field(column).Type
 }
 
-// Segments returns those in testdata/native.zip that have a file of a name, and the bytes of all
-// files of indices by their paths.
+// Segments returns the segments in testdata/native.zip that contain a file with a name. files holds the
+// bytes of all index files by path.
 func Segments(t testing.TB, name string) (found []Folder, files map[string][]byte) {
 	t.Helper()
 	archive, err := zip.OpenReader("testdata/native.zip")
@@ -119,7 +119,7 @@ func Bounded(t testing.TB) context.Context {
 	return memory.WithShare(t.Context(), share)
 }
 
-// RandomQuestion asks for some ranges between some of values, and maybe for NULL.
+// RandomQuestion returns a question with random ranges between elements of values, and sometimes NULL.
 func RandomQuestion(random *rand.Rand, values arrow.Array) index.Question {
 	bound := func() index.Bound {
 		i := random.IntN(values.Len())
@@ -141,7 +141,7 @@ func RandomQuestion(random *rand.Rand, values arrow.Array) index.Question {
 	return q
 }
 
-// Matches says whether a question asks for a value.
+// Matches reports whether a question matches a value.
 func Matches(values arrow.Array, i int, q index.Question, order index.Order) bool {
 	if values.IsNull(i) {
 		return q.Null

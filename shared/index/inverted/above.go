@@ -12,22 +12,22 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Bound describes the documents that a search wants: those that score much enough. A document scores,
-// for each term, the weight of the term times what BM25 makes of its frequency and of the length of the
-// document, which is 1 at most if the weight includes the factor k1 + 1.
+// A Bound is the scoring model of a search with its minimal score. A document scores, for each term, the
+// weight of the term times the BM25 factor of its frequency and of the length of the document. That factor
+// is at most 1 if the weight includes k1 + 1.
 type Bound struct {
 	Weights       []float32 // by term
 	AverageLength float32   // of documents
-	// Required are sets of terms by their numbers. A document is wanted only if it has a term of each set.
+	// Required are sets of term numbers. A document matches only if it has a term of each set.
 	Required [][]int
-	// Least returns the least score that is wanted, which may rise during the search.
+	// Least returns the minimal score, which may rise during the search.
 	Least func() float32
 }
 
 // slack is more than the part of a score that rounding changes.
 const slack = 1 + 1e-4
 
-// most returns what a document scores at most for a term whose impacts are in an entry.
+// most returns the maximal score that a document can reach for a term, given an entry of its impacts.
 func (b *Bound) most(entry []byte, term int) (float64, error) {
 	r, of := &reader{data: entry}, corpus{average: b.AverageLength}
 	r.varint() // the last document
@@ -46,7 +46,7 @@ func (b *Bound) most(entry []byte, term int) (float64, error) {
 	return slack * float64(best) * float64(b.Weights[term]), r.err
 }
 
-// score returns what a document scores, or a little more.
+// score returns an upper bound of the score of a document, close to it.
 func (b *Bound) score(d *Document) float64 {
 	of, sum := corpus{average: b.AverageLength}, float32(0)
 	for term, n := range d.Frequencies {
@@ -57,7 +57,7 @@ func (b *Bound) score(d *Document) float64 {
 	return slack * float64(sum)
 }
 
-// decodeLength returns the least length that a byte stands for.
+// decodeLength returns the least length that is encoded as the byte.
 func decodeLength(code byte) uint32 {
 	if code < 8 {
 		return uint32(code)
@@ -65,14 +65,14 @@ func decodeLength(code byte) uint32 {
 	return uint32(8|code&7) << (code>>3 - 1)
 }
 
-// EachAbove calls yield as Each does, but leaves out documents that have none of a set of required terms, or
-// that score less than the bound wants. It looks at the impacts of blocks before it decodes them.
+// EachAbove calls yield like Each, but skips documents that lack a required term or score too little for
+// the bound. It tests the impacts of a block before it decodes the block.
 //
-// Without required terms it goes through windows, in which no list that matters begins another block. A list
-// matters if a document must have one of those that do to score enough. In a window the same holds for the
-// blocks: only documents of the blocks that matter there are looked at, and other lists only for documents
-// that can still score enough with them. This is MaxScore with block maxima (Turtle, Flood: Query Evaluation,
-// 1995; Mallia et al.: Faster BlockMax WAND with Variable-sized Blocks, 2017).
+// Without required terms it works in windows within which no essential list begins another block. A list is
+// essential if a document needs one of the essential lists to score enough. In a window the same holds for
+// blocks: it enumerates the documents of essential blocks, and looks up the other lists only for documents
+// that can still score enough. This is MaxScore with block maxima (Turtle, Flood: Query Evaluation, 1995;
+// Mallia et al.: Faster BlockMax WAND with Variable-sized Blocks, 2017).
 func (m *Matches) EachAbove(ctx context.Context, b Bound, yield func(*Document) error) error {
 	room := memory.Hold{}
 	defer func() { room.Release() }()
@@ -116,16 +116,16 @@ type above struct {
 	yield    func(*Document) error
 	cursors  []*cursor
 	document Document
-	enough   float64 // as the bound said last
+	enough   float64 // the minimal score that the bound returned last
 	steps    int
 
 	until  int64     // the first document after the window
 	needed []*cursor // a document without any of these scores less than enough
 	others []*cursor
-	beside float64 // the most that a document of the window scores for the others
+	beside float64 // the maximal score that the other lists add in this window
 }
 
-// found yields a document at which all cursors are that have it, and moves these on.
+// found yields the document at which all its cursors stand, and advances these cursors.
 func (s *above) found(ctx context.Context, at int64) error {
 	if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
 		return ctx.Err()
@@ -139,8 +139,8 @@ func (s *above) found(ctx context.Context, at int64) error {
 	return s.yield(&s.document)
 }
 
-// enter makes the window that begins with a document. Its needed cursors are none if no document of it
-// scores enough.
+// enter begins the window at a document and selects its essential cursors. There are none if no document of
+// the window can score enough.
 func (s *above) enter(from int64) error {
 	slices.SortFunc(s.cursors, func(a, b *cursor) int { return cmp.Compare(a.bound.most, b.bound.most) })
 	sum, first := 0.0, 0
@@ -208,11 +208,11 @@ func (s *above) search(ctx context.Context, from int64) error {
 	return nil
 }
 
-// pass moves the only needed cursor past the documents of its block that score too little whatever the others add, and
-// reports whether it has moved.
+// pass moves the only essential cursor past the documents of its block that score too little even with the
+// maximum of the other lists. It reports whether the cursor moved.
 //
-// A document scores weight · f/(f + norm), with a norm that grows with its length. That is y · weight or more if f is
-// at least norm · y/(1-y), which takes no division for each document.
+// A document scores weight · f/(f + norm), with a norm that grows with its length. That is at least y ·
+// weight if f is at least norm · y/(1-y), a test without a division per document.
 func (s *above) pass(c *cursor) (moved bool, err error) {
 	if err := c.decode(); err != nil {
 		return false, err
@@ -238,12 +238,12 @@ func (s *above) pass(c *cursor) (moved bool, err error) {
 	if at == c.at {
 		return false, nil
 	}
-	c.at = at - 1 // next goes to the one that was found
+	c.at = at - 1 // next moves on to the document found
 	return true, c.next()
 }
 
-// scoresEnough reports whether a document at which a needed cursor is scores enough. If it does, all
-// cursors that have the document are at it.
+// scoresEnough reports whether the document of an essential cursor scores enough. If so, it has moved all
+// cursors of the document to it.
 func (s *above) scoresEnough(at int64) (bool, error) {
 	lengths := s.matches.partition.documents.lengths
 	if at >= int64(len(lengths)) {
@@ -282,7 +282,7 @@ func (s *above) scoresEnough(at int64) (bool, error) {
 	return score >= s.enough, nil
 }
 
-// score returns what the document that the cursor is at scores for its term, or a little more.
+// score returns an upper bound of the current document's score for the cursor's term, close to it.
 func (c *cursor) score(length uint32) (float64, error) {
 	if err := c.decode(); err != nil {
 		return 0, err
@@ -291,15 +291,15 @@ func (c *cursor) score(length uint32) (float64, error) {
 	return slack * float64(b.Weights[c.term]*corpus{average: b.AverageLength}.score(c.block.frequencies[c.at], length)), nil
 }
 
-// cursorBound is what a cursor knows of the scores of its list.
+// cursorBound caches the maximal scores of a cursor's list.
 type cursorBound struct {
 	of *Bound
 	// The most that a document scores: of the list, and of the window of a search.
 	most, inWindow float64
 
-	// Of the block that ahead has looked at last:
+	// Of the block that ahead examined last:
 	number   int
-	from, to int64   // the document for which it did, and the first after the block
+	from, to int64   // the document for which inBlock was computed, and the first after the block
 	inBlock  float64 // the most that a document of it scores
 }
 
@@ -321,7 +321,8 @@ func (c *cursor) bind(b *Bound) error {
 	return nil
 }
 
-// withoutImpacts returns the list as if it had no impacts, which early versions did not write.
+// withoutImpacts returns a copy of the list without its impacts, which are absent or incomplete. Early
+// versions wrote none.
 func (p *posting) withoutImpacts() *posting {
 	bare := *p
 	bare.impacts = nil
@@ -356,8 +357,8 @@ func (c *cursor) ahead(document int64) (most float64, end int64, err error) {
 	return seen.inBlock, seen.to, nil
 }
 
-// blockOf returns the last block, not before that of the cursor, that begins with a document or with one
-// before it. It mostly is that of the cursor, or near to it.
+// blockOf returns the last block, at or after the cursor's, that begins at or before a document. It is
+// usually the cursor's block or one near it.
 func (c *cursor) blockOf(document int64) (int, error) {
 	number, end := c.number, len(c.list.blocks)
 	if seen := &c.bound; seen.number > number && seen.from <= document {
@@ -395,7 +396,7 @@ func (p *posting) first(number int) (int64, error) {
 	return int64(binary.LittleEndian.Uint32(data)), nil
 }
 
-// seek moves to the first document that is not before a given one.
+// seek moves to the first document at or after the given one.
 func (c *cursor) seek(document int64) error {
 	if c.document >= document {
 		return nil
@@ -422,6 +423,6 @@ func (c *cursor) seek(document int64) error {
 		return err
 	}
 	within, _ := slices.BinarySearch(c.block.documents[c.at:], uint32(min(document, math.MaxUint32)))
-	c.at += within - 1 // next goes to the one that was found
+	c.at += within - 1 // next moves on to the document found
 	return c.next()
 }

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// best returns the k best documents for some terms, and how many were looked at.
+// best returns the k best documents for some terms, and the number of documents that were scored.
 func best(ctx context.Context, t testing.TB, r *Reader, terms []string, b Bound, k int, prune bool) (hits []vector.Hit, looked int) {
 	t.Helper()
 	matches, err := r.Find(ctx, terms, false)
@@ -50,7 +50,7 @@ func best(ctx context.Context, t testing.TB, r *Reader, terms []string, b Bound,
 	return top.Hits(), looked
 }
 
-// What is left out scores too little, whatever the weights of terms and the average length.
+// Skipped documents score too little, for any weights of terms and any average length.
 func TestSearchesThatLeaveOutDocumentsFindTheBest(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	segments := map[string]index.Files{}

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// A set is the cursors of terms of which a document must have one.
+// A set holds the cursors of alternative terms: a document must have at least one of them.
 type set []*cursor
 
 func (s set) documents() int {
@@ -20,8 +20,8 @@ func (s set) documents() int {
 	return n
 }
 
-// sets returns the sets that a bound requires, the rarest first, and the cursors of the other terms. A set without
-// cursors means that the partition has no document that is wanted.
+// sets returns the required sets, the rarest first, and the cursors of the optional terms. A set without
+// cursors means that no document of the partition can match.
 func (s *above) sets() (required []set, rest []*cursor) {
 	byTerm := make([]*cursor, len(s.matches.lists))
 	for _, c := range s.cursors {
@@ -46,8 +46,8 @@ func (s *above) sets() (required []set, rest []*cursor) {
 	return required, rest
 }
 
-// searchAll yields the documents that have a term of each required set and score enough. It leaves out windows in which
-// no list begins another block if the blocks there score too little together.
+// searchAll yields the documents that have a term of each required set and score enough. It skips windows
+// within which no list begins another block if the maximal scores of their blocks add up to too little.
 func (s *above) searchAll(ctx context.Context) error {
 	required, rest := s.sets()
 	if len(required[0]) == 0 {
@@ -102,8 +102,8 @@ func (s *above) searchAll(ctx context.Context) error {
 	return nil
 }
 
-// lead moves the cursor of the rarest term to the next document of the window that scores enough if the others add as
-// much as they can, and returns it, or the first document after the window.
+// lead moves the cursor of the rarest term to the next document of the window that can score enough with
+// the maximum of the other lists. It returns that document, or the first document after the window.
 func (s *above) lead(c *cursor, at int64, most float64) (int64, error) {
 	if err := c.seek(at); err != nil || c.document >= s.until {
 		return c.document, err
@@ -115,7 +115,7 @@ func (s *above) lead(c *cursor, at int64, most float64) (int64, error) {
 	return c.document, nil
 }
 
-// ahead returns the most that a document scores in the window that begins with one, and where the window ends.
+// ahead returns the maximal score in the window that begins at a document, and the end of the window.
 func (s *above) ahead(from int64) (most float64, until int64, err error) {
 	until = ended
 	for _, c := range s.cursors {
@@ -128,8 +128,8 @@ func (s *above) ahead(from int64) (most float64, until int64, err error) {
 	return most, until, nil
 }
 
-// meet moves to a document at which all sets may be that is not before a given one. If it is the given one, all sets
-// have it.
+// meet returns the first document, at or after the given one, at which all sets may match. If it is the
+// given one, all sets match.
 func meet(sets []set, at int64) (int64, error) {
 	for _, cursors := range sets {
 		for _, c := range cursors {
@@ -144,8 +144,8 @@ func meet(sets []set, at int64) (int64, error) {
 	return at, nil
 }
 
-// wanted reports whether a document that all sets have scores enough. If it does, all cursors that have the document
-// are at it.
+// wanted reports whether a document that matches all sets scores enough. If so, it has moved all cursors of
+// the document to it.
 func (s *above) wanted(at int64, rest []*cursor) (bool, error) {
 	lengths := s.matches.partition.documents.lengths
 	if at >= int64(len(lengths)) {
@@ -159,7 +159,7 @@ func (s *above) wanted(at int64, rest []*cursor) (bool, error) {
 				return false, err
 			}
 			score += exact
-		} else if c.document < at { // one of the rest
+		} else if c.document < at { // an optional term
 			most, _, err := c.ahead(at)
 			if err != nil {
 				return false, err

@@ -7,25 +7,25 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// A coding says how the blocks of posting lists are written.
+// A coding is the encoding of the blocks of posting lists.
 //
 // A full block, of 128 documents:
 //
-//	0   f32     the most that a document of the block scores, by the partition's own counts
+//	0   f32     the maximal score of a document, by the partition's own counts
 //	4   u32     the first document
 //	8   u8      bits of a distance
 //	9   [16·b]  the distance of each document from the one before it, 0 for the first; packed
 //	    u8      bits of a frequency
-//	    [16·b]  how often the term is in each document; packed
+//	    [16·b]  the frequency of the term in each document; packed
 //
 // Of 256 documents: without the f32; the frequencies are packed without the high bits of some:
 //
 //	u8 bits, u8 number of exceptions, [32·b] packed, then for each exception u8 its place and
 //	varint its high bits
 //
-// The last block, when it is not full: the f32 if full blocks have it, then the documents and then
-// the frequencies, as u32 or as varints. As varints each document but the first is its distance
-// from the one before it.
+// A last block that is not full: the f32 if full blocks have it, then the documents and then the
+// frequencies, as u32 or as varints. In varints each document but the first is written as the distance from
+// its predecessor.
 //
 // Source: scalar/inverted/encoding.rs of crate lance-index.
 type coding struct {
@@ -33,11 +33,11 @@ type coding struct {
 	varint bool // in blocks that are not full
 }
 
-// maxBlock is how many documents a block has at most.
+// maxBlock is the maximal number of documents in a block.
 const maxBlock = 256
 
-// A block is the decoded part of a posting list: documents, ascending, and how often each has the
-// term. The slices are of a decoder's memory.
+// A block is a decoded part of a posting list: ascending documents, and the frequency of the term in each.
+// The slices alias the decoder's memory.
 type block struct{ documents, frequencies []uint32 }
 
 // decode decodes a block of n documents into the memory of b, which has room for a full block.
@@ -61,12 +61,13 @@ func (c coding) decode(data []byte, n int, b *block) error {
 	return b.check()
 }
 
-// scored says whether blocks begin with the most that one of their documents scores.
+// scored reports whether blocks begin with their maximal score.
 func (c coding) scored() bool { return c.block != maxBlock }
 
-// lanes is how many streams of bits the values of a full block are spread over, one after the other.
+// lanes returns the number of interleaved bit streams of the values of a full block.
 func (c coding) lanes() int { return c.block / 32 }
 
+// full decodes a full block. Documents are the running sums of the distances.
 func (c coding) full(r *reader, b *block) {
 	first := r.uint32()
 	r.packed(b.documents, c.lanes())
@@ -82,7 +83,7 @@ func (c coding) full(r *reader, b *block) {
 	c.patched(r, b.frequencies)
 }
 
-// patched reads frequencies of which some have more bits than are packed.
+// patched reads frequencies, some of which have more bits than the packed width.
 func (c coding) patched(r *reader, values []uint32) {
 	bits, exceptions := r.byte(), int(r.byte())
 	r.unpack(values, int(bits), c.lanes())
@@ -126,7 +127,7 @@ func (b *block) check() error {
 	return nil
 }
 
-// A reader reads numbers from bytes until there is an error, and zeros after it.
+// A reader decodes numbers from bytes. After an error it returns zeros.
 type reader struct {
 	data []byte
 	err  error
@@ -138,7 +139,7 @@ func (r *reader) fail(format string, args ...any) {
 	}
 }
 
-// bytes returns the next n bytes, or nil when there are fewer.
+// bytes returns the next n bytes, or nil if fewer remain.
 func (r *reader) bytes(n int) []byte {
 	if n > len(r.data) {
 		r.fail("%d bytes where %d are read", len(r.data), n)
@@ -164,6 +165,7 @@ func (r *reader) uint32() uint32 {
 	return 0
 }
 
+// varint reads an unsigned LEB128 number of up to 32 bits.
 func (r *reader) varint() uint32 {
 	value := uint32(0)
 	for shift := 0; shift < 35; shift += 7 {
@@ -184,6 +186,7 @@ func (r *reader) varint() uint32 {
 	return 0
 }
 
+// plain reads little-endian u32 values.
 func (r *reader) plain(values []uint32) {
 	b := r.bytes(4 * len(values))
 	if b == nil {
@@ -195,7 +198,7 @@ func (r *reader) plain(values []uint32) {
 	}
 }
 
-// packed reads how many bits values have, and the values.
+// packed reads the number of bits per value, and the values.
 func (r *reader) packed(values []uint32, lanes int) {
 	r.unpack(values, int(r.byte()), lanes)
 }
@@ -212,7 +215,8 @@ func (r *reader) unpack(values []uint32, bits, lanes int) {
 		clear(values)
 		return
 	}
-	// Two lanes are one word of 64 bits. What a shift moves from one to the other is masked.
+	// Two lanes share one word of 64 bits. The mask removes bits that a shift moves from one lane to the
+	// other.
 	both := func(bits int) uint64 { return (1<<bits - 1) * (1<<32 + 1) }
 	mask := both(bits)
 	for slot := range len(values) / lanes {

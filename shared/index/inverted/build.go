@@ -20,38 +20,38 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// partitionBytes is how much memory the documents of a partition take at most before it is written, if
-// the share has so much.
+// partitionBytes bounds the memory of the documents of a partition before it is written, within the memory
+// share.
 const partitionBytes = 1 << 30
 
-// A Builder writes a segment. Add may be called from several goroutines: each fills a collector of its
-// own. When these take too much memory together, they are written as a partition. So the order of
-// the documents in a partition is not that of the rows.
+// A Builder writes a segment. Add may be called from several goroutines: each fills a collector of its own.
+// When the collectors together exceed their memory, they are written as a partition. So the order of
+// documents in a partition differs from the order of the rows.
 type Builder struct {
 	out    index.Output
 	params fulltext.Params
 	coding coding
 	share  *memory.Share // holds the memory of the collectors
 
-	free       chan *collector // those that no goroutine fills
-	held       atomic.Int64    // bytes of all of them
-	writing    sync.Mutex      // one partition at a time
+	free       chan *collector // idle collectors
+	held       atomic.Int64    // bytes of all collectors
+	writing    sync.Mutex      // serializes the writing of partitions
 	first      uint64          // number of the first partition
 	partitions []uint64
 	sizes      Sizes
 	written    atomic.Int64 // partitions
 }
 
-// Sizes are those of partitions together.
+// Sizes are the summed sizes of some partitions.
 type Sizes struct {
 	Documents int64
 	Postings  int64 // documents of all posting lists
 	Bytes     int64 // of the files, about
-	Terms     int64 // bytes of the terms, as they are in memory
+	Terms     int64 // bytes of the terms in memory
 }
 
-// MergedBytes returns about how much memory [Merge] needs as long as it works, for partitions of these sizes: the terms,
-// those of the new partition too, and the lengths of the documents.
+// MergedBytes estimates the memory of [Merge] for partitions of these sizes: the terms, old and new, and
+// the lengths of the documents.
 func (s Sizes) MergedBytes() int64 { return 2*s.Terms + lengthBytes*s.Documents }
 
 // Version returns the version of the format of a segment with some parameters: 2, or 3 if the posting
@@ -63,8 +63,8 @@ func Version(p *fulltext.Params) int32 {
 	return 2
 }
 
-// NewBuilder begins a segment. The memory of the documents that are not written yet is of the share of
-// the context.
+// NewBuilder begins a segment. Documents that are not written yet are accounted to the context's memory
+// share.
 func NewBuilder(ctx context.Context, analyzer *fulltext.Analyzer, out index.Output) *Builder {
 	b := &Builder{out: out, params: *analyzer.Params(), share: memory.FromContext(ctx)}
 	b.coding = coding{block: b.params.BlockSize, varint: true}
@@ -81,9 +81,9 @@ func (b *Builder) NumberFrom(first uint64) { b.first = first }
 
 // Documents are some documents to add.
 type Documents struct {
-	Rows     []uint64 // what the segment stores of their rows
+	Rows     []uint64 // address or id of each row
 	Elements []uint32 // their places in the lists of the rows, if documents are elements of lists; else nil
-	// Text returns the text of a document, and whether there is none.
+	// Text returns the text of document i. null is true if it has none.
 	Text func(i int) (text string, null bool)
 }
 
@@ -113,14 +113,14 @@ func (b *Builder) Add(ctx context.Context, d Documents) error {
 			if err := b.flush(ctx, written); err != nil {
 				return err
 			}
-			// Then there is no more memory to be had than for one document.
+			// Memory is available for one document only.
 			alone = next == from
 		}
 	}
 	return nil
 }
 
-// take returns a collector that no other goroutine fills.
+// take waits for an idle collector.
 func (b *Builder) take(ctx context.Context) (*collector, error) {
 	select {
 	case c := <-b.free:
@@ -130,8 +130,8 @@ func (b *Builder) take(ctx context.Context) (*collector, error) {
 	}
 }
 
-// fill adds documents from the i-th on to a collector while there is memory, and returns the first one that
-// is left. For the first it waits for memory if that is asked for.
+// fill adds documents from index i on to a collector while memory permits, and returns the index of the
+// first one left. If wait is true, it waits for the memory of the first document.
 func (b *Builder) fill(ctx context.Context, c *collector, d *Documents, i int, wait bool) (int, error) {
 	held := c.held.Bytes()
 	defer func() { b.held.Add(c.held.Bytes() - held) }()
@@ -154,9 +154,9 @@ func (b *Builder) fill(ctx context.Context, c *collector, d *Documents, i int, w
 	return i, nil
 }
 
-// room takes memory for a further document if there is some to spare. It leaves half of the share to
-// others: those that read the texts, and those that write the partition. counted is how much of the
-// memory of the collector b.held has.
+// room reserves memory for one more document if available. It leaves half of the share to the readers of
+// texts and the writer of the partition. counted is the part of the collector's memory that b.held
+// includes.
 func (b *Builder) room(ctx context.Context, c *collector, counted int64) bool {
 	need := c.size + growth
 	more := need - c.held.Bytes()
@@ -174,8 +174,8 @@ func (b *Builder) room(ctx context.Context, c *collector, counted int64) bool {
 	return c.held.TryResize(ctx, need)
 }
 
-// flush writes what all collectors hold as a partition, unless another goroutine has done so since there
-// were so many partitions.
+// flush writes the documents of all collectors as a partition, unless another goroutine has written one
+// since written was read.
 func (b *Builder) flush(ctx context.Context, written int64) error {
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -198,7 +198,7 @@ func (b *Builder) flush(ctx context.Context, written int64) error {
 	return b.write(ctx, all)
 }
 
-// write writes what collectors hold as a partition, if they hold something, and empties them.
+// write writes the documents of collectors as a partition, if there are any, and empties the collectors.
 func (b *Builder) write(ctx context.Context, all []*collector) error {
 	w := &partitionWriter{
 		out: b.out, names: partition{number: b.first + uint64(len(b.partitions))}, coding: b.coding, placed: b.params.WithPosition,
@@ -229,7 +229,7 @@ func (b *Builder) write(ctx context.Context, all []*collector) error {
 	return nil
 }
 
-// formsOf returns how posting lists are written, as the metadata of the files name it.
+// formsOf returns the formats of posting lists, as recorded in the metadata of the files.
 func formsOf(p *fulltext.Params) map[string]string {
 	m := map[string]string{
 		"posting_tail_codec": "varint_delta_v1", "posting_block_size": strconv.Itoa(p.BlockSize),
@@ -250,8 +250,8 @@ func (b *Builder) Close(ctx context.Context) error {
 	return Describe(ctx, &b.params, partitions, b.out)
 }
 
-// Flush writes the documents that are left, and returns the numbers of all partitions. Nothing may be
-// added any more. [Describe] completes the segment.
+// Flush writes the remaining documents, and returns the numbers of all partitions. No documents may be
+// added afterwards. [Describe] completes the segment.
 func (b *Builder) Flush(ctx context.Context) ([]uint64, Sizes, error) {
 	if err := b.flush(ctx, b.written.Load()); err != nil {
 		return nil, Sizes{}, err
@@ -259,7 +259,7 @@ func (b *Builder) Flush(ctx context.Context) ([]uint64, Sizes, error) {
 	return b.partitions, b.sizes, nil
 }
 
-// Describe writes the file that describes a segment of some partitions, which Builders have written.
+// Describe writes the metadata file of a segment with the given partitions, which Builders have written.
 func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out index.Output) error {
 	if len(partitions) > maxPartitions {
 		return fmt.Errorf("%w: an index of %d partitions", lance.ErrUnsupported, len(partitions))
@@ -269,7 +269,7 @@ func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out 
 		return err
 	}
 	stored := *p
-	stored.DocumentGranularity = "" // as in native Lance, only the entry in the manifest has it
+	stored.DocumentGranularity = "" // as in native Lance, only the manifest entry records it
 	params, err := json.Marshal(&stored)
 	if err != nil {
 		return err
@@ -287,7 +287,7 @@ func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out 
 	return writeFile(ctx, out, metadataFile, array.NewRecordBatch(schema, []arrow.Array{column.NewArray()}, 1))
 }
 
-// Release gives back the memory of documents that were not written.
+// Release releases the memory of documents that were not written.
 func (b *Builder) Release() {
 	for range cap(b.free) {
 		(<-b.free).held.Release()

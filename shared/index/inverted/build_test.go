@@ -27,7 +27,7 @@ func plain(blockSize int, positions bool) fulltext.Params {
 	return p
 }
 
-// randomTexts are texts of words of which some are in most texts; an empty one has no words.
+// randomTexts returns random texts whose words have different frequencies. An empty text has no words.
 func randomTexts(r *rand.Rand, count int) []string {
 	texts := make([]string, count)
 	for i := range texts {

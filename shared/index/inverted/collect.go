@@ -11,28 +11,28 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A collector holds documents of a partition that is being built, and for each of their terms the
-// documents that have it. It is for one goroutine.
+// A collector holds documents of the partition that is being built, and the posting list of each of their
+// terms. It belongs to one goroutine.
 type collector struct {
 	analyzer  *fulltext.Analyzer
-	positions bool // of terms are wanted
+	positions bool // positions of terms are recorded
 
 	rows     []uint64 // of the documents
 	elements []uint32 // their places in lists, if documents are elements of lists
-	lengths  []uint32 // how many terms each has
-	total    int64    // terms of all of them
+	lengths  []uint32 // number of terms in each document
+	total    int64    // terms of all documents
 
 	numbers   map[string]uint32 // the places of terms in the slices below
 	terms     []string
 	lists     []list
 	termBytes int64 // of all terms
 
-	words     map[string]int32 // what becomes of words: the number of a term, or droppedWord
+	words     map[string]int32 // cache from a word to its term number, or droppedWord
 	wordBytes int64            // of all words
 	pool      pool             // of the lists
 
-	size int64       // about how many bytes all this takes
-	held memory.Hold // at least as many
+	size int64       // approximate memory of the collector
+	held memory.Hold // bytes reserved, at least size
 
 	// Of the document that is being added:
 	length uint64
@@ -40,31 +40,31 @@ type collector struct {
 	err    error
 }
 
-// A list is a posting list that grows. For each document that has the term but the last one, the pool
-// has a varint of the distance from the document before, doubled, and one more if the term is there
-// once; if not, a varint of how often. For each place of the term it has a varint of the distance from
-// the place before in the document.
+// A list is a growing posting list. For each document but the last, the pool has a varint: twice the
+// distance from the previous document, plus one if the frequency is 1; otherwise a varint of the frequency
+// follows. For each occurrence of the term it has a varint of the distance from the previous position in
+// the document.
 type list struct {
 	documents stream
 	places    stream
-	count     uint32 // documents, with the last one
+	count     uint32 // including the last one
 	last      uint32 // the last document
-	distance  uint32 // … from the one before
+	distance  uint32 // distance of last from the document before it
 	frequency uint32 // of the term in it
-	place     uint32 // the last one in it
+	place     uint32 // the last position in it
 }
 
 const (
-	// termOverhead is about what a term takes beside its bytes.
+	// termOverhead is the approximate memory of a term beside its bytes.
 	termOverhead = 160
-	// wordOverhead is about what a word takes beside its bytes.
+	// wordOverhead is the approximate memory of a cached word beside its bytes.
 	wordOverhead = 48
-	// maxWords bounds the words that a collector remembers, and maxWordBytes how long they are.
+	// maxWords bounds the number of cached words, and maxWordBytes their length.
 	maxWords     = 1 << 18
 	maxWordBytes = 64
-	// droppedWord stands for a word that becomes no term.
+	// droppedWord marks a word without a term, such as a stop word.
 	droppedWord = -1
-	// growth is how much memory a collector takes at a time.
+	// growth is the memory in bytes that a collector reserves at a time.
 	growth = 1 << 20
 )
 
@@ -75,8 +75,8 @@ func newCollector(analyzer *fulltext.Analyzer) *collector {
 	}
 }
 
-// add adds the document of a row, unless it has no terms. If documents are elements of lists, those
-// without terms are there, too, as in native Lance.
+// add adds the document of a row, unless it has no terms. Documents that are list elements are added even
+// without terms, as in native Lance.
 func (c *collector) add(ctx context.Context, row uint64, element uint32, text string) error {
 	c.length, c.err = 0, nil
 	if c.analyzer.IsJSON() {
@@ -120,7 +120,7 @@ func (c *collector) member(ctx context.Context, term string, position int) {
 	}
 }
 
-// learn finds what becomes of a word, and remembers it.
+// learn looks up the term of a word and caches it.
 func (c *collector) learn(word string) int32 {
 	number := int32(droppedWord)
 	if term, ok := c.analyzer.Term(word); ok {
@@ -150,7 +150,7 @@ func (c *collector) number(term string) uint32 {
 	c.terms = append(c.terms, term)
 	c.lists = append(c.lists, list{})
 	c.termBytes += int64(len(term))
-	c.size += termOverhead + 3*int64(len(term)) // the written form has it, too
+	c.size += termOverhead + 3*int64(len(term)) // the written form repeats the term
 	return number
 }
 
@@ -184,7 +184,7 @@ func (c *collector) write(l *list) {
 	c.pool.varint(&l.documents, uint64(l.frequency))
 }
 
-// goOn takes the memory that the document has come to need, and reports whether it can go on.
+// goOn reserves the memory that the document needs by now, and reports whether it can continue.
 func (c *collector) goOn(ctx context.Context) bool {
 	if c.steps++; c.steps%contextSteps == 0 && c.err == nil {
 		c.err = ctx.Err()
@@ -213,8 +213,8 @@ func (c *collector) reader(number uint32) listReader {
 	return listReader{documents: c.pool.reader(&l.documents), places: c.pool.reader(&l.places), list: l, left: l.count}
 }
 
-// next moves to the next document, and reports whether there is one. Then places has frequency
-// numbers: the distance of each place of the term from the one before in the document.
+// next moves to the next document, and reports whether there is one. It fills places with the distances
+// between the frequency positions of the term in that document.
 func (r *listReader) next() bool {
 	if r.left == 0 {
 		return false

@@ -13,15 +13,15 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// documents are those of a partition, by their numbers.
+// documents are the documents of a partition, indexed by document number.
 type documents struct {
-	rows     []uint64 // what is stored of the row of each
+	rows     []uint64 // address or id of the row of each
 	elements []uint32 // its place in a list, if documents are elements of lists; else nil
-	lengths  []uint32 // terms in each, as scores count them
-	total    int64    // terms in all of them
+	lengths  []uint32 // terms in each document, as BM25 counts them
+	total    int64    // terms in all documents
 }
 
-// What a document takes: what is stored of its row, its place in a list, and its length.
+// Stored bytes per document: its row, its list element, and its length.
 const (
 	idBytes       = 8
 	lengthBytes   = 4
@@ -29,16 +29,15 @@ const (
 	documentBytes = idBytes + elementBytes + lengthBytes
 )
 
-// bytes returns how much memory the documents take.
+// bytes returns the memory of the documents.
 func (d *documents) bytes() int64 {
 	return idBytes*int64(len(d.rows)) + elementBytes*int64(len(d.elements)) + lengthBytes*int64(len(d.lengths))
 }
 
-// elementColumn is the column of the places in lists. There are more of them, numbered, for lists
-// inside of lists.
+// elementColumn holds the list element of each document. Nested lists have additional, numbered columns.
 const elementColumn = "_doc_index_0"
 
-// openDocuments reads the documents of a partition, or finds them where they are kept.
+// openDocuments returns the documents of a partition, cached or read from storage.
 func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 	kept, err := p.files.Keep(p.documentsName(), func() (any, int64, error) {
 		file, err := p.files.Open(ctx, p.name("docs"))
@@ -62,6 +61,8 @@ func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 	return kept.(*documents), nil
 }
 
+// readDocuments reads the docs file of a partition. Documents of another granularity than elements are
+// lance.ErrUnsupported.
 func readDocuments(ctx context.Context, file *datafile.File, elements bool) (*documents, error) {
 	names := []string{"_rowid", "_num_tokens"}
 	if elements {
@@ -107,8 +108,8 @@ func readDocuments(ctx context.Context, file *datafile.File, elements bool) (*do
 	return d, nil
 }
 
-// rounded returns the length that scores count for a document in an index with blocks of 256: its
-// four highest bits, the others cleared.
+// rounded returns the length of a document as BM25 counts it in an index with blocks of 256: only its four
+// highest bits remain.
 func rounded(length uint32) uint32 {
 	kept := length
 	bits := 0

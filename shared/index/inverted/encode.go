@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// encode appends a block to data, without the most that one of its documents scores: that is zero. It
-// is the inverse of decode.
+// encode appends a block to data, the inverse of decode. It writes zero for the maximal score, which the
+// caller sets.
 func (c coding) encode(data []byte, b *block) []byte {
 	if c.scored() {
 		data = append(data, 0, 0, 0, 0)
@@ -48,7 +48,7 @@ func (c coding) encodeRest(data []byte, b *block) []byte {
 	return data
 }
 
-// maxExceptions is how many numbers of a block may have more bits than are packed.
+// maxExceptions is the maximal number of values of a block with more bits than the packed width.
 const maxExceptions = 31
 
 // encodePatched appends frequencies with as few bytes as possible.
@@ -85,7 +85,7 @@ func (c coding) encodePatched(data []byte, values []uint32) []byte {
 	return append(data, exceptions...)
 }
 
-// width returns how many bits the largest of some values has.
+// width returns the number of bits of the largest value.
 func width(values []uint32) int {
 	all := uint32(0)
 	for _, v := range values {
@@ -94,13 +94,13 @@ func width(values []uint32) int {
 	return bits.Len32(all)
 }
 
-// appendPacked appends how many bits values have, and the values.
+// appendPacked appends the number of bits per value, and the values.
 func appendPacked(data []byte, values []uint32, lanes int) []byte {
 	n := width(values)
 	return pack(append(data, byte(n)), values, n, lanes)
 }
 
-// pack appends values of some bits. It is the inverse of reader.unpack.
+// pack appends values of width bits each. It is the inverse of reader.unpack.
 func pack(data []byte, values []uint32, width, lanes int) []byte {
 	size := len(values) * width / 8
 	start := len(data)
@@ -133,7 +133,7 @@ type positionWriter struct {
 	n         int
 }
 
-// add adds the distance of a place from the one before in its document.
+// add adds the distance of a position from the previous one in its document.
 func (w *positionWriter) add(data []byte, distance uint32) []byte {
 	w.distances[w.n] = distance
 	if w.n++; w.n < group {

@@ -7,22 +7,22 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// An automaton is a set of terms with a number each, as the Rust crate fst writes it: a graph of
-// nodes, in which each term is a path, and the numbers along a path add up to that of the term.
+// An automaton is a finite state transducer from terms to numbers, in the format of the Rust crate fst.
+// Each term is a path through a graph of nodes, and the numbers along the path add up to the number of the
+// term.
 //
 //	0    u64  version, 1 to 3
 //	8    u64  type
-//	16        nodes, each before those that lead to it
-//	-20  u64  how many terms there are    (-16 before version 3)
+//	16        nodes, each after the nodes that its steps lead to
+//	-20  u64  the number of terms    (-16 before version 3)
 //	-12  u64  address of the root         (-8)
 //	-4   u32  checksum                    (none)
 //
-// A node is read backwards from its address. The two high bits of that byte say which of three
-// forms it has:
+// A node is read backwards from its address. The two high bits of that byte select one of three forms:
 //
-//	11  one step, to the node that is just before this one
-//	10  one step, with a number and the distance of the node that it leads to
-//	0f  several steps; f says that a term may end here
+//	11  one step, to the node just before this one
+//	10  one step, with a number and the distance of its target node
+//	0f  several steps; f is set if a term ends here
 //
 // Source: raw/node.rs and raw/mod.rs of crate fst 0.4.
 type automaton struct {
@@ -32,9 +32,10 @@ type automaton struct {
 	root    int
 }
 
-// firstNode is before the address of any node but the empty final one, which is at 0.
+// firstNode is below the address of any node but the empty final node, whose address is 0.
 const firstNode = 16
 
+// newAutomaton validates the header and the footer of an automaton. Nodes are validated when they are read.
 func newAutomaton(data []byte) (*automaton, error) {
 	footer := 16
 	if len(data) < firstNode+footer+1 {
@@ -67,14 +68,15 @@ type node struct {
 	steps       []step
 }
 
-// A step leads from one node to another when a term goes on with a byte.
+// A step is a transition to another node on one byte of a term.
 type step struct {
 	on     byte
 	to     int
 	output uint64
 }
 
-// commonInputs are the bytes that forms of one step name by their places here, counted from 1.
+// commonInputs lists the frequent bytes. A node with one step stores the position of its byte in this list,
+// counted from 1, instead of the byte.
 const commonInputs = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGWUV,YKJZXQ;)(~[]$!'*@"
 
 // node decodes the node at an address.
@@ -112,7 +114,7 @@ func (a *automaton) node(address int, n *node) error {
 	return nil
 }
 
-// indexedSteps is how many steps a node may have without a table of them.
+// indexedSteps is the maximal number of steps of a node without a lookup table.
 const indexedSteps = 32
 
 // several decodes a node of several steps.
@@ -148,7 +150,7 @@ func (a *automaton) several(r *backwards, head byte, n *node) {
 	r.bad = r.bad || end.bad
 }
 
-// backwards reads bytes from the end of a node to its beginning. at is the next one.
+// backwards reads bytes from the end of a node to its beginning. at is the index of the next byte.
 type backwards struct {
 	data    []byte
 	at, low int
@@ -172,7 +174,7 @@ func (r *backwards) skip(n int) {
 	r.at -= n
 }
 
-// input reads the byte of a step, unless it is a common one.
+// input reads the byte of a step, unless head encodes a common one.
 func (r *backwards) input(head byte) byte {
 	if common := int(head & 0x3f); common > 0 {
 		return commonInputs[common-1]
@@ -180,7 +182,7 @@ func (r *backwards) input(head byte) byte {
 	return r.byte()
 }
 
-// uint reads a number of some bytes, which is little-endian in the order of the file.
+// uint reads a number of width bytes, which is little-endian in file order.
 func (r *backwards) uint(width int) uint64 {
 	if width > 8 {
 		r.bad = true

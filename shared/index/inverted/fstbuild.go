@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// An automatonBuilder writes an automaton of terms that come in the order of their bytes, with the
-// numbers 0, 1, 2 … So the number that a path has collected never has to be taken back: a step that a
-// term adds has what is left of its number, and no end of a term has any.
+// An automatonBuilder builds an automaton from terms in byte order, numbered 0, 1, 2 … Numbers only grow,
+// so an output once placed on a path never has to be moved: each new step carries the difference to the
+// number of its term, and final nodes carry none.
 type automatonBuilder struct {
 	out   []byte
-	path  []building // the nodes of the last term, of which the deeper ones are complete with the next
+	path  []building // nodes of the last term; the next term completes the deeper ones
 	depth int        // nodes of path in use, without the root
-	term  []byte     // the last one
+	term  []byte     // the last term
 	sums  []uint64   // for each of its bytes, the number that the path has up to it
 	terms uint64
 
-	known map[string]int // nodes that were written, by what they hold, and their addresses
+	known map[string]int // addresses of written nodes by their content
 	last  int            // address of the last node
 	key   []byte
 }
@@ -25,13 +25,13 @@ type automatonBuilder struct {
 // A building is a node that is not written yet.
 type building struct {
 	final bool
-	steps []step // the last one may lead to a node that is not written
+	steps []step // the target of the last step may not be written yet
 }
 
 const (
 	automatonVersion = 3
 	noAddress        = 1 // is the address of no node
-	// maxKnownNodes bounds the nodes that are remembered in order to write none of them twice.
+	// maxKnownNodes bounds the written nodes that are remembered for reuse.
 	maxKnownNodes = 1 << 16
 )
 
@@ -42,7 +42,7 @@ func newAutomatonBuilder() *automatonBuilder {
 	return b
 }
 
-// add adds a term, which comes after all others.
+// add adds a term, which must be greater than all before it.
 func (b *automatonBuilder) add(term string) {
 	common := 0
 	for common < len(term) && common < len(b.term) && term[common] == b.term[common] {
@@ -92,7 +92,7 @@ func maskedChecksum(data []byte) uint32 {
 	return (sum>>15 | sum<<17) + 0xa282ead8
 }
 
-// write writes a node, unless there is one like it, and returns its address.
+// write writes a node, or reuses an equal one, and returns its address.
 func (b *automatonBuilder) write(n *building) int {
 	if n.final && len(n.steps) == 0 {
 		return 0
@@ -122,7 +122,7 @@ func (b *automatonBuilder) write(n *building) int {
 	return b.last
 }
 
-// writeStep writes a node of one step.
+// writeStep writes a node with one step.
 func (b *automatonBuilder) writeStep(s step) {
 	start := len(b.out)
 	form := byte(0xc0)
@@ -192,7 +192,8 @@ func (b *automatonBuilder) writeSteps(n *building) {
 	}
 }
 
-// distanceTo returns how far a node is before the one that begins at start; 0 is the empty final node.
+// distanceTo returns the distance back from start to the node at address. 0 stands for the empty final
+// node.
 func distanceTo(start, address int) uint64 {
 	if address == 0 {
 		return 0
@@ -208,7 +209,7 @@ func (b *automatonBuilder) number(value uint64, width int) {
 	}
 }
 
-// byteWidth returns how many bytes a number takes; none for 0.
+// byteWidth returns the number of bytes of a number, 0 for 0.
 func byteWidth(value uint64) int {
 	n := 0
 	for ; value > 0; value >>= 8 {

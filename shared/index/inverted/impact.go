@@ -8,33 +8,35 @@ import (
 	"slices"
 )
 
-// An impact is how often a document has a term, and how long the document is. Readers take from the
-// impacts of a block, whatever the counts of the whole table, how much a document in it scores at most.
+// An impact is the frequency of a term in a document, with the length of the document. From the impacts of
+// a block, readers derive its maximal score for the current counts of the whole table.
 type impact struct{ frequency, length uint32 }
 
-// span is how many blocks have one entry of impacts together.
+// span is the number of blocks that an additional entry of impacts summarizes.
 const span = 32
 
-// A frontier collects impacts and keeps those that no other one beats: no document that has the term as
-// often is as short.
+// A frontier keeps the Pareto-optimal impacts: an impact stays if no other document with at least its
+// frequency is as short.
 //
 // An entry of impacts is
 //
 //	varint  the last document
-//	varint  how many impacts follow, by rising frequency, and for each
-//	        varint  the distance of the frequency from the one before, less 1, doubled; one more if
-//	u8      … the distance of the coded length from the one before follows, since it is not 1
+//	varint  the number of impacts that follow, by rising frequency; for each
+//	        varint  the distance of the frequency from the one before, less 1, doubled; plus one if
+//	u8      … the distance of the coded length from the one before follows, because it is not 1
 //
 // A posting list has an entry for each of its blocks, then one for each span of blocks.
 //
 // Source: scalar/inverted/impact.rs of crate lance-index.
 type frontier struct {
 	shortest [256]uint32 // document for each frequency; 0 for none
-	most     uint32      // frequency among those
+	most     uint32      // the greatest frequency in shortest
 	rare     []impact    // of greater frequencies
 	kept     []impact    // scratch of impacts
 }
 
+// add adds the impact of a document. For each frequency below the size of the table only the shortest
+// document matters; greater frequencies are rare and kept in a list.
 func (f *frontier) add(frequency, length uint32) {
 	if frequency >= uint32(len(f.shortest)) {
 		f.rare = append(f.rare, impact{frequency, length})
@@ -72,7 +74,7 @@ func (f *frontier) impacts() []impact {
 	return f.kept
 }
 
-// appendImpacts appends an entry of impacts, which are by falling frequency.
+// appendImpacts appends an entry of impacts, given by falling frequency.
 func appendImpacts(data []byte, last uint32, impacts []impact) []byte {
 	type coded struct {
 		frequency uint32
@@ -80,7 +82,7 @@ func appendImpacts(data []byte, last uint32, impacts []impact) []byte {
 	}
 	var entries []coded
 	for _, i := range impacts {
-		// Of several with one coded length the first has the greatest frequency.
+		// Of impacts with equal coded length, the first has the greatest frequency.
 		if c := codeLength(i.length); len(entries) == 0 || entries[len(entries)-1].length != c {
 			entries = append(entries, coded{i.frequency, c})
 		}
@@ -100,8 +102,8 @@ func appendImpacts(data []byte, last uint32, impacts []impact) []byte {
 	return data
 }
 
-// codeLength returns the byte that stands for the length of a document: its four highest bits, and how
-// many bits are below them.
+// codeLength encodes the length of a document in one byte: its four highest bits, and the number of bits
+// below them.
 func codeLength(length uint32) byte {
 	below := bits.Len32(length) - 4
 	if below < 0 {

@@ -1,34 +1,32 @@
-// Package inverted reads and builds indices of the kind FTS: for each term that the texts of a column have,
-// the documents that have it, how often, and where. A search reads the lists of its terms, and no
-// others.
+// Package inverted reads and builds inverted indices, the files of the FTS kind. Each term of the texts of
+// a column has a posting list: the documents that contain it, its frequency in each, and its positions. A
+// search reads only the posting lists of its terms.
 //
-// A segment is a file that describes it and some partitions, of three files each. All are ordinary
-// data files:
+// A segment has a metadata file and some partitions of three files each. All are ordinary data files:
 //
-//	metadata.lance         in the metadata of its schema: how texts become terms, the numbers of
-//	                       the partitions, and the forms that the other files have
+//	metadata.lance         in the metadata of its schema: the parameters of the tokenizer, the
+//	                       numbers of the partitions, and the formats of the other files
 //	part_<n>_tokens.lance  the terms, each with a number
 //	part_<n>_docs.lance    _rowid      u64   the row of each document
-//	                       _num_tokens u32   how many terms it has
-//	                       _doc_index_0 u32  which element of the list in the row it is, if each
-//	                                         element of a list is a document
+//	                       _num_tokens u32   the number of its terms
+//	                       _doc_index_0 u32  the element of the row's list, if each list element is a
+//	                                         document
 //	part_<n>_invert.lance  a posting list for each term, in the order of their numbers:
 //	                       _posting    list  blocks of documents, with frequencies
-//	                       _length     u32   how many documents there are
-//	                       _max_score  f32   the most that one of them scores
-//	                       positions, in one of two forms, if phrases can be looked for
+//	                       _length     u32   the document frequency of the term
+//	                       _max_score  f32   the maximal score of one document
+//	                       positions, in one of two formats, if the index supports phrases
 //
-// A document is numbered by its place in the docs file, a term by its row in the invert file. Rows
-// are stored by their ids: addresses unless the table gives its rows stable ids.
+// A document is numbered by its row in the docs file, a term by its row in the invert file. Rows of the
+// table are stored as addresses or, if the table has stable row ids, as ids.
 //
-// A document is scored by counts over all segments: how many documents there are, how long they
-// are together, and how many have a term. Documents of rows that are deleted, or that a later
-// segment has anew, count until the index is rebuilt.
+// BM25 uses counts over all segments: the number of documents, their total length, and the document
+// frequency of each term. Documents of deleted rows, and older versions of updated rows, count until the
+// index is rebuilt.
 //
-// Indices of the first years, with one nameless partition, are not read here; nor are those whose
-// documents are elements of lists inside of lists. The file that describes a segment also names fragments that
-// the table does not have any more. They are not looked at: a segment answers for fragments that
-// its entry in the manifest has, and these it does not.
+// Not supported: early indices with one unnamed partition, and documents that are elements of nested lists.
+// The metadata file may also list fragments that the table has dropped. They are ignored, because the
+// manifest entry defines the fragments that a segment covers.
 //
 // Source: scalar/inverted/index of crate lance-index.
 package inverted
@@ -52,23 +50,23 @@ import (
 // metadataFile describes a segment.
 const metadataFile = "metadata.lance"
 
-// maxPartitions bounds the partitions of a segment, which a search opens side by side.
+// maxPartitions bounds the partitions of a segment, which a search opens in parallel.
 const maxPartitions = 1 << 12
 
-// maxReads bounds how many partitions are read side by side.
+// maxReads bounds the partitions that are read in parallel.
 const maxReads = 16
 
 // A Reader searches one segment. It is safe for concurrent use.
 type Reader struct {
-	// Params are how texts become terms, as JSON; empty if the segment does not have it.
+	// Params are the parameters of the tokenizer, as JSON; empty if the segment has none.
 	Params string
 
 	elements   bool // documents are elements of lists
 	partitions []*partition
 }
 
-// Open reads which documents a segment has, and its terms. Documents that are rows are
-// lance.ErrUnsupported if elements of lists are asked for, and the other way round.
+// Open reads the documents and terms of a segment. elements selects whether documents are list elements or
+// rows; a segment of the other granularity is lance.ErrUnsupported.
 func Open(ctx context.Context, files index.Files, elements bool) (*Reader, error) {
 	kept, err := files.Keep(metadataFile+" parsed", func() (any, int64, error) {
 		openAhead(ctx, files)
@@ -92,11 +90,11 @@ func Open(ctx context.Context, files index.Files, elements bool) (*Reader, error
 	return r, r.check(ctx, files)
 }
 
-// maxOpenedAhead is the number of files up to which all of a segment are opened together.
+// maxOpenedAhead is the maximal number of files of a segment that are all opened together.
 const maxOpenedAhead = 64
 
-// openAhead opens the files that the table lists for a segment, side by side, because the names of most
-// are only known when the first has been read. An error comes again when the file is used.
+// openAhead opens the listed files of a segment in parallel. Otherwise most names would be known only after
+// the metadata file has been read. An error is ignored here, since it recurs when the file is used.
 func openAhead(ctx context.Context, files index.Files) {
 	names := files.Names()
 	if len(names) > maxOpenedAhead {
@@ -114,9 +112,9 @@ func openAhead(ctx context.Context, files index.Files) {
 	_ = group.Wait()
 }
 
-// check sees to it that no row, or no element of a list, has several documents. A list had one for each of
-// its elements in indices of early versions. In a table with stable row ids native Lance leaves the earlier
-// document of an updated row in a segment when it adds the new one.
+// check verifies that no row, and no list element, has several documents. Early index versions stored one
+// document per element of a list. In a table with stable row ids, native Lance keeps the old document of an
+// updated row when it adds the new one.
 func (r *Reader) check(ctx context.Context, files index.Files) error {
 	_, err := files.Keep(metadataFile+" checked", func() (any, int64, error) {
 		count, _ := r.Documents()
@@ -149,7 +147,7 @@ func (r *Reader) check(ctx context.Context, files index.Files) error {
 	return err
 }
 
-// checkElements does what check does for documents that are elements of lists.
+// checkElements is the check for documents that are list elements.
 func (r *Reader) checkElements(count int64) error {
 	type place struct {
 		row     uint64
@@ -170,7 +168,7 @@ func (r *Reader) checkElements(count int64) error {
 	return nil
 }
 
-// each calls f for all partitions, some side by side.
+// each calls f for all partitions, up to maxReads of them in parallel.
 func (r *Reader) each(ctx context.Context, f func(ctx context.Context, p *partition, i int) error) error {
 	return lance.Each(ctx, len(r.partitions), maxReads, func(ctx context.Context, i int) (err error) {
 		defer index.Contain(&err)
@@ -178,10 +176,10 @@ func (r *Reader) each(ctx context.Context, f func(ctx context.Context, p *partit
 	})
 }
 
-// Partitions returns how many partitions the segment has.
+// Partitions returns the number of partitions of the segment.
 func (r *Reader) Partitions() int { return len(r.partitions) }
 
-// Documents returns how many documents the segment has, and how many terms all of them together.
+// Documents returns the number of documents of the segment, and the total number of their terms.
 func (r *Reader) Documents() (count, length int64) {
 	for _, p := range r.partitions {
 		count += int64(len(p.documents.rows))
@@ -190,7 +188,8 @@ func (r *Reader) Documents() (count, length int64) {
 	return count, length
 }
 
-// Holding returns how many documents have a term, on average, if each has it once.
+// Holding estimates the average document frequency of a term, as if each document had each of its terms
+// once.
 func (r *Reader) Holding() (documents int64) {
 	for _, p := range r.partitions {
 		documents += p.documents.total / max(p.postings.rows(), 1)
@@ -198,11 +197,11 @@ func (r *Reader) Holding() (documents int64) {
 	return documents
 }
 
-// lengthStep is how many documents Lengths passes on at a time.
+// lengthStep is the number of documents per call of yield in Lengths.
 const lengthStep = 1 << 12
 
-// Lengths calls yield with what the segment stores of the rows of its documents, and with how long
-// these are, some at a time. The caller may change rows; both are good until yield returns.
+// Lengths calls yield with the row addresses or ids of some documents and their lengths, until all are
+// done. The caller may modify rows. Both slices are valid until yield returns.
 func (r *Reader) Lengths(ctx context.Context, yield func(rows []uint64, lengths []uint32) error) error {
 	rows := make([]uint64, lengthStep)
 	for _, p := range r.partitions {
@@ -240,7 +239,7 @@ func ParamsOf(ctx context.Context, files index.Files) (fulltext.Params, error) {
 	return fulltext.ParseParams([]byte(m.params))
 }
 
-// metadata is what the describing file says.
+// metadata is the content of the metadata file.
 type metadata struct {
 	partitions  []uint64
 	params      string
@@ -264,6 +263,8 @@ func readMetadata(ctx context.Context, files index.Files) (*metadata, error) {
 	return parseMetadata(s.Metadata)
 }
 
+// parseMetadata parses the schema metadata of metadata.lance. A later format_version than 3 is
+// lance.ErrUnsupported.
 func parseMetadata(words map[string]string) (*metadata, error) {
 	m := &metadata{params: words["params"], tokenFormat: words["token_set_format"]}
 	if err := json.Unmarshal([]byte(words["partitions"]), &m.partitions); err != nil {

@@ -188,8 +188,8 @@ func TestMemoryOfASearchIsTaken(t *testing.T) {
 	}
 }
 
-// TestDamagedSegmentsAreAnError changes bytes of files: what is read of them may differ, but all
-// that goes wrong is one of the errors after which rows are found without the index.
+// TestDamagedSegmentsAreAnError changes bytes of files. The content read may differ, but each failure must
+// be one of the errors after which rows are found without the index.
 func TestDamagedSegmentsAreAnError(t *testing.T) {
 	_, _, files := native(t)
 	addElements(t, files)
@@ -213,7 +213,7 @@ func damage(t *testing.T, files map[string][]byte, r *rand.Rand, round int) {
 	search(t, files, victim, data, round)
 }
 
-// search searches a segment of which one file has other bytes.
+// search searches a segment after the content of one file was replaced.
 func search(t *testing.T, files map[string][]byte, victim string, data []byte, round int) {
 	t.Helper()
 	store := memstore.New()
@@ -254,7 +254,7 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 // elementsFolder has the files of a segment whose documents are elements of lists.
 const elementsFolder = "elements"
 
-// addElements adds such a segment to files.
+// addElements adds a segment whose documents are list elements to files.
 func addElements(t testing.TB, files map[string][]byte) {
 	t.Helper()
 	p := plain(128, true)

@@ -12,10 +12,10 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// What BM25 scores a document by.
+// The BM25 parameters k1 and b.
 const (
-	saturation = float32(1.2)  // of frequencies
-	shortness  = float32(0.75) // how much the length of a document counts
+	saturation = float32(1.2)  // k1, the saturation of frequencies
+	shortness  = float32(0.75) // b, the weight of the document length
 )
 
 // A corpus is the documents of a partition, as their scores need it.
@@ -24,23 +24,24 @@ type corpus struct {
 	average   float32 // length
 }
 
-// weight returns the factor of all scores of a term that some of the documents have.
+// weight returns k1 + 1 times the inverse document frequency of a term with the given document frequency.
 func (c corpus) weight(holding uint32) float32 {
 	n, df := float32(c.documents), float32(holding)
 	rarity := float32(math.Log(float64((n-df+0.5)/(df+0.5) + 1)))
 	return rarity * (saturation + 1)
 }
 
-// score returns what a document scores for a term, without the weight of the term.
+// score returns the BM25 score of a document for a term, without the weight of the term.
 func (c corpus) score(frequency, length uint32) float32 {
 	shape := float32(shortness * float32(length))
 	norm := float32(saturation * (1 - shortness + shape/c.average))
 	return float32(frequency) / (float32(frequency) + norm)
 }
 
-// A listEncoder makes rows of the invert file of posting lists. It is for one goroutine.
+// A listEncoder encodes posting lists as rows of the invert file. It belongs to one goroutine. The calls of
+// a list are
 //
-//	begin · for each document: document, place for each place of the term, endDocument · end
+//	begin · for each document: document, place for each position of the term, endDocument · end
 type listEncoder struct {
 	coding coding
 	corpus corpus
@@ -48,7 +49,7 @@ type listEncoder struct {
 
 	// Of all lists:
 	blocks, impacts, streams binaries
-	blockEnds, impactEnds    []int32 // how many elements the lists up to each one have
+	blockEnds, impactEnds    []int32 // number of elements up to the end of each list
 	most                     []float32
 	counts                   []uint32
 	offsets                  []uint32 // of the blocks in the streams of positions
@@ -66,7 +67,7 @@ type listEncoder struct {
 	spanned  frontier // of the blocks of the span
 	spanLast uint32   // its last document
 	inSpan   int      // blocks
-	spans    binaries // entries of spans, which come after those of the blocks
+	spans    binaries // impact entries of spans, which follow the entries of the blocks
 	err      error
 }
 
@@ -76,12 +77,14 @@ func newListEncoder(c coding, of corpus, placed bool) *listEncoder {
 	return e
 }
 
-// begin begins the list of a term that so many documents have.
+// begin begins the list of a term. holding is its document frequency.
 func (e *listEncoder) begin(holding uint32) {
 	e.weight, e.best, e.count = e.corpus.weight(holding), 0, 0
 	e.stream = len(e.streams.data)
 }
 
+// document adds a document to the current block. The first document of a block also records the offset of
+// its positions.
 func (e *listEncoder) document(number, frequency, length uint32) {
 	if e.placed && len(e.block.documents) == 0 {
 		at := len(e.streams.data) - e.stream
@@ -96,7 +99,7 @@ func (e *listEncoder) document(number, frequency, length uint32) {
 	e.count++
 }
 
-// place adds a place of the term by its distance from the one before.
+// place adds a position of the term, as the distance from the previous one.
 func (e *listEncoder) place(distance uint32) { e.streams.data = e.places.add(e.streams.data, distance) }
 
 func (e *listEncoder) endDocument() {
@@ -105,6 +108,7 @@ func (e *listEncoder) endDocument() {
 	}
 }
 
+// endBlock encodes the collected block, with its maximal score and its impacts.
 func (e *listEncoder) endBlock() {
 	start := len(e.blocks.data)
 	e.blocks.data = e.coding.encode(e.blocks.data, &e.block)
@@ -160,7 +164,7 @@ func (e *listEncoder) end() {
 	}
 }
 
-// bytes returns about how much memory the rows take.
+// bytes estimates the memory of the rows.
 func (e *listEncoder) bytes() int64 {
 	n := len(e.blocks.data) + len(e.impacts.data) + len(e.streams.data) + 4*len(e.offsets) + 24*len(e.counts)
 	return int64(n + 8*(len(e.blocks.ends)+len(e.impacts.ends)+len(e.streams.ends)))
@@ -205,7 +209,7 @@ type binaries struct {
 	ends []int64
 }
 
-// end ends the element whose bytes have been added to data.
+// end ends the element whose bytes were appended to data.
 func (b *binaries) end() { b.ends = append(b.ends, int64(len(b.data))) }
 
 func (b *binaries) clear() { b.data, b.ends = b.data[:0], b.ends[:0] }
@@ -225,7 +229,7 @@ func (b *binaries) array() arrow.Array {
 	return array.MakeFromData(array.NewData(arrow.BinaryTypes.LargeBinary, len(b.ends), buffers, nil, 0, 0))
 }
 
-// listOf returns an array of lists, by how many elements the lists up to each one have.
+// listOf returns a list array. ends[i] is the number of elements up to the end of list i.
 func listOf(elements arrow.Array, ends []int32) arrow.Array {
 	offsets := append(make([]int32, 1, len(ends)+1), ends...)
 	buffers := []*arrowmemory.Buffer{nil, arrowmemory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))}
@@ -240,7 +244,7 @@ func uint64s(values []uint64) arrow.Array {
 	return fixed(arrow.PrimitiveTypes.Uint64, len(values), arrow.Uint64Traits.CastToBytes(values))
 }
 
-// fixed returns an array of values of a fixed width, which are its memory.
+// fixed returns a fixed-width array over the memory of values.
 func fixed(t arrow.DataType, n int, values []byte) arrow.Array {
 	buffers := []*arrowmemory.Buffer{nil, arrowmemory.NewBufferBytes(values)}
 	return array.MakeFromData(array.NewData(t, n, buffers, nil, 0, 0))

@@ -10,20 +10,20 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// Matches are the documents of a partition that have one of some terms.
+// Matches are the documents of a partition that contain at least one of the terms.
 type Matches struct {
-	// Holding is how many documents have each of the terms.
+	// Holding is the document frequency of each term.
 	Holding []int64
-	// Blocks is how many blocks of posting lists there are.
+	// Blocks is the number of blocks of all posting lists.
 	Blocks int
 
 	partition *partition
-	lists     []*posting // by term; nil when no document has it
+	lists     []*posting // by term; nil if no document has it
 	positions bool
 }
 
-// Find returns for each partition the documents that have one of some terms. With positions it
-// also reads where the terms are.
+// Find returns, for each partition, the documents with at least one of the terms. With positions it also
+// reads the positions of the terms.
 func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*Matches, error) {
 	found := make([]*Matches, len(r.partitions))
 	err := r.each(ctx, func(ctx context.Context, p *partition, i int) error {
@@ -47,14 +47,14 @@ func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*M
 	return found, err
 }
 
-// A Document is one that has some of the terms.
+// A Document is a document with at least one of the terms.
 type Document struct {
-	Row     uint64 // what the segment stores of its row
+	Row     uint64 // address or id of its row
 	Element uint32 // its place in the list of the row, if documents are elements of lists
 	Length  uint32 // in terms, as scores count it
-	// Frequencies are how often it has each of the terms.
+	// Frequencies has the frequency of each term in the document.
 	Frequencies []uint32
-	// Positions are where it has each of them, ascending; nil unless they were asked for.
+	// Positions has the ascending positions of each term; nil unless requested.
 	Positions [][]int
 }
 
@@ -147,27 +147,29 @@ func least(cursors []*cursor) int64 {
 	return next
 }
 
-// A cursor goes through a posting list. It knows the first document of a block without decoding the
-// block, so that blocks without a document that is wanted are not decoded.
+// A cursor iterates over a posting list. It reads the first document of a block without decoding the block,
+// so blocks without a wanted document are never decoded.
 type cursor struct {
 	list      *posting
 	term      int
-	document  int64 // ended after the last one
+	document  int64 // ended after the last document
 	number    int   // of the block
 	at        int   // in the block
-	decoded   bool  // block is the one that the cursor is at
+	decoded   bool  // block holds the current block
 	block     block
-	positions []uint32 // of the documents of the block, one after the other
-	starts    []int    // where those of each document begin
-	placed    bool     // positions are those of the block
+	positions []uint32 // of all documents of the block, one after another
+	starts    []int    // start of each document in positions
+	placed    bool     // positions belong to the current block
 	room      *memory.Hold
 	taken     int // positions that room has memory for
 	bound     cursorBound
 }
 
-// positionBytes is what a position takes, here and in a document.
+// positionBytes is the memory of a position, in a cursor and in a document.
 const positionBytes = 4 + 8
 
+// cursors returns a cursor for each non-empty list, at its first document. It accounts in room for their
+// decoded blocks.
 func (m *Matches) cursors(ctx context.Context, room *memory.Hold) ([]*cursor, error) {
 	var cursors []*cursor
 	for term, list := range m.lists {

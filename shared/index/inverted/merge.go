@@ -16,16 +16,16 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// Parts are partitions that Builders with the same parameters have written. They need no file that describes them.
+// Parts are partitions that Builders with the same parameters have written. They need no metadata file.
 type Parts struct {
 	Open    func(ctx context.Context, name string) (*datafile.File, error)
 	Numbers []uint64
 }
 
-// Merge writes one partition, which has the documents of some others in their order, and is what a Builder would have
-// written of these documents. In memory it has the terms of all partitions, the lengths of all documents, some rows of
-// each file, and one posting list with the lists around it. It calls watch with how many more documents of posting lists
-// it has written.
+// Merge merges partitions into one, with the documents in their order. The result equals a Builder's output
+// for the same documents. Its memory holds the terms of all partitions, the lengths of all documents, some
+// rows of each file, and one posting list with its neighbours. It calls watch with the number of newly
+// written postings.
 func Merge(ctx context.Context, p *fulltext.Params, of Parts, number uint64, watch func(postings int64), out index.Output) (err error) {
 	defer index.Contain(&err)
 	reading, done := context.WithCancel(ctx) // files that are written are on their way for longer
@@ -72,16 +72,16 @@ type merger struct {
 	terms  *memory.Share // holds the terms of all partitions
 
 	lengths []uint32 // of all documents
-	total   int64    // terms in all of them
+	total   int64    // terms in all documents
 	held    memory.Hold
-	written memory.Hold // for what is not written yet
+	written memory.Hold // for rows that are not written yet
 
 	block     block // scratch: documents of a list
 	positions []uint32
 	placing   memory.Hold // for positions
 }
 
-// A mergedPart is one of the partitions.
+// A mergedPart is one input partition.
 type mergedPart struct {
 	names partition
 	open  func(ctx context.Context, name string) (*datafile.File, error)
@@ -99,6 +99,7 @@ type mergedPart struct {
 	from    int64         // the first of them
 }
 
+// release stops all reads and releases all memory of the merge.
 func (m *merger) release(cancel func()) {
 	cancel()
 	for _, s := range m.parts {
@@ -115,10 +116,10 @@ func (m *merger) release(cancel func()) {
 	m.placing.Release()
 }
 
-// documentStep is how many documents are read together.
+// documentStep is the number of documents that are read together.
 const documentStep = 1 << 18
 
-// openDocuments reads how long the documents are.
+// openDocuments reads the lengths of the documents.
 func (s *mergedPart) openDocuments(ctx context.Context) error {
 	m := s.of
 	file, err := s.open(ctx, s.names.name("docs"))
@@ -249,7 +250,7 @@ func (s *mergedPart) list() (*posting, error) {
 	return p, nil
 }
 
-// writeLists writes the posting lists of all terms, and reads the others with a context of its own.
+// writeLists writes the merged posting lists of all terms. reading is the context of the reads.
 func (m *merger) writeLists(ctx, reading context.Context) (tokens, error) {
 	schema := listSchema(m.params.WithPosition, formsOf(m.params))
 	file, err := m.out.Create(ctx, m.names.name("invert"), schema)
@@ -291,10 +292,10 @@ func (m *merger) writeLists(ctx, reading context.Context) (tokens, error) {
 	return t, file.Close(ctx)
 }
 
-// writtenBytes is about how many bytes of posting lists are written together.
+// writtenBytes is the approximate size of the posting lists that are written together.
 const writtenBytes = 4 << 20
 
-// each calls f with each term, and the partitions that have it.
+// each calls f with each term and the partitions that contain it.
 func (m *merger) each(ctx context.Context, f func(term []byte, having []*mergedPart) error) error {
 	var left byTerm
 	for _, s := range m.parts {
@@ -330,7 +331,7 @@ func (m *merger) each(ctx context.Context, f func(term []byte, having []*mergedP
 	return nil
 }
 
-// byTerm are partitions that have terms left, as a heap: the first term first, and of one term the first partition.
+// byTerm is a heap of the partitions with terms left, ordered by their current term, then by partition.
 type byTerm []*mergedPart
 
 func (b byTerm) Len() int { return len(b) }
@@ -355,7 +356,7 @@ func (b *byTerm) Pop() any {
 	return last
 }
 
-// writeList encodes the posting list of a term. Others have so many bytes of terms in memory.
+// writeList encodes the merged posting list of a term. others is the memory of the terms in bytes.
 func (m *merger) writeList(ctx context.Context, e *listEncoder, having []*mergedPart, others int64) error {
 	lists, holding := make([]*posting, len(having)), uint32(0)
 	for i, s := range having {
@@ -375,7 +376,7 @@ func (m *merger) writeList(ctx context.Context, e *listEncoder, having []*merged
 	return e.err
 }
 
-// append encodes the documents that have a term in one partition.
+// append encodes the postings of a term from one partition.
 func (m *merger) append(ctx context.Context, e *listEncoder, s *mergedPart, list *posting, others int64) error {
 	last, b := int64(-1), &m.block
 	for n, data := range list.blocks {
@@ -467,7 +468,7 @@ func (m *merger) writeDocuments(ctx context.Context) error {
 	return file.Close(ctx)
 }
 
-// checkDocuments sees to it that columns are those of documents.
+// checkDocuments verifies the types of columns of documents, and that they have no NULLs.
 func checkDocuments(schema *arrow.Schema, columns []arrow.Array) error {
 	for i, c := range columns {
 		if f := schema.Field(i); c.NullN() > 0 || !arrow.TypeEqual(c.DataType(), f.Type) {

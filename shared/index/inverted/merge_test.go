@@ -23,8 +23,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// partitionsOf writes some texts as partitions of so many texts each, with the given numbers. If documents are elements
-// of lists, there are three in each row.
+// partitionsOf writes texts as partitions with the given sizes and numbers. If documents are list elements,
+// each row has three.
 func partitionsOf(ctx context.Context, t testing.TB, p fulltext.Params, texts []string, sizes []int, numbers []uint64, out index.Output) {
 	t.Helper()
 	analyzer, err := fulltext.NewAnalyzer(p)
@@ -89,7 +89,7 @@ func sameFile(ctx context.Context, t *testing.T, name string, got, want *datafil
 	}
 }
 
-// What is merged is what one Builder makes of the same documents.
+// A merge equals the output of one Builder for the same documents.
 func TestMergedPartitionsAreWhatOneBuilderMakes(t *testing.T) {
 	texts := randomTexts(rand.New(rand.NewPCG(5, 6)), 9000)
 	texts[100] = strings.Repeat("long", 40_000) + " w1" // a term that walks of searches do not go along
@@ -135,7 +135,7 @@ func TestMergedPartitionsAreWhatOneBuilderMakes(t *testing.T) {
 	}
 }
 
-// damaged opens files of which one has other bytes.
+// damaged opens files, with the content of one of them replaced.
 func damaged(t testing.TB, files indextest.Folder, name string, data []byte) func(ctx context.Context, name string) (*datafile.File, error) {
 	t.Helper()
 	store := memstore.New()

@@ -9,24 +9,24 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// A partition is terms and documents that one worker has indexed.
+// A partition holds the terms and documents that one builder has indexed.
 type partition struct {
 	files       index.Files
 	number      uint64
 	elements    bool // documents are elements of lists
 	tokenFormat string
-	coding      coding // of the segment; the invert file may say otherwise
+	coding      coding // of the segment; the invert file may override it
 
 	terms     dictionary
 	documents *documents
 	postings  *postingFile
 }
 
-// name returns the name of one of the partition's files.
+// name returns the name of a file of the partition.
 func (p *partition) name(part string) string { return fmt.Sprintf("part_%d_%s.lance", p.number, part) }
 
-// open reads the terms and documents, and what describes the posting lists: side by side, unless terms and
-// documents are kept.
+// open reads the terms, the documents and the schema of the posting lists, in parallel unless they are
+// cached.
 func (p *partition) open(ctx context.Context) error {
 	parts := []func(context.Context) error{
 		func(ctx context.Context) (err error) { p.terms, err = p.openDictionary(ctx); return err },
@@ -67,11 +67,11 @@ func (p *partition) openPostings(ctx context.Context) (*postingFile, error) {
 	return f, nil
 }
 
-// errNotKept stands for a posting list that has to be read.
+// errNotKept reports that a posting list is not cached.
 var errNotKept = errors.New("not kept")
 
-// lists returns the posting lists of some terms, nil for a term that no document has. Those that
-// are not kept are read in one go.
+// lists returns the posting lists of terms, nil for a term without documents. Lists that are not cached are
+// read together.
 func (p *partition) lists(ctx context.Context, terms []string, positions bool) ([]*posting, error) {
 	numbers := make([]int64, len(terms))
 	for i, term := range terms {
@@ -107,7 +107,7 @@ func (p *partition) lists(ctx context.Context, terms []string, positions bool) (
 	return lists, nil
 }
 
-// kept returns the posting lists that are kept, and the numbers of the others.
+// kept returns the cached posting lists, and the numbers of the missing ones.
 func (p *partition) kept(numbers []int64, positions bool) (lists []*posting, missing map[int64]bool, err error) {
 	lists, missing = make([]*posting, len(numbers)), map[int64]bool{}
 	for i, number := range numbers {

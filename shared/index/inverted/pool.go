@@ -2,13 +2,13 @@ package inverted
 
 import "encoding/binary"
 
-// A pool holds many streams of bytes that grow side by side, most of which stay short. A stream is a
-// chain of chunks in the blocks of the pool. A chunk is
+// A pool holds many growing streams of bytes, most of them short. A stream is a chain of chunks in the
+// blocks of the pool. A chunk is
 //
 //	data    of a size that grows from chunk to chunk
 //	u32     the address of the next chunk, if there is one
 //
-// An address is the number of a block in the high 16 bits, and a place in it in the low ones.
+// An address has the number of a block in the high 16 bits, and an offset in the block in the low 16.
 type pool struct {
 	blocks [][]byte
 	used   int // bytes of the last block
@@ -20,7 +20,7 @@ const (
 	linkBytes  = 4
 )
 
-// chunkBytes are the sizes of the data of chunks along a chain. The last one repeats.
+// chunkBytes are the data sizes of the chunks along a chain. The last one repeats.
 var chunkBytes = [...]uint16{8, 16, 32, 64, 128, 256, 512, 1024}
 
 // A stream is a chain of chunks that bytes are added to. The zero stream is empty.
@@ -28,7 +28,7 @@ type stream struct {
 	first uint32 // address of the first chunk
 	at    uint32 // address of the next byte
 	left  uint16 // bytes that the last chunk has room for
-	level uint8  // how many sizes of chunks are used
+	level uint8  // number of chunk sizes used
 }
 
 // put adds a byte to a stream.
@@ -69,7 +69,7 @@ func (p *pool) extend(s *stream) {
 // bytes returns the size of the blocks.
 func (p *pool) bytes() int64 { return int64(len(p.blocks)) * poolBlock }
 
-// reader returns a reader of a stream from its beginning. It does not know where the stream ends.
+// reader returns a reader from the beginning of a stream. The caller must know the end of the stream.
 func (p *pool) reader(s *stream) streamReader { return streamReader{pool: p, at: s.first} }
 
 // A streamReader reads the bytes of a stream.
@@ -80,6 +80,8 @@ type streamReader struct {
 	level uint8
 }
 
+// byte returns the next byte. At the end of a chunk it follows the address to the next one, whose size
+// depends on its place in the chain.
 func (r *streamReader) byte() byte {
 	if r.left == 0 {
 		if r.level > 0 {
@@ -94,6 +96,7 @@ func (r *streamReader) byte() byte {
 	return b
 }
 
+// varint reads an unsigned LEB128 number. The collector has written it, so its length needs no check.
 func (r *streamReader) varint() uint64 {
 	value := uint64(0)
 	for shift := 0; ; shift += 7 {

@@ -7,17 +7,15 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// group is how many distances of positions are packed together, and positions of a document in
-// format 1.
+// group is the number of distances that are packed together, in both formats.
 const group = 128
 
-// groupLanes is how many streams of bits those are spread over.
+// groupLanes is the number of interleaved bit streams in a group.
 const groupLanes = 4
 
-// A positions decoder returns where a term is in each document of a block. Format 2 writes, for
-// each document of a posting block in turn, its first position and then the distances between
-// them: as many of these numbers as fill groups of 128 as u8 bits and [16·b] packed, and the rest
-// as varints. An early form of it has varints alone.
+// A positionStream decodes the positions of a term in each document of a block. Format 2 writes, for each
+// document of a posting block in turn, its first position and then the distances between them: full groups
+// of 128 numbers are packed, as u8 bits and [16·b]; the rest are varints. An early form has only varints.
 type positionStream struct {
 	data   []byte
 	blocks []uint32 // where each block begins
@@ -62,7 +60,7 @@ func (s *positionStream) decode(number int, frequencies []uint32, positions []ui
 	return positions, sums(positions[start:], frequencies)
 }
 
-// sums makes positions of a document out of the distances between them.
+// sums replaces the distances of each document by positions, as running sums.
 func sums(positions []uint32, frequencies []uint32) error {
 	for _, n := range frequencies {
 		for i := 1; i < int(n); i++ {
@@ -76,8 +74,8 @@ func sums(positions []uint32, frequencies []uint32) error {
 	return nil
 }
 
-// appendPositions appends the positions of one document in format 1: a u32 tells how many there
-// are, then come blocks as those of documents in posting lists, and the rest as u32.
+// appendPositions appends the positions of one document in format 1: a u32 with their number, then packed
+// blocks as in posting lists, and the rest as u32.
 func appendPositions(positions []uint32, blocks [][]byte, want int) ([]uint32, error) {
 	if len(blocks) == 0 || len(blocks[0]) != 4 || int64(binary.LittleEndian.Uint32(blocks[0])) != int64(want) ||
 		len(blocks) != 1+(want+group-1)/group {

@@ -19,12 +19,14 @@ import (
 type postingFile struct {
 	coding    coding
 	lists     *index.Columns // _posting, _length, _max_score, and _impacts
-	positions *index.Columns // the same, and those of the positions; nil when there are none
-	impacts   bool           // there is the column _impacts
+	positions *index.Columns // those of columns, and the positions; nil if there are none
+	impacts   bool           // the column _impacts exists
 	streams   bool           // positions are streams
 	packed    bool           // … with numbers in groups
 }
 
+// newPostingFile detects the optional columns of an invert file: impacts, and positions in format 1
+// (_position) or 2 (_compressed_position).
 func newPostingFile(ctx context.Context, file *datafile.File) (*postingFile, error) {
 	names := []string{"_posting", "_length", "_max_score"}
 	lists, err := index.ColumnsOf(ctx, file, names...)
@@ -67,9 +69,9 @@ func (f *postingFile) rows() int64 { return f.lists.File.NumRows() }
 type posting struct {
 	coding coding
 	length int      // documents
-	most   float32  // that one of them scores by the partition's own counts
+	most   float32  // the maximal score of a document, by the partition's own counts
 	blocks [][]byte // see coding
-	// impacts are the entries of the blocks and of their spans, see frontier; empty if there are none.
+	// impacts has the entries of the blocks and of their spans, see frontier; empty if there are none.
 	impacts [][]byte
 
 	stream *positionStream
@@ -170,7 +172,7 @@ func (f *postingFile) placeStream(p *posting, columns []arrow.Array, row int) er
 	return nil
 }
 
-// placeSingle gives a posting list positions as format 1 has them: for each document a list.
+// placeSingle adds positions of format 1 to a posting list: one list for each document.
 func (p *posting) placeSingle(column arrow.Array, row int) error {
 	each, ok := column.(*array.List)
 	if !ok || each.IsNull(row) {
@@ -234,7 +236,7 @@ func copied(blocks [][]byte, err error) ([][]byte, error) {
 	return blocks, err
 }
 
-// bytes returns about how much memory the list takes.
+// bytes estimates the memory of the list.
 func (p *posting) bytes() int64 {
 	const header = 24
 	n := int64(256) + 8*int64(len(p.starts))

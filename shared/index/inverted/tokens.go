@@ -23,7 +23,7 @@ type dictionary interface {
 	each(ctx context.Context, yield func(term []byte) error) error
 }
 
-// openDictionary reads the terms of a partition, or finds them where they are kept.
+// openDictionary returns the terms of a partition, cached or read from storage.
 func (p *partition) openDictionary(ctx context.Context) (dictionary, error) {
 	kept, err := p.files.Keep(p.termsName(), func() (any, int64, error) {
 		file, err := p.files.Open(ctx, p.name("tokens"))
@@ -42,6 +42,8 @@ func (p *partition) openDictionary(ctx context.Context) (dictionary, error) {
 	return kept.(dictionary), nil
 }
 
+// readDictionary reads the terms of a partition in one of two formats: "fst", an automaton in one row, or
+// "arrow", a row per term. It also returns the size in bytes.
 func readDictionary(ctx context.Context, file *datafile.File, format string) (dictionary, int64, error) {
 	switch format {
 	case "fst":
@@ -74,6 +76,7 @@ type sorted struct {
 	numbers []uint32
 }
 
+// readSorted reads terms that have a row each, and checks that they are strictly ascending.
 func readSorted(ctx context.Context, file *datafile.File) (dictionary, int64, error) {
 	c, err := index.ColumnsOf(ctx, file, "_token", "_token_id")
 	if err != nil {
@@ -96,6 +99,7 @@ func readSorted(ctx context.Context, file *datafile.File) (dictionary, int64, er
 	return &sorted{terms: terms, numbers: numbers.Uint32Values()}, int64(terms.Data().SizeInBytes() + numbers.Data().SizeInBytes()), nil
 }
 
+// get finds a term by binary search, and returns its number.
 func (s *sorted) get(term string) (uint64, bool, error) {
 	low, high := 0, s.terms.Len()
 	for low < high {
@@ -112,6 +116,7 @@ func (s *sorted) get(term string) (uint64, bool, error) {
 	return uint64(s.numbers[low]), true, nil
 }
 
+// each yields the terms in order.
 func (s *sorted) each(ctx context.Context, yield func(term []byte) error) error {
 	for i := range s.terms.Len() {
 		if i%contextSteps == 0 && ctx.Err() != nil {

@@ -8,10 +8,10 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// maxTermBytes bounds how long a term is that each returns.
+// maxTermBytes bounds the length of a term.
 const maxTermBytes = 1 << 16
 
-// contextSteps is after how many steps a walk looks at its context.
+// contextSteps is the number of steps between checks of the context.
 const contextSteps = 1 << 12
 
 // each calls yield with each term in the order of their bytes. term is good until yield returns.
@@ -29,15 +29,15 @@ func (a *automaton) each(ctx context.Context, yield func(term []byte) error) err
 	}
 }
 
-// A walk goes along all paths of an automaton. Its end must release what it holds.
+// A walk enumerates the terms of an automaton in order. The caller must release its memory at the end.
 type walk struct {
 	automaton *automaton
 	longest   int
-	term      []byte // the current one
+	term      []byte // the current term
 	number    uint64 // of the current term
 	found     int64  // terms so far
 	path      []visit
-	depth     int // visits of path in use: one more than bytes of the term
+	depth     int // visits of path in use: one more than the bytes of the term
 	steps     int
 	held      memory.Hold // for path
 }
@@ -49,7 +49,7 @@ type visit struct {
 	next   int    // the step to go next
 }
 
-// visitBytes is about what a visit takes in memory without its steps, and stepBytes is the size of a step.
+// visitBytes is the approximate memory of a visit without its steps, and stepBytes the memory of a step.
 const (
 	visitBytes = 96
 	stepBytes  = 32
@@ -58,7 +58,7 @@ const (
 // walk begins a walk. A term with more bytes than longest is lance.ErrUnsupported.
 func (a *automaton) walk(longest int) *walk { return &walk{automaton: a, longest: longest} }
 
-// next moves to the next term in the order of their bytes, and reports whether there is one.
+// next moves to the next term in byte order, and reports whether there is one.
 func (w *walk) next(ctx context.Context) (bool, error) {
 	if w.automaton.terms == 0 {
 		return false, nil
@@ -122,5 +122,5 @@ func (w *walk) enter(ctx context.Context, address int, number uint64) (isTerm bo
 	return true, nil
 }
 
-// visitsFree is up to how many visits a walk takes no memory of the share for.
+// visitsFree is the number of visits that a walk does not account for.
 const visitsFree = 64

@@ -17,8 +17,8 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A partitionWriter writes the files of a partition. Its documents are those of some collectors, one
-// collector after the other; its terms are numbered in their order.
+// A partitionWriter writes the files of a partition from some collectors. Documents keep the order of the
+// collectors; terms are numbered in byte order.
 type partitionWriter struct {
 	out        index.Output
 	names      partition
@@ -31,7 +31,7 @@ type partitionWriter struct {
 	total      int64 // terms of all documents
 	held       memory.Hold
 
-	// What was written:
+	// Sizes written so far:
 	postings int64 // documents of all lists
 	bytes    int64 // of the lists
 	terms    int64 // bytes of the automaton
@@ -43,16 +43,17 @@ type termOf struct {
 	number    uint32
 }
 
-// termOfBytes is the size of a termOf, and about what the automaton has in memory for it.
+// termOfBytes is the size of a termOf, and the approximate memory of its state in the automaton.
 const termOfBytes = 8 + 8
 
 const (
-	// chunkPostings is about how many documents of posting lists are written together.
+	// chunkPostings is the approximate number of postings that are written together.
 	chunkPostings = 1 << 16
-	// postingBytes is about what a document in a posting list takes until it is written.
+	// postingBytes is the approximate memory of a posting until it is written.
 	postingBytes = 8
 )
 
+// write writes the three files of the partition: posting lists first, then the terms, then the documents.
 func (w *partitionWriter) write(ctx context.Context) error {
 	documents, terms := uint32(0), 0
 	for _, c := range w.collectors {
@@ -95,14 +96,14 @@ func (w *partitionWriter) sortedTerms(count int) []termOf {
 
 func (w *partitionWriter) text(t termOf) string { return w.collectors[t.collector].terms[t.number] }
 
-// tokens are what the tokens file holds.
+// tokens is the content of the tokens file.
 type tokens struct {
 	automaton []byte
 	count     uint32
 	bytes     uint64 // of all terms
 }
 
-// writeLists writes the posting lists, some side by side.
+// writeLists writes the posting lists, encoding several in parallel.
 func (w *partitionWriter) writeLists(ctx context.Context, all []termOf) (tokens, error) {
 	schema := listSchema(w.placed, w.metadata)
 	file, err := w.out.Create(ctx, w.names.name("invert"), schema)
@@ -153,8 +154,8 @@ func (w *partitionWriter) writeLists(ctx context.Context, all []termOf) (tokens,
 	return t, file.Close(ctx)
 }
 
-// chunk returns the first of some terms, whose lists are written together, and how many documents the
-// lists have. The parts of one list stay together.
+// chunk returns the first terms of all, whose lists are written together, and the number of their postings.
+// It does not split the parts of one list.
 func (w *partitionWriter) chunk(all []termOf) (chunk []termOf, postings int64) {
 	for i, t := range all {
 		if postings >= chunkPostings && w.text(t) != w.text(all[i-1]) {
@@ -251,7 +252,7 @@ func (w *partitionWriter) writeDocuments(ctx context.Context) error {
 	return writeFile(ctx, w.out, w.names.name("docs"), array.NewRecordBatch(schema, columns, int64(len(rows))))
 }
 
-// documentSchema returns the schema of the docs file of documents that have so many terms together.
+// documentSchema returns the schema of the docs file. total is the number of terms of all documents.
 func documentSchema(total int64, elements bool) *arrow.Schema {
 	metadata := arrow.NewMetadata([]string{"total_tokens"}, []string{strconv.FormatInt(total, 10)})
 	fields := []arrow.Field{{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64}, {Name: "_num_tokens", Type: arrow.PrimitiveTypes.Uint32}}
@@ -261,7 +262,7 @@ func documentSchema(total int64, elements bool) *arrow.Schema {
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// writeFile writes a file of one batch of rows.
+// writeFile writes a file with one batch of rows.
 func writeFile(ctx context.Context, out index.Output, name string, rows arrow.RecordBatch) error {
 	file, err := out.Create(ctx, name, rows.Schema())
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// sortBytes is how many bytes of codes are sorted in memory, if the share has so much.
+// sortBytes bounds the codes that are sorted in memory, within the memory share.
 const sortBytes = 256 << 20
 
 // A build makes a segment: it finds centroids and trains the quantizer with a sample of the rows,
@@ -30,7 +30,7 @@ type build struct {
 	element arrow.Type
 	dim     int // values of a vector: see quantize.DimOf
 	random  *rand.Rand
-	watch   func(rows int64) // see Build; nil: nobody watches
+	watch   func(rows int64) // see Build; may be nil
 
 	centroids []float32
 	table     *vector.Table // of the centroids
@@ -40,12 +40,12 @@ type build struct {
 	loss float64 // sum of the distances from vectors to their centroids
 }
 
-// Build writes the files of a segment with the vectors of a column by a complete recipe. When there
-// are too few of them to train with, it writes none. Codes that do not fit into memory are sorted in
-// a temporary file.
+// Build writes the files of a segment with the vectors of a column. The recipe must be complete. If there
+// are too few vectors to train with, it writes no files. Codes that exceed the memory are sorted in a
+// temporary file.
 //
-// Build calls watch, which may be nil, with how many more rows have a code, or a place in a graph if the
-// recipe has graphs, whose building takes most of the time.
+// Build calls watch, which may be nil, with the number of newly encoded rows. If the recipe has graphs, it
+// counts rows inserted into a graph instead, because that takes most of the time.
 func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, watch func(rows int64), out index.Output) error {
 	b, err := newBuild(r, column, rows.Rows())
 	if err != nil {
@@ -124,6 +124,7 @@ func (b *build) keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, er
 	return keys, nil
 }
 
+// addLoss adds the distances of assigned rows to the loss. It is called from several goroutines.
 func (b *build) addLoss(distances []float32) {
 	sum := 0.0
 	for _, d := range distances {
@@ -134,7 +135,7 @@ func (b *build) addLoss(distances []float32) {
 	b.loss += sum
 }
 
-// subtract takes from each vector the centroid of its partition.
+// subtract subtracts from each vector the centroid of its partition.
 func (b *build) subtract(v *quantize.Vectors, numbers []uint32) {
 	for i, number := range numbers {
 		centroid := b.centroids[int(number)*b.dim:][:b.dim]
@@ -144,7 +145,7 @@ func (b *build) subtract(v *quantize.Vectors, numbers []uint32) {
 	}
 }
 
-// train finds the centroids and trains the quantizer. It is false if there are too few vectors.
+// train computes the centroids and trains the quantizer. It returns false if there are too few vectors.
 func (b *build) train(ctx context.Context, rows index.Source) (bool, error) {
 	partitions := b.partitions(rows.Rows())
 	sample := b.newSample(min(rows.Rows(), max(int64(partitions)*int64(b.SampleRate), b.quantizerSample())))
@@ -173,7 +174,7 @@ func (b *build) train(ctx context.Context, rows index.Source) (bool, error) {
 	return true, err
 }
 
-// partitions returns how many partitions an index of so many rows should have.
+// partitions returns the recommended number of partitions for a number of rows.
 func (r Recipe) partitions(rows int64) int {
 	if r.Partitions != 0 {
 		return r.Partitions
@@ -181,14 +182,13 @@ func (r Recipe) partitions(rows int64) int {
 	return int(min(max(rows/int64(r.TargetRows), 1), mostPartitions))
 }
 
-// mostPartitions is how many partitions a recipe without a number makes at most.
+// mostPartitions is the maximal number of partitions for a recipe that does not specify it.
 //
 // Source: vector/ivf/builder.rs of crate lance-index, recommended_num_partitions.
 const mostPartitions = 4096
 
-// supported returns how many partitions there can be of some vectors, if these are fewer than the
-// sample should have. Each centroid needs a vector and, where codes are learnt, as many as the sample
-// has for each.
+// supported returns the possible number of partitions for a small number of vectors. Each centroid needs a
+// vector and, for quantizers with a trained codebook, as many vectors as the sample has per centroid.
 //
 // Source: vector.rs of crate lance, supported_num_partitions.
 func (b *build) supported(partitions, vectors int) int {
@@ -198,12 +198,12 @@ func (b *build) supported(partitions, vectors int) int {
 	return min(partitions, vectors)
 }
 
-// codeRows is how many vectors the quantizer is trained with for each of its codes.
+// codeRows is the number of training vectors per code of the quantizer.
 //
 // Source: crate lance-index, vector/pq/builder.rs and vector/sq/builder.rs.
 const codeRows = 256
 
-// quantizerSample is how many rows the quantizer is trained with.
+// quantizerSample returns the number of training rows of the quantizer.
 func (b *build) quantizerSample() int64 {
 	switch b.quantizer() {
 	case "SQ", "PQ":
@@ -212,7 +212,7 @@ func (b *build) quantizerSample() int64 {
 	return 0
 }
 
-// leastRows is how many vectors the quantizer cannot do without.
+// leastRows returns the minimal number of training vectors of the quantizer.
 func (b *build) leastRows() int {
 	if b.quantizer() == "PQ" {
 		return 1 << b.Bits

@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// RecipeOf returns the recipe by which an index was built, from the message of its entry in a manifest.
-// Numbers that the message does not have are 0. How many partitions there are is not among them.
+// RecipeOf returns the recipe of an existing index, decoded from the details of its manifest entry. Missing
+// numbers are 0, among them always the number of partitions, which the details do not record.
 func RecipeOf(details []byte) (Recipe, error) {
 	var d pb.VectorIndexDetails
 	if err := d.Unmarshal(details); err != nil {
@@ -43,12 +43,12 @@ func RecipeOf(details []byte) (Recipe, error) {
 	return r, nil
 }
 
-// Extends reports whether Extend builds segments of indices under a metric. Centroids of bits are stored
-// with less than a build knows of them, so no further segment has the same.
+// Extends reports whether Extend supports a metric. Under Hamming the centroids are rounded to bits when
+// they are stored, so another segment could not assign its vectors in the same way.
 func Extends(metric string) bool { return metric != vector.Hamming.String() }
 
-// Extend writes the files of a segment beside another one, with the centroids and the codes of that. The
-// recipe is that of the index, of which the column must still fit the model.
+// Extend writes the files of a further segment with the centroids and the quantizer of model. r is the
+// recipe of the index. A column whose type no longer fits the model is lance.ErrUnsupported.
 func Extend(ctx context.Context, model *Index, r Recipe, column arrow.DataType, rows index.Source, out index.Output) error {
 	list, _ := vectorsOf(column)
 	if list == nil || model.Element == arrow.UINT8 || list.Elem().ID() != model.Element || int(list.Len()) != model.Dim || r.Kind != model.Kind || r.Metric != model.Metric.String() {

@@ -20,8 +20,8 @@ import (
 
 // graphs are the graphs of all partitions, in index.idx:
 //
-//	__vector_id  u32        the number of a node: of a row in the partition
-//	__neighbors  list<u32>  the nodes that it is joined with
+//	__vector_id  u32        the node: the number of a row in the partition
+//	__neighbors  list<u32>  the adjacent nodes
 //	_distance    list<f32>  their distances, which no reader uses
 type graphs struct {
 	file    *datafile.File
@@ -32,6 +32,8 @@ type graphs struct {
 
 func (g *graphs) bytes() int64 { return 256 * int64(len(g.headers)) }
 
+// newGraphs parses the headers of the graphs, and checks that their rows lie within the file. top is
+// index.idx, vectors has the rows of each partition in auxiliary.idx.
 func newGraphs(top described, rows, vectors []span) (*graphs, error) {
 	var texts []string
 	if err := json.Unmarshal([]byte(top.schema.Metadata["lance:hnsw"]), &texts); err != nil {
@@ -61,7 +63,7 @@ func newGraphs(top described, rows, vectors []span) (*graphs, error) {
 	return g, nil
 }
 
-// read reads the graph of a partition of a number of vectors.
+// read reads the graph of a partition with the given number of vectors.
 func (g *graphs) read(ctx context.Context, number, vectors int) (*hnsw.Graph, error) {
 	r := g.rows[number]
 	if r.count == 0 {
@@ -102,9 +104,9 @@ var graphFields = []arrow.Field{
 	{Name: "_distance", Type: arrow.ListOf(arrow.PrimitiveTypes.Float32), Nullable: true},
 }
 
-// writeGraph builds the graph of the partition at hand and writes its rows. It joins the vectors that
-// the codes stand for, because these are what a search measures. Residuals of one partition are as far
-// from each other as their vectors are.
+// writeGraph builds the graph of the current partition and writes its rows. It connects the decoded vectors
+// rather than the original ones, because a search measures distances to the codes. Residuals of one
+// partition have the same distances from each other as their vectors.
 func (w *writer) writeGraph(ctx context.Context) error {
 	decoder, ok := w.encoder.(quantize.Decoder)
 	if !ok {
@@ -140,7 +142,7 @@ func (w *writer) writeGraph(ctx context.Context) error {
 	return nil
 }
 
-// graphRows is how many rows of a graph are written at a time.
+// graphRows is the number of graph rows per write.
 const graphRows = 16 << 10
 
 // graphBatches returns the rows of a graph.

@@ -1,24 +1,30 @@
 // Package ivf searches indices of vectors. The vectors of a segment are divided into partitions, each
-// around a centroid; a search ranks the centroids by their distance to the query and looks through the
-// nearest partitions. How vectors are stored in a partition is the business of package quantize, how a
-// graph within a partition is searched that of package hnsw.
+// around a centroid; a search ranks the centroids by their distance from the query and measures the rows of
+// the nearest partitions. Package quantize encodes the vectors of a partition, and package hnsw searches
+// the graph of a partition.
 //
-// A segment is two files, each an ordinary data file. Metadata of their schemas are texts.
+// For example, an IVF_PQ index of vectors with 256 dimensions has 1,024 partitions and 32 sub-vectors of 8
+// bits. A query for the 10 nearest rows is compared with the 1,024 centroids, and [Index.Read] fetches the
+// nearest partitions, 20 for instance: an id and a code of 32 bytes for each row. The query has a table of
+// 32 × 256 products. [Search.Look] sums up 32 of its entries for each row, and adds the rows with the least
+// distances to the result.
+//
+// A segment is two files, each an ordinary data file. Their schemas have text metadata.
 //
 //	index.idx      lance:index       {"type": "IVF_PQ", "distance_type": "l2"}
 //	               lance:ivf         number of the global buffer with the model: centroids and,
-//	                                 under a graph, the rows of this file that each partition has
+//	                                 under a graph, the rows of this file that belong to each partition
 //	               lance:hnsw        the graphs: a JSON list with a JSON text for each partition
 //	auxiliary.idx  lance:ivf         number of the global buffer with the rows of each partition
 //	               storage_metadata  of the quantizer: a JSON list of one JSON text
 //	               distance_type
 //
-// Rows of auxiliary.idx are _rowid and the columns of the quantizer. The rows of a partition lie
-// together. Vectors that are NULL or not finite are in no partition; of a list of vectors each
-// has a row.
+// Rows of auxiliary.idx are _rowid and the columns of the quantizer. The rows of a partition are
+// contiguous. NULL and non-finite vectors are not indexed. Each vector of a list of vectors has a row of
+// its own.
 //
-// A row id is the address that the row had when the segment was written or, in a table that gives its
-// rows stable ids, the id.
+// A row id is the address that the row had when the segment was written or, in a table that gives its rows
+// stable ids, the id.
 //
 // Source: vector/ivf/v2.rs of crate lance, vector/ivf/storage.rs of crate lance-index.
 package ivf
@@ -49,7 +55,7 @@ const (
 	storageFile = "auxiliary.idx"
 )
 
-// An Index is one segment of an index of vectors, open to be searched. It is safe for concurrent use.
+// An Index is an open segment of a vector index. It is safe for concurrent use.
 type Index struct {
 	Kind    string // IVF_PQ, IVF_HNSW_SQ …
 	Metric  vector.Metric
@@ -65,14 +71,14 @@ type Index struct {
 	graphs    *graphs // nil: partitions have none
 }
 
-// QueryBytes is about how much memory a search takes for its query vector, besides its distances to the
+// QueryBytes estimates the memory of a search for its prepared query, without the distances to the
 // centroids.
 func (x *Index) QueryBytes() int64 { return x.quantizer.QueryBytes() }
 
 // Partitions returns the number of partitions.
 func (x *Index) Partitions() int { return len(x.rows) }
 
-// Open opens a segment, or finds it where it is kept.
+// Open returns an open segment, cached or read from storage.
 func Open(ctx context.Context, files index.Files) (*Index, error) {
 	kept, err := files.Keep("opened", func() (any, int64, error) {
 		x, err := open(ctx, files)
@@ -117,7 +123,7 @@ func describe(ctx context.Context, files index.Files, name string) (described, e
 	return described{file, name, s}, nil
 }
 
-// buffer reads a global buffer and takes memory for what is decoded from it.
+// buffer reads a global buffer, after it has reserved the memory for decoding it.
 func (d described) buffer(ctx context.Context, number int) ([]byte, error) {
 	if err := memory.FromContext(ctx).Take(ctx, quantize.TensorMemory(d.GlobalBufferSize(number))); err != nil {
 		return nil, err
@@ -142,7 +148,7 @@ func (d described) model(ctx context.Context) (*model, error) {
 	return m, nil
 }
 
-// open reads both files side by side, and then their buffers.
+// open reads both files in parallel, and then their buffers.
 func open(ctx context.Context, files index.Files) (*Index, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -209,7 +215,7 @@ func contain(err *error) {
 	}
 }
 
-// readKind reads what kind of index the segment is of.
+// readKind parses the kind and the metric of the segment.
 func (x *Index) readKind(text string) error {
 	var d struct {
 		Type   string `json:"type"`
@@ -231,7 +237,7 @@ func (x *Index) readKind(text string) error {
 	return nil
 }
 
-// onlyText returns the text of a JSON list of one text.
+// onlyText returns the only element of a JSON list of texts.
 func onlyText(list string) ([]byte, error) {
 	var texts []string
 	if err := json.Unmarshal([]byte(list), &texts); err != nil {
@@ -243,7 +249,7 @@ func onlyText(list string) ([]byte, error) {
 	return []byte(texts[0]), nil
 }
 
-// join checks the parts of a segment against each other.
+// join checks that the two files of a segment agree, and sets up the quantizer.
 func (x *Index) join(storage described, places *model, spec quantize.Spec) error {
 	if x.centroids == nil {
 		return fmt.Errorf("%w: %s has no centroids", lance.ErrCorrupt, indexFile)
@@ -270,7 +276,7 @@ func (x *Index) join(storage described, places *model, spec quantize.Spec) error
 	return err
 }
 
-// fieldsOf finds the columns of the storage file, which must have the types that the quantizer expects.
+// fieldsOf returns the columns of the storage file, after a check of their types.
 func fieldsOf(storage described, columns []quantize.Column) ([]*schema.Field, error) {
 	id := storage.schema.Field("_rowid")
 	if id == nil || id.Arrow().Type.ID() != arrow.UINT64 {
@@ -295,5 +301,5 @@ func holds(t arrow.DataType, c quantize.Column) bool {
 	return ok && int(list.Len()) == c.Width && list.Elem().ID() == c.Element
 }
 
-// errNotKept says that a partition has to be read.
+// errNotKept reports that a partition is not cached.
 var errNotKept = errors.New("not kept")

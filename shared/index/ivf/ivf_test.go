@@ -45,8 +45,8 @@ func randomVector(random *rand.Rand, dim int) []float64 {
 	return v
 }
 
-// A partition that is measured at once has the distances that its rows have one by one, and all its
-// rows are found if so many are asked for.
+// The distances of a partition measured at once equal the distances of its single rows, and a search for
+// that many rows finds all.
 func TestPartitionsAreMeasuredAsTheirRows(t *testing.T) {
 	segments, _ := indextest.Segments(t, storageFile)
 	random, read := rand.New(rand.NewPCG(1, 2)), 0
@@ -160,12 +160,12 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// A search that may hold less than a partition finds what one with any memory does, and holds no more than it
-// may. Neither uses a graph.
+// A search with less memory than a partition needs finds the same rows as a search without a limit, and
+// stays within its limit. Neither uses a graph.
 func TestSearchesInLittleMemory(t *testing.T) {
 	segments, _ := indextest.Segments(t, storageFile)
 	random, pieces := rand.New(rand.NewPCG(1, 2)), 0
-	const columns = 8 << 10 // what their pages take, of which these files have few
+	const columns = 8 << 10 // for pages of the small files
 	for _, f := range segments {
 		x, err := Open(t.Context(), f)
 		if err != nil || !quantize.ByRow(x.quantizer) {

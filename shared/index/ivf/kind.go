@@ -32,8 +32,8 @@ func plan(b index.Build) (index.Plan, error) {
 	return index.Plan{Version: recipe.Version(), Details: recipe.Details(), Parts: vectors{b, recipe}}, nil
 }
 
-// extend plans a segment with the model of another one. An index that had too few vectors to train with has no files
-// yet: then it is trained.
+// extend plans a segment with the model of an existing one. An index that had too few vectors to train with
+// has no files yet; its extension trains a model of its own.
 func extend(ctx context.Context, like index.Segment, b index.Build) (index.Plan, error) {
 	p, err := plan(b)
 	if err != nil || like.Empty {
@@ -44,7 +44,7 @@ func extend(ctx context.Context, like index.Segment, b index.Build) (index.Plan,
 	return index.Plan{Version: p.Version, Details: like.Details, Parts: extension{vectors{b, recipe}, model}}, err
 }
 
-// An extension builds a segment with the model of another one.
+// An extension builds a segment with the model of an existing one.
 type extension struct {
 	vectors
 	model *Index
@@ -66,7 +66,7 @@ func (v vectors) Write(ctx context.Context, out index.Output) error {
 	return Build(ctx, v.recipe, v.Field.Type, v.Rows, v.Watch, out)
 }
 
-// Train implements Parts: all shards share a model.
+// Train implements index.Parts: all shards use the same model.
 func (v vectors) Train(ctx context.Context, out index.Output) (bool, error) {
 	return Train(ctx, v.recipe, v.Field.Type, v.Rows, out)
 }
@@ -125,7 +125,7 @@ func (v vectors) Join(ctx context.Context, shards []index.Shard, staged index.St
 	return index.Joined{}, model.Write(ctx, v.Watched(runs.Merge(ctx, files)), loss, out)
 }
 
-// unkept opens files and keeps nothing of them.
+// unkept opens files without a cache.
 type unkept struct {
 	open func(ctx context.Context, name string) (*datafile.File, error)
 }
@@ -135,7 +135,7 @@ func (u unkept) Open(ctx context.Context, name string) (*datafile.File, error) {
 	return u.open(ctx, name)
 }
 
-// Names implements index.Files. A model has no files of other names than those that are opened.
+// Names implements index.Files. A model has no other files than those that are opened.
 func (unkept) Names() []string { return nil }
 
 // Keep implements index.Files.

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A model is the message that tells of the partitions of a file:
+// A model is the message that describes the partitions of a file:
 //
 //	2  offsets           repeated uint64  first row of each partition; absent: they follow each other
 //	3  lengths           repeated uint32  number of rows of each partition
@@ -27,7 +27,7 @@ type span struct{ from, count int64 }
 
 func (s span) to() int64 { return s.from + s.count }
 
-// encode returns the message of a model. A loss goes with centroids.
+// encode encodes a model. The loss is written only with centroids.
 func (m *model) encode(loss float64) []byte {
 	var e pb.Encoder
 	offsets, lengths := make([]uint64, len(m.rows)), make([]uint32, len(m.rows))
@@ -55,6 +55,7 @@ func (m *model) add(count int64) {
 // maxPartitions bounds the partitions of a segment.
 const maxPartitions = 1 << 20
 
+// decodeModel decodes a model. Partitions without offsets follow each other.
 func decodeModel(message []byte) (*model, error) {
 	m := &model{}
 	s := pb.NewScanner(message)
@@ -95,7 +96,7 @@ func decodeModel(message []byte) (*model, error) {
 	return m, nil
 }
 
-// corrupt makes an error of the encoding of a message one of the file. Errors that say more stay.
+// corrupt turns a decoding error into lance.ErrCorrupt, unless it already has a more specific kind.
 func corrupt(err error) error {
 	if isKnown(err) {
 		return err

@@ -9,8 +9,7 @@ import (
 	"tiltyard/shared/index/quantize"
 )
 
-// Whatever message a file has for its partitions, what is decoded of it is no larger than the message
-// has reason for.
+// For any message, the decoded model is not larger than the message justifies.
 func FuzzModel(f *testing.F) {
 	_, files := indextest.Segments(f, indexFile)
 	for name, data := range files {

@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Partition is the rows of a partition that were read together: all, or a piece of them.
+// A Partition holds rows of a partition that were read together: all rows, or a piece of them.
 type Partition struct {
 	Number int
 	From   int // the first of its rows
@@ -40,7 +40,7 @@ func (p *Partition) bytes() int64 {
 	return n
 }
 
-// size is about how much memory a partition takes.
+// size estimates the memory of a partition.
 func (x *Index) size(number int) int64 {
 	const graphRow = 200 // with the usual number of neighbours
 	n := x.rows[number].count * x.rowBytes()
@@ -50,7 +50,7 @@ func (x *Index) size(number int) int64 {
 	return n
 }
 
-// rowBytes is how much memory a row takes: its number, an offset and its code.
+// rowBytes returns the memory of a row: its id, an offset and its code.
 func (x *Index) rowBytes() int64 {
 	n := int64(8 + 4)
 	for _, c := range x.quantizer.Columns() {

@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// A Model is what was learnt for an index that is built in parts: centroids and a quantizer. Its keys say
-// in which partition a row is, which row, and its code.
+// A Model is the trained part of an index that is built in parts: the centroids and the quantizer. It
+// encodes a row as a key of partition, row and code.
 type Model struct {
 	build *build
 	held  memory.Hold
@@ -32,8 +32,8 @@ func newBuild(r Recipe, column arrow.DataType, rows int64) (*build, error) {
 	}, err
 }
 
-// Train writes a segment without rows that has a model, which it learns from the vectors of a column by a
-// complete recipe. It is false if there are too few vectors, and then writes none.
+// Train learns a model from the vectors of a column, and writes it as a segment without rows. The recipe
+// must be complete. It returns false, and writes nothing, if there are too few vectors.
 func Train(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, out index.Output) (bool, error) {
 	b, err := newBuild(r, column, rows.Rows())
 	if err != nil {
@@ -45,7 +45,8 @@ func Train(ctx context.Context, r Recipe, column arrow.DataType, rows index.Sour
 	return true, b.write(ctx, func(func([]byte, error) bool) {}, out)
 }
 
-// OpenModel reads the model of a segment that Train has written, by the same recipe. The caller closes it.
+// OpenModel opens the segment of a model that Train has written with the same recipe. The caller closes the
+// model.
 func OpenModel(ctx context.Context, r Recipe, column arrow.DataType, files index.Files) (*Model, error) {
 	b, err := newBuild(r, column, 0)
 	if err != nil {
@@ -72,10 +73,10 @@ func OpenModel(ctx context.Context, r Recipe, column arrow.DataType, files index
 	return m, nil
 }
 
-// Close gives back the memory of the model.
+// Close releases the memory of the model.
 func (m *Model) Close() { m.held.Release() }
 
-// Keys returns the keys of the rows of a batch that have a vector. It is safe for concurrent use.
+// Keys returns the keys of the rows in a batch that have a vector. It is safe for concurrent use.
 func (m *Model) Keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
 	return m.build.keys(ctx, batch)
 }
@@ -83,14 +84,14 @@ func (m *Model) Keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, er
 // Loss returns the sum of the distances from the vectors of all Keys to their centroids.
 func (m *Model) Loss() float64 { return m.build.loss }
 
-// Write writes the files of a segment with keys in order. loss is that of all of them.
+// Write writes the files of a segment from sorted keys. loss is the summed loss of all rows.
 func (m *Model) Write(ctx context.Context, keys iter.Seq2[[]byte, error], loss float64, out index.Output) error {
 	m.build.loss = loss
 	return m.build.write(ctx, keys, out)
 }
 
-// Nanos returns about how many nanoseconds one core takes to make the key of a vector of a column, and to
-// write it, in an index of so many rows.
+// Nanos estimates the time, in nanoseconds of one core, to encode the key of one vector and to write it, in
+// an index of the given number of rows.
 func (r Recipe) Nanos(column arrow.DataType, rows int64) (encode, write float64) {
 	const perElement = 0.05 // of a distance
 	list, _ := vectorsOf(column)
@@ -110,7 +111,7 @@ func (r Recipe) Nanos(column arrow.DataType, rows int64) (encode, write float64)
 	return encode, write
 }
 
-// CodeBytes returns how many bytes the code of a vector of a column has.
+// CodeBytes returns the size of the code of one vector of a column.
 func (r Recipe) CodeBytes(column arrow.DataType) int {
 	list, _ := vectorsOf(column)
 	switch r.quantizer() {

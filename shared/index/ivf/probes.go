@@ -7,15 +7,15 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// A profile says how many partitions a search without a fixed number looks through first: those whose
-// centroids are not farther than the nearest by more than a margin, within bounds.
+// A profile bounds the number of partitions that a search without a fixed number probes first. The number
+// counts the centroids within margin of the distance of the nearest one, and is clamped to [least, most].
 type profile struct {
 	margin      float32
 	least, most int
 }
 
-// profiles are by metric and by the number of rows that a query asks for: 1, 10, 100, 200, 500, 1000,
-// 10,000 and 100,000 at most.
+// profiles are indexed by metric, then by the requested number of rows: up to 1, 10, 100, 200, 500, 1000,
+// 10,000 and 100,000.
 //
 // Source: io/exec/knn/adaptive_probe.rs of crate lance.
 var profiles = map[vector.Metric][8]profile{
@@ -35,9 +35,9 @@ var profiles = map[vector.Metric][8]profile{
 
 var profileLimits = [8]int{1, 10, 100, 200, 500, 1000, 10_000, 100_000}
 
-// firstProbes returns how many partitions a search looks through in any case. distances are those of
-// the centroids within the maximum, nearest first. An effort of 0 is the minimum, of 1 all partitions, and
-// of 0.5 what the distances suggest; between them the number grows geometrically.
+// firstProbes returns the number of partitions that a search always probes. distances are the distances of
+// the centroids within the maximum, nearest first. Effort 0 selects the minimum, 1 all partitions, and 0.5
+// the number that the distances suggest; in between the number grows geometrically.
 //
 // Source: io/exec/knn/adaptive_probe.rs of crate lance, AutoProbePolicy::apply.
 func firstProbes(metric vector.Metric, p Params, distances []float32) int {
@@ -59,12 +59,12 @@ func firstProbes(metric vector.Metric, p Params, distances []float32) int {
 	return min(max(between(suggested, most, 2*effort-1), suggested), most)
 }
 
-// between returns the number at a share of the way from low to high, on a logarithmic scale, rounded up.
+// between interpolates geometrically from low (share 0) to high (share 1), rounded up.
 func between(low, high int, share float64) int {
 	return int(math.Ceil(float64(low) * math.Pow(float64(high)/float64(low), share)))
 }
 
-// suggestedProbes returns how many partitions are worth a look by the distances of their centroids.
+// suggestedProbes returns the number of partitions to probe, judged by the distances of their centroids.
 func suggestedProbes(metric vector.Metric, p Params, distances []float32) int {
 	all := len(distances)
 	if p.Minimum == p.Maximum || all == 0 {
@@ -80,7 +80,7 @@ func suggestedProbes(metric vector.Metric, p Params, distances []float32) int {
 	return min(max(p.Minimum, n), all)
 }
 
-// withinMargin counts the centroids that are about as near as the nearest.
+// withinMargin counts the centroids about as near as the nearest one.
 func withinMargin(metric vector.Metric, margin float64, distances []float32) int {
 	nearest := float64(distances[0])
 	if math.IsInf(nearest, 0) || math.IsNaN(nearest) {

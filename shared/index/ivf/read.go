@@ -11,19 +11,21 @@ import (
 )
 
 const (
-	// batchBytes is how much of partitions is read at a time.
+	// batchBytes bounds the bytes of partitions that are read at a time.
 	batchBytes = 32 << 20
-	// readCost is how many times that a read holds: what the store answered, the columns, and the partitions.
+	// readCost is the memory of a read as a multiple of its bytes: the response, the columns, and the
+	// partitions.
 	readCost = 3
-	// pieceBytes is how much of a partition is read at a time when all of it is too much. When less memory is
-	// free it is less, but only where there is never more is it less than leastPiece: pieceRows at least.
+	// pieceBytes is the size of a piece of a partition that does not fit into memory as a whole. Pieces
+	// shrink if less memory is free, but below leastPiece only if there can never be more, and never below
+	// pieceRows rows.
 	pieceBytes, leastPiece, pieceRows = 8 << 20, 1 << 20, 64
 )
 
-// Read yields partitions in the given order. It reads those that are not kept in one round of requests,
-// or in several when they are large together. A partition that is too large for the memory that the request
-// may hold comes in pieces, if its rows can be measured without each other; then its graph is not used. The
-// share of the context holds their memory until the caller asks for what comes after them.
+// Read yields partitions in the given order. It reads the partitions that are not cached in one round of
+// requests, or in several rounds of batchBytes. A partition that exceeds the memory of the request is
+// yielded in pieces, if the quantizer can measure rows independently; its graph is then unused. The memory
+// of a partition is released when the caller requests the next one.
 func (x *Index) Read(ctx context.Context, numbers []int) iter.Seq2[*Partition, error] {
 	return func(yield func(*Partition, error) bool) {
 		for len(numbers) > 0 {
@@ -40,8 +42,8 @@ func (x *Index) Read(ctx context.Context, numbers []int) iter.Seq2[*Partition, e
 	}
 }
 
-// readSome yields the first n partitions, as many as memory allows to hold together. more is false when the
-// caller of yield wants no more.
+// readSome yields the first n partitions, as many as memory permits at once. more is false if yield
+// returned false.
 func (x *Index) readSome(ctx context.Context, numbers []int, yield func(*Partition, error) bool) (n int, more bool, err error) {
 	bytes := int64(0)
 	for ; n < len(numbers) && (n == 0 || bytes+x.size(numbers[n]) <= batchBytes); n++ {
@@ -60,7 +62,7 @@ func (x *Index) readSome(ctx context.Context, numbers []int, yield func(*Partiti
 		case quantize.ByRow(x.quantizer):
 			more, err = x.readPieces(ctx, numbers[0], yield)
 			return 1, more, err
-		default: // wait for what there must be
+		default: // wait for the least memory that a read needs
 			if room, err = memory.FromContext(ctx).Part(ctx, x.size(numbers[0])); err != nil {
 				return 0, false, err
 			}
@@ -71,7 +73,7 @@ func (x *Index) readSome(ctx context.Context, numbers []int, yield func(*Partiti
 	}
 }
 
-// room takes the memory in which partitions are read, and reports whether it was free.
+// room reserves the memory for reading partitions, and reports whether it was free.
 func (x *Index) room(ctx context.Context, numbers []int) (room *memory.Share, free bool) {
 	if len(numbers) == 0 {
 		_, room, err := memory.Within(ctx)
@@ -84,7 +86,7 @@ func (x *Index) room(ctx context.Context, numbers []int) (room *memory.Share, fr
 	return memory.FromContext(ctx).TryPart(readCost * bytes)
 }
 
-// kept finds partitions that are kept, and returns the numbers of the others.
+// kept returns the cached partitions, and the numbers of the others.
 func (x *Index) kept(numbers []int) (have map[int]*Partition, missing []int, err error) {
 	have = make(map[int]*Partition, len(numbers))
 	for _, number := range numbers {
@@ -101,7 +103,7 @@ func (x *Index) kept(numbers []int) (have map[int]*Partition, missing []int, err
 	return have, missing, nil
 }
 
-// readMissing reads the partitions that are missing, keeps them, and yields all.
+// readMissing reads the missing partitions, caches them, and yields all.
 func (x *Index) readMissing(ctx context.Context, numbers []int, have map[int]*Partition, missing []int, yield func(*Partition, error) bool) (more bool, err error) {
 	if len(missing) > 0 {
 		read, err := x.read(ctx, missing)
@@ -123,7 +125,7 @@ func (x *Index) readMissing(ctx context.Context, numbers []int, have map[int]*Pa
 	return true, nil
 }
 
-// readPieces yields a partition in pieces. None of them is kept.
+// readPieces yields a partition in pieces, which are not cached.
 func (x *Index) readPieces(ctx context.Context, number int, yield func(*Partition, error) bool) (more bool, err error) {
 	all := x.rows[number]
 	each := max(min(pieceBytes/x.rowBytes(), all.count), pieceRows)
@@ -154,7 +156,8 @@ func (x *Index) readPieces(ctx context.Context, number int, yield func(*Partitio
 	return true, nil
 }
 
-// pieceRoom takes the memory in which some rows are read. The error of memory.TooMuch asks for fewer rows.
+// pieceRoom reserves the memory for reading some rows. On the error of memory.TooMuch the caller tries
+// fewer rows.
 func (x *Index) pieceRoom(ctx context.Context, rows int64) (*memory.Share, error) {
 	share, bytes := memory.FromContext(ctx), rows*x.rowBytes()
 	if room, free := share.TryPart(readCost * bytes); free {
@@ -166,7 +169,7 @@ func (x *Index) pieceRoom(ctx context.Context, rows int64) (*memory.Share, error
 	return share.Part(ctx, 2*readCost*bytes) // so that reading may take more than usual
 }
 
-// readPiece reads rows of a partition. The caller holds memory for them.
+// readPiece reads rows of a partition. The caller has reserved their memory.
 func (x *Index) readPiece(ctx context.Context, number int, from, count int64) (*Partition, error) {
 	start := x.rows[number].from + from
 	columns, err := x.readRows(ctx, []encoding.RowRange{{From: int(start), To: int(start + count)}})

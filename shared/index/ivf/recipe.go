@@ -13,25 +13,25 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// A Recipe says how an index of vectors is built. Numbers that are 0 have defaults: those of native
-// Lance and its clients.
+// A Recipe holds the parameters of a vector index. A number of 0 selects the default of native Lance and
+// its clients.
 type Recipe struct {
 	Kind       string `json:"kind"`   // IVF_FLAT, IVF_HNSW_SQ …
 	Metric     string `json:"metric"` // l2, cosine, dot or hamming
 	Partitions int    `json:"partitions,omitempty"`
 	TargetRows int    `json:"target_rows,omitempty"` // of a partition, where Partitions is 0
 	SampleRate int    `json:"sample_rate,omitempty"` // rows to find a centroid of a partition with
-	Iterations int    `json:"iterations,omitempty"`  // of k-means, at most
+	Iterations int    `json:"iterations,omitempty"`  // maximal number of k-means iterations
 	SubVectors int    `json:"sub_vectors,omitempty"` // of a vector, in PQ
 	Bits       int    `json:"bits,omitempty"`        // of a code
 	Edges      int    `json:"edges,omitempty"`       // of a new node of a graph
-	Candidates int    `json:"candidates,omitempty"`  // that a new node of a graph chooses from
+	Candidates int    `json:"candidates,omitempty"`  // candidate neighbours of a new graph node (ef construction)
 }
 
 // IndexType implements index.Typed.
 func (r Recipe) IndexType() string { return r.Kind }
 
-// Version returns the version of the format of an index of the recipe.
+// Version returns the format version of an index with this recipe.
 func (r Recipe) Version() int32 {
 	if r.quantizer() == "RQ" {
 		return 2
@@ -39,7 +39,7 @@ func (r Recipe) Version() int32 {
 	return 1
 }
 
-// built has a row for each kind that can be built: how many rows a partition should have, and the
+// built has a row for each kind that can be built: the target number of rows per partition, and the
 // quantizer.
 //
 // Source: lib.rs of crate lance-index-core, target_partition_size.
@@ -73,8 +73,8 @@ func (r Recipe) quantizer() string { return built[r.Kind].quantizer }
 // hasGraph reports whether partitions have graphs.
 func (r Recipe) hasGraph() bool { return strings.HasPrefix(r.Kind, "IVF_HNSW_") }
 
-// vectorsOf returns the type of the vectors in a column, nil if it has none. lists means that a row has a
-// list of them.
+// vectorsOf returns the type of the vectors in a column, or nil if it has none. lists is true if a row has
+// a list of vectors.
 func vectorsOf(column arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool) {
 	if list, ok := column.(*arrow.ListType); ok {
 		column, lists = list.Elem(), true
@@ -110,8 +110,8 @@ func (r Recipe) checkMetric(vectors *arrow.FixedSizeListType, lists bool) error 
 	return nil
 }
 
-// Complete returns the recipe of one of [Kinds] for a column that fits, with all numbers set that its kind needs. The error says
-// what does not fit, and what does.
+// Complete returns the recipe with all numbers that its kind needs, for one of [Kinds] and a column that
+// fits. The error names the mismatch and the supported alternatives.
 func (r Recipe) Complete(column arrow.DataType) (Recipe, error) {
 	list, lists := vectorsOf(column)
 	if err := r.checkMetric(list, lists); err != nil {
@@ -144,7 +144,7 @@ func (r Recipe) Complete(column arrow.DataType) (Recipe, error) {
 	return r, firstError(checks)
 }
 
-// completeProduct completes a recipe with product quantization of vectors of so many dimensions.
+// completeProduct completes a recipe with product quantization for vectors of dim dimensions.
 func (r Recipe) completeProduct(dim int, checks []check) (Recipe, error) {
 	r.Bits = orElse(r.Bits, 8)
 	usual := subVectors(dim, r.Bits)
@@ -165,8 +165,8 @@ func (r Recipe) completeProduct(dim int, checks []check) (Recipe, error) {
 	return r, nil
 }
 
-// subVectors returns into how many sub-vectors clients cut vectors of so many dimensions, and twice as
-// many if codes of 4 bits need an even number.
+// subVectors returns the number of sub-vectors that clients choose for dim dimensions. It is doubled if
+// codes of 4 bits need an even number.
 func subVectors(dim, bits int) int {
 	n := 1
 	switch {
@@ -211,8 +211,8 @@ func orElse(number, otherwise int) int {
 	return number
 }
 
-// Details returns the parameters of a complete recipe as the message of a manifest's entry. Hints are
-// for native Lance, should it train the index again.
+// Details encodes the parameters of a complete recipe as the message of the manifest entry. The hints in it
+// are for native Lance, in case it retrains the index.
 func (r Recipe) Details() []byte {
 	metric, _ := vector.ParseMetric(r.Metric) // a complete recipe has one
 	d := pb.VectorIndexDetails{

@@ -16,13 +16,13 @@ import (
 type sample struct {
 	vectors *quantize.Vectors
 	wanted  int64
-	least   int64       // so many must fit into memory
+	least   int64       // minimal number, which must fit into memory
 	held    memory.Hold // for the vectors
 	seen    int64       // vectors of the whole column, if all rows were read; else 0
 	random  *rand.Rand
 }
 
-// newSample returns a sample without vectors that wants so many.
+// newSample returns an empty sample with a target size.
 func (b *build) newSample(wanted int64) *sample {
 	return &sample{
 		vectors: quantize.NewVectors(b.element, b.dim, b.metric, 0), wanted: wanted,
@@ -52,8 +52,8 @@ func (s *sample) fill(ctx context.Context, rows index.Source) error {
 	return ctx.Err()
 }
 
-// hold takes memory for the vectors. If it does not leave half of the share to those who read, there
-// will be fewer of them.
+// hold reserves memory for the vectors. It halves the sample while less than half of the share would remain
+// for the readers.
 func (s *sample) hold(ctx context.Context) error {
 	for s.wanted/2 > s.least && !fits(ctx, s.vectors.Bytes(int(s.wanted))) {
 		s.wanted /= 2
@@ -69,8 +69,8 @@ func fits(ctx context.Context, bytes int64) bool {
 	return ok
 }
 
-// read adds the vectors of batches and returns how many there were. When it has as many as are wanted,
-// each further one replaces a random one, so that all have the same chance to be among them.
+// read adds the vectors of batches and returns their number. Once the sample is full, each further vector
+// replaces a random one with the probability of reservoir sampling, so that all have the same chance.
 func (s *sample) read(batches iter.Seq2[arrow.RecordBatch, error]) (int64, error) {
 	seen := int64(0)
 	for batch, err := range batches {

@@ -13,26 +13,25 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// Params say how far a search looks.
+// Params bound the effort of a search.
 type Params struct {
-	// Minimum is how many partitions are looked through at least, Maximum how many at most; 0 is
-	// all. If they are the same, so many are looked through. Otherwise the distances of the
-	// centroids decide how many come first, and the search goes on while it has found fewer than
-	// K rows.
+	// Minimum and Maximum bound the number of partitions to probe; a Maximum of 0 is all. Between them the
+	// distances of the centroids determine the number of first probes, and the search continues while it
+	// has found fewer than K rows.
 	Minimum, Maximum int
-	// Effort, from 0 to 1, scales how many partitions come first; nil is 0.5. It does not change how the
-	// search goes on.
+	// Effort, from 0 to 1, scales the number of first probes; nil is 0.5. It does not affect the later
+	// probes.
 	Effort     *float64
-	K          int // rows that the query asks for
+	K          int // requested number of rows
 	Candidates int // rows that the search finds, K or more
-	// EF is how many nodes of a graph a search keeps an eye on; 0 is half as many again as Candidates.
-	// Fewer than Candidates are Candidates.
+	// EF is the number of graph nodes that a search keeps as candidates; 0 selects 1.5 times Candidates. It
+	// is raised to Candidates if it is less.
 	EF int
 	// Bounds limit the distances of the rows that are found.
 	Bounds vector.Bounds
 }
 
-// A Search is one query vector on its way through the partitions of a segment. It does not change.
+// A Search is one query vector with its ranked partitions of a segment. It is immutable.
 type Search struct {
 	index  *Index
 	query  quantize.Prepared
@@ -41,7 +40,7 @@ type Search struct {
 	params Params
 }
 
-// An Accept returns the address of the row that an id is of, and whether the search may find it.
+// An Accept returns the current address of the row with an id, and whether the search may return the row.
 type Accept func(id uint64) (address uint64, ok bool)
 
 // Search ranks the partitions for a query vector, which must have the dimensions of the index.
@@ -60,7 +59,7 @@ func (x *Index) Search(values []float64, params Params) (*Search, error) {
 	return s, s.rank(v)
 }
 
-// rank sorts the partitions by the distance of their centroids, and cuts off what is past the maximum.
+// rank sorts the partitions by the distance of their centroids, and drops those beyond the maximum.
 func (s *Search) rank(v *quantize.Vector) error {
 	metric := s.index.Metric
 	if metric == vector.Cosine {
@@ -79,8 +78,8 @@ func (s *Search) rank(v *quantize.Vector) error {
 	return nil
 }
 
-// nearestOf returns the numbers of the least distances, in the order of these and then of the numbers: most of
-// them, 0 is all. No number is before all others.
+// nearestOf returns the indices of the most least distances, ordered by distance and then by index; a most
+// of 0 selects all. NaN is ordered before all numbers.
 func nearestOf(distances []float32, most int) []int {
 	keys := make([]uint64, len(distances)) // which sort faster than numbers that refer to distances
 	for i, d := range distances {
@@ -97,7 +96,7 @@ func nearestOf(distances []float32, most int) []int {
 	return order
 }
 
-// rankOf returns an integer that is in the order of distances, in which -0 is 0 and NaN comes first.
+// rankOf maps a distance to an integer with the same order, where -0 equals 0 and NaN comes first.
 func rankOf(d float32) uint32 {
 	switch {
 	case d != d:
@@ -112,6 +111,7 @@ func rankOf(d float32) uint32 {
 	return bits | 1<<31
 }
 
+// measure writes the distances of all centroids from the query. Under Hamming both are bit vectors.
 func measure(metric vector.Metric, v *quantize.Vector, centroids *quantize.Tensor, out []float32) error {
 	if metric == vector.Hamming {
 		query, err := vector.NewQuery(metric, v.Bytes)
@@ -127,17 +127,17 @@ func measure(metric vector.Metric, v *quantize.Vector, centroids *quantize.Tenso
 	return err
 }
 
-// First returns the partitions that every search looks through, nearest first.
+// First returns the partitions that every search probes, nearest first.
 func (s *Search) First() []int { return s.order[:s.first] }
 
-// Rest returns the partitions that the search goes on with if it has found too few rows.
+// Rest returns the partitions to probe if the first ones have returned too few rows.
 func (s *Search) Rest() []int { return s.order[s.first:] }
 
-// measured is how many rows are measured at a time.
+// measured is the number of rows that are measured at a time.
 const measured = 1 << 10
 
-// Look shows top the rows of a partition that are near: all, or those that the graph of the partition
-// leads to.
+// Look adds the near rows of a partition to top. It measures all rows, or follows the graph of the
+// partition.
 func (s *Search) Look(ctx context.Context, p *Partition, accept Accept, top *vector.TopK) error {
 	meter := s.query.Meter(&p.codes)
 	if p.graph != nil {
@@ -146,13 +146,13 @@ func (s *Search) Look(ctx context.Context, p *Partition, accept Accept, top *vec
 	return s.scan(ctx, p, meter, accept, top)
 }
 
-// fewShare is the part of the rows of a partition below which they are measured one by one, if only
-// they may be found: 1/10.
+// fewShare is 10: if a filter admits fewer than one in ten rows of a partition, they are measured one by
+// one.
 const fewShare = 10
 
 // walk searches the graph of a partition.
 func (s *Search) walk(ctx context.Context, p *Partition, meter quantize.Meter, accept Accept, top *vector.TopK) error {
-	const perRow = 16 // an address, a flag, and what the search has seen and found
+	const perRow = 16 // bytes per row: an address, a flag, and the state of the search
 	held, err := memory.Take(ctx, perRow*int64(p.Rows()))
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (s *Search) walk(ctx context.Context, p *Partition, meter quantize.Meter, a
 	return nil
 }
 
-// scan measures all rows of a partition. accept is asked only for rows that are near enough to enter.
+// scan measures all rows of a partition. It calls accept only for rows that are near enough to enter top.
 func (s *Search) scan(ctx context.Context, p *Partition, meter quantize.Meter, accept Accept, top *vector.TopK) error {
 	var space [measured]float32
 	for from := 0; from < p.Rows(); from += measured {

@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Partitions come in the order of their distances, and those at the same distance in the order of their
-// numbers.
+// Partitions are ordered by distance, and by number at equal distances.
 func TestPartitionsAreRankedByTheirDistances(t *testing.T) {
 	special := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), -float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1, -1, 1, math.SmallestNonzeroFloat32}
 	rapid.Check(t, func(t *rapid.T) {

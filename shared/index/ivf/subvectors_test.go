@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// Codes of 4 bits come in pairs, so that the number that nobody asked for is even.
+// 4-bit codes are stored in pairs, so the default number of sub-vectors is even.
 func TestUsualSubVectorsFitTheBits(t *testing.T) {
 	for _, c := range []struct{ dim, bits, want int }{
 		{16, 8, 1}, {16, 4, 2}, {32, 4, 2}, {48, 8, 3}, {48, 4, 6}, {8, 4, 2}, {24, 4, 6}, {6, 4, 2}, {6, 8, 1}, {7, 8, 1}, {7, 4, 0},

@@ -16,7 +16,8 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// writtenBytes is how much of a partition is written at a time, unless it is needed whole.
+// writtenBytes is the size of a piece of a partition that is written at a time, unless a graph needs it
+// whole.
 const writtenBytes = 4 << 20
 
 // A writer writes the partitions of a segment in their order, and then the rest of its files.
@@ -84,7 +85,7 @@ func (w *writer) add(ctx context.Context, key []byte) error {
 // whole reports whether a partition is written at once, because its codes do not lie row by row.
 func (w *writer) whole() bool { return w.hasGraph() || w.quantizer() == "PQ" || w.quantizer() == "RQ" }
 
-// bytes is how much memory the rows at hand take, and what is made of them to be written.
+// bytes returns the memory of the buffered rows and of their encoded form.
 func (w *writer) bytes() int64 { return 2 * (int64(len(w.codes)) + 8*int64(len(w.ids))) }
 
 // flush writes the rows at hand.
@@ -109,13 +110,13 @@ func (w *writer) flush(ctx context.Context) error {
 	return w.storage.Write(ctx, batch)
 }
 
-// endPartition writes what is left of a partition.
+// endPartition writes the remaining rows of a partition.
 func (w *writer) endPartition(ctx context.Context) error {
 	if err := w.flush(ctx); err != nil {
 		return err
 	}
 	w.places.add(w.written)
-	if len(w.around.rows) < len(w.places.rows) { // there is no graph
+	if len(w.around.rows) < len(w.places.rows) { // the index has no graph
 		w.around.add(0)
 		w.graphs = append(w.graphs, "")
 	}
@@ -123,7 +124,7 @@ func (w *writer) endPartition(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// storageFields are the columns of the storage file: the row, and those of its code.
+// storageFields returns the columns of the storage file: the row id and the columns of the code.
 func (w *writer) storageFields() []arrow.Field {
 	elements := map[arrow.Type]arrow.DataType{
 		arrow.FLOAT16: arrow.FixedWidthTypes.Float16, arrow.FLOAT32: arrow.PrimitiveTypes.Float32,
@@ -165,7 +166,7 @@ func codesOf(t arrow.DataType, bytes []byte, rows int) arrow.Array {
 	return array.MakeFromData(array.NewData(t, rows, []*arrowmemory.Buffer{nil}, []arrow.ArrayData{items}, 0, 0))
 }
 
-// endStorage writes what the storage file knows of its partitions and of the quantizer.
+// endStorage writes the metadata of the storage file: its partitions and the quantizer.
 func (w *writer) endStorage(ctx context.Context) error {
 	number, err := w.storage.AddBuffer(w.places.encode(0))
 	if err != nil {
@@ -189,7 +190,7 @@ func (w *writer) endStorage(ctx context.Context) error {
 	return w.storage.Close(ctx)
 }
 
-// endTop writes the centroids and what the index file knows of the graphs.
+// endTop writes the metadata of the index file: the centroids and the graphs.
 func (w *writer) endTop(ctx context.Context) error {
 	w.around.centroids = quantize.NewTensor(w.element, w.dim, w.centroids)
 	number, err := w.top.AddBuffer(w.around.encode(w.loss))

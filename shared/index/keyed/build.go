@@ -22,16 +22,15 @@ import (
 const statistics = "lance:index_stats"
 
 const (
-	// writtenBytes is about how many bytes of keys and rows are written together.
+	// writtenBytes is the approximate size of the keys and rows that are written together.
 	writtenBytes = 4 << 20
-	// numberBytes is the size of the number of a row at the end of its key.
+	// numberBytes is the size of the row number at the end of a key.
 	numberBytes = 8
 )
 
-// Write writes the file of a segment, but leaves it open, with the keys of rows in order, as
-// index.SortRows makes them of values of type t. A row may have several values, and one of them several
-// times. Write returns how many values there are. More of them than readers open are
-// lance.ErrUnsupported.
+// Write writes the file of a segment, and leaves it open. keys are the sorted keys of rows, as
+// index.SortRows makes them for values of type t. A row may have several values, and a value several times.
+// Write returns the number of distinct values. More values than readers accept are lance.ErrUnsupported.
 func Write(ctx context.Context, format Format, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) (index.FileWriter, int64, error) {
 	b := &builder{
 		keys: sortkey.NewValues(t), rows: array.NewBinaryBuilder(arrowmemory.DefaultAllocator, arrow.BinaryTypes.Binary),
@@ -68,11 +67,11 @@ type builder struct {
 	rows   *array.BinaryBuilder // … and the rows of each
 	count  int64                // of all keys
 
-	key     []byte // whose rows the encoder has; nil before the first
+	key     []byte // the current value, whose rows the encoder collects; nil before the first
 	encoder index.RowEncoder
 }
 
-// add adds a row to its key, which is the last one or a new one.
+// add adds a row to the current key, or begins the next key.
 func (b *builder) add(ctx context.Context, key []byte) error {
 	end := len(key) - numberBytes
 	if b.key == nil || !bytes.Equal(b.key, key[:end]) {
@@ -88,7 +87,7 @@ func (b *builder) add(ctx context.Context, key []byte) error {
 	return nil
 }
 
-// hold takes memory for what is not written yet, twice: it is copied.
+// hold reserves memory for the unwritten keys, twice because they are copied.
 func (b *builder) hold(ctx context.Context) error {
 	if need := 2 * (b.keys.Bytes() + int64(b.rows.DataLen()) + b.encoder.Size()); need > b.held.Bytes() {
 		return b.held.Resize(ctx, 2*need)
@@ -96,7 +95,7 @@ func (b *builder) hold(ctx context.Context) error {
 	return nil
 }
 
-// endKey adds the key, if there is one, to those that are to be written.
+// endKey queues the current key, if any, for writing.
 func (b *builder) endKey(ctx context.Context) error {
 	if b.key == nil {
 		return nil
@@ -115,7 +114,7 @@ func (b *builder) endKey(ctx context.Context) error {
 	return b.hold(ctx)
 }
 
-// write writes the keys that wait for it, if there are some.
+// write writes the queued keys, if any.
 func (b *builder) write(ctx context.Context) error {
 	n := int64(b.keys.Len())
 	if n == 0 {

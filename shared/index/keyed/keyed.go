@@ -1,11 +1,11 @@
-// Package keyed reads and builds the file that a segment of the kinds BITMAP, LABEL_LIST and NGRAM is: distinct
-// keys, each with the rows that have it. It is an ordinary data file:
+// Package keyed reads and builds the only file of a BITMAP, LABEL_LIST or NGRAM segment: distinct keys,
+// each with the set of its rows. It is an ordinary data file:
 //
 //	bitmap_page_lookup.lance   keys    T      distinct; one may be NULL
 //	                           bitmaps bytes  the rows of each key, see [index.AddRows]
 //
-// The keys are ascending, the NULL first, in files of the newest writers; older ones wrote them as
-// they came. Segments of the kind NGRAM have other names, see [Format].
+// Recent writers sort the keys, NULL first; older files are unsorted. NGRAM segments use other names, see
+// [Format].
 //
 // Source: scalar/bitmap.rs of crate lance-index.
 package keyed
@@ -27,11 +27,11 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Format is how the file of a segment is written.
+// A Format describes the file of a segment.
 type Format struct {
 	File       string // its name
 	Keys, Rows string // its columns
-	Treemap    bool   // rows are written as index.AddTreemap reads them, not index.AddRows
+	Treemap    bool   // rows are encoded for index.AddTreemap rather than index.AddRows
 	// Add adds the rows of a key to a set.
 	Add func(set *rowset.Set, data []byte) error
 }
@@ -42,16 +42,16 @@ var Bitmaps = Format{File: "bitmap_page_lookup.lance", Keys: "keys", Rows: "bitm
 // maxKeys bounds the keys of a segment, which are held together.
 const maxKeys = 1 << 24
 
-// pageBytes is about how much of the rows of keys is read, and kept, together.
+// pageBytes is the approximate size of the row sets that are read, and cached, together.
 const pageBytes = 64 << 10
 
-// maxPageKeys bounds the keys of such a page.
+// maxPageKeys bounds the number of keys per page.
 const maxPageKeys = 4096
 
-// maxReads bounds how many pages are read side by side.
+// maxReads bounds the pages that are read in parallel.
 const maxReads = 16
 
-// Keys are the keys of a segment. They are safe for concurrent use.
+// Keys provides the keys of a segment. It is safe for concurrent use.
 type Keys struct {
 	format  Format
 	files   index.Files
@@ -60,12 +60,12 @@ type Keys struct {
 	perPage int64          // keys of a page
 }
 
-// keys are what is known of the keys of a segment.
+// keys are the keys of a segment in memory, without their rows.
 type keys struct {
 	values arrow.Array
 	order  index.Order
-	sorted []int32 // the places of those that are not NULL, in the order of their values
-	null   []int32 // the place of the NULL, if there is one
+	sorted []int32 // positions of the non-NULL keys, in the order of their values
+	null   []int32 // the position of the NULL key, if any
 }
 
 // Open reads the keys of a segment, which must be of type t.
@@ -86,6 +86,7 @@ func Open(ctx context.Context, files index.Files, format Format, t arrow.DataTyp
 	return k, nil
 }
 
+// open validates the columns of the file, and reads or finds in the cache its keys.
 func (k *Keys) open(ctx context.Context, t arrow.DataType) error {
 	if id := k.rows.Fields[0].Type.ID(); id != arrow.BINARY && id != arrow.LARGE_BINARY {
 		return fmt.Errorf("%w: rows of type %s", lance.ErrCorrupt, k.rows.Fields[0].Type)
@@ -110,6 +111,7 @@ func (k *Keys) open(ctx context.Context, t arrow.DataType) error {
 	return err
 }
 
+// readKeys reads the column of keys, and sorts the positions of the non-NULL keys.
 func readKeys(ctx context.Context, column *index.Columns) (*keys, error) {
 	n := column.File.NumRows()
 	if n > maxKeys {
@@ -137,7 +139,7 @@ func readKeys(ctx context.Context, column *index.Columns) (*keys, error) {
 	return k, k.sort()
 }
 
-// sort brings the keys in their order, in which no two are the same.
+// sort sorts the keys, and rejects duplicates.
 func (k *keys) sort() error {
 	compare := func(a, b int32) int { return k.order(k.values, int(a), k.values, int(b)) }
 	if !slices.IsSortedFunc(k.sorted, compare) {
@@ -154,8 +156,8 @@ func (k *keys) sort() error {
 	return nil
 }
 
-// Search returns the rows with keys that a question asks for, and how many pages were read for them.
-// The rows stay taken in the share of the context.
+// Search returns the rows of the keys that a question matches, and the number of pages read for them. The
+// memory of the rows stays accounted to the context's share.
 func (k *Keys) Search(ctx context.Context, q index.Question) (*rowset.Set, int, error) {
 	parts, join := q.All, (*rowset.Set).Intersect
 	if len(q.Any) > 0 {
@@ -188,8 +190,8 @@ func (k *Keys) Search(ctx context.Context, q index.Question) (*rowset.Set, int, 
 	return sets[0], pages[0], nil
 }
 
-// Cost estimates a search. Where there are few rows, one takes two bytes at the most, and dense ones
-// take less, so their number is a guess.
+// Cost estimates a search from the encoded size of the row sets. A sparse set takes at most two bytes per
+// row and a dense one less, so the number of rows is a guess.
 func (k *Keys) Cost(q index.Question) (index.Cost, error) {
 	if len(q.All)+len(q.Any) == 0 {
 		places, err := k.find(q)
@@ -214,7 +216,7 @@ func (k *Keys) Cost(q index.Question) (index.Cost, error) {
 	return total, nil
 }
 
-// find returns the places of the keys that a question asks for, ascending.
+// find returns the ascending positions of the keys that a question matches.
 func (k *Keys) find(q index.Question) ([]int32, error) {
 	var places []int32
 	if q.Null {
@@ -253,12 +255,13 @@ func (k *keys) within(r index.Range) []int32 {
 	return k.sorted[from:to]
 }
 
-// A page is keys whose rows are read together.
+// A page holds keys whose rows are read together.
 type page struct {
 	from, to int64   // of the file
-	places   []int32 // of those keys that are asked for
+	places   []int32 // of the requested keys
 }
 
+// pagesOf groups ascending positions of keys by page.
 func (k *Keys) pagesOf(places []int32) []page {
 	var pages []page
 	for len(places) > 0 {
@@ -272,8 +275,8 @@ func (k *Keys) pagesOf(places []int32) []page {
 	return pages
 }
 
-// rowsAt returns the rows that have any of the keys at some places, which are ascending, and how many
-// pages were read for them.
+// rowsAt returns the union of the rows of the keys at some ascending positions, and the number of pages
+// read.
 func (k *Keys) rowsAt(ctx context.Context, places []int32) (*rowset.Set, int, error) {
 	var mu sync.Mutex
 	union, pages := rowset.At(), k.pagesOf(places)
@@ -295,7 +298,7 @@ func (k *Keys) rowsAt(ctx context.Context, places []int32) (*rowset.Set, int, er
 	return union, len(pages), group.Wait()
 }
 
-// rowsOf returns the rows of keys of a page, which may be kept from a search before.
+// rowsOf returns the rows of keys of a page, which may be cached from an earlier search.
 func (k *Keys) rowsOf(ctx context.Context, p page) (*rowset.Set, error) {
 	reading, room, err := memory.Within(ctx)
 	if err != nil {

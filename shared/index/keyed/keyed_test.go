@@ -30,7 +30,7 @@ type row struct {
 	rows []uint64
 }
 
-// rowBytes is addresses as the file has them: see [index.AddRows].
+// rowBytes returns addresses in the encoding of the file: see [index.AddRows].
 func rowBytes(t *testing.T, addresses []uint64) []byte {
 	t.Helper()
 	fragments := map[uint32]*roaring.Bitmap{}
@@ -102,7 +102,7 @@ func open(t *testing.T, f indextest.Folder) *keyed.Keys {
 	return k
 }
 
-// between asks for the keys from one number to another; "" is no bound.
+// between returns the question for the keys in an interval; "" is unbounded.
 func between(from, to string, excluded bool) index.Question {
 	bound := func(text string) index.Bound {
 		if text == "" {
@@ -156,7 +156,7 @@ func TestQuestionsFindTheRowsOfTheirKeys(t *testing.T) {
 	}
 }
 
-// Keys lie in pages, of which those that a question needs are read.
+// Keys are stored in pages, and a search reads only the pages of its keys.
 func TestOnlyThePagesOfTheKeysAreRead(t *testing.T) {
 	const keys = 20_000
 	rows := make([]row, keys)

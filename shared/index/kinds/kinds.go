@@ -18,12 +18,12 @@ import (
 	"tiltyard/shared/lance/indexmeta"
 )
 
-// All are the kinds, in the order in which errors name them.
+// All lists the kinds in the order of error messages.
 var All = []*index.Kind{
 	btree.Kind, bitmap.Kind, labellist.Kind, ngram.Kind, zonemap.Kind, bloomfilter.Kind, fts.Kind, fm.Kind, ivf.Kind,
 }
 
-// Of returns a kind by what the format has of it; nil for a kind of native Lance that is neither read nor built here.
+// Of returns the kind with the given format entry; nil for a kind of native Lance that is unsupported here.
 func Of(kind indexmeta.Kind) *index.Kind {
 	if i := slices.IndexFunc(All, func(k *index.Kind) bool { return k.Kind == kind }); i >= 0 {
 		return All[i]

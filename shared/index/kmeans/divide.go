@@ -9,11 +9,11 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// ways is into how many clusters one is divided at most.
+// ways is the maximal number of clusters into which one cluster is divided at once.
 const ways = 16
 
-// divide makes many clusters: it divides the largest one until there are enough, each time into as
-// many as its rows deserve.
+// divide makes many clusters: it repeatedly divides the largest cluster, into a number of parts that
+// depends on its size, until there are enough.
 func divide(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
 	n := len(rows) / dim
 	held, err := memory.Take(ctx, int64(16*n)+4*int64(o.Clusters*dim))
@@ -26,7 +26,7 @@ func divide(ctx context.Context, rows []float32, dim int, o Options) ([]float32,
 		all[i] = int32(i)
 	}
 	d := &division{Options: o, rows: rows, dim: dim, share: max(1, n/o.Clusters)}
-	// Rows that cannot be divided are equal, so that each of them is their mean.
+	// Rows that cannot be divided are equal, so each of them is their mean.
 	open, closed := leaves{{members: all, centroid: rows[:dim]}}, leaves{}
 	for len(open) > 0 && len(open)+len(closed) < o.Clusters {
 		largest := heap.Pop(&open).(leaf)
@@ -50,15 +50,15 @@ func divide(ctx context.Context, rows []float32, dim int, o Options) ([]float32,
 }
 
 const (
-	// refinements is how many iterations follow a division.
+	// refinements is the number of iterations after a division.
 	refinements = 2
-	// mostProducts is how many products of elements these compute at most: a minute's work of a core.
+	// mostProducts bounds the products of elements in these iterations: about a minute of one core.
 	mostProducts = 1 << 41
 )
 
-// refine moves the centroids of a division by iterations over all rows. A division finds a centroid among
-// the rows of one cluster before it, so that rows at the edges of these may be nearer to centroids
-// of another one. Centroids that are nearest to no row stay. Native Lance leaves all where they are.
+// refine adjusts the centroids of a division by iterations over all rows. Each division only considers the
+// rows of one cluster, so rows at its edge may be nearer to the centroids of another. Centroids without
+// rows keep their place. Native Lance does not refine.
 func refine(ctx context.Context, rows []float32, dim int, centroids []float32, o Options) error {
 	o.Clusters = len(centroids) / dim
 	c, err := newClustering(ctx, rows, dim, o)
@@ -98,7 +98,7 @@ type division struct {
 	share int // rows that a cluster has on average
 }
 
-// parts divides a cluster into room parts at most. Parts without rows are left out.
+// parts divides a cluster into at most room parts. Empty parts are dropped.
 func (d *division) parts(ctx context.Context, l leaf, room int) ([]leaf, error) {
 	o := d.Options
 	o.Clusters = min(max(2, len(l.members)/d.share), ways, room, len(l.members))

@@ -1,11 +1,12 @@
-// Package kmeans divides vectors into clusters around centroids, as native Lance does: from random
-// vectors Lloyd's iterations lead to centroids that are the means of the vectors nearest to them.
-// Large clusters may be charged for their size, so that the partitions of an index become alike. Then
-// few clusters are begun several times, because searches find more by some than by others, and the
-// start goes on by which they find most. Many clusters are made by division: the largest cluster is
-// divided until there are enough, and then a few iterations let them exchange rows.
+// Package kmeans divides vectors into clusters around centroids, like native Lance. Lloyd's algorithm
+// begins with random vectors and moves each centroid to the mean of its nearest vectors.
 //
-// Under L2 a centroid is a mean. Under Dot it is the direction of one, of length 1.
+// Balanced clustering charges large clusters for their size, so that the partitions of an index become
+// similar. It runs several times for few clusters, and continues with the start that gives searches the
+// best recall. Many clusters are made by division: the largest cluster is divided until there are enough,
+// and a few iterations over all rows follow.
+//
+// Under L2 a centroid is a mean. Under Dot it is the mean scaled to length 1.
 package kmeans
 
 import (
@@ -21,28 +22,27 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// Options say how vectors are divided.
+// Options holds the parameters of the clustering.
 type Options struct {
 	Clusters   int           // 1 at least
-	Iterations int           // at most
+	Iterations int           // maximal number
 	Metric     vector.Metric // L2 or Dot
-	Balanced   bool          // clusters are partitions of an index: large ones are charged for their size
-	Workers    int           // goroutines; 0 is one for each core
+	Balanced   bool          // charge large clusters for their size, so that partitions become similar
+	Workers    int           // number of goroutines; 0 selects one per core
 	Random     *rand.Rand
 }
 
 const (
-	// most is how many clusters are made together.
+	// most is the maximal number of clusters of one k-means run.
 	most = 256
-	// enough is how many rows of a cluster its centroid is found with.
+	// enough is the number of training rows per cluster.
 	enough = 512
 	// tolerance is the relative change of the loss at which the iterations end.
 	tolerance = 1e-4
 )
 
-// Train returns the centroids of rows of dim elements, which lie one after another in random order.
-// There are as many as Options.Clusters, unless there are fewer rows, or rows that are equal leave
-// nothing to divide.
+// Train returns the centroids of rows, which are contiguous vectors of dim elements in random order. There
+// are Options.Clusters of them, or fewer if there are fewer distinct rows.
 func Train(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -76,13 +76,13 @@ type clustering struct {
 	state
 }
 
-// A state is how far the iterations have come.
+// A state is the state of the iterations.
 type state struct {
 	centroids []float32
 	sizes     []int
 	loss      float64 // of the last iteration
-	charge    float32 // for each row of a cluster, in the next one
-	settled   bool    // further iterations change nothing
+	charge    float32 // per row of a cluster, in the next iteration
+	settled   bool    // the iterations have converged
 }
 
 func (s *state) clone() state {
@@ -95,8 +95,8 @@ func (c *clustering) bytes() int64 {
 	return int64(8*c.n) + 4*int64(c.Workers+2)*int64(c.Clusters*c.dim) + 2*vector.TableBytes(c.Clusters, c.dim)
 }
 
-// newClustering returns a clustering of rows, or of the first ones where there are many. The caller
-// releases its memory.
+// newClustering returns a clustering of rows, or of a prefix of them if there are many. The caller releases
+// its memory.
 func newClustering(ctx context.Context, rows []float32, dim int, o Options) (*clustering, error) {
 	n := min(len(rows)/dim, enough*o.Clusters)
 	c := &clustering{Options: o, rows: rows[:n*dim], dim: dim, n: n}
@@ -112,7 +112,7 @@ func newClustering(ctx context.Context, rows []float32, dim int, o Options) (*cl
 	return c, nil
 }
 
-// lloyd divides rows by iterations from one start.
+// lloyd clusters rows from a single start.
 func lloyd(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
 	c, err := newClustering(ctx, rows, dim, o)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *clustering) start() {
 	c.normalize()
 }
 
-// iterate moves the centroids so many times at most, until they are settled.
+// iterate runs iterations until they converge, but not more than times.
 func (c *clustering) iterate(ctx context.Context, times int) error {
 	for range times {
 		if c.settled {
@@ -153,7 +153,7 @@ func (c *clustering) iterate(ctx context.Context, times int) error {
 	return nil
 }
 
-// normalize gives centroids length 1 under Dot. Those of length 0 stay.
+// normalize scales centroids to length 1 under Dot. Zero vectors stay.
 func (c *clustering) normalize() {
 	if c.Metric != vector.Dot {
 		return
@@ -203,21 +203,21 @@ func (c *clustering) assign(ctx context.Context, charge float32) (loss float64, 
 	if !c.Balanced {
 		return loss, 0, nil
 	}
-	// A row at the edge of the largest cluster pays as much as it is farther than the others, if
-	// all rows were in that cluster.
+	// The charge per row is chosen so that, if all rows were in the largest cluster, a row at its edge
+	// would pay the difference between its distance and the average distance.
 	next = (radius[largest] - float32(losses[largest])/float32(c.sizes[largest])) / float32(c.n)
 	loss += float64(charge) * (squares - float64(c.n)*float64(c.n)/float64(c.Clusters))
 	return loss, next, nil
 }
 
-// move moves the centroids to the means of their rows. Those without rows take some from others.
+// move moves the centroids to the means of their rows. Empty clusters take over rows of large ones.
 func (c *clustering) move() {
 	c.means()
 	c.fill()
 	c.normalize()
 }
 
-// means makes the means of their rows the centroids, and zero where there are none.
+// means sets each centroid to the mean of its rows, or to zero without rows.
 func (c *clustering) means() {
 	var group errgroup.Group
 	for w, sums := range c.sums {
@@ -246,7 +246,7 @@ func (c *clustering) means() {
 	}
 }
 
-// fill gives each empty cluster half of the largest one: two centroids a little beside its own.
+// fill splits the largest cluster for each empty one, into two centroids slightly apart.
 func (c *clustering) fill() {
 	const aside = 1.0 / 1024
 	for i := range c.sizes {
@@ -274,7 +274,7 @@ func (c *clustering) fill() {
 	}
 }
 
-// assignRows is how many rows a goroutine assigns at a time.
+// assignRows is the number of rows that a goroutine assigns at a time.
 const assignRows = 1024
 
 // Assign finds for each row the nearest vector of a table, as [vector.Table.Nearest] does, on several

@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	// mostStarts is how many times clusters are begun at most.
+	// mostStarts is the maximal number of starts.
 	mostStarts = 4
-	// fewClusters is of how many clusters there is no second start. What searches find by these depends
-	// so little on the start that another one is not worth its time.
+	// From fewClusters clusters on, k-means runs once: the recall of searches hardly depends on the start.
 	fewClusters = 128
-	// trial is after how many iterations the starts are compared.
+	// trial is the number of iterations after which the starts are compared.
 	trial = 5
 )
 
-// starts returns how many times clusters are begun. The more there are, the less depends on the start,
-// and the more it costs.
+// starts returns the number of starts. It falls with the number of clusters, because the result then
+// depends less on the start and each start costs more.
 func (o Options) starts() int {
 	if o.Clusters < 2 {
 		return 1
@@ -26,7 +25,7 @@ func (o Options) starts() int {
 	return max(1, min(mostStarts, fewClusters/o.Clusters))
 }
 
-// best begins several times and goes on with the start by which searches find most.
+// best runs several starts and continues with the one of the greatest merit.
 func best(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
 	c, err := newClustering(ctx, rows, dim, o)
 	if err != nil {
@@ -60,12 +59,13 @@ func best(ctx context.Context, rows []float32, dim int, o Options) ([]float32, e
 	return c.centroids, nil
 }
 
-// An exam searches for rows near to some of a clustering's rows, among the first of these.
+// An exam measures the recall of searches: it compares their results with the exact nearest rows of some
+// query rows.
 type exam struct {
 	held    memory.Hold
 	rows    int
 	queries int      // the first of the rows
-	each    int      // how many are searched for, for each query
+	each    int      // number of nearest rows searched per query
 	nearest []uint64 // numbers of the rows nearest to each query
 }
 
@@ -75,6 +75,8 @@ const (
 	examNearest = 10
 )
 
+// newExam finds the exact nearest rows of some rows, the queries, as the ground truth of the exam. A row is
+// not its own neighbour.
 func newExam(ctx context.Context, c *clustering) (*exam, error) {
 	rows := min(c.n, examRows)
 	e := &exam{rows: rows, queries: min(rows, examQueries), each: min(rows-1, examNearest)}
@@ -107,9 +109,9 @@ func newExam(ctx context.Context, c *clustering) (*exam, error) {
 	return e, nil
 }
 
-// merit returns what searches in 1, 2, 4 … clusters, in up to half of them, find of the nearest rows,
-// on average, less half the share of all rows that they measure. A search in larger clusters finds more
-// and costs more. With half of it one start is not chosen for a row that it finds by twice the work.
+// merit returns the average recall of searches that probe 1, 2, 4 … up to half of the clusters, less half
+// the fraction of rows that they measure. Searches in larger clusters find more, but also cost more. The
+// factor of one half avoids a start that finds a row more at twice the work.
 func (e *exam) merit(ctx context.Context, c *clustering) (float64, error) {
 	table := vector.NewTable(c.Metric, c.centroids, c.dim)
 	numbers := c.numbers[:e.rows]
@@ -141,7 +143,7 @@ func (e *exam) merit(ctx context.Context, c *clustering) (float64, error) {
 	return float64(found)/(all*float64(e.each)) - float64(measured)/(2*all*float64(e.rows)), nil
 }
 
-// searches returns how many of the searches look into the cluster at a place in the order of a query.
+// searches returns the number of searches that probe the cluster at a place in the ranking of a query.
 func searches(place, clusters int) int {
 	n := 0
 	for probes := 1; probes <= clusters/2; probes *= 2 {

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// merit is that of centroids for searches among rows that they were not made from.
+// merit returns the merit of centroids for searches among rows that they were not trained with.
 func merit(t *testing.T, rows, centroids []float32, dim int) float64 {
 	t.Helper()
 	c, err := newClustering(t.Context(), rows, dim, Options{Clusters: len(centroids) / dim, Metric: vector.L2, Workers: 1})

@@ -22,10 +22,10 @@ import (
 // Version is the version of the format that Write writes.
 const Version = 1
 
-// nullsKey is the key of the metadata with the number of the buffer that has the rows whose list is NULL.
+// nullsKey is the metadata key with the number of the global buffer that stores the rows with a NULL list.
 const nullsKey = "lance:label_list_nulls"
 
-// nullBytes is what a row whose list is NULL takes at most.
+// nullBytes bounds the memory of a row with a NULL list.
 const nullBytes = 4
 
 // Fits reports whether columns of a type can have such an index: lists of elements that can be sorted.
@@ -34,7 +34,7 @@ func Fits(t arrow.DataType) bool {
 	return elements != nil && index.Sortable(elements)
 }
 
-// noList begins the keys of rows whose list is NULL. These come after the keys of all elements.
+// noList is the first byte of the key of a row with a NULL list. It sorts after the keys of all elements.
 const noList = 0xff
 
 // Sort sorts the elements of rows. Each batch has two columns: lists of type t, and the id of each row. Types
@@ -73,7 +73,7 @@ func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatc
 	return sorter, nil
 }
 
-// Write writes the file of a segment with keys in order, as Sort makes them of lists of type t.
+// Write writes the file of a segment from sorted keys, which Sort makes of lists of type t.
 func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
 	var nulls index.RowEncoder
 	file, count, err := keyed.Write(ctx, keyed.Bitmaps, ElementType(t), func(yield func([]byte, error) bool) {
@@ -97,12 +97,12 @@ func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error],
 	return file.Close(ctx)
 }
 
-// elementsOf yields the elements of lists, each with its row, in batches, and adds the rows whose list
-// is NULL to a set.
+// elementsOf yields the elements of lists, each with its row, in batches. It adds the rows with a NULL list
+// to nulls.
 func elementsOf(batch arrow.RecordBatch, nulls *rowset.Set) iter.Seq[arrow.RecordBatch] {
 	return func(yield func(arrow.RecordBatch) bool) {
 		lists, ids := batch.Column(0).(array.ListLike), batch.Column(1).(*array.Uint64)
-		start, end := int64(0), int64(0) // of elements that follow one another
+		start, end := int64(0), int64(0) // of consecutive elements
 		rows := array.NewUint64Builder(arrowmemory.DefaultAllocator)
 		flush := func() bool {
 			if start == end {

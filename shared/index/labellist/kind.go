@@ -25,7 +25,7 @@ var Kind = &index.Kind{
 	},
 }
 
-// tests reports whether an index can test what a probe tests.
+// tests reports whether an index can answer a probe.
 func tests(p pruning.Probe, t arrow.DataType) bool {
 	elements := ElementType(t)
 	if elements == nil || !arrow.TypeEqual(p.Type, elements) {
@@ -35,8 +35,7 @@ func tests(p pruning.Probe, t arrow.DataType) bool {
 	return err == nil
 }
 
-// question returns what an index of the elements of lists is asked, to find the rows that pass
-// all of some probes of a column of type t.
+// question combines probes on a list column of type t into the question for the rows that pass all of them.
 func question(ctx context.Context, probes []pruning.Probe, t arrow.DataType) (q index.Question, err error) {
 	order, err := index.OrderOf(ElementType(t))
 	if err != nil {
@@ -66,7 +65,8 @@ func question(ctx context.Context, probes []pruning.Probe, t arrow.DataType) (q 
 	return q, nil
 }
 
-// ofElements returns the question for the rows with one of some elements. Of these NULL is one, too.
+// ofElements returns the question for the rows that contain at least one of the elements, which may include
+// NULL.
 func ofElements(elements arrow.Array, order index.Order) index.Question {
 	if elements.NullN() == 0 {
 		return index.Equal(elements, order)

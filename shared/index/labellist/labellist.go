@@ -1,10 +1,9 @@
-// Package labellist reads and builds indices of the kind LABEL_LIST: each distinct element of the lists of a
-// column, with the rows that have it; see package keyed. A search reads the rows of the elements that
-// are asked for, and of no others.
+// Package labellist reads and builds LABEL_LIST indices, which map each distinct element of a list column
+// to its rows; see package keyed. A search reads only the row sets of the requested elements.
 //
-// The rows of the key NULL are those with an element that is NULL. The file also has the rows whose
-// list is NULL, see [index.AddRows], in the global buffer of which its metadata has the number. They are
-// not among those that do not have an element. Early versions did not write the buffer.
+// The key NULL has the rows with a NULL element. Rows whose list itself is NULL are stored apart, in the
+// global buffer that the metadata names, encoded for [index.AddRows]. They match neither a test for an
+// element nor its negation. Early versions did not write the buffer.
 //
 // Source: scalar/label_list.rs of crate lance-index.
 package labellist
@@ -29,8 +28,7 @@ type Reader struct {
 	keys  *keyed.Keys
 }
 
-// Open reads the elements of a segment. t is the type of the column, of which the segment must have
-// been made.
+// Open reads the elements of a segment. t is the type of the column, which must match the segment.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	elements := ElementType(t)
 	if elements == nil {
@@ -55,8 +53,8 @@ func ElementType(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// Cost estimates a search from the elements. Of a question that only leaves out rows it is the cost to find
-// these.
+// Cost estimates a search from the elements. For a question with None only, it is the cost of finding the
+// excluded rows.
 func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	if len(q.All) == 0 && len(q.None) > 0 {
 		return r.keys.Cost(index.Question{Any: q.None})
@@ -64,7 +62,7 @@ func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	return r.keys.Cost(q)
 }
 
-// Search returns just the rows whose lists have the elements.
+// Search returns exactly the rows whose lists match.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	if len(q.None) == 0 {
 		rows, pages, err := r.keys.Search(ctx, q)
@@ -90,7 +88,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	return index.Answer{Rows: without, Exact: known, Others: true, Pages: pages}, nil
 }
 
-// nulls returns the rows whose list is NULL, and whether the file has them.
+// nulls returns the rows with a NULL list. known is false if the file does not store them.
 func (r *Reader) nulls(ctx context.Context) (rows *rowset.Set, known bool, err error) {
 	rows = rowset.At()
 	file, err := r.files.Open(ctx, keyed.Bitmaps.File)

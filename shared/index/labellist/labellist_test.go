@@ -114,8 +114,8 @@ func TestOnlyListsHaveElements(t *testing.T) {
 	}
 }
 
-// Whatever is in the file of a segment, reading it ends, within a bound of memory, and the rows that
-// have each of two elements are those that have the one and the other.
+// For any content of a segment's file, reading terminates within a memory limit, and the rows with both of
+// two elements are the intersection of the rows with each.
 func FuzzRead(f *testing.F) {
 	all, files := indextest.Segments(f, keyed.Bitmaps.File)
 	types := map[string]bool{}

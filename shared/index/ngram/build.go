@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// nullToken stands for texts that are NULL.
+	// nullToken is the token of NULL texts.
 	nullToken = 0
-	// batchTokens is about how many trigrams are passed on together.
+	// batchTokens is the approximate number of trigrams per batch.
 	batchTokens = 1 << 16
 )
 
-// Sort sorts the trigrams of rows. Each batch has two columns: texts, and the id of each row. Columns of other
-// types than texts are lance.ErrUnsupported. The caller closes the Sorter.
+// Sort sorts the trigrams of rows. Each batch has two columns: the texts, and the id of each row. A column
+// that is not a string column is lance.ErrUnsupported. The caller closes the Sorter.
 func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error]) (*sortkey.Sorter, error) {
 	if !IsText(t) {
 		return nil, fmt.Errorf("%w: an index of trigrams on values of type %s", lance.ErrUnsupported, t)
@@ -44,7 +44,7 @@ func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatc
 	})
 }
 
-// Write writes the file of a segment with keys in order, as Sort makes them.
+// Write writes the file of a segment from sorted keys, as Sort returns them.
 func Write(ctx context.Context, _ arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
 	file, _, err := keyed.Write(ctx, format, arrow.PrimitiveTypes.Uint32, keys, out)
 	if err != nil {

@@ -25,9 +25,12 @@ var Kind = &index.Kind{
 	Filters: &index.Filters{Answers: answers, Tests: tests, Question: question, Open: index.Opener(Open), Coarse: true},
 }
 
-// shortest is the length in characters from which native Lance uses an index for contains.
+// shortest is the minimal length, in characters, of a contains pattern for which native Lance uses an
+// index.
 const shortest = 3
 
+// answers returns the use of an NGRAM index for a probe in native Lance. Rows found for a prefix or a LIKE
+// are tested again. Tests that need no trigrams do not use the index.
 func answers(p pruning.Probe) pruning.Answer {
 	switch {
 	case p.Not, p.Test == pruning.Tokens, p.Test == pruning.Contains && utf8.RuneCountInString(p.Text) < shortest:
@@ -40,17 +43,17 @@ func answers(p pruning.Probe) pruning.Answer {
 	return pruning.Answers
 }
 
-// tests reports whether an index can test what a probe tests.
+// tests reports whether an index can answer a probe.
 func tests(p pruning.Probe, t arrow.DataType) bool {
 	return !p.Not && IsText(t) && p.Need(fulltext.Trigrams) != nil
 }
 
-// question returns what an index is asked, to find the rows that pass all of some probes.
+// question returns the question for the rows that pass all probes.
 func question(_ context.Context, probes []pruning.Probe, _ arrow.DataType) (index.Question, error) {
 	return index.NeededByAll(probes, fulltext.Trigrams, func(trigram string) arrow.Array { return number(Token(trigram)) }), nil
 }
 
-// number returns an array of one number.
+// number returns an array with one number.
 func number(n uint32) arrow.Array {
 	b := array.NewUint32Builder(memory.DefaultAllocator)
 	defer b.Release()

@@ -1,6 +1,6 @@
-// Package ngram reads and builds indices of the kind NGRAM: each run of three letters or digits, a trigram, that
-// occurs in the texts of a column, with the rows that have it. Texts are in lower case and folded to
-// ASCII before they are cut, so a row that has all trigrams of a text need not have the text.
+// Package ngram reads and builds NGRAM indices, which map each trigram, a run of three letters or digits,
+// to the rows whose text contains it. Texts are lowercased and folded to ASCII first, so a row with all
+// trigrams of a text need not contain the text itself.
 //
 // A segment is one file, see package keyed:
 //
@@ -26,7 +26,7 @@ var format = keyed.Format{File: "ngram_postings.lance", Keys: "tokens", Rows: "p
 // A Reader answers questions from one segment. It is safe for concurrent use.
 type Reader struct{ keys *keyed.Keys }
 
-// Open reads the trigrams of a segment. t is the type of the column, which is one of texts.
+// Open reads the trigrams of a segment. t is the type of the column, which must be a string type.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	if !IsText(t) {
 		return nil, fmt.Errorf("%w: an index of texts on a column of type %s", lance.ErrUnsupported, t)
@@ -38,14 +38,14 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	return &Reader{keys}, nil
 }
 
-// IsText reports whether a type is one of columns that can have such an index.
+// IsText reports whether columns of a type can have an NGRAM index.
 func IsText(t arrow.DataType) bool { return t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING }
 
-// letters is one more than the number of letters and digits.
+// letters is the base of a token: the number of letters and digits, plus one.
 const letters = 37
 
-// Token returns the number of a trigram: its characters as digits in a system of 37, the first as the
-// highest, where 0 to 9 count 1 to 10, and a to z 11 to 36.
+// Token returns the number of a trigram: its characters are digits in base 37, the first the most
+// significant; 0 to 9 have the values 1 to 10, and a to z 11 to 36.
 func Token(trigram string) uint32 {
 	token := uint32(0)
 	for i := range len(trigram) {
@@ -61,7 +61,7 @@ func Token(trigram string) uint32 {
 // Cost estimates a search from the trigrams.
 func (r *Reader) Cost(q index.Question) (index.Cost, error) { return r.keys.Cost(q) }
 
-// Search returns the rows that have the trigrams whose tokens a question asks for.
+// Search returns the rows that contain the trigrams of a question.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	rows, pages, err := r.keys.Search(ctx, q)
 	return index.Answer{Rows: rows, Pages: pages}, err

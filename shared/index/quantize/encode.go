@@ -9,16 +9,14 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// An Encoder makes the codes of the vectors of a segment. It does not change and is safe for
-// concurrent use.
+// An Encoder encodes the vectors of a segment. It is immutable and safe for concurrent use.
 type Encoder interface {
-	// Columns are the columns that the code of a row lies in.
+	// Columns returns the columns of a row's code.
 	Columns() []Column
-	// Residual reports whether the vectors to encode are those of the column minus the centroid of
-	// their partition.
+	// Residual reports whether Encode expects residuals: vectors minus the centroid of their partition.
 	Residual() bool
-	// Encode writes the codes of vectors one after another, each with its columns one after another.
-	// partitions has the number of the partition of each vector. out has [RowBytes] of Columns for each.
+	// Encode writes the codes of vectors to out, row by row, each with its columns one after another.
+	// partitions has the partition of each vector. out has [RowBytes] of Columns for each vector.
 	Encode(v *Vectors, partitions []uint32, out []byte)
 	// Store returns the columns of a partition from the codes of its rows.
 	Store(codes []byte, rows int) [][]byte
@@ -28,14 +26,14 @@ type Encoder interface {
 	Metadata(buffer int) ([]byte, error)
 }
 
-// A Decoder is an Encoder whose codes stand for vectors that can be had back.
+// A Decoder is an Encoder that can also reconstruct approximate vectors from codes.
 type Decoder interface {
 	Encoder
-	// Decode writes the vector that a code stands for. out has an element for each dimension.
+	// Decode writes the approximate vector of a code. out has an element for each dimension.
 	Decode(code []byte, out []float32)
 }
 
-// split returns the columns of rows that lie one after another.
+// split converts codes from row-major order to one slice per column.
 func split(codes []byte, rows int, columns []Column) [][]byte {
 	if len(columns) == 1 {
 		return [][]byte{codes}
@@ -53,10 +51,10 @@ func split(codes []byte, rows int, columns []Column) [][]byte {
 	return parts
 }
 
-// A flatEncoder leaves vectors as they are.
+// A flatEncoder stores vectors unchanged.
 type flatEncoder struct{ flat }
 
-// NewFlatEncoder returns the encoder of FLAT, of vectors with so many values.
+// NewFlatEncoder returns the FLAT encoder for vectors of dim elements.
 func NewFlatEncoder(element arrow.Type, dim int) Decoder {
 	return &flatEncoder{flat{column: Column{"flat", element, width(element, dim)}}}
 }
@@ -99,7 +97,7 @@ type scalarEncoder struct{ scalar }
 // scalarBits is the length of a code of SQ.
 const scalarBits = 8
 
-// NewScalarEncoder returns the encoder of SQ. Its bounds are those of a sample.
+// NewScalarEncoder returns the SQ encoder. The sample determines its bounds.
 func NewScalarEncoder(sample *Vectors) Decoder {
 	s := &scalarEncoder{scalar{dim: sample.Dim, start: math.MaxFloat64, end: -math.MaxFloat64}}
 	for i, x := range sample.Values {
@@ -138,6 +136,7 @@ func (s *scalarEncoder) Decode(code []byte, out []float32) {
 	}
 }
 
+// Metadata returns the storage_metadata of SQ.
 func (s *scalarEncoder) Metadata(int) ([]byte, error) {
 	var m struct {
 		Dim    int `json:"dim"`

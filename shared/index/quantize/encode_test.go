@@ -83,8 +83,7 @@ func encoders(t *testing.T, v *Vectors) map[string]Decoder {
 	return made
 }
 
-// A code stands for a vector near to the one it was made of, and the reader of segments measures it
-// as such.
+// A code represents a vector near its original, and distances to the code agree with that.
 func TestCodesAreMeasuredAsTheVectorsTheyWereMadeOf(t *testing.T) {
 	const dim, n = 8, 600
 	random := rand.New(rand.NewPCG(8, 8))
@@ -157,7 +156,7 @@ func checkCodes(t *testing.T, name string, e Decoder, v *Vectors, codes []byte) 
 // tolerance is how far a distance may be off: SQ quantizes the query too.
 var tolerance = map[string]float64{"FLAT": 0.01, "SQ": 0.6, "PQ": 0.05, "PQ 4": 0.05}
 
-// loss is how far the vector of a code may be from the one that it was made of.
+// loss bounds the distance between a vector and its decoded code.
 var loss = map[string]float64{"FLAT": 1e-12, "SQ": 0.02, "PQ": 3, "PQ 4": 6}
 
 func distance(metric vector.Metric, a, b []float32) float64 {

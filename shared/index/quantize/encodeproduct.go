@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// ProductOptions say how product quantization is trained.
+// ProductOptions holds the training parameters of product quantization.
 type ProductOptions struct {
 	Places     int // sub-vectors of a vector: a divisor of its dimensions, and even with 4 bits
 	Bits       int // 4 or 8, of the code of a sub-vector
@@ -63,7 +63,7 @@ func TrainProduct(ctx context.Context, sample *Vectors, o ProductOptions) (Decod
 	return p, nil
 }
 
-// part returns the sub-vectors of a place, one after another.
+// part returns the contiguous sub-vectors of all vectors at one place.
 func (p *productEncoder) part(v *Vectors, place int) []float32 {
 	part := make([]float32, 0, v.Rows()*p.width)
 	for at := place * p.width; at < len(v.Values); at += v.Dim {
@@ -74,6 +74,8 @@ func (p *productEncoder) part(v *Vectors, place int) []float32 {
 
 func (p *productEncoder) Residual() bool { return p.metric != vector.Dot }
 
+// Encode writes the nearest centroid of each sub-vector. Codes of 4 bits share a byte, the even place in
+// its low half.
 func (p *productEncoder) Encode(v *Vectors, _ []uint32, out []byte) {
 	rows, width := v.Rows(), p.rowBytes()
 	numbers, distances := make([]uint32, rows), make([]float32, rows)
@@ -92,6 +94,7 @@ func (p *productEncoder) Encode(v *Vectors, _ []uint32, out []byte) {
 	}
 }
 
+// Decode concatenates the centroids that a code selects.
 func (p *productEncoder) Decode(code []byte, out []float32) {
 	for place := range p.places {
 		number := int(code[place*p.bits/8])
@@ -107,6 +110,7 @@ func (p *productEncoder) Buffer() []byte {
 	return t.Encode()
 }
 
+// Metadata returns the storage_metadata of PQ. buffer is the number of the global buffer with the codebook.
 func (p *productEncoder) Metadata(buffer int) ([]byte, error) {
 	return json.Marshal(struct {
 		Buffer     int   `json:"codebook_position"`
@@ -118,7 +122,7 @@ func (p *productEncoder) Metadata(buffer int) ([]byte, error) {
 	}{buffer, p.bits, p.places, p.dim, []int{}, true})
 }
 
-// Store transposes the codes: first bytes of all rows, then second ones.
+// Store transposes the codes: the first bytes of all rows, then the second bytes, and so on.
 func (p *productEncoder) Store(codes []byte, rows int) [][]byte {
 	width := p.rowBytes()
 	turned := make([]byte, len(codes))

@@ -16,8 +16,8 @@ type rabitEncoder struct {
 	centroids []float32 // of all partitions, rotated
 }
 
-// NewRabitEncoder returns the encoder of RQ with so many bits for a dimension, 1 to 9. The number of
-// dimensions is a multiple of 8. centroids are those of all partitions. The rotation is random.
+// NewRabitEncoder returns the RQ encoder with bits, 1 to 9, per dimension. dim is a multiple of 8.
+// centroids are the centroids of all partitions. The rotation is random.
 func NewRabitEncoder(metric vector.Metric, centroids []float32, dim, bits int, random *rand.Rand) Encoder {
 	signs := make([]byte, signBytes(dim))
 	for i := range signs {
@@ -37,6 +37,8 @@ func newRabitEncoder(r rabit, centroids []float32) *rabitEncoder {
 func (e *rabitEncoder) Residual() bool { return true }
 func (e *rabitEncoder) Buffer() []byte { return nil }
 
+// Encode rotates each residual and encodes it with the rotated centroid of its partition, on which the
+// factors depend.
 func (e *rabitEncoder) Encode(v *Vectors, partitions []uint32, out []byte) {
 	width := RowBytes(e.Columns())
 	row := rabitRow{encoder: e, residual: make([]float32, e.dim), sizes: make([]float32, e.dim), magnitudes: make([]uint8, e.dim)}
@@ -54,6 +56,7 @@ func (e *rabitEncoder) Store(codes []byte, rows int) [][]byte {
 	return columns
 }
 
+// Metadata returns the storage_metadata of RQ, with the fields and their order as native Lance writes them.
 func (e *rabitEncoder) Metadata(int) ([]byte, error) {
 	signs := make([]int, len(e.rotation.signs))
 	for i, b := range e.rotation.signs {
@@ -123,6 +126,8 @@ func putFloats(out []byte, values ...float32) {
 // these two. A code is the magnitude and a half, with the sign of the residual.
 type rabitProducts struct{ residual, centroid, both float32 }
 
+// products returns the inner products of the decoded code with the residual and the centroid, and of these
+// two with each other.
 func (r *rabitRow) products() (p rabitProducts) {
 	for i, x := range r.residual {
 		code := float32(math.Copysign(float64(r.magnitudes[i])+0.5, float64(x)))
@@ -133,8 +138,8 @@ func (r *rabitRow) products() (p rabitProducts) {
 	return p
 }
 
-// factors returns the numbers that turn products with the code into distances. square is that of the residual. A row
-// too long for them is infinitely far from every query.
+// factors returns the numbers that turn inner products with the code into distances. square is the squared
+// length of the residual. A row too long for float32 is infinitely far from every query.
 func (r *rabitRow) factors(square float32, p rabitProducts) (add, scale float32) {
 	if p.residual != 0 {
 		add, scale = square*p.centroid/p.residual, -square/p.residual
@@ -150,7 +155,7 @@ func (r *rabitRow) factors(square float32, p rabitProducts) (add, scale float32)
 	return add, scale
 }
 
-// rabitDeviations is how many standard deviations the bound of an error has.
+// rabitDeviations is the number of standard deviations in the error bound.
 const rabitDeviations = 1.9
 
 // errorFactor returns a bound of the error that signs alone make, for a query at distance 1 from the
@@ -172,8 +177,7 @@ func (r *rabitRow) errorFactor(square, product float32) float32 {
 // then some around the best of these. The fewer dimensions, the more does the scale matter.
 const coarseScales, fineScales, scaleElements = 16, 8, 2048
 
-// tiny is the size of a residual below which its magnitudes are all 0, because the numbers to compute
-// others with would be too large.
+// tiny is the residual size below which all magnitudes are 0, because computing them would overflow.
 const tiny = 1e-30
 
 // setMagnitudes sets the magnitudes so that the code has nearly the direction of the residual. Native
@@ -183,8 +187,8 @@ func (r *rabitRow) setMagnitudes() {
 	if largest < tiny || math.IsInf(float64(largest), 0) {
 		return
 	}
-	// At the first scale the largest element gets half of the highest magnitude, and at the last it and
-	// others are far above that, and cut off.
+	// At the first scale the largest element has half of the highest magnitude. At the last scale it
+	// exceeds the highest magnitude and is clamped.
 	steps := float64(r.highest() + 1)
 	from, to := steps/2/float64(largest), (steps+9)/float64(largest)
 	coarse := coarseScales + scaleElements/len(r.sizes)
@@ -199,7 +203,7 @@ func (r *rabitRow) setMagnitudes() {
 // highest returns the highest magnitude.
 func (r *rabitRow) highest() float32 { return float32(int(1)<<r.encoder.magnitude() - 1) }
 
-// bestScale returns the best of some scales, the first and so many after it, each by a factor larger.
+// bestScale returns the best of more + 1 scales: first, and each following one larger by factor.
 func (r *rabitRow) bestScale(first, factor float64, more int) float64 {
 	best, most := first, 0.
 	for scale := first; more >= 0; scale, more = scale*factor, more-1 {

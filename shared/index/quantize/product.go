@@ -12,18 +12,17 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// product is product quantization: a vector is cut into sub-vectors of the same length, and each is
-// stored as the number of the nearest of 2^bits centroids that the codebook has for its place. Under
-// L2 and cosine it is the residual, vector minus centroid of the partition, that is cut.
+// product is product quantization. It cuts a vector into sub-vectors of the same length, and stores for
+// each the number of the nearest of the 2^bits centroids in the codebook of its place. Under L2 and cosine
+// it cuts the residual, the vector minus the centroid of the partition.
 //
 //	__pq_code  fixed-size list of bytes, one for each sub-vector; with 4 bits one for two
 //	           of them, the first in the low half
 //
-// The bytes of a partition are transposed: those of all rows for the first place, then for the second.
-// Only if the metadata denies it they lie row by row.
+// The bytes of a partition are transposed, first place first, unless the metadata declare them row by row.
 //
-// The distance from a query q to the code p of a residual to c is |q-c|² - 2q·p + (2c·p + |p|²). The part in
-// brackets is the same for all queries, so [Arrange] computes it once for each row, and a query has one
+// The distance from a query q to the code p of a residual to c is |q-c|² - 2q·p + (2c·p + |p|²). The part
+// in brackets does not depend on the query, so [Arrange] computes it once for each row, and a query has one
 // table of products for all partitions.
 //
 // The codebook is a tensor of shape [2^bits, dimension], but its numbers lie place by place:
@@ -39,6 +38,8 @@ type product struct {
 	squares    []float32       // of the lengths of the centroids, by place; nil under dot
 }
 
+// newProduct parses the storage_metadata of PQ, and validates it against the codebook: Dim must be
+// divisible by Places, and 4-bit codes need an even number of places.
 func newProduct(s Spec) (Quantizer, error) {
 	var m struct {
 		Bits       int  `json:"nbits"`
@@ -80,7 +81,8 @@ func newProduct(s Spec) (Quantizer, error) {
 	return p, nil
 }
 
-// tablesOf returns the tables of a codebook, of which the part of each place has so many numbers.
+// tablesOf returns one table per place of a codebook. place is the number of elements per place, width the
+// length of a sub-vector.
 func tablesOf(metric vector.Metric, codebook []float32, place, width int) []*vector.Table {
 	var tables []*vector.Table
 	for part := range slices.Chunk(codebook, place) {
@@ -114,6 +116,8 @@ func (p *product) arrange(codes *Codes) {
 	p.addSums(p.table(entries), codes, 0, codes.Offsets)
 }
 
+// Prepare computes the products of the query with all codebook entries, doubled for the term 2q·p of the
+// squared distance.
 func (p *product) Prepare(v *Vector) (Prepared, error) {
 	entries := p.products(v.Values)
 	if p.metric != vector.Dot {
@@ -124,6 +128,7 @@ func (p *product) Prepare(v *Vector) (Prepared, error) {
 	return &productQuery{product: p, vector: v, table: p.table(entries)}, nil
 }
 
+// productQuery is a query prepared for all partitions: the table of its products with all codebook entries.
 type productQuery struct {
 	*product
 	vector *Vector
@@ -133,12 +138,15 @@ type productQuery struct {
 	bounds     *vector.CodeTable
 }
 
-// boundsTable returns what bounds the sums of codes by the table, made once, or nil if there is none.
+// boundsTable returns the table for lower bounds of distances, made on first use, or nil if the query has
+// none.
 func (q *productQuery) boundsTable() *vector.CodeTable {
 	q.onceBounds.Do(func() { q.bounds = vector.NewCodeTable(q.table) })
 	return q.bounds
 }
 
+// Meter computes the part of the distance that does not depend on the row: |q-c|² under L2 and cosine, 1
+// under dot.
 func (q *productQuery) Meter(codes *Codes) Meter {
 	m := &productMeter{productQuery: q, codes: codes}
 	if q.metric == vector.Dot {
@@ -162,8 +170,8 @@ func (p *product) products(v []float32) []float32 {
 	return entries
 }
 
-// table returns what each byte of a code adds to a sum of entries, of which each place has one for each of
-// its centroids: 256 numbers for each byte.
+// table expands entries, one per place and centroid, to a table with 256 sums for each byte of a code. A
+// byte of two 4-bit codes gets the sum of both entries.
 func (p *product) table(entries []float32) []float32 {
 	if p.bits == 8 {
 		return entries
@@ -178,8 +186,8 @@ func (p *product) table(entries []float32) []float32 {
 	return pairs
 }
 
-// addSums adds to each of out what the bytes of its row add. The first row is from. The sums are those of
-// addSum, to the last bit.
+// addSums adds each row's table sums to out. The first row is from. The sums equal those of addSum to the
+// last bit.
 func (p *product) addSums(table []float32, codes *Codes, from int, out []float32) {
 	if !p.transposed {
 		for i, sum := range out {
@@ -210,7 +218,7 @@ func (p *product) addSums(table []float32, codes *Codes, from int, out []float32
 	}
 }
 
-// addSum adds to a number what the bytes of one row add.
+// addSum returns sum plus the table entries of the bytes of one row.
 func (p *product) addSum(table []float32, codes *Codes, row int, sum float32) float32 {
 	step, at := codes.Rows, row
 	if !p.transposed {
@@ -260,7 +268,7 @@ func (m *productMeter) Measure(from int, limit float32, out []float32) {
 	}
 }
 
-// measureSome measures the rows whose bound is not above the limit.
+// measureSome measures the rows whose lower bound does not exceed the limit.
 func (m *productMeter) measureSome(bounds *vector.CodeTable, from int, limit float32, out []float32) {
 	bounds.AtLeast(m.codes.Columns[0][from:], m.codes.Rows, out)
 	beside := float32(math.Abs(float64(m.base)))
@@ -277,6 +285,7 @@ func (m *productMeter) measureSome(bounds *vector.CodeTable, from int, limit flo
 	}
 }
 
+// One returns the distance of a row. Rounding may make a squared distance slightly negative; it is then 0.
 func (m *productMeter) One(row int) float32 {
 	distance := m.addSum(m.table, m.codes, row, m.base)
 	if m.metric == vector.Dot {

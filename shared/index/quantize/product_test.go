@@ -37,7 +37,7 @@ func randomProduct(random *rand.Rand, metric vector.Metric, bits, places, rows i
 	return p, codes
 }
 
-// What is measured under a limit has the same distance as without, and what is left out is farther than the limit.
+// A limit does not change the distances of measured rows, and skipped rows are farther than the limit.
 func TestPQLeavesOutRowsThatAreFar(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	left, kernels := 0, false

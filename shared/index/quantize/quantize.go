@@ -1,16 +1,15 @@
-// Package quantize measures how far a query vector is from vectors that an index stores as codes. It
-// knows no files: the caller gives it the metadata of a quantizer and the code columns of a partition.
+// Package quantize measures the distances of a query vector from vectors stored as codes. It reads no
+// files: the caller passes the metadata of a quantizer and the code columns of a partition.
 //
-// A [Quantizer] is what the codes of one index segment have in common. [Quantizer.Prepare] does once
-// what a query needs in all partitions; [Prepared.Meter] binds it to the codes of one partition, which
+// A [Quantizer] holds the parameters of the codes in one index segment. [Quantizer.Prepare] computes the
+// part of a query that all partitions use. [Prepared.Meter] binds it to the codes of one partition, which
 // [Arrange] has put in order.
 //
-// An [Encoder] makes the codes of a new segment. It takes [Vectors] and is trained with a sample of
-// them, where the quantizer has something to learn.
+// An [Encoder] makes the codes of a new segment. It encodes [Vectors]. Quantizers that learn are trained
+// with a sample of them.
 //
-// The distances are those that native Lance reports. Vectors under cosine are stored at length 1, and
-// so is the query: FLAT reports 1 - cos, the other quantizers the squared L2 distance of the
-// two, which is 2 - 2 cos.
+// The distances equal those of native Lance. Vectors under cosine are stored at length 1, and so is the
+// query: FLAT reports 1 - cos, the other quantizers the squared L2 distance of the two, which is 2 - 2 cos.
 //
 // Source: vector/{flat,sq,pq,bq}/storage.rs of crate lance-index.
 package quantize
@@ -27,43 +26,43 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// A Quantizer knows the codes of one index segment. It does not change.
+// A Quantizer holds the parameters of the codes in one index segment. It is immutable.
 type Quantizer interface {
 	// Columns are the columns that the codes of a row lie in.
 	Columns() []Column
 	// Prepare makes a query ready for the partitions of the segment.
 	Prepare(v *Vector) (Prepared, error)
-	// Bytes is about how much memory the quantizer takes.
+	// Bytes returns the approximate memory of the quantizer.
 	Bytes() int64
-	// QueryBytes is about how much memory a prepared query takes.
+	// QueryBytes returns the approximate memory of a prepared query.
 	QueryBytes() int64
 }
 
-// Arrange puts the codes of a partition, which are as the file has them, into the order in which the
-// quantizer measures them.
+// Arrange reorders the codes of a partition from the layout of the file to the layout that the quantizer
+// measures.
 func Arrange(q Quantizer, codes *Codes) {
 	if q, ok := q.(interface{ arrange(codes *Codes) }); ok {
 		q.arrange(codes)
 	}
 }
 
-// ByRow reports whether rows of a partition can be measured without the others: not if their codes are put
-// into another order together.
+// ByRow reports whether rows of a partition can be measured independently. They cannot if Arrange reorders
+// their codes together.
 func ByRow(q Quantizer) bool {
 	_, together := q.(interface{ arrange(codes *Codes) })
 	return !together
 }
 
-// Prepared is a query that is ready for all partitions of a segment. It does not change.
+// Prepared is a query prepared for all partitions of a segment. It is immutable.
 type Prepared interface {
-	// Meter returns what measures the codes of one partition, which are arranged. It is for one goroutine.
+	// Meter measures the arranged codes of one partition. The result belongs to one goroutine.
 	Meter(codes *Codes) Meter
 }
 
 // A Meter writes distances from a query to rows of a partition.
 type Meter interface {
-	// Measure writes the distances of len(out) rows, of which the first is from. Instead of a distance
-	// that is probably above the limit it may write +Inf.
+	// Measure writes the distances of len(out) rows, beginning with row from. For a distance that is
+	// probably above the limit it may write +Inf.
 	Measure(from int, limit float32, out []float32)
 	// One returns the distance of one row.
 	One(row int) float32
@@ -76,10 +75,10 @@ var noLimit = float32(math.Inf(1))
 type Column struct {
 	Name    string
 	Element arrow.Type
-	Width   int // elements of a row; 0 for a plain column, whose rows are one element each
+	Width   int // elements per row; 0 for a plain column with one element per row
 }
 
-// RowBytes is how many bytes a row takes in the column.
+// RowBytes returns the bytes of a row in the column.
 func (c Column) RowBytes() int {
 	size := 1
 	switch c.Element {
@@ -93,7 +92,7 @@ func (c Column) RowBytes() int {
 	return size * max(c.Width, 1)
 }
 
-// RowBytes is how many bytes a row takes in all columns.
+// RowBytes returns the bytes of a row in all columns.
 func RowBytes(columns []Column) int {
 	n := 0
 	for _, c := range columns {
@@ -110,7 +109,7 @@ type Codes struct {
 	Offsets  []float32 // by row, from [Arrange]: the part of a distance of PQ that does not depend on the query
 }
 
-// A Spec is what the files of a segment tell of its quantizer.
+// A Spec describes the quantizer of a segment, as read from its files.
 type Spec struct {
 	Kind      string // FLAT, PQ, SQ or RQ
 	Metric    vector.Metric
@@ -139,8 +138,8 @@ func BufferOf(metadata []byte) (int, error) {
 	return 0, nil
 }
 
-// New returns the quantizer of a segment. Metadata that contradicts itself is [lance.ErrCorrupt], an
-// unknown kind [lance.ErrUnsupported].
+// New returns the quantizer of a segment. Contradictory metadata are [lance.ErrCorrupt], an unknown kind
+// [lance.ErrUnsupported].
 func New(s Spec) (Quantizer, error) {
 	switch s.Kind {
 	case "FLAT":
@@ -207,14 +206,14 @@ func NewVector(values []float64, element arrow.Type, metric vector.Metric) (*Vec
 	return v, nil
 }
 
-// RoundHalf rounds values to those that float16 can hold.
+// RoundHalf rounds values to float16.
 func RoundHalf(values []float32) {
 	for i, h := range vector.RoundToFloat16(values) {
 		values[i] = half.Widen(h)
 	}
 }
 
-// normalize scales a vector to length 1. Of a vector of zeros it makes NaN, which is near to nothing.
+// normalize scales a vector to length 1. A zero vector becomes NaN, which is near to no vector.
 func normalize[T float32 | float64](values []T) {
 	var square T
 	for _, x := range values {

@@ -142,7 +142,7 @@ func TestQueriesTakeTheElementsOfTheColumn(t *testing.T) {
 	}
 }
 
-// distances returns those of all rows, and checks that Meter.One returns the same.
+// distances returns the distances of all rows, and checks that Meter.One returns the same.
 func distances(t *testing.T, s quantize.Spec, query []float64, codes *quantize.Codes) []float32 {
 	t.Helper()
 	q, err := quantize.New(s)
@@ -276,7 +276,7 @@ func TestManyPlacesAreSummed(t *testing.T) {
 	}
 }
 
-// rabitMetadata are the metadata of RQ with so many bytes of signs.
+// rabitMetadata returns the metadata of RQ, with signs bytes of rotation signs.
 func rabitMetadata(estimator, rotation string, dim, bits, signs int) string {
 	return fmt.Sprintf(`{"fast_rotation_signs":[%s],"rotation_type":%q,"code_dim":%d,"num_bits":%d,"packed":true,"query_estimator":%q}`,
 		strings.TrimSuffix(strings.Repeat("1,", signs), ","), rotation, dim, bits, estimator)

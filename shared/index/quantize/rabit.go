@@ -10,10 +10,10 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// rabit is RaBitQ: of the residual, vector minus centroid of the partition, each dimension is stored with
-// 1 to 9 bits after a rotation. The first is its sign; the others are a magnitude, which is stored with
-// all its bits inverted if the sign is negative. Two factors of a row turn the inner product of its code
-// and the rotated query into the distance.
+// rabit is RaBitQ. It rotates the residual, the vector minus the centroid of the partition, and stores each
+// dimension with 1 to 9 bits. The first bit is the sign; the others are a magnitude, whose bits are
+// inverted if the sign is negative. Two factors of a row turn the inner product of its code and the rotated
+// query into the distance.
 //
 //	_rabit_codes        fixed-size list of bytes: the signs, 1 for positive; see packedRows
 //	__add_factors       float32, for the signs alone
@@ -23,7 +23,7 @@ import (
 //	__add_factors_ex    float32, for signs and magnitudes
 //	__scale_factors_ex  float32
 //
-// With 1 bit there are only the first four columns.
+// With 1 bit per dimension only the first four columns exist.
 type rabit struct {
 	metric   vector.Metric
 	dim      int
@@ -41,6 +41,8 @@ const (
 	rabitRawQuery = "raw_query"
 )
 
+// newRabit parses the storage_metadata of RQ. Older formats, with another query estimator or unpacked
+// codes, are lance.ErrUnsupported.
 func newRabit(s Spec) (Quantizer, error) {
 	var m struct {
 		Signs     []int  `json:"fast_rotation_signs"`
@@ -73,11 +75,13 @@ func newRabit(s Spec) (Quantizer, error) {
 	return r, err
 }
 
-// magnitude is how many bits a dimension has besides its sign.
+// magnitude returns the number of bits per dimension beside the sign.
 func (r *rabit) magnitude() int { return r.bits - 1 }
 
 func (r *rabit) signWidth() int { return r.dim / 8 }
 
+// Columns returns the columns of a row. Those of the magnitudes exist only with more than one bit per
+// dimension.
 func (r *rabit) Columns() []Column {
 	columns := []Column{
 		{"_rabit_codes", arrow.UINT8, r.signWidth()},
@@ -101,6 +105,7 @@ func (r *rabit) arrange(codes *Codes) {
 	codes.Columns[0] = unpackSigns(codes.Columns[0], codes.Rows, r.signWidth())
 }
 
+// Prepare rotates the query and builds the tables for sign bits and magnitudes.
 func (r *rabit) Prepare(v *Vector) (Prepared, error) {
 	rotated := make([]float32, r.dim)
 	r.rotation.apply(v.Values, rotated)
@@ -114,6 +119,7 @@ func (r *rabit) Prepare(v *Vector) (Prepared, error) {
 	return q, nil
 }
 
+// rabitQuery is a query prepared for all partitions: its rotated values as tables for signs and magnitudes.
 type rabitQuery struct {
 	*rabit
 	values            []float32 // not rotated
@@ -121,6 +127,7 @@ type rabitQuery struct {
 	signs, magnitudes []byteTable
 }
 
+// Meter computes the terms of the distance that depend on the centroid of the partition.
 func (q *rabitQuery) Meter(codes *Codes) Meter {
 	m := &rabitMeter{rabitQuery: q, codes: codes.Columns, addScale: 1}
 	m.bySigns = m.factors(1, 0)
@@ -142,8 +149,8 @@ func (q *rabitQuery) Meter(codes *Codes) Meter {
 		product += x * c
 		square += c * c
 	}
-	// The factor of a row corrects the product with the centroid. A query has as much of it as it has of
-	// the direction of the centroid.
+	// The factor of a row includes a correction for the product with the centroid. It applies to the query
+	// in proportion to the query's component along the centroid.
 	if m.addScale = product / square; math.IsNaN(float64(m.addScale)) || math.IsInf(float64(m.addScale), 0) {
 		m.addScale = 0
 	}
@@ -157,11 +164,11 @@ func (q *rabitQuery) Meter(codes *Codes) Meter {
 	return m
 }
 
-// rabitMargin is by how much the bound of an error is widened: to about three standard deviations, so
-// that hardly any row is left out that is near.
+// rabitMargin widens the error bound to about three standard deviations, so that hardly any near row is
+// missed.
 const rabitMargin = 1.5
 
-// A rabitMeter measures rows by their signs and, of those that may be near enough, by all bits.
+// A rabitMeter estimates rows by their signs, and measures near ones by all bits.
 type rabitMeter struct {
 	*rabitQuery
 	codes                   [][]byte
@@ -177,8 +184,8 @@ type rabitFactors struct {
 	zero       float32   // the sum of bits that is in the middle
 }
 
-// factors returns those in two columns. Codes lie around 0: from the bits of each dimension the middle of
-// their range is taken off.
+// factors returns the factors in two columns. Codes are centered around 0, so the middle of the range is
+// subtracted from each dimension.
 func (m *rabitMeter) factors(column, magnitude int) rabitFactors {
 	return rabitFactors{
 		add: arrow.GetData[float32](m.codes[column]), scale: arrow.GetData[float32](m.codes[column+1]),
@@ -191,6 +198,8 @@ func (m *rabitMeter) distance(f *rabitFactors, row int, sum float32) float32 {
 	return (f.add[row]-m.addBase)*m.addScale + f.scale[row]*(sum-f.zero) + m.base
 }
 
+// Measure implements Meter. It first estimates all rows by their sign bits. Only rows whose estimate, less
+// the error bound, is within the limit are measured with all bits.
 func (m *rabitMeter) Measure(from int, limit float32, out []float32) {
 	clear(out)
 	addSums(m.signs, m.codes[0][from*m.signWidth():], out)
@@ -222,17 +231,17 @@ func (m *rabitMeter) One(row int) float32 {
 	return out[0]
 }
 
-// The codes of RQ have for each dimension a sign bit and, with more than one bit, a magnitude. Both are
-// sums of weights to a query: each bit that is set adds the number that the query has in its dimension,
-// times the value of the bit. So bytes of codes are measured by tables of what each value of a byte adds.
+// The RQ code of a dimension has a sign bit and, with more than one bit, a magnitude. The inner product
+// with a query is a sum over the set bits: the value of the query in that dimension, times the weight of
+// the bit. So byte tables, with one sum for each value of a byte, measure the codes.
 
-// packedRows is how many rows of a partition have their sign bits in one group. In a group, 32 bytes
-// follow each other for each byte of a code, each with four bits of two rows:
+// packedRows is the number of rows whose sign bits form one group. A group has 32 bytes for each byte of a
+// code, each with four bits of two rows:
 //
 //	 0  [16]  bits 0 to 3 of rows signRows[i] in the low half, of rows signRows[i]+16 in the high half
 //	16  [16]  bits 4 to 7 likewise
 //
-// The rows after the last whole group have byte 0 of all of them, then byte 1.
+// The rows after the last full group store byte 0 of all rows, then byte 1, and so on.
 const packedRows = 32
 
 // signRows is the order of rows in a group of sign bits.
@@ -285,14 +294,14 @@ func packSigns(signs []byte, rows, width int) []byte {
 	return packed
 }
 
-// blockDims is how many dimensions have their magnitudes in one block, of 8 bytes for each bit.
+// blockDims is the number of dimensions whose magnitudes form one block, of 8 bytes per bit.
 const blockDims = 64
 
-// magnitudeBytes is the length of the magnitudes of a row with so many bits each.
+// magnitudeBytes returns the length of the magnitudes of a row with the given bits per dimension.
 func magnitudeBytes(dim, bits int) int { return (dim + blockDims - 1) / blockDims * 8 * bits }
 
-// magnitudeBit returns where a bit of a magnitude is: its byte in the code of a row, and the bit there.
-// A block has dimensions in four groups of 16, i being the number of a dimension in its group:
+// magnitudeBit returns the position of a bit of a magnitude: its byte in the code of a row, and the bit in
+// that byte. A block has four groups of 16 dimensions; i is the number of a dimension in its group:
 //
 //	1 bit    as bits 0 to 63
 //	2 bits   byte i has those of all groups, group 0 lowest
@@ -342,10 +351,10 @@ func magnitudeBit(bits, dim, bit int) (at, shift int) {
 	return block + dim, bit
 }
 
-// A byteTable has what each value of a byte adds to a sum.
+// A byteTable has the sum for each value of a byte.
 type byteTable [256]float32
 
-// newByteTable returns the table of a byte whose bits add these weights.
+// newByteTable returns the table of a byte whose bits have these weights.
 func newByteTable(weights [8]float32) (t byteTable) {
 	for bit, w := range weights {
 		for i := range 1 << bit {
@@ -355,7 +364,7 @@ func newByteTable(weights [8]float32) (t byteTable) {
 	return t
 }
 
-// signTables returns the tables of sign bits, with which those that are set are summed up.
+// signTables returns the tables that sum up the query elements of set sign bits.
 func signTables(query []float32) []byteTable {
 	tables := make([]byteTable, len(query)/8)
 	for i := range tables {
@@ -364,7 +373,7 @@ func signTables(query []float32) []byteTable {
 	return tables
 }
 
-// magnitudeTables returns the tables of magnitudes with so many bits.
+// magnitudeTables returns the tables of magnitudes with the given number of bits.
 func magnitudeTables(query []float32, bits int) []byteTable {
 	weights := make([][8]float32, magnitudeBytes(len(query), bits))
 	for dim, x := range query {
@@ -380,10 +389,11 @@ func magnitudeTables(query []float32, bits int) []byteTable {
 	return tables
 }
 
-// cachedTables is how many tables are used together, so that they stay in the core's own cache.
+// cachedTables is the number of tables that are used together, so that they stay in the L1 or L2 cache of a
+// core.
 const cachedTables = 32
 
-// addSums adds to each of out what the bytes of its row add. Rows at +Inf are left out.
+// addSums adds the table sums of each row to out. Rows at +Inf are skipped.
 func addSums(tables []byteTable, codes []byte, out []float32) {
 	width := len(tables)
 	for from := 0; from < width; from += cachedTables {

@@ -27,7 +27,7 @@ func TestSignsArePackedInGroups(t *testing.T) {
 			}
 		}
 	}
-	// Row 8 is the second of a group. Its high bits follow those of the low ones of all rows.
+	// Row 8 is the second of a group. Its high bits follow the low bits of all rows.
 	signs := make([]byte, packedRows)
 	signs[8], signs[24] = 0xa5, 0x3c
 	packed := packSigns(signs, packedRows, 1)
@@ -115,7 +115,7 @@ func TestAMatrixRotates(t *testing.T) {
 	}
 }
 
-// Codes of RQ are measured as the vectors that they were made of, nearer with each bit.
+// Distances to RQ codes approximate the distances to the encoded vectors, better with each bit.
 func TestCodesOfRQAreMeasuredAsTheVectorsTheyWereMadeOf(t *testing.T) {
 	const n, dim = 75, 136
 	random := rand.New(rand.NewPCG(3, 5))
@@ -147,8 +147,8 @@ func TestCodesOfRQAreMeasuredAsTheVectorsTheyWereMadeOf(t *testing.T) {
 	}
 }
 
-// rabitError returns by how much distances of codes are off on average, in parts of the lengths of the
-// vectors. The second centroid is that of all rows.
+// rabitError returns the average error of the distances to codes, relative to the lengths of the vectors.
+// All rows belong to the second centroid.
 func rabitError(t *testing.T, metric vector.Metric, bits int, centroids []float32, column [][]float64, query []float64, random *rand.Rand) float64 {
 	t.Helper()
 	dim := len(query)
@@ -205,8 +205,8 @@ func mustVector(t *testing.T, values []float64, metric vector.Metric) *Vector {
 	return v
 }
 
-// Under a limit, rows are measured as without one, or left out because they are farther. Hardly any that is
-// near is left out, and of those that are far most are.
+// A limit does not change the distances of measured rows, and skipped rows are farther. Hardly any near row
+// is skipped, and most far rows are.
 func TestRQLeavesOutRowsThatAreFar(t *testing.T) {
 	const n, dim, bits = 4000, 128, 5
 	random := rand.New(rand.NewPCG(7, 5))

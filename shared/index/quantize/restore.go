@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// EncoderOf returns an encoder that makes codes for a Quantizer that was read from a file. centroids are
-// those of all partitions. A quantizer whose codes cannot be made is lance.ErrUnsupported.
+// EncoderOf returns an encoder for a Quantizer that was read from a file. centroids are the centroids of
+// all partitions. A quantizer that cannot encode is lance.ErrUnsupported.
 func EncoderOf(q Quantizer, centroids []float32) (Encoder, error) {
 	switch q := q.(type) {
 	case *flat:

@@ -8,15 +8,15 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// A rotation turns vectors before RQ cuts them into bits, so that each dimension carries about the same
-// part of a vector. It leaves lengths and inner products as they are.
+// A rotation turns vectors before RQ encodes them, so that each dimension carries about the same part of
+// the length. It preserves lengths and inner products.
 type rotation struct {
 	dim    int
 	signs  []byte    // a fast rotation: the sign bits of its rounds
 	matrix []float32 // otherwise: dim rows of dim numbers
 }
 
-// rotationRounds is how often a fast rotation mixes the dimensions.
+// rotationRounds is the number of rounds of a fast rotation.
 const rotationRounds = 4
 
 // signBytes is the length of the sign bits of a fast rotation.
@@ -64,9 +64,9 @@ func (r *rotation) apply(v, out []float32) {
 	r.mix(out)
 }
 
-// mix rotates a vector in place, in rounds. A round changes signs and then mixes a window whose length
-// is a power of two: the first dimensions in even rounds, the last in odd ones. If the window does not
-// hold all dimensions, a round also mixes the first half of all with the second.
+// mix rotates a vector in place, in rounds. A round changes signs and then mixes a window whose length is a
+// power of two: the first dimensions in even rounds, the last in odd ones. If the window is shorter than
+// the vector, a round also mixes the first half of the vector with the second.
 //
 // Source: vector/bq/rotation.rs of crate lance-index.
 func (r *rotation) mix(v []float32) {

@@ -12,8 +12,8 @@ import (
 
 // scalar is scalar quantization: each element is stored as one of 256 steps between two bounds.
 //
-//	__sq_code  fixed-size list of bytes: (x - start) * 255 / (end - start), cut off below
-//	           0, above 255 and after the point
+//	__sq_code  fixed-size list of bytes: (x - start) * 255 / (end - start), truncated and
+//	           clamped to 0 … 255
 //
 // Under L2 and cosine the query is quantized too; under dot it is not.
 type scalar struct {
@@ -22,6 +22,7 @@ type scalar struct {
 	start, end float64
 }
 
+// newScalar parses the storage_metadata of SQ. Only 8 bits are supported.
 func newScalar(s Spec) (Quantizer, error) {
 	var m struct {
 		Dim    int `json:"dim"`
@@ -49,6 +50,8 @@ func (s *scalar) Columns() []Column { return []Column{{"__sq_code", arrow.UINT8,
 func (s *scalar) Bytes() int64      { return 0 }
 func (s *scalar) QueryBytes() int64 { return 4 * int64(s.dim) }
 
+// Prepare quantizes the query under L2 and cosine. Under dot it keeps the query, whose sum is needed for
+// the offset of the codes.
 func (s *scalar) Prepare(v *Vector) (Prepared, error) {
 	q := &scalarQuery{scalar: s, step: float32(s.end-s.start) / 255}
 	if s.metric == vector.Dot {
@@ -69,6 +72,7 @@ func (s *scalar) Prepare(v *Vector) (Prepared, error) {
 	return q, nil
 }
 
+// quantize returns the step of a value, clamped to the bounds. NaN becomes 0.
 func (s *scalar) quantize(x float64) uint8 {
 	if s.start == s.end {
 		return 0
@@ -80,6 +84,7 @@ func (s *scalar) quantize(x float64) uint8 {
 	return uint8(min(max(x, 0), 255))
 }
 
+// scalarQuery is a query prepared for all partitions.
 type scalarQuery struct {
 	*scalar
 	code   []uint8   // under L2 and cosine
@@ -90,6 +95,7 @@ type scalarQuery struct {
 
 func (q *scalarQuery) Meter(codes *Codes) Meter { return scalarMeter{q, codes.Columns[0]} }
 
+// scalarMeter measures the codes of one partition, which are stored row by row.
 type scalarMeter struct {
 	*scalarQuery
 	codes []byte
@@ -101,6 +107,7 @@ func (m scalarMeter) Measure(from int, _ float32, out []float32) {
 	}
 }
 
+// One returns the distance of a row. Under L2 it is computed between two codes, in integers.
 func (m scalarMeter) One(row int) float32 {
 	code := m.codes[row*m.dim:][:m.dim]
 	if m.metric == vector.Dot {

@@ -13,10 +13,9 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// A Tensor is a matrix of numbers: the centroids of partitions, a codebook, a rotation. As a message
-// it is
+// A Tensor is a matrix of numbers: the centroids of partitions, a codebook, a rotation. Its message is
 //
-//	1  data_type  enum  FLOAT16 1, FLOAT32 2, FLOAT64 3, UINT8 4, and others that no index of vectors has
+//	1  data_type  enum  FLOAT16 1, FLOAT32 2, FLOAT64 3, UINT8 4, others are not used by vector indices
 //	2  shape      repeated uint32
 //	3  data       bytes, little-endian, row by row
 //
@@ -25,11 +24,11 @@ type Tensor struct {
 	Element arrow.Type
 	Rows    int
 	Width   int
-	Values  []float32 // Rows times Width numbers; those of float64 are rounded
+	Values  []float32 // Rows times Width numbers; float64 is rounded to float32
 	Bytes   []uint8   // the same of UINT8
 }
 
-// NewTensor returns a tensor of vectors that have so many values each; see [DimOf].
+// NewTensor returns a tensor of vectors of dim values; see [DimOf].
 func NewTensor(element arrow.Type, dim int, values []float32) *Tensor {
 	t := &Tensor{Element: element, Rows: len(values) / dim, Width: width(element, dim), Values: values}
 	if element == arrow.UINT8 {
@@ -46,10 +45,10 @@ func (t *Tensor) Unpacked() []float32 {
 	return t.Values
 }
 
-// maxDim bounds the width of a tensor, as the dimensions of vectors are bounded.
+// maxDim bounds the width of a tensor, like the dimensions of vectors.
 const maxDim = 1 << 16
 
-// TensorMemory is about how much memory [DecodeTensor] takes for a message of so many bytes.
+// TensorMemory estimates the memory of [DecodeTensor] for a message of the given size in bytes.
 func TensorMemory(message int64) int64 { return 5 * message }
 
 // DecodeTensor decodes a message of two dimensions.
@@ -97,6 +96,7 @@ func (t *Tensor) Encode() []byte {
 	return e.B
 }
 
+// data encodes the values in little-endian order, row by row.
 func (t *Tensor) data() []byte {
 	var data []byte
 	switch t.Element {
@@ -118,6 +118,7 @@ func (t *Tensor) data() []byte {
 	return data
 }
 
+// read decodes the values. Bytes are kept, too, because Hamming distances need them.
 func (t *Tensor) read(data []byte) {
 	t.Values = make([]float32, t.Rows*t.Width)
 	switch t.Element {

@@ -11,18 +11,18 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// Vectors are vectors that an index is built of, one after another. Under cosine they have length 1.
-// Vectors of bytes have a value, 0 or 1, for each bit: so their L2 distance is that of Hamming, and
-// everything that is built with L2 is right for them.
+// Vectors are contiguous vectors to build an index of. Under cosine they have length 1. Byte vectors are
+// expanded to one value, 0 or 1, per bit. So their L2 distance is the Hamming distance, and algorithms for
+// L2 apply to them.
 type Vectors struct {
 	Element arrow.Type // of the column
 	Dim     int        // values of a vector; see DimOf
 	Metric  vector.Metric
-	Values  []float32 // those of float64 are rounded
+	Values  []float32 // float64 is rounded to float32
 	Wide    []float64 // in a column of float64: the exact values
 }
 
-// DimOf returns how many values a vector of so many elements has.
+// DimOf returns the number of values for a vector with the given number of elements: 8 per byte, else 1.
 func DimOf(element arrow.Type, elements int) int {
 	if element == arrow.UINT8 {
 		return 8 * elements
@@ -38,7 +38,8 @@ func width(element arrow.Type, dim int) int {
 	return dim
 }
 
-// Count returns how many vectors a column has at most: of a column of lists of vectors, those of all lists.
+// Count returns an upper bound of the number of vectors in a column. In a column of lists it counts the
+// elements of all lists.
 func Count(column arrow.Array) int {
 	lists, ok := column.(*array.List)
 	if !ok || lists.Len() == 0 {
@@ -58,7 +59,7 @@ func NewVectors(element arrow.Type, dim int, metric vector.Metric, n int) *Vecto
 	return v
 }
 
-// Bytes is how much memory n vectors take.
+// Bytes returns the memory of n vectors.
 func (v *Vectors) Bytes(n int) int64 {
 	if v.Element == arrow.FLOAT64 {
 		return 12 * int64(n) * int64(v.Dim)
@@ -69,9 +70,9 @@ func (v *Vectors) Bytes(n int) int64 {
 // Rows returns the number of vectors.
 func (v *Vectors) Rows() int { return len(v.Values) / v.Dim }
 
-// Append appends the vectors of a column, or of its lists of vectors, and returns the rows that they came
-// from. It leaves out those that are NULL or not finite, or under cosine have no direction, because an
-// index has none of these.
+// Append appends the vectors of a column, or of its lists of vectors, and returns the row of each. It skips
+// vectors that are NULL or not finite, and zero vectors under cosine, because an index does not contain
+// them.
 func (v *Vectors) Append(column arrow.Array) ([]int32, error) {
 	var rows []int32
 	lists, ok := column.(*array.List)
@@ -91,8 +92,7 @@ func (v *Vectors) Append(column arrow.Array) ([]int32, error) {
 	return rows, nil
 }
 
-// append appends vectors from one place of a column to another. It calls added for each that it does
-// not leave out.
+// append appends the vectors [from, to) of a column. It calls added for each vector that it does not skip.
 func (v *Vectors) append(column arrow.Array, from, to int, added func(i int)) error {
 	list, ok := column.(*array.FixedSizeList)
 	if !ok || DimOf(v.Element, int(list.DataType().(*arrow.FixedSizeListType).Len())) != v.Dim || list.ListValues().DataType().ID() != v.Element {
@@ -128,7 +128,7 @@ func hasNull(items arrow.Array, from, to int) bool {
 	return false
 }
 
-// reader returns a function that appends elements as they are.
+// reader returns a function that appends elements unchanged.
 func (v *Vectors) reader(items arrow.Array) func(from, to int) {
 	switch items := items.(type) {
 	case *array.Float16:
@@ -150,7 +150,7 @@ func (v *Vectors) reader(items arrow.Array) func(from, to int) {
 	return func(from, to int) { v.Values = append(v.Values, values[from:to]...) }
 }
 
-// finish normalizes the last vector, which begins at an element, and reports whether it is finite.
+// finish normalizes the last vector, which begins at element from, and reports whether it is finite.
 func (v *Vectors) finish(from int) bool {
 	last := v.Values[from:]
 	if v.Wide != nil {
@@ -181,7 +181,7 @@ func isFinite[T float32 | float64](values []T) bool {
 	return true
 }
 
-// Put copies a vector of others to a place, or behind the last one.
+// Put copies a vector from others over the vector at position at, or appends it.
 func (v *Vectors) Put(at int, others *Vectors, row int) {
 	from, to := row*v.Dim, (row+1)*v.Dim
 	v.Values = append(v.Values[:at*v.Dim], others.Values[from:to]...)[:max(len(v.Values), (at+1)*v.Dim)]
@@ -201,7 +201,7 @@ func (v *Vectors) Swap(i, j int) {
 	}
 }
 
-// cut leaves the elements before one.
+// cut truncates the vectors to the elements before the given one.
 func (v *Vectors) cut(element int) {
 	v.Values = v.Values[:element]
 	if v.Wide != nil {
@@ -230,7 +230,7 @@ func PackBits(values []float32) []uint8 {
 	return bytes
 }
 
-// Round rounds values of vectors to those that vectors of an element can have.
+// Round rounds values to the precision of an element type.
 func Round(element arrow.Type, values []float32) {
 	switch element {
 	case arrow.FLOAT16:

@@ -10,10 +10,10 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// Sorting builds an index whose kind writes its files of sorted keys.
+// Sorting builds an index of a kind that writes its files from sorted keys.
 type Sorting struct {
 	index.Build
-	KeysOf  float64 // keys of a byte of a value; 0 is one of each value
+	KeysOf  float64 // keys per byte of a value; 0: one key per value
 	Sort    func(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error]) (*sortkey.Sorter, error)
 	Combine func(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error
 }
@@ -33,7 +33,7 @@ func (s Sorting) Train(context.Context, index.Output) (bool, error) { return tru
 
 // Effort implements index.Parts.
 func (s Sorting) Effort() index.Effort {
-	const keyNanos, numberBytes = 1000, 9 // to sort a key and to write it; what it has beside the value
+	const keyNanos, numberBytes = 1000, 9 // to sort and write a key; bytes of a key beside its value
 	e := index.Effort{RowBytes: s.Rows.RowBytes(), KeyNanos: keyNanos}
 	if s.KeysOf == 0 {
 		e.RowNanos, e.Held = keyNanos, e.RowBytes+numberBytes+sortkey.Overhead

@@ -1,9 +1,9 @@
-// Package runs keeps sorted keys in files, called runs, so that several workers sort the rows of one
-// column side by side: each writes a run of some rows ([Write]), and one reads all runs as if they
-// were one ([Merge]). What a key means is up to the kind of index.
+// Package runs stores sorted keys in files, called runs, for a distributed external sort. Each worker
+// writes a run of some rows ([Write]), and one worker merges all runs ([Merge]). The kind of index defines
+// the meaning of a key.
 //
 // A run is an ordinary data file with one column, key, of binary values in ascending order. Runs are
-// garbage as soon as the segment is written that is made of them.
+// garbage once the segment is written.
 package runs
 
 import (
@@ -26,11 +26,10 @@ import (
 // column is the name of the column.
 const column = "key"
 
-// writtenBytes is about how many bytes of keys are written together.
+// writtenBytes is the approximate size of the keys that are written together.
 const writtenBytes = 4 << 20
 
-// Write writes keys, which come in order, as a file of a name. It returns how many keys there are and
-// their size in bytes.
+// Write writes sorted keys as a file, and returns the number of keys and their size in bytes.
 func Write(ctx context.Context, keys iter.Seq2[[]byte, error], out index.Output, name string) (count, size int64, err error) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: column, Type: arrow.BinaryTypes.LargeBinary}}, nil)
 	file, err := out.Create(ctx, name, schema)
@@ -68,11 +67,11 @@ func Write(ctx context.Context, keys iter.Seq2[[]byte, error], out index.Output,
 	return count, size, file.Close(ctx)
 }
 
-// offsetBytes is what a key takes in memory in addition to its bytes.
+// offsetBytes is the memory of a key beside its bytes.
 const offsetBytes = 8
 
-// Merge yields the keys of runs in order. A key is valid until the next one. It reads one block of each
-// run ahead. Keys that are not in order are lance.ErrCorrupt.
+// Merge yields the keys of runs in order. A key is valid until the next one. Each run prefetches one block.
+// A run that is not sorted is lance.ErrCorrupt.
 func Merge(ctx context.Context, files []*datafile.File) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		ctx, done := context.WithCancel(ctx)
@@ -97,7 +96,7 @@ func Merge(ctx context.Context, files []*datafile.File) iter.Seq2[[]byte, error]
 	}
 }
 
-// start begins to read all files, and returns those that have keys.
+// start begins to read all files, and returns the runs that have keys.
 func start(ctx context.Context, files []*datafile.File, block int64) (merged, error) {
 	var all, open merged
 	for _, file := range files {
@@ -129,7 +128,7 @@ type run struct {
 	blocks *index.Blocks
 	block  *array.LargeBinary
 	at     int    // the place of the key in the block
-	key    []byte // the current one
+	key    []byte // the current key
 }
 
 // next moves to the next key, and reports whether there is one.
@@ -166,7 +165,7 @@ func (m *merged) Pop() any {
 	return last
 }
 
-// stop waits until nothing is read any more.
+// stop cancels and waits for all prefetches.
 func (m merged) stop(cancel func()) {
 	cancel()
 	for _, r := range m {

@@ -16,13 +16,13 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Summary is what a kind of index keeps of the zones of a segment that is being built.
+// A Summary collects the summaries of the zones of a new segment, specific to the kind of index.
 type Summary interface {
-	// Add adds values from one place to another to the zone.
+	// Add adds values [from, to) to the current zone.
 	Add(values arrow.Array, from, to int) error
 	// End ends the zone, which the Builder has counted.
 	End(ctx context.Context, b *Builder) error
-	// Bytes is about how much memory the summary takes.
+	// Bytes returns the approximate memory of the summary.
 	Bytes() int64
 }
 
@@ -34,17 +34,17 @@ type Builder struct {
 	held    memory.Hold
 
 	zones                      int                  // that have ended
-	fragments, starts, lengths *array.Uint64Builder // of those that Columns has not returned
+	fragments, starts, lengths *array.Uint64Builder // not yet returned by Columns
 
 	rows        int    // of the zone that has not ended
 	first, last uint64 // addresses of these
 }
 
-// nullBytes is what a row that is NULL takes at most.
+// nullBytes bounds the memory of a row that is NULL.
 const nullBytes = 4
 
-// Build divides rows among zones of some rows each, in their order, which is that of the table. Each
-// batch has two columns: values, and the address of each row. The caller closes the Builder.
+// Build divides rows, in the order of the table, among zones of size rows each. Each batch has two columns:
+// the values, and the address of each row. The caller closes the Builder.
 func Build(ctx context.Context, size int, rows iter.Seq2[arrow.RecordBatch, error], summary Summary) (*Builder, error) {
 	uints := func() *array.Uint64Builder { return array.NewUint64Builder(arrowmemory.DefaultAllocator) }
 	b := &Builder{size: size, summary: summary, nulls: rowset.At(), fragments: uints(), starts: uints(), lengths: uints()}
@@ -67,11 +67,12 @@ func Build(ctx context.Context, size int, rows iter.Seq2[arrow.RecordBatch, erro
 	return b, nil
 }
 
-// Close gives back the memory.
+// Close releases the memory.
 func (b *Builder) Close() { b.held.Release() }
 
 func (b *Builder) bytes() int64 { return 3*8*int64(b.fragments.Len()) + b.summary.Bytes() }
 
+// add divides a batch among zones. A zone ends when it is full or when the fragment changes.
 func (b *Builder) add(ctx context.Context, batch arrow.RecordBatch) error {
 	values, addresses := batch.Column(0), batch.Column(1).(*array.Uint64).Uint64Values()
 	for from := 0; from < len(addresses); {

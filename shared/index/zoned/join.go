@@ -15,11 +15,11 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// joinedBytes is about how many bytes of zones are copied together.
+// joinedBytes is the approximate size of the zones that are copied together.
 const joinedBytes = 4 << 20
 
-// Join writes the file of a segment with the zones of other files of the same kind, which are of rows that
-// follow each other. Files that differ in their columns or parameters are lance.ErrCorrupt.
+// Join concatenates the zones of several files of one kind into the file of a segment. The files cover
+// consecutive rows. Files that differ in columns or parameters are lance.ErrCorrupt.
 func Join(ctx context.Context, files []*datafile.File, name string, out index.Output) error {
 	j := joiner{nulls: rowset.At()}
 	defer j.held.Release()
@@ -40,7 +40,7 @@ func Join(ctx context.Context, files []*datafile.File, name string, out index.Ou
 	return j.file.Close(ctx)
 }
 
-// A joiner writes the zones of several files to one.
+// A joiner copies the zones of several files to one.
 type joiner struct {
 	schema *arrow.Schema
 	file   index.FileWriter
@@ -49,7 +49,7 @@ type joiner struct {
 	held   memory.Hold
 }
 
-// add copies the zones of a file. The first one begins the segment.
+// add copies the zones of a file. The first file begins the segment.
 func (j *joiner) add(ctx context.Context, file *datafile.File, name string, out index.Output) error {
 	s, err := file.Schema(ctx)
 	if err != nil {
@@ -83,7 +83,8 @@ func (j *joiner) add(ctx context.Context, file *datafile.File, name string, out 
 	return j.held.Resize(ctx, 3*j.nulls.Bytes())
 }
 
-// begin begins the file with the columns and the parameters of the first one. Others have the same.
+// begin creates the file with the columns and parameters of the first input. The other inputs must have the
+// same.
 func (j *joiner) begin(ctx context.Context, columns *index.Columns, name string, out index.Output) error {
 	parameters := maps.Clone(columns.Schema.Metadata)
 	delete(parameters, nullsKey)
@@ -119,7 +120,7 @@ func (j *joiner) copy(ctx context.Context, columns *index.Columns, from, to int6
 	return j.file.Write(ctx, array.NewRecordBatch(j.schema, read, to-from))
 }
 
-// unkept reads what others keep.
+// unkept reads files without a cache.
 type unkept struct{ index.Files }
 
 // Keep implements index.Files.

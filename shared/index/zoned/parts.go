@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/index"
 )
 
-// Parts builds an index whose kind summarises rows that follow each other.
+// Parts builds an index of a kind that summarizes consecutive rows.
 type Parts struct {
 	index.Build
 	Summarize func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error

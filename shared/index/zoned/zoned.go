@@ -1,16 +1,15 @@
-// Package zoned reads and builds what indices of the kinds ZONEMAP and BLOOMFILTER have in common. A segment is
-// one file. It has a row for each zone of the table, with a summary of the values in it. A zone is
-// some rows of one fragment that follow each other:
+// Package zoned reads and builds the common part of ZONEMAP and BLOOMFILTER indices. A segment is one file
+// with a row for each zone of the table, which summarizes the values of the zone. A zone is a range of
+// consecutive rows in one fragment:
 //
 //	fragment_id u64   the fragment
-//	zone_start  u64   the first row of the zone in it
-//	zone_length u64   how many rows there are up to the last one, deleted ones too
+//	zone_start  u64   the first row of the zone in the fragment
+//	zone_length u64   the number of rows, deleted ones included
 //
 // The metadata of the file's schema may have the key null_bitmap: the number, in decimal, of a global
-// buffer with the addresses of all rows that are NULL, see [index.AddRows]. Indices of early versions
-// do not have it.
+// buffer with the addresses of all rows that are NULL, see [index.AddRows]. Early index versions lack it.
 //
-// Zones are of addresses, also in tables with stable row ids.
+// Zones refer to row addresses, even in tables with stable row ids.
 //
 // Source: scalar/zoned.rs, scalar/zonemap.rs and scalar/bloomfilter.rs of crate lance-index.
 package zoned
@@ -53,7 +52,8 @@ func Metadata(ctx context.Context, files index.Files, name string) (map[string]s
 	return schema.Metadata, nil
 }
 
-// SizeOf returns how many rows a zone has by the metadata of a file, or else what is usual.
+// SizeOf parses the number of rows per zone from the metadata of a file. It returns usual if the text is
+// not a valid size.
 func SizeOf(text string, usual int) int {
 	if size, err := strconv.Atoi(text); err == nil && size > 0 && size <= MaxRows {
 		return size
@@ -86,16 +86,16 @@ func New(columns []arrow.Array) (*Zones, error) {
 	return z, nil
 }
 
-// Len returns how many zones there are.
+// Len returns the number of zones.
 func (z *Zones) Len() int { return len(z.fragments) }
 
-// Length returns how many rows a zone has, deleted ones too.
+// Length returns the number of rows in a zone, deleted ones included.
 func (z *Zones) Length(i int) int64 { return int64(z.lengths[i]) }
 
-// Bytes is about how much memory the zones take.
+// Bytes estimates the memory of the zones.
 func (z *Zones) Bytes() int64 { return 3 * 8 * int64(z.Len()) }
 
-// RowsOf returns how many rows there are in the zones that pass a test.
+// RowsOf returns the number of rows in the zones for which may is true.
 func (z *Zones) RowsOf(may func(zone int) bool) (rows int64) {
 	for i, n := range z.lengths {
 		if may(i) {
@@ -105,13 +105,13 @@ func (z *Zones) RowsOf(may func(zone int) bool) (rows int64) {
 	return rows
 }
 
-// containerBytes is about what a set takes for 65536 rows that follow each other.
+// containerBytes is the approximate memory of 65536 consecutive rows in a set.
 const containerBytes = 64
 
-// contextSteps is how many zones are tested between two looks at the context.
+// contextSteps is the number of zones tested between checks of the context.
 const contextSteps = 1 << 10
 
-// Add adds the rows of the zones that pass a test to a set, and takes memory for them.
+// Add adds the rows of the zones for which may is true to a set, and accounts for their memory.
 func (z *Zones) Add(ctx context.Context, set *rowset.Set, may func(zone int) bool) error {
 	for i := 0; i < z.Len(); {
 		if i%contextSteps == 0 && ctx.Err() != nil {
@@ -134,14 +134,14 @@ func (z *Zones) Add(ctx context.Context, set *rowset.Set, may func(zone int) boo
 	return ctx.Err()
 }
 
-// end returns the row after the last one of a zone.
+// end returns the first row after a zone.
 func (z *Zones) end(i int) uint64 { return z.starts[i] + z.lengths[i] }
 
 // nullsKey is the key of the number of the buffer with the rows that are NULL.
 const nullsKey = "null_bitmap"
 
-// Nulls adds the rows that are NULL to a set, and takes memory for them. known is false if the file
-// does not have them. name is that of the file, under which they are kept.
+// Nulls adds the NULL rows to a set, and accounts for their memory. known is false if the file does not
+// store them. name is the name of the file, which is part of the cache key.
 func Nulls(ctx context.Context, files index.Files, name string, columns *index.Columns, set *rowset.Set) (known bool, err error) {
 	text, ok := columns.Schema.Metadata[nullsKey]
 	if !ok {

@@ -47,7 +47,7 @@ func rowsAt(addresses ...uint64) iter.Seq2[arrow.RecordBatch, error] {
 	}
 }
 
-// A counter keeps how many rows of each zone were added.
+// A counter counts the rows added to each zone.
 type counter struct {
 	zones []int
 	open  int
@@ -95,7 +95,7 @@ func open(t *testing.T, out indextest.Output) *datafile.File {
 	return opened
 }
 
-// told is what a file tells: its zones, and the rows that are NULL.
+// told is the content of a file: its zones and its NULL rows.
 type told struct {
 	Rows  []uint64 // of all zones
 	Nulls []uint64

@@ -18,13 +18,13 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// RowsPerZone is how many rows a zone has if nothing else is asked for, as in native Lance.
+// RowsPerZone is the default number of rows per zone, as in native Lance.
 const RowsPerZone = 8192
 
-// sizeKey is the name in the metadata of the file of how many rows a zone has.
+// sizeKey is the metadata key for the number of rows per zone.
 const sizeKey = "rows_per_zone"
 
-// SizeOf returns how many rows a zone of a segment has.
+// SizeOf returns the number of rows per zone of a segment.
 func SizeOf(ctx context.Context, files index.Files) (int, error) {
 	metadata, err := zoned.Metadata(ctx, files, lookupFile)
 	return zoned.SizeOf(metadata[sizeKey], RowsPerZone), err
@@ -60,7 +60,7 @@ func Build(ctx context.Context, t arrow.DataType, size int, rows iter.Seq2[arrow
 	return b.Finish(ctx, file)
 }
 
-// A summary is the least and the greatest values of zones, and how many values are NULL or NaN.
+// A summary holds the least and greatest values of zones, and their numbers of NULLs and NaNs.
 type summary struct {
 	keyOf       sortkey.Append
 	isNaN       func(a arrow.Array, i int) bool // nil for types without NaN
@@ -74,6 +74,8 @@ type summary struct {
 	key             []byte
 }
 
+// newSummary returns a summary for values of type t. Float types get a test for NaN, and the key of NaN as
+// their maximum.
 func newSummary(t arrow.DataType) *summary {
 	counts := func() *array.Uint32Builder { return array.NewUint32Builder(arrowmemory.DefaultAllocator) }
 	s := &summary{keyOf: sortkey.Of(t, true), min: sortkey.NewValues(t), max: sortkey.NewValues(t), nulls: counts(), nans: counts()}

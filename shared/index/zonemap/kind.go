@@ -33,7 +33,8 @@ var Kind = &index.Kind{
 		}
 		return SizeOf(ctx, s)
 	},
-	// The index finds zones that may contain a value, and not those that contain no other value.
+	// The index finds zones that may contain a value. It cannot find zones that contain a different value,
+	// so it does not answer negations.
 	Filters: &index.Filters{
 		Answers: index.AnswersExactly(func(p pruning.Probe) bool {
 			return p.Test == pruning.Null || !p.Not && (index.IsValueTest(p) || p.Test == pruning.Prefix)

@@ -1,18 +1,19 @@
-// Package zonemap reads and builds indices of the kind ZONEMAP: for each zone of a column its least and greatest
-// value. A search finds the zones that may have a value, and reads no more than this one file, which
-// is small. Where a table is in the order of the column, or nearly so, these are few.
+// Package zonemap reads and builds ZONEMAP indices, which store the least and the greatest value for each
+// zone of a column. A search reads the one small file of a segment, and returns the zones that may contain
+// a value. Few zones match if the rows are sorted, or nearly sorted, by the column.
 //
 // A segment is one file, an ordinary data file, with a row for each zone:
 //
 //	zonemap.lance  min         T    the least value; NULL if there is none
 //	               max         T    the greatest; NULL likewise, and NaN if there is a NaN
-//	               null_count  u32  how many values are NULL
-//	               nan_count   u32  how many are NaN
+//	               null_count  u32  the number of NULLs
+//	               nan_count   u32  the number of NaNs
 //	               fragment_id, zone_start, zone_length, see package zoned
 //
-// min does not count NaN. A zone that has values, but neither min nor max, may have any.
+// min does not count NaN. A zone with values, but without min and max, may contain any value.
 //
-// Columns with the values 5, 2, NULL and 9, 9 in two fragments, in zones of two rows, are stored as
+// A column with the values 5, 2, NULL in one fragment and 9, 9 in another, in zones of two rows, is stored
+// as
 //
 //	min          2    NULL  9
 //	max          5    NULL  9
@@ -66,6 +67,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	return r, nil
 }
 
+// open validates the columns of the file, and reads or finds in the cache its zones.
 func (r *Reader) open(ctx context.Context, t arrow.DataType) error {
 	for _, field := range r.columns.Fields[:2] {
 		if !arrow.TypeEqual(field.Type, t) {
@@ -101,8 +103,8 @@ func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	return index.Cost{Pages: 1, Bytes: r.columns.File.Size(), Rows: rows}, nil
 }
 
-// Search returns the rows of the zones that may match. The rows that are NULL it finds exactly, if
-// the segment has them.
+// Search returns all rows of the zones that may match. Rows that are NULL are found exactly if the segment
+// stores them.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
 	if err := r.zones.check(q); err != nil {
 		return index.Answer{}, err
@@ -129,6 +131,7 @@ type zoneMap struct {
 	nulls, nans []uint32
 }
 
+// newZoneMap validates the columns of a file: counts must not be NULL, and min must not exceed max.
 func newZoneMap(columns []arrow.Array) (*zoneMap, error) {
 	z := &zoneMap{min: columns[0], max: columns[1]}
 	nulls, ok := columns[2].(*array.Uint32)
@@ -152,7 +155,7 @@ func newZoneMap(columns []arrow.Array) (*zoneMap, error) {
 	return z, nil
 }
 
-// bytes is about how much memory the zones take.
+// bytes estimates the memory of the zones.
 func (z *zoneMap) bytes() int64 {
 	return z.Bytes() + int64(z.min.Data().SizeInBytes()+z.max.Data().SizeInBytes()) + 8*int64(z.Len())
 }
@@ -169,11 +172,12 @@ func (z *zoneMap) check(q index.Question) error {
 	return nil
 }
 
-// mayHave reports whether a zone may have a value within one of some ranges.
+// mayHave reports whether a zone may contain a value within one of the ranges.
 func (z *zoneMap) mayHave(zone int, ranges []index.Range) bool {
 	return slices.ContainsFunc(ranges, func(r index.Range) bool { return z.overlaps(zone, r) })
 }
 
+// overlaps reports whether a zone may contain a value in a range.
 func (z *zoneMap) overlaps(zone int, r index.Range) bool {
 	switch {
 	case z.nans[zone] > 0 && !(isNumber(r.From) && isNumber(r.To)):
@@ -194,7 +198,7 @@ func (z *zoneMap) overlaps(zone int, r index.Range) bool {
 	return true
 }
 
-// isNumber reports whether there is a bound, which is not NaN.
+// isNumber reports whether a bound exists and is not NaN.
 func isNumber(b index.Bound) bool {
 	switch value := b.Value.(type) {
 	case nil:

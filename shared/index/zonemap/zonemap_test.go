@@ -17,7 +17,7 @@ import (
 
 func valueType(t testing.TB, f indextest.Folder) arrow.DataType { return f.Type(t, lookupFile, "min") }
 
-// floats returns an array in which a missing number is NULL.
+// floats returns an array of floats, with NULL for a nil value.
 func floats(values ...any) arrow.Array {
 	b := array.NewFloat64Builder(memory.DefaultAllocator)
 	for _, v := range values {
@@ -126,7 +126,7 @@ func TestSearchesFindTheZonesOfValues(t *testing.T) {
 	}
 }
 
-// checkZones returns how many zones are left out.
+// checkZones returns the number of excluded zones.
 func checkZones(t *testing.T, r *Reader, q index.Question, found index.Answer) (left int) {
 	t.Helper()
 	rows := slices.Collect(found.Rows.All())
@@ -154,7 +154,7 @@ func zoneColumns(t *testing.T, r *Reader) (fragments, starts []uint64) {
 	return read[4].(*array.Uint64).Uint64Values(), read[5].(*array.Uint64).Uint64Values()
 }
 
-// Whatever is in the file of a segment, reading it ends, within a bound of memory.
+// For any content of a segment's file, reading terminates within a memory limit.
 func FuzzRead(f *testing.F) {
 	all, files := indextest.Segments(f, lookupFile)
 	types := map[string]bool{}

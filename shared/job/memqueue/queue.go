@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/job"
 )
 
-// A Queue holds messages in memory. Its zero value is ready to use.
+// A Queue keeps messages in memory. Its zero value is ready to use.
 type Queue struct {
 	mu      sync.Mutex
 	waiting []message
@@ -43,7 +43,7 @@ func (q *Queue) Send(_ context.Context, after time.Duration, messages ...job.Mes
 	return nil
 }
 
-// has reports whether the queue holds the message, not yet received and due no later.
+// has reports whether the message waits in the queue and is due by the given time.
 func (q *Queue) has(m job.Message, from time.Time) bool {
 	return slices.ContainsFunc(q.waiting, func(other message) bool {
 		return other.receipt == "" && !other.from.After(from) && same(other.Message, m)
@@ -74,7 +74,7 @@ func (q *Queue) Receive(ctx context.Context, hold time.Duration) (job.Delivery, 
 	}
 }
 
-// take returns a message that is due, or what to wait for.
+// take returns a message that is due. Otherwise it returns the channel and the time to wait for.
 func (q *Queue) take(hold time.Duration) (d job.Delivery, changed <-chan struct{}, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

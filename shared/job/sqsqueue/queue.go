@@ -34,13 +34,13 @@ var _ job.Queue = (*Queue)(nil)
 func Open(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
 
 const (
-	// maxBatch is how many messages SQS takes in one request.
+	// maxBatch is the limit of SQS for messages in one request.
 	maxBatch = 10
-	// sendFanOut is how many such requests run at a time. A stage may have a thousand parts, and a page of the
+	// sendFanOut bounds the requests in parallel. A stage may have a thousand parts, and a page of the
 	// catalog as many tables.
 	sendFanOut = 8
-	// sendAttempts is how often a message is sent that SQS refuses among others that it takes. The client
-	// repeats requests that fail as a whole.
+	// sendAttempts bounds the attempts for a message that SQS refuses while it accepts others of the
+	// request. The client repeats requests that fail as a whole.
 	sendAttempts = 3
 )
 
@@ -99,7 +99,7 @@ func (q *Queue) sendOnce(ctx context.Context, after time.Duration, messages []jo
 	return out.Failed, nil
 }
 
-// waitSeconds is how long one request waits for a message. SQS allows no more.
+// waitSeconds is how long one request waits for a message, the maximum of SQS.
 const waitSeconds = 20
 
 // Receive implements job.Queue. It deletes a message that is not of a job, which would otherwise
@@ -150,5 +150,5 @@ func (q *Queue) Done(ctx context.Context, d job.Delivery) error {
 	return nil
 }
 
-// seconds rounds up: a message may come later than asked for.
+// seconds rounds up, since a message may come late but not early.
 func seconds(d time.Duration) int32 { return int32(math.Ceil(max(d, 0).Seconds())) }

@@ -1,7 +1,6 @@
-// Package bytedump writes bytes of the format beside their meaning, for tests: each line has an
-// offset, bytes in hexadecimal, and what they are. A test keeps such a dump as a golden file, so
-// that a change of the format is seen as a change of bytes, and a reader finds an example of each
-// part of the format.
+// Package bytedump writes bytes of the format next to their meaning, for tests. Each line has an
+// offset, bytes in hexadecimal, and a description. Tests keep dumps as golden files: a format
+// change shows as a change of bytes, and readers find an example of each part of the format.
 package bytedump
 
 import (
@@ -38,7 +37,7 @@ type Dump struct {
 // New returns an empty dump.
 func New(t testing.TB) *Dump { return &Dump{t: t} }
 
-// Title begins a part about data. The offsets are those from the given one on.
+// Title begins a section about data. Offsets start at first.
 func (d *Dump) Title(data []byte, first int, format string, args ...any) {
 	d.End()
 	if d.text.Len() > 0 {
@@ -56,7 +55,7 @@ func (d *Dump) End() {
 	}
 }
 
-// Left returns how many bytes of the part have no meaning yet.
+// Left returns the number of bytes without a description.
 func (d *Dump) Left() int { return len(d.data) - d.at }
 
 // Text adds a line without bytes.
@@ -87,8 +86,7 @@ func (d *Dump) line(at int, bytes, meaning string) {
 	d.text.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// Number writes a little-endian number of some bytes, in front of which stands what it is, and
-// returns it.
+// Number writes a little-endian number of some bytes after its description and returns it.
 func (d *Dump) Number(bytes int, format string, args ...any) uint64 {
 	d.t.Helper()
 	var wide [8]byte
@@ -100,9 +98,9 @@ func (d *Dump) Number(bytes int, format string, args ...any) uint64 {
 	return value
 }
 
-// Message writes the next n bytes, which are a protobuf message that was decoded as m, a pointer to
-// a struct of package pb or an interface that holds one. Fields have the names of the struct; what
-// package pb keeps as a oneof has the name of its member.
+// Message writes the next n bytes, a protobuf message decoded as m: a pointer to a struct of
+// package pb, or an interface that holds one. Fields are named as in the struct; a oneof is named
+// by its member.
 func (d *Dump) Message(n int, m any) {
 	d.t.Helper()
 	v := reflect.ValueOf(m)
@@ -149,6 +147,8 @@ func fieldOf(v reflect.Value, num protowire.Number) (string, reflect.Value) {
 	return fmt.Sprintf("field %d", num), reflect.Value{}
 }
 
+// field writes one protobuf field: its tag of tag bytes, then size bytes. Embedded messages
+// continue one level deeper, and packed numbers stay on one line.
 func (d *Dump) field(tag, size, depth int, typ protowire.Type, name string, index int, v reflect.Value) {
 	d.t.Helper()
 	indent := strings.Repeat("  ", depth)
@@ -187,7 +187,7 @@ func (d *Dump) field(tag, size, depth int, typ protowire.Type, name string, inde
 	}
 }
 
-// short prints numbers, the first few of them.
+// short formats the first few numbers of a list.
 func short(v reflect.Value) string {
 	text := fmt.Sprint(v.Interface())
 	if len(text) > 60 {
@@ -229,10 +229,10 @@ func (d *Dump) Compare(path string) {
 	d.End()
 	got := d.text.String()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as other folders of the tree
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the mode of other folders in the tree
 			d.t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // as other files of the tree
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // the mode of other files in the tree
 			d.t.Fatal(err)
 		}
 		return

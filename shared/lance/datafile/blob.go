@@ -35,7 +35,7 @@ type BlobKind uint8
 // inline blobs only.
 const (
 	InlineBlob    BlobKind = 0 // in the data file itself
-	PackedBlob    BlobKind = 1 // in a side file, among others
+	PackedBlob    BlobKind = 1 // in a side file shared by several blobs
 	DedicatedBlob BlobKind = 2 // in a side file of its own
 	ExternalBlob  BlobKind = 3 // in an object that is not the table's
 )
@@ -62,9 +62,9 @@ func Blobs(column arrow.Array) ([]Blob, error) {
 	return nil, fmt.Errorf("a column of type %s does not describe blobs", column.DataType())
 }
 
-// inlineBlobs reads the descriptions of versions 2.0 and 2.1. In 2.1 the description of a null is
-// null. In 2.0 no description is null, and the position tells apart the two values without bytes: 0
-// for an empty one, another number for a null.
+// inlineBlobs decodes the descriptions of versions 2.0 and 2.1. In 2.1 a null value has a null
+// description. In 2.0 no description is null; among values of size 0, position 0 marks an empty
+// value and any other position a null.
 func inlineBlobs(s *array.Struct) ([]Blob, error) {
 	positions, ok1 := s.Field(0).(*array.Uint64)
 	sizes, ok2 := s.Field(1).(*array.Uint64)
@@ -82,6 +82,7 @@ func inlineBlobs(s *array.Struct) ([]Blob, error) {
 	return blobs, nil
 }
 
+// describedBlobs decodes the descriptions of version 2.2.
 func describedBlobs(s *array.Struct) ([]Blob, error) {
 	kinds, ok1 := s.Field(0).(*array.Uint8)
 	positions, ok2 := s.Field(1).(*array.Uint64)
@@ -134,7 +135,7 @@ func (f *File) ReadBlobs(ctx context.Context, blobs []Blob) ([][]byte, error) {
 	return contents, nil
 }
 
-// maxBlobFiles bounds how many files are read at the same time.
+// maxBlobFiles bounds the files read concurrently.
 const maxBlobFiles = 16
 
 // SideFileKey returns the key of a side file of the data file at a key. Side files lie in a folder
@@ -165,12 +166,14 @@ func (f *File) blobKey(b Blob) (string, error) {
 	return "", fmt.Errorf("%w: it is outside of the table at %q", lance.ErrUnsupported, objectstore.URI(b.URI))
 }
 
-// maxBlobBytes bounds how many bytes a description can make us request.
+// maxBlobBytes bounds the request that a stored description can cause.
 const maxBlobBytes = 1 << 40
 
-// readBlobs reads blobs of one object, the data file or a side file: those with the indices which.
+// readBlobs reads the blobs with the indices which, all of them in one object: the data file or a
+// side file.
 func (f *File) readBlobs(ctx context.Context, key string, blobs []Blob, which []int, contents [][]byte) error {
 	src := &source{file: &stored{store: f.store, key: key, gap: f.gap}}
+	// Blobs in the data file itself may lie in the bytes kept since it was opened.
 	if key == f.key {
 		src = newSource(f.stored, false)
 	}
@@ -200,4 +203,5 @@ func (f *File) readBlobs(ctx context.Context, key string, blobs []Blob, which []
 	return nil
 }
 
+// interval returns the byte range of the blob in its object.
 func (b Blob) interval() interval { return interval{int64(b.Position), int64(b.Size)} }

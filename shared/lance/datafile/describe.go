@@ -38,8 +38,8 @@ func (f *File) ColumnMetadata(index int) (*pb.ColumnMetadata, error) {
 	return m, nil
 }
 
-// StoredBytes returns how many bytes of the file the pages of a field take, with those of the fields
-// inside of it. The contents of blobs lie outside of pages. It makes no request.
+// StoredBytes returns the size of a field's pages in the file, nested fields included and blob
+// contents excluded. It makes no request.
 func (f *File) StoredBytes(ctx context.Context, field *schema.Field) (int64, error) {
 	total := uint64(0)
 	seen := map[int32]bool{}
@@ -60,7 +60,7 @@ func (f *File) StoredBytes(ctx context.Context, field *schema.Field) (int64, err
 	return int64(total), nil
 }
 
-// storedIn returns how many bytes the buffers of a column take.
+// storedIn returns the size of a column's buffers.
 func (f *File) storedIn(ctx context.Context, index int32) (uint64, error) {
 	if int(index) >= len(f.tables) {
 		return 0, fmt.Errorf("%w: the file has %d columns", lance.ErrCorrupt, len(f.tables))

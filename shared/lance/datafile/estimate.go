@@ -10,9 +10,9 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// BytesPerRow estimates how many bytes of memory a row of the fields takes once it has been read.
-// Callers use it to plan how many rows they read at once. The estimate uses the sizes of pages and
-// the widths of types and makes no request; damaged columns count as 0 bytes.
+// BytesPerRow estimates the decoded memory of one row of the fields, for callers that plan how many
+// rows to read at once. It uses page sizes and type widths and makes no request. Damaged columns
+// count as 0 bytes.
 func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	total := 0.0
 	for _, field := range fields {
@@ -44,6 +44,7 @@ func (f *File) fieldBytes(field *schema.Field, above []repdef.Step) float64 {
 	return total
 }
 
+// leafBytes estimates the decoded bytes per row of a leaf.
 func (f *File) leafBytes(leaf *schema.Field, above []repdef.Step) float64 {
 	c, err := f.columnOf(leaf, above, f.unasked)
 	if c == nil || err != nil {
@@ -52,8 +53,8 @@ func (f *File) leafBytes(leaf *schema.Field, above []repdef.Step) float64 {
 	return f.columnBytes(leaf, c)
 }
 
-// unasked is the room of an estimate, which asks no share. A column that would take the file above what it keeps is not
-// looked at, and counts as a damaged one does.
+// unasked is the values.Room of an estimate, which has no memory budget to charge. If a column
+// would exceed maxKeptBytes, it is skipped and counts as 0 bytes, like a damaged one.
 func (f *File) unasked(bytes int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +74,7 @@ func (f *File) columnBytes(leaf *schema.Field, c *fileColumn) float64 {
 	for _, p := range c.pages {
 		var layout pb.Layout
 		if p.Encoding.TypeURL == pb.TypePageLayout {
-			layout, _ = pb.UnmarshalLayout(p.Encoding.Value) // nil is a layout nothing is known of
+			layout, _ = pb.UnmarshalLayout(p.Encoding.Value) // nil means an unknown layout
 		}
 		total += read.DecodedSize(leaf.Type, layout, encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length)})
 	}

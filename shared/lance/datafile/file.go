@@ -47,7 +47,7 @@ type stored struct {
 	kept     extent     // data that was read along with it
 	globals  []interval // where the global buffers are
 	tables   []interval // where the metadata of each column is
-	gap      int64      // that the store would rather read than be asked again
+	gap      int64      // read gap of the store: reading fewer bytes is cheaper than another request
 	whole    bool       // all bytes are read, and kept, when it is opened
 	tail     []byte     // its last bytes, if they are known before it is opened
 	budget   *read.Budget
@@ -55,8 +55,8 @@ type stored struct {
 	schema   atomic.Pointer[schema.Schema] // with which the file was written, once it has been decoded
 
 	mu      sync.Mutex
-	columns []*fileColumn // those that have been used, each in the forms that it was read in
-	// estimated is what columns have taken that an estimate used first: see unasked.
+	columns []*fileColumn // columns used so far, each in the forms in which it was read
+	// estimated is the memory of columns that were first used by an estimate; see unasked.
 	estimated int
 }
 
@@ -75,11 +75,11 @@ func (f *File) IsHeld() bool { return int64(len(f.kept.bytes)) == f.size }
 const (
 	// maxKeptSchema is how large the stored form of a schema may be that a File keeps.
 	maxKeptSchema = 64 << 10
-	// schemaRatio is about how much larger a schema is in memory than its stored form.
+	// schemaRatio is the approximate ratio of a decoded schema's memory to its stored size.
 	schemaRatio = 8
 )
 
-// MemBytes returns about how much memory the File takes. It grows as columns are used.
+// MemBytes estimates the memory of the File. It grows as columns are used.
 func (f *File) MemBytes() int64 {
 	const structs = 1024
 	n := int64(structs) + int64(len(f.metadata.bytes)) + 16*int64(len(f.globals)+len(f.tables)) + f.budget.Used() + f.trail.memBytes()
@@ -121,10 +121,11 @@ type filePage struct {
 	err    error
 }
 
-// pageBytes is what a page takes: the structures here and what a reader has made of the encoding. bufferBytes is what
-// each of its buffers does.
+// pageBytes is the memory of a page with its decoded encoding, and bufferBytes that of each of its
+// buffers.
 const pageBytes, bufferBytes = 400, 24
 
+// memory returns the memory of the column's page structures.
 func (c *fileColumn) memory() int64 {
 	n := int64(64 + len(c.form))
 	for _, p := range c.pages {
@@ -133,8 +134,8 @@ func (c *fileColumn) memory() int64 {
 	return n
 }
 
-// maxForms bounds how many forms of a column are kept. Two are rare already; a read that needs one
-// more parses it anew.
+// maxForms bounds the forms that are kept per column. Two are rare already; a read in another form
+// parses the column again.
 const maxForms = 8
 
 // columnOf returns the column that stores a leaf, or nil if the file has none. The steps in above
@@ -172,8 +173,8 @@ func (f *File) columnOf(field *schema.Field, above []repdef.Step, room values.Ro
 	return made, nil
 }
 
-// keptColumn returns the column in a form, nil if it is not kept, and in how many forms it is.
-// The caller has the lock.
+// keptColumn returns the column in a form, or nil if it is not kept, and the number of kept forms.
+// The caller holds the lock.
 func (f *File) keptColumn(index int32, form []byte) (found *fileColumn, forms int) {
 	for c := f.columns[index]; c != nil; c = c.other {
 		if c.form == string(form) {
@@ -184,8 +185,8 @@ func (f *File) keptColumn(index int32, form []byte) (found *fileColumn, forms in
 	return nil, forms
 }
 
-// appendForm appends all that the readers of a leaf's pages depend on, other than the pages: the
-// type of the leaf, and the kinds of the fields around it. Their names do not matter.
+// appendForm appends the inputs of a leaf's page readers other than the pages: the type of the leaf
+// and the kinds of the enclosing fields. Names are irrelevant.
 func appendForm(b []byte, leaf *schema.Field, above []repdef.Step) []byte {
 	for _, step := range above {
 		b = append(b, '0'+byte(step.Kind))
@@ -199,6 +200,7 @@ func appendForm(b []byte, leaf *schema.Field, above []repdef.Step) []byte {
 	return leaf.AppendForm(append(b, ' '))
 }
 
+// parseColumn decodes the metadata of a column into pages without readers.
 func (f *File) parseColumn(index int32, room values.Room) (*fileColumn, error) {
 	m, err := f.columnMetadata(index, room)
 	if err != nil {
@@ -220,8 +222,8 @@ func (f *File) parseColumn(index int32, room values.Room) (*fileColumn, error) {
 	return c, nil
 }
 
-// columnMetadata reads the description of a column. A page may be described by two bytes, so what the pages take comes
-// from the room.
+// columnMetadata decodes the metadata of a column. Two bytes can describe a page, so the memory of
+// the pages is charged to room first.
 func (f *File) columnMetadata(index int32, room values.Room) (*pb.ColumnMetadata, error) {
 	at := f.tables[index]
 	b, ok := f.metadata.find(at.from, at.size)
@@ -241,7 +243,7 @@ func (f *File) columnMetadata(index int32, room values.Room) (*pb.ColumnMetadata
 	return m, nil
 }
 
-// maxItems bounds how many items a column may claim to have.
+// maxItems bounds the items that a column may claim.
 const maxItems = 1 << 48
 
 // check checks that the buffers of a page lie within the file.
@@ -260,6 +262,7 @@ func (p *filePage) check(size int64) error {
 // where in the page the wanted rows are. A larger read then saves a round of requests.
 const smallPages = 4
 
+// info returns the part of the page's entry that its reader needs.
 func (p *filePage) info() encoding.PageInfo {
 	return encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length), Small: p.small}
 }
@@ -273,7 +276,7 @@ func (c *fileColumn) pageError(page int, err error) error {
 	return fmt.Errorf("column %d, page %d at byte %d: %w", c.index, page, at, err)
 }
 
-// rows returns how many rows or items the column has.
+// rows returns the number of rows, or of items, of the column.
 func (c *fileColumn) rows() int { return c.starts[len(c.starts)-1] }
 
 // open makes the reader of a page of version 2.1 or 2.2.

@@ -17,8 +17,8 @@ import (
 
 const (
 	footerBytes = 40
-	// tailBytes is how much of the end of a file is read first. It covers the metadata of most
-	// files, and all of a small file, and an object store needs about as long for it as for an
+	// tailBytes is the size of the first read from the end of a file. It covers the metadata of
+	// most files and the whole of a small file. From an object store it takes about as long as an
 	// empty answer.
 	tailBytes = 64 << 10
 	// keptFileBytes is the size up to which the tail of a file is kept as it was read, because the
@@ -27,11 +27,12 @@ const (
 	// wholeGaps is the size, in gaps of the store, up to which OpenWhole reads a file in one request.
 	// Its bytes then take about as long as the one or two further requests that they save.
 	wholeGaps = 32
-	// maxMetadataBytes bounds how many bytes a footer can make us read.
+	// maxMetadataBytes bounds the read that a footer can cause.
 	maxMetadataBytes = 256 << 20
 	// maxKeptBytes bounds the page indices and dictionaries that a File keeps.
 	maxKeptBytes = 32 << 20
-	// fieldBytes is about what a field takes in memory that says nothing of itself, decoded and as part of a schema.
+	// fieldBytes is the approximate memory of a field, decoded and in a schema, without its
+	// variable parts.
 	fieldBytes = 1 << 10
 )
 
@@ -39,38 +40,38 @@ const (
 type footer struct {
 	metadata    int64 // position of the first column's metadata
 	columnTable int64 // u64 position and u64 size of each column's metadata
-	globalTable int64 // the same of each global buffer
+	globalTable int64 // likewise of each global buffer
 	globals     int
 	columns     int
 	version     lance.Version
 }
 
 // Open reads the metadata of the data file at key. It makes one request for the last 64 KiB of the
-// file (for a large file, for as many bytes as the store would rather read than be asked again),
-// and a second request if the metadata begins before that. A size of 0 means that the size is not
-// known. columns gives the column of the file for each field id, as the manifest's entry of the
-// file does; nil takes the fields of the file's own schema, for files that are not part of a table.
+// file (of a large file, as many bytes as the store's read gap), and a second one if the metadata
+// begins before that. Size 0 means unknown. columns maps field ids to columns of the file, as in
+// the file's manifest entry. Nil uses the fields of the file's own schema, for files outside of a
+// table.
 //
-// A file that is damaged is [lance.ErrCorrupt]; one of another version of the format is
-// [lance.ErrUnsupported].
+// A damaged file is [lance.ErrCorrupt], an unknown format version [lance.ErrUnsupported].
 func Open(ctx context.Context, store objectstore.Store, key string, size int64, columns map[int32]int32) (*File, error) {
 	return open(ctx, newStored(store, key, size), columns)
 }
 
-// Tail returns a copy of what Open reads first of a file: its last 64 KiB, or all of a smaller one.
+// Tail returns a copy of the bytes that Open reads first: the last 64 KiB of a file, or the whole
+// of a smaller one.
 func Tail(file []byte) []byte { return bytes.Clone(file[max(0, len(file)-tailBytes):]) }
 
-// OpenTail is Open of a file whose [Tail] is known, which has a size above 0. It makes a request only
-// if the metadata begins before the tail. It keeps the tail, or a part of it.
+// OpenTail opens a file whose [Tail] is known; size must be positive. It makes a request only if
+// the metadata begins before the tail, and it keeps the tail or a part of it.
 func OpenTail(ctx context.Context, store objectstore.Store, key string, size int64, tail []byte, columns map[int32]int32) (*File, error) {
 	f := newStored(store, key, size)
 	f.tail = tail
 	return open(ctx, f, columns)
 }
 
-// OpenWhole is Open of a file of its own schema from which a reader needs more than rows here and
-// there, such as a file of an index. If the file has few bytes (2 MiB behind a network), its size is
-// known, and there is memory, the one request reads all of them, and the File keeps them.
+// OpenWhole opens a file by its own schema for readers that need most of it, such as index files.
+// If the size is known and small (at most 2 MiB on remote storage) and memory allows, one request
+// reads the whole file, and the File keeps it.
 func OpenWhole(ctx context.Context, store objectstore.Store, key string, size int64) (*File, error) {
 	f := newStored(store, key, size)
 	if size > 0 && size <= wholeGaps*f.gap {
@@ -85,6 +86,7 @@ func newStored(store objectstore.Store, key string, size int64) *stored {
 	return &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: read.NewBudget(maxKeptBytes), trail: newTrail()}
 }
 
+// open opens unread. Nil columns stand for the fields of the file's own schema.
 func open(ctx context.Context, unread *stored, columns map[int32]int32) (*File, error) {
 	f := &File{stored: unread}
 	if err := f.open(ctx); err != nil {
@@ -101,6 +103,7 @@ func open(ctx context.Context, unread *stored, columns map[int32]int32) (*File, 
 	return f, nil
 }
 
+// open reads the tail, the footer, the tables and the file descriptor.
 func (f *File) open(ctx context.Context) error {
 	tail, err := f.readTail(ctx)
 	if err != nil {
@@ -152,6 +155,7 @@ func (f *File) readTail(ctx context.Context) (extent, error) {
 	case f.size > tailBytes:
 		length = min(length, f.gap)
 	}
+	// A suffix range needs no size, so a file of unknown size also takes one request.
 	r := objectstore.Range{Offset: -length}
 	if f.size > 0 {
 		r.Offset = max(0, f.size-length)
@@ -170,6 +174,7 @@ func (f *File) readTail(ctx context.Context) (extent, error) {
 	return extent{f.size - int64(len(got[0])), got[0]}, nil
 }
 
+// parseFooter decodes the last 40 bytes of a file of the given size.
 func parseFooter(tail []byte, size int64) (footer, error) {
 	if len(tail) < footerBytes {
 		return footer{}, fmt.Errorf("%w: file of %d bytes", lance.ErrCorrupt, size)

@@ -47,7 +47,7 @@ func TestOpenNeedsNoSizeAndOneRequest(t *testing.T) {
 	}
 }
 
-// A file whose tail is known opens as one that was read, and asks for nothing.
+// A file with a known tail opens without a request and reads the same rows.
 func TestAKnownTailIsNotRead(t *testing.T) {
 	for _, name := range []string{"vectors_v22", "typical_v22", "codecs_v22", "typical_v20"} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestReadTakesFewRequests(t *testing.T) {
 	}{
 		// All of a small file has been read when it was opened.
 		{"vectors_v22", 0, 0}, {"vectors_wide_v22", 0, 0}, {"nested_v22", 0, 0},
-		// Of a larger one the pages that are not in its tail: neighbours in one request.
+		// Of a larger file, one request reads the adjacent pages outside of the tail.
 		{"typical_v22", 1, 1}, {"codecs_v22", 1, 1}, {"typical_v20", 1, 1},
 	}
 	for _, c := range cases {

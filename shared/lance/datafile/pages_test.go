@@ -38,8 +38,8 @@ func withPages(data []byte, pages int) []byte {
 	return out
 }
 
-// A page is described by two bytes and takes hundreds. Reads ask for them before they make any, and estimates leave out
-// columns that have more than a file keeps.
+// Two stored bytes can describe a page that takes hundreds of bytes in memory. Reads reserve that
+// memory first, and estimates skip columns beyond a file's bound.
 func TestManyPagesTakeMemoryOfTheShare(t *testing.T) {
 	data, err := os.ReadFile("testdata/native/vectors_v22.lance")
 	if err != nil {

@@ -16,16 +16,15 @@ import (
 )
 
 // ReadRange returns rows [from, to) of top-level fields, one array per field with its children. A
-// field, or part of one, that has no column in the file is null. A blob field comes as descriptions
-// (see [schema.Field.Described]); ReadBlobs reads the bytes for them.
+// field, or part of one, without a column in the file is null. A blob field is returned as
+// descriptions (see [schema.Field.Described]); ReadBlobs reads the bytes.
 //
-// A read takes one round of concurrent requests if the pages are small, are read whole, or are
-// known from an earlier read; otherwise it takes one more round first, to learn where in the pages
-// the rows are. The arrays may share memory with the bytes that were read and must not be changed.
+// A read takes one round of concurrent requests if the pages are small, read whole, or known from
+// an earlier read. Otherwise another round comes first, to locate the rows in the pages. The arrays
+// may share memory with the bytes read and must not be changed.
 //
-// The read takes memory from the context's share for the bytes that it fetches and for all that it
-// makes of them, and gives it back when it returns. A caller that keeps the arrays takes memory for
-// them itself.
+// The read charges the fetched bytes and everything decoded from them to the context's memory
+// budget until it returns. A caller that keeps the arrays must reserve memory for them.
 func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error) {
 	if from < 0 || to < from || to > f.rows {
 		return nil, fmt.Errorf("read rows [%d, %d) of data file %s, which has %d", from, to, f.key, f.rows)
@@ -52,8 +51,8 @@ func (f *File) Take(ctx context.Context, fields []*schema.Field, rows []int64) (
 	return f.read(ctx, fields, ranges, false)
 }
 
-// ReadRanges is ReadRange for several ranges, which must ascend without overlapping: the arrays hold
-// their rows one after another.
+// ReadRanges reads several ranges like ReadRange. The ranges must ascend without overlap; the
+// arrays hold their rows one after another.
 func (f *File) ReadRanges(ctx context.Context, fields []*schema.Field, ranges []encoding.RowRange) ([]arrow.Array, error) {
 	last := 0
 	for _, r := range ranges {
@@ -68,7 +67,7 @@ func (f *File) ReadRanges(ctx context.Context, fields []*schema.Field, ranges []
 // A columnTask is the part of a read that concerns one column, or a column and the columns that
 // depend on it.
 type columnTask interface {
-	// run decodes as far as the bytes in src allow, and reports whether the task is done. If not,
+	// run decodes as much as the bytes in src allow and reports whether the task is done. If not,
 	// it returns the intervals that it needs next.
 	run(src *source) (done bool, wanted []interval, err error)
 }
@@ -103,6 +102,7 @@ type fileRead struct {
 	onward bool // see source
 }
 
+// read plans one fieldRead per field, runs their tasks, and returns the arrays.
 func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Array, error) {
 	results := make([]fieldRead, len(fields))
 	for i, field := range fields {
@@ -120,6 +120,7 @@ func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Ar
 			return nil, fmt.Errorf("field %q: %w", field.Name, err)
 		}
 	}
+	// All fields share the request rounds.
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ type fieldRead interface {
 // maxRounds is more rounds of requests than any nesting of types can need.
 const maxRounds = 80
 
-// run runs all tasks, and between the rounds reads the bytes that they ask for, until all are done.
+// run runs all tasks in rounds. After each round it reads the bytes that the tasks need next.
 func (r *fileRead) run(ctx context.Context) error {
 	src := newSource(r.file.stored, r.onward)
 	pending := r.tasks
@@ -161,8 +162,8 @@ func (r *fileRead) run(ctx context.Context) error {
 // manyRows is the number of rows from which columns are decoded concurrently.
 const manyRows = 4096
 
-// step runs the pending tasks once, keeps those that are not done in pending, and returns the
-// intervals that they need.
+// step runs the pending tasks once, keeps the unfinished ones in pending, and returns the intervals
+// that they need.
 func (r *fileRead) step(src *source, pending *[]columnTask) ([]interval, error) {
 	type outcome struct {
 		done   bool
@@ -177,6 +178,7 @@ func (r *fileRead) step(src *source, pending *[]columnTask) ([]interval, error) 
 			outcomes[i].done, outcomes[i].wanted, err = task.run(src)
 			return err
 		}
+		// Goroutines pay off only for many rows.
 		if len(tasks) > 1 && r.count >= manyRows {
 			group.Go(one)
 		} else if err := one(); err != nil {

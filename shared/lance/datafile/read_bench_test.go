@@ -112,7 +112,7 @@ func benchmarkFile(b *testing.B, column arrow.Array) (*File, []*schema.Field) {
 	return f, s.Fields
 }
 
-// inMemory is a store of one object that does not copy what is read.
+// inMemory is a store of one object whose reads do not copy.
 type inMemory struct {
 	objectstore.Store
 	data []byte

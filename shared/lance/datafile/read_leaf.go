@@ -26,7 +26,7 @@ type leafTask struct {
 	structure bool // a field around the leaf takes its structure from it
 }
 
-// A part is the wanted rows of one page.
+// A part selects the wanted rows of one page.
 type part struct {
 	index int
 	page  *filePage
@@ -72,6 +72,8 @@ func (c *fileColumn) split(rows []encoding.RowRange) []part {
 	return parts
 }
 
+// run decodes the parts whose bytes are available. When all are decoded, it joins them and rebuilds
+// the nesting.
 func (t *leafTask) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	for i := range t.parts {
@@ -79,6 +81,7 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 		if p.items != nil {
 			continue
 		}
+		// Taking nothing still returns an error once the context has ended.
 		if err := t.room.Take(0); err != nil {
 			return false, nil, err
 		}
@@ -106,6 +109,8 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 	return true, nil, err
 }
 
+// readPart decodes the rows of one page, or adds the intervals that it lacks to wanted. A reader
+// that lacks bytes without naming them would loop forever, so that is an error.
 func (t *leafTask) readPart(src *source, p *part, wanted *[]interval) error {
 	reader, err := p.page.open(t.path, t.file.budget)
 	if err != nil {

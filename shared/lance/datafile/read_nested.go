@@ -41,6 +41,8 @@ func (r *fileRead) plan(field *schema.Field, above []repdef.Step) (fieldRead, er
 	return task, nil
 }
 
+// planNested plans the children of a nested field and takes its structure from the first leaf that
+// has a column.
 func (r *fileRead) planNested(field *schema.Field, above []repdef.Step) (fieldRead, error) {
 	step, err := stepFrom(field)
 	if err != nil {
@@ -85,6 +87,7 @@ type nullField struct {
 	room values.Room
 }
 
+// array returns n nulls and charges their memory.
 func (f nullField) array(n int) (arrow.Array, error) {
 	if err := takeWidth(f.room, f.t, n); err != nil {
 		return nil, err
@@ -93,7 +96,7 @@ func (f nullField) array(n int) (arrow.Array, error) {
 }
 
 // A nestedField is a field with children, at least one of which has a column in the file. The first
-// such leaf gives the structure of the field.
+// such leaf provides the structure of the field.
 type nestedField struct {
 	field    *schema.Field
 	kind     repdef.StepKind
@@ -116,6 +119,8 @@ func firstLeaf(fields []fieldRead) *leafTask {
 	return nil
 }
 
+// array assembles the field from its children: n lists, structs or fixed-size lists with the
+// offsets and validity of the first leaf.
 func (f *nestedField) array(n int) (arrow.Array, error) {
 	node := f.leaf.result.Nodes[f.depth]
 	if node.Len != n {

@@ -22,7 +22,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// A fixture is a data file that native Lance wrote, and what it holds.
+// A fixture is a data file written by native Lance with its expected content.
 type fixture struct {
 	name   string
 	file   *File
@@ -78,8 +78,8 @@ func openBytes(data []byte) (*File, error) {
 	return Open(context.Background(), store, "f.lance", int64(len(data)), nil)
 }
 
-// expected reads what a data file holds, by column, from the Arrow file of the same name
-// or of the name without the version of the format.
+// expected reads the expected columns of a data file from the Arrow file with its name, or with its
+// name without the format version.
 func expected(t testing.TB, path string) map[string]arrow.Array {
 	t.Helper()
 	path = strings.TrimSuffix(path, ".lance")
@@ -114,8 +114,8 @@ func expected(t testing.TB, path string) map[string]arrow.Array {
 	return columns
 }
 
-// diff says where two arrays hold different values; "" when they do not. Names and
-// nullability of children do not matter, nor whether values are in a dictionary.
+// diff describes where two arrays hold different values; "" means nowhere. It ignores child names,
+// nullability and dictionary encoding.
 func diff(got, want arrow.Array) string {
 	if got.Len() != want.Len() {
 		return fmt.Sprintf("got %d values, want %d", got.Len(), want.Len())

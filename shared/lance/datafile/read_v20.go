@@ -18,16 +18,16 @@ import (
 // the list's own column has been read. A field is therefore one task: a tree of readers, in which
 // each reader starts once the reader above it has set its rows.
 
-// A fieldV20 reads rows of one field and what is below it.
+// A fieldV20 reads rows of a field and its descendants.
 type fieldV20 interface {
 	fieldRead
 	// want sets the rows to read. It is called once.
 	want(rows []encoding.RowRange) error
-	// run is that of columnTask, after want.
+	// run is like columnTask.run. It is called after want.
 	run(src *source) (bool, []interval, error)
 }
 
-// planV20 returns what is to be read of a top-level field.
+// planV20 plans the read of a top-level field.
 func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
 	f, err := r.fieldV20(field)
 	if err != nil {
@@ -37,6 +37,7 @@ func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
 	return f, f.want(r.rows)
 }
 
+// fieldV20 plans a field and its descendants. A field without a column is null.
 func (r *fileRead) fieldV20(field *schema.Field) (fieldV20, error) {
 	c, err := r.file.columnOf(field, nil, r.room)
 	if err != nil {
@@ -88,7 +89,7 @@ func countRows(rows []encoding.RowRange) int {
 	return n
 }
 
-// splitV20 is split with an error for rows past the end of the column.
+// splitV20 divides rows among pages like split. Rows past the end of the column are an error.
 func (c *fileColumn) splitV20(rows []encoding.RowRange) ([]part, error) {
 	if n := len(rows); n > 0 && rows[n-1].To > c.rows() {
 		return nil, fmt.Errorf("%w: column %d has %d items, want %d", lance.ErrCorrupt, c.index, c.rows(), rows[n-1].To)
@@ -113,6 +114,7 @@ type leafV20 struct {
 	builder version20.LeafBuilder
 }
 
+// want divides the rows among the pages.
 func (l *leafV20) want(rows []encoding.RowRange) (err error) {
 	l.rows = countRows(rows)
 	l.parts, err = l.column.splitV20(rows)
@@ -120,6 +122,7 @@ func (l *leafV20) want(rows []encoding.RowRange) (err error) {
 	return err
 }
 
+// run decodes the pages whose bytes are available.
 func (l *leafV20) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	for i, p := range l.parts {
@@ -137,6 +140,7 @@ func (l *leafV20) run(src *source) (bool, []interval, error) {
 	return len(wanted) == 0, wanted, nil
 }
 
+// array joins the decoded pages to one array.
 func (l *leafV20) array(n int) (arrow.Array, error) {
 	if l.rows != n {
 		return nil, fmt.Errorf("%w: column %d has %d items, want %d", lance.ErrCorrupt, l.column.index, l.rows, n)
@@ -158,6 +162,7 @@ type structV20 struct {
 	children []fieldV20
 }
 
+// want passes the rows on: members have as many rows as their struct.
 func (s *structV20) want(rows []encoding.RowRange) error {
 	for _, child := range s.children {
 		if err := child.want(rows); err != nil {
@@ -167,6 +172,7 @@ func (s *structV20) want(rows []encoding.RowRange) error {
 	return nil
 }
 
+// run advances all members, so that they share request rounds.
 func (s *structV20) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	done := true
@@ -181,6 +187,7 @@ func (s *structV20) run(src *source) (bool, []interval, error) {
 	return done, wanted, nil
 }
 
+// array assembles n structs. They have no nulls, because version 2.0 cannot store null structs.
 func (s *structV20) array(n int) (arrow.Array, error) {
 	children := make([]arrow.ArrayData, len(s.children))
 	for i, child := range s.children {
@@ -201,16 +208,19 @@ type listV20 struct {
 	room   values.Room
 	parts  []part
 	lists  []*version20.Lists
-	asked  bool // the items know what they are to read
+	asked  bool // want of the items was called
 	node   repdef.Node
 }
 
+// want divides the lists among the pages.
 func (l *listV20) want(rows []encoding.RowRange) (err error) {
 	l.parts, err = l.column.splitV20(rows)
 	l.lists = make([]*version20.Lists, len(l.parts))
 	return err
 }
 
+// run decodes list pages, whose offsets select the rows of the item column, and then runs the
+// items.
 func (l *listV20) run(src *source) (bool, []interval, error) {
 	var wanted []interval
 	for i, p := range l.parts {
@@ -244,6 +254,7 @@ func (l *listV20) askItems() error {
 	var builder version20.ListBuilder
 	base, next := 0, 0
 	for i, p := range l.parts {
+		// Pages without wanted rows still count their items.
 		for ; next < p.index; next++ {
 			reader, err := l.column.pages[next].openV20(l.field)
 			if err != nil {
@@ -261,6 +272,7 @@ func (l *listV20) askItems() error {
 				continue
 			}
 			from, to := base+r.From, base+r.To
+			// Merge adjacent ranges, so that the items are read in few pieces.
 			if n := len(rows); n > 0 && rows[n-1].To == from {
 				rows[n-1].To = to
 				continue
@@ -272,6 +284,7 @@ func (l *listV20) askItems() error {
 	return l.items.want(rows)
 }
 
+// array assembles n lists from the offsets and the items.
 func (l *listV20) array(n int) (arrow.Array, error) {
 	if l.node.Len != n {
 		return nil, fmt.Errorf("%w: column %d has %d lists, want %d", lance.ErrCorrupt, l.column.index, l.node.Len, n)

@@ -16,8 +16,8 @@ import (
 // claim any.
 const maxRowBytes = 1 << 28
 
-// roomOf returns the room of the context's share. Once the context has ended it refuses every
-// request, so that decoding stops as well.
+// roomOf returns a values.Room that charges the context's memory budget. After the end of the
+// context it denies every request, which ends the decoding.
 func roomOf(ctx context.Context) values.Room {
 	share := memory.FromContext(ctx)
 	return func(bytes int) error {
@@ -36,8 +36,8 @@ func (r *fileRead) takeFixed(field *schema.Field) error {
 	return takeWidth(r.room, field.Type, r.count)
 }
 
-// CheckWidth returns an error that is [lance.ErrUnsupported] for a field whose every row would take
-// more than 256 MiB, whatever its value.
+// CheckWidth returns [lance.ErrUnsupported] for a field whose fixed-size values take more than 256
+// MiB per row.
 func CheckWidth(field *schema.Field) error {
 	if width := FixedWidth(field.Type); width > maxRowBytes {
 		return fmt.Errorf("%w: column %q of type %s takes %.0f bytes in each row; rows of more than %d bytes are not read",

@@ -50,7 +50,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-// drawMetadata returns what a field may ask of how it is stored, mostly nothing.
+// drawMetadata draws storage options for a field, mostly none.
 func drawMetadata(t *rapid.T) arrow.Metadata {
 	m := map[string]string{}
 	for _, option := range []struct {
@@ -73,7 +73,7 @@ func drawMetadata(t *rapid.T) arrow.Metadata {
 	return arrow.MetadataFrom(m)
 }
 
-// A failer is what tests and properties have in common.
+// A failer is the common part of tests and property tests.
 type failer interface {
 	Helper()
 	Fatal(args ...any)
@@ -211,9 +211,9 @@ func drawType(t *rapid.T, layers int) arrow.DataType {
 // A valueMaker makes random values.
 type valueMaker struct {
 	random       *rand.Rand
-	nulls        float64 // how many are null
-	kinds        int     // how many different ones there are
-	longer       int     // most bytes of strings beside those that make them different
+	nulls        float64 // fraction of nulls
+	kinds        int     // number of distinct values
+	longer       int     // maximum bytes of strings besides the part that distinguishes them
 	items        int     // most items of lists
 	wholeStructs bool    // structs are not null
 }

@@ -50,6 +50,7 @@ type source struct {
 	have   []extent // by position
 }
 
+// newSource returns a source that starts with the bytes kept since the file was opened.
 func newSource(f *stored, onward bool) *source {
 	s := &source{file: f, onward: onward}
 	if f.kept.bytes != nil {
@@ -69,12 +70,13 @@ func (s *source) find(want interval) []byte {
 	return nil
 }
 
-// Beyond manyRanges in a call, ranges are joined over manyGaps gaps: a store behind a network asks as much money
-// for a request as a function does for the time of a megabyte, and serves so many no longer side by side.
+// In a call with more than manyRanges ranges, ranges are joined across up to manyGaps read gaps. A
+// remote store charges as much for a request as a function does for the time of a megabyte, and no
+// longer serves so many requests in parallel.
 const manyRanges, manyGaps = 32, 3
 
-// read fetches the wanted intervals in one call of the store. Their memory belongs to the share of
-// the context.
+// read fetches the wanted intervals by one call of the store and charges their memory to the
+// context's budget.
 func (s *source) read(ctx context.Context, wanted []interval) error {
 	ranges := merge(wanted, s.file.gap)
 	if len(ranges) > manyRanges {

@@ -24,7 +24,7 @@ func TestColumnsOfLittleAreSmallAndRead(t *testing.T) {
 		}
 		return b.NewArray()
 	}
-	unpaired := func(rows int) arrow.Array { // levels that no run lengths suit, among others that they do
+	unpaired := func(rows int) arrow.Array { // levels unsuited to run-length encoding, between others that suit it
 		b := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Int32)
 		for i := range rows {
 			b.Append(i < rows/2 || i%2 == 0)

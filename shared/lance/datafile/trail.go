@@ -9,21 +9,22 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A trail holds the small ranges of a file that scans read last, the newest first. A scan of rows that are far
-// larger than their bytes in the file reads a few rows at a time, and the next ones lie in the same bytes, or right
-// behind them. So a small range that goes on from another is read in as many bytes as a request is worth, by one
-// reader while the others wait.
+// A trail caches the small ranges that scans of a file read last, newest first. If rows are far
+// larger decoded than stored, a scan reads a few rows at a time, and the next rows lie in the same
+// bytes or right behind them. A small range that continues another is therefore extended to the
+// read gap of the store. One goroutine reads while the others wait for its bytes.
 type trail struct {
 	turn    chan struct{} // held by the reader
 	mu      sync.Mutex
 	extents []extent
 }
 
-// maxTrail bounds the extents of a trail, each of which has at most a gap of the store.
+// maxTrail bounds the extents of a trail. Each has at most one read gap of bytes.
 const maxTrail = 8
 
 func newTrail() *trail { return &trail{turn: make(chan struct{}, 1)} }
 
+// memBytes returns the bytes of all extents.
 func (t *trail) memBytes() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,20 +35,20 @@ func (t *trail) memBytes() int64 {
 	return n
 }
 
-// at returns the position of the extent that a range goes on from, or -1.
+// at returns the position of the extent that a range continues, or -1.
 func (t *trail) at(r objectstore.Range, gap int64) int {
 	return slices.IndexFunc(t.extents, func(e extent) bool { return r.Offset >= e.from && r.Offset-e.end() <= gap })
 }
 
-// follows reports whether one of the ranges goes on from one that was read.
+// follows reports whether a range continues one that was read.
 func (t *trail) follows(ranges []objectstore.Range, gap int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(ranges, func(r objectstore.Range) bool { return t.at(r, gap) >= 0 })
 }
 
-// have returns the extents that hold some of the ranges, and the ranges that are to be read for the others, none of
-// which reaches beyond end.
+// have returns the extents that contain some of the ranges, and the ranges to read for the others,
+// clipped to end.
 func (t *trail) have(ranges []objectstore.Range, gap, end int64) (held []extent, missing []objectstore.Range) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,6 +71,7 @@ func (t *trail) have(ranges []objectstore.Range, gap, end int64) (held []extent,
 	return held, missing
 }
 
+// add puts new extents first and drops the oldest ones.
 func (t *trail) add(read []extent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,10 +79,10 @@ func (t *trail) add(read []extent) {
 	t.extents = t.extents[:min(len(t.extents), maxTrail)]
 }
 
-// readOn is read for a scan, of ranges that are smaller than a gap of the store.
+// readOn reads ranges that are smaller than the store's read gap, for a scan.
 func (s *source) readOn(ctx context.Context, ranges []objectstore.Range) error {
 	t := s.file.trail
-	// Nobody waits for memory while others wait for his turn.
+	// Do not block for memory while others wait for the turn.
 	if err := memory.FromContext(ctx).Take(ctx, int64(len(ranges))*s.file.gap); err != nil {
 		return err
 	}

@@ -17,8 +17,9 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// A scan reads few rows at a time when they are far larger than their bytes. Its requests are then those that the bytes
-// are worth, also when it reads several such windows side by side, and each window has its rows.
+// A scan reads few rows at a time if they are far larger decoded than stored. Its requests then
+// depend on the stored bytes, also when several such windows are read in parallel, and each window
+// has the right rows.
 func TestSmallWindowsOfAScanShareRequests(t *testing.T) {
 	const rows, window = 1 << 20, 512
 	b := array.NewInt64Builder(memory.DefaultAllocator)
@@ -81,7 +82,7 @@ func TestSmallWindowsOfAScanShareRequests(t *testing.T) {
 	}
 }
 
-// Rows of a dictionary take the memory of their indices and of the dictionary, and not that of their values.
+// Dictionary rows take the memory of their indices and the dictionary, not of their decoded values.
 func TestRowsOfADictionaryAreAsWideAsItsIndices(t *testing.T) {
 	const rows, long = 100_000, 10_000
 	b := array.NewDictionaryBuilder(memory.DefaultAllocator, &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}).(*array.BinaryDictionaryBuilder)

@@ -45,7 +45,7 @@ type Writer struct {
 	globals []byte // entries of the table of global buffers, from number 1 on
 	alone   bool   // columns are encoded one after another
 	rows    int64
-	err     error // what went wrong before
+	err     error // the first error, returned by all later calls
 }
 
 // A columnWriter collects the pages of one leaf of the schema, or in version 2.0 of any field.
@@ -65,6 +65,7 @@ type columnEncoder interface {
 	Trim()
 }
 
+// newColumnWriter returns the encoder of one physical column for a format version.
 func newColumnWriter(path columnPath, v lance.Version) (*columnWriter, error) {
 	c := &columnWriter{field: path.field}
 	err := path.err
@@ -78,7 +79,7 @@ func newColumnWriter(path columnPath, v lance.Version) (*columnWriter, error) {
 	return c, err
 }
 
-// A Summary is the part of a manifest's entry of a data file that its writer knows.
+// A Summary provides a data file's manifest entry.
 type Summary struct {
 	Rows          int64
 	Size          int64   // in bytes
@@ -93,12 +94,12 @@ func NewWriter(out io.Writer, sch *schema.Schema, v lance.Version) (*Writer, err
 	return NewBlobWriter(out, sch, v, BlobPlaces{})
 }
 
-// NewBlobWriter is NewWriter for files whose blobs may also lie outside of the file.
+// NewBlobWriter returns a Writer that may store blobs outside of the file.
 func NewBlobWriter(out io.Writer, sch *schema.Schema, v lance.Version, places BlobPlaces) (*Writer, error) {
 	w := &Writer{out: out, schema: sch, version: v}
 	w.blobs = blobWriter{file: w, places: places}
 	for field := range sch.All() {
-		// To slice an array of nulls writes to what arrays share, in arrow-go.
+		// In arrow-go, slicing an array of type null writes to shared memory.
 		w.alone = w.alone || field.LogicalType == "null"
 	}
 	for i, field := range sch.Fields {
@@ -128,6 +129,7 @@ func (w *Writer) Write(rec arrow.RecordBatch) error {
 	return w.err
 }
 
+// write passes the columns of a batch to the encoders, with blob values replaced by descriptions.
 func (w *Writer) write(rec arrow.RecordBatch) error {
 	if int(rec.NumCols()) != len(w.schema.Fields) {
 		return fmt.Errorf("write data file: batch has %d columns, want %d", rec.NumCols(), len(w.schema.Fields))
@@ -162,7 +164,7 @@ func (w *Writer) AddBuffer(b []byte) (int, error) {
 	return len(w.globals) / extentBytes, w.err
 }
 
-// Buffered returns how many bytes of rows wait for their page to fill up.
+// Buffered returns the bytes of rows that wait for a full page.
 func (w *Writer) Buffered() int64 {
 	size := 0
 	for _, c := range w.columns {
@@ -171,9 +173,8 @@ func (w *Writer) Buffered() int64 {
 	return int64(size)
 }
 
-// Buffers begin at multiples of pageAlignment; native readers reject others. The bytes of the
-// padding are free; those of the native writer are used here, so that equal encodings make equal
-// files.
+// Buffers begin at multiples of pageAlignment; native readers reject others. The padding bytes are
+// free. They equal the native writer's, so that equal encodings give equal files.
 const (
 	pageAlignment = 64
 	pagePadding   = 'H'
@@ -202,6 +203,7 @@ func (w *Writer) put(b []byte) error {
 	return err
 }
 
+// align pads the file to a multiple of pageAlignment.
 func (w *Writer) align() error {
 	if extra := w.size % pageAlignment; extra != 0 {
 		return w.put(bytes.Repeat([]byte{pagePadding}, int(pageAlignment-extra)))
@@ -221,6 +223,7 @@ func (w *Writer) Close() (Summary, error) {
 	return Summary{}, w.err
 }
 
+// finish flushes the waiting rows and writes descriptor, metadata, tables and footer.
 func (w *Writer) finish() error {
 	err := w.eachColumn(w.Buffered() >= sideBySideBytes, func(c *columnWriter, emit func(encoding.Page) error) error {
 		return c.encoder.Flush(emit)
@@ -269,6 +272,7 @@ func (w *Writer) tail() []byte {
 // extentBytes is the length of an entry of a table: a position and a size.
 const extentBytes = 16
 
+// appendExtent appends u64 position and u64 size.
 func appendExtent(b []byte, position, size uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b, position)
 	return binary.LittleEndian.AppendUint64(b, size)
@@ -302,7 +306,7 @@ func (w *Writer) appendFooter(b []byte, metadata, columnTable, globalTable uint6
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(w.columns)))
 	major, minor := w.version.Major, w.version.Minor
 	if w.version == lance.V2_0 {
-		major, minor = 0, 3 // as files of this version say of themselves
+		major, minor = 0, 3 // the numbers that version 2.0 files carry
 	}
 	b = binary.LittleEndian.AppendUint16(b, major)
 	b = binary.LittleEndian.AppendUint16(b, minor)

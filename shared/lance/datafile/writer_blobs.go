@@ -15,9 +15,9 @@ type BlobPlaces struct {
 	// SideFile begins the side file with the number id. Its Close marks the file as complete; a
 	// Writer that fails does not close it.
 	SideFile func(id uint32) (io.WriteCloser, error)
-	// External returns the stored form of the URI of a blob in another object: the id of the base
-	// path of the table that it lies below and the rest of the URI, or 0 and the whole URI. An
-	// error refuses the URI.
+	// External returns the stored form of a blob's URI in another object: the id of the table's
+	// base path that contains it and the rest of the URI, or 0 and the whole URI. An error rejects
+	// the URI.
 	External func(uri string) (base uint32, path string, err error)
 }
 
@@ -50,6 +50,7 @@ type blobWriter struct {
 // and of a shared side file.
 type blobLimits struct{ inline, packed, sideFile int64 }
 
+// limitsOf reads the size limits of a blob column from the field's metadata.
 func limitsOf(f *schema.Field) (l blobLimits, err error) {
 	limit := func(key string, otherwise, least int64) int64 {
 		value, ok := f.Metadata[key]
@@ -124,6 +125,7 @@ func (w *blobWriter) packed(value []byte, limit int64) (Blob, error) {
 	return b, err
 }
 
+// sideFile opens the next blob side file and returns its number, from 1 on.
 func (w *blobWriter) sideFile() (io.WriteCloser, uint32, error) {
 	if w.places.SideFile == nil {
 		return nil, 0, fmt.Errorf("%w: a blob that needs a side file", lance.ErrUnsupported)

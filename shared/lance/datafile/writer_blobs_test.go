@@ -120,8 +120,7 @@ func blobStructs(values []*string, uri string, position, size uint64) arrow.Arra
 	return b.NewArray()
 }
 
-// What is described by the native writer, position by position, is described by us; and
-// side files are the same.
+// Descriptions equal the native writer's at every position, and so do side files.
 func TestBlobsAreWrittenWhereTheNativeWriterPutsThem(t *testing.T) {
 	for name, v := range map[string]lance.Version{"blobs_v20": lance.V2_0, "blobs_v21": lance.V2_1, "blobs_v22": lance.V2_2} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (w *Writer) eachColumn(sideBySide bool, encode func(c *columnWriter, emit f
 			})
 			order.end(i, err)
 			if errors.Is(err, errOtherColumn) {
-				return nil // the error is the other's
+				return nil // the other column returns its error
 			}
 			return err
 		})
@@ -53,8 +53,8 @@ func (w *Writer) eachColumn(sideBySide bool, encode func(c *columnWriter, emit f
 // errOtherColumn is the result of a column that stopped because another one failed.
 var errOtherColumn = errors.New("another column failed")
 
-// A columnOrder lets columns write one after another. Goroutines start in the order of the columns;
-// the one whose turn it is therefore never waits for one that has not started.
+// A columnOrder lets columns write one after another. Goroutines start in column order, so the one
+// whose turn it is never waits for one that has not started.
 type columnOrder struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -82,6 +82,7 @@ func (o *columnOrder) wait(column int) error {
 	return nil
 }
 
+// end records that a column is done and passes the turn to the next unfinished one.
 func (o *columnOrder) end(column int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

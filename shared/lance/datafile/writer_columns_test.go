@@ -16,8 +16,8 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// manyColumns returns a batch that is worth encoding its columns side by side, each of which
-// fills several pages; later ones fill them sooner.
+// manyColumns returns a batch large enough for concurrent encoding. Each column fills several
+// pages, later columns sooner.
 func manyColumns() arrow.RecordBatch {
 	const columns, rows = 4, 300_000
 	random := rand.New(rand.NewPCG(1, 2))

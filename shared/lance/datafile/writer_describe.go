@@ -42,6 +42,7 @@ func storageArray(a arrow.Array) arrow.Array {
 	}
 }
 
+// describeMembers replaces the blobs in a struct's members. Members of null structs count as null.
 func (w *blobWriter) describeMembers(f *schema.Field, s *array.Struct, live []bool) (arrow.Array, error) {
 	if s.NumField() != len(f.Children) {
 		return nil, fmt.Errorf("field %q: array of type %s does not fit the schema", f.Name, s.DataType())
@@ -68,6 +69,8 @@ func (w *blobWriter) describeMembers(f *schema.Field, s *array.Struct, live []bo
 	return array.NewStructData(data), nil
 }
 
+// describeItems replaces the blobs in the items of lists. Items that no live list contains count as
+// null.
 func (w *blobWriter) describeItems(f *schema.Field, list array.ListLike, live []bool) (arrow.Array, error) {
 	live = liveRows(list, live)
 	items := list.ListValues()
@@ -93,7 +96,7 @@ func (w *blobWriter) describeItems(f *schema.Field, list array.ListLike, live []
 	return array.MakeFromData(array.NewData(t, d.Len(), d.Buffers(), []arrow.ArrayData{described.Data()}, list.NullN(), d.Offset())), nil
 }
 
-// liveRows returns those of the live rows in which a has a value other than NULL.
+// liveRows returns live without the rows in which a is null.
 func liveRows(a arrow.Array, live []bool) []bool {
 	if a.NullN() == 0 {
 		return live
@@ -105,7 +108,7 @@ func liveRows(a arrow.Array, live []bool) []bool {
 	return out
 }
 
-// describeBlobs is describe for a blob column itself.
+// describeBlobs stores the values of a blob column and returns their descriptions.
 func (w *blobWriter) describeBlobs(f *schema.Field, column arrow.Array, live []bool) (arrow.Array, error) {
 	limits, err := limitsOf(f)
 	if err != nil {
@@ -131,7 +134,7 @@ func (w *blobWriter) describeBlobs(f *schema.Field, column arrow.Array, live []b
 }
 
 // appendDescription appends the description of a blob in the form of the file's version. In version
-// 2.0 no description is null; that of a null value has size 0 and position 1.
+// 2.0 descriptions are never null; a null value has size 0 and position 1.
 func (w *blobWriter) appendDescription(out *array.StructBuilder, b Blob) {
 	if b.Null && w.file.version != lance.V2_0 {
 		out.AppendNull()

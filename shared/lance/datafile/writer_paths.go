@@ -34,8 +34,8 @@ type pathWalk struct {
 	yield   func(columnPath) bool
 }
 
-// walk yields the columns at and below f. name is its name, with those of the fields above it. The
-// result is false once the consumer has stopped.
+// walk yields the columns at and below f. name is the dotted name of f. It returns false once the
+// consumer has stopped.
 func (w *pathWalk) walk(f *schema.Field, name string, steps []repdef.Step) bool {
 	if err := w.check(f, name, steps); err != nil {
 		return w.yield(columnPath{field: f, err: err})
@@ -43,7 +43,7 @@ func (w *pathWalk) walk(f *schema.Field, name string, steps []repdef.Step) bool 
 	if f.IsLeaf() || w.version == lance.V2_0 {
 		leaf := repdef.Leaf{Type: f.Type, Name: name, Nullable: f.Nullable, Packed: f.IsPacked(), Metadata: f.Metadata}
 		if f.IsBlob() {
-			// What is stored is the descriptions, for which the field's metadata is not meant.
+			// The column stores descriptions, to which the field's metadata does not apply.
 			leaf.Type, leaf.Packed, leaf.Metadata = f.Described().Type, true, nil
 			leaf.Blob = w.version == lance.V2_1
 		}
@@ -81,8 +81,8 @@ func storageType(t arrow.DataType) arrow.DataType {
 	}
 }
 
-// check refuses a field that cannot be written, either by the format, as the native writer does, or
-// by this writer. The encoders check the types of leaves.
+// check rejects a field that the format cannot store, as the native writer does, or that this
+// writer does not support. The encoders check the types of leaves.
 func (w *pathWalk) check(f *schema.Field, name string, steps []repdef.Step) error {
 	refuse := func(what string) error {
 		return fmt.Errorf("%w: field %q: %s", lance.ErrUnsupported, name, what)
@@ -110,8 +110,8 @@ func (w *pathWalk) check(f *schema.Field, name string, steps []repdef.Step) erro
 	return nil
 }
 
-// checkBlob refuses blobs of another version, and in version 2.1 blobs in lists, because no reader
-// can read those that the native writer makes.
+// checkBlob rejects blobs of another version. In version 2.1 it also rejects blobs in lists: no
+// reader can read the native writer's form of them.
 func (w *pathWalk) checkBlob(f *schema.Field, steps []repdef.Step, refuse func(string) error) error {
 	switch {
 	case f.IsBlobV2() != (w.version == lance.V2_2):

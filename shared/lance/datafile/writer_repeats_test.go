@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// repeatedTexts returns rows of count texts of some size, of which distinct differ. Those
-// of another seed have other texts.
+// repeatedTexts returns rows of count texts of the given size, distinct of them different. Another
+// seed gives other texts.
 func repeatedTexts(seed uint64, count, distinct, size int) []string {
 	random := rand.New(rand.NewPCG(seed, 7))
 	items := make([]string, distinct)
@@ -101,7 +101,7 @@ func TestTextsThatRepeatAreStoredOnce(t *testing.T) {
 	}
 }
 
-// writeInParts writes a file of rows that come in parts, and checks what the writer holds.
+// writeInParts writes the rows in parts and checks the memory of the writer.
 func writeInParts(t *testing.T, rows arrow.RecordBatch, v lance.Version, parts int64) []byte {
 	t.Helper()
 	sch, err := schema.FromArrow(rows.Schema())

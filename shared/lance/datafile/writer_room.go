@@ -11,9 +11,9 @@ import (
 	"tiltyard/shared/lance/encoding/write"
 )
 
-// Need returns about how many bytes of memory the writer uses at most from the start of Write(rec)
-// until the next Write: for each column the rows that wait for a page to fill up, and the pages
-// that are encoded at the same time. The memory of rec itself is not included.
+// Need returns an upper bound of the writer's memory from the start of Write(rec) until the next
+// Write: the rows of each column that wait for a full page, and the pages encoded concurrently. The
+// memory of rec itself is not included.
 func (w *Writer) Need(rec arrow.RecordBatch) int64 {
 	leaves := make([]int64, rec.NumCols())
 	for _, c := range w.columns {
@@ -46,7 +46,7 @@ func (w *Writer) Need(rec arrow.RecordBatch) int64 {
 const encodedFactor = 2
 
 // Flush makes pages of the waiting rows, however few, and frees their memory. Small pages cost
-// readers more requests, so Flush is for times when memory is short.
+// readers more requests, so call it only when memory is short.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		w.err = w.eachColumn(w.Buffered() >= sideBySideBytes, func(c *columnWriter, emit func(encoding.Page) error) error {
@@ -70,14 +70,14 @@ type RowSize struct {
 	Longest int64 // of one value of variable width
 }
 
-// SizeOf estimates how much memory the values of an array take. It reads the offsets of texts and
-// lists, but no values.
+// SizeOf estimates the memory of an array's values. It reads the offsets of strings and lists, but
+// no values.
 func SizeOf(arr arrow.Array) RowSize {
 	data := arr.Data()
 	return sizeOf(data, data.Offset(), data.Offset()+data.Len())
 }
 
-// sizeOf is SizeOf for the slots [from, to) of the buffers.
+// sizeOf estimates the memory of the slots [from, to) of the buffers.
 func sizeOf(data arrow.ArrayData, from, to int) RowSize {
 	t := data.DataType()
 	for ext, ok := t.(arrow.ExtensionType); ok; ext, ok = t.(arrow.ExtensionType) {
@@ -118,8 +118,8 @@ func (s *RowSize) add(other RowSize) {
 	s.Longest += other.Longest
 }
 
-// offsetSize is sizeOf for values that are found by offsets; unit is the size in bytes of
-// what an offset counts: 1 for strings, the size of an item for lists.
+// offsetSize estimates the memory of slots with offsets. unit is the size in bytes of the element
+// that an offset counts: 1 for strings, the size of an item for lists.
 func offsetSize[O int32 | int64](data arrow.ArrayData, from, to int, unit float64) RowSize {
 	if from == to || data.Buffers()[1] == nil {
 		return RowSize{}
@@ -133,7 +133,7 @@ func offsetSize[O int32 | int64](data arrow.ArrayData, from, to int, unit float6
 	return RowSize{Bytes: 4*int64(to-from) + int64(units*unit), Longest: int64(float64(longest) * unit)}
 }
 
-// listSize is sizeOf for lists, on the assumption that all items are of the same size.
+// listSize estimates lists, assuming that all items have the same size.
 func listSize[O int32 | int64](data arrow.ArrayData, from, to int) RowSize {
 	items := data.Children()[0]
 	all := sizeOf(items, items.Offset(), items.Offset()+items.Len())
@@ -142,6 +142,7 @@ func listSize[O int32 | int64](data arrow.ArrayData, from, to int) RowSize {
 	return size
 }
 
+// viewSize estimates the memory of string views: a header of 16 bytes each, and the contents.
 func viewSize(data arrow.ArrayData, from, to int) RowSize {
 	size := RowSize{Bytes: int64((to - from) * arrow.ViewHeaderSizeBytes)}
 	views, ok := array.MakeFromData(data).(array.ViewLike)

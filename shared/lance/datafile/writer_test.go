@@ -300,7 +300,7 @@ func TestWriterHoldsAboutAPagePerColumn(t *testing.T) {
 	}
 }
 
-// TestWriterLeavesArraysAlone writes arrays whose memory pages may be made of.
+// TestWriterLeavesArraysAlone writes arrays whose memory the pages may share.
 func TestWriterLeavesArraysAlone(t *testing.T) {
 	const rows = 20_000
 	as := arrow.NewSchema([]arrow.Field{{Name: "c", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)

@@ -11,18 +11,20 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// authorsProperty is the property of a transaction that holds who asked for it, one in a line: several
-// if commits were joined.
+// authorsProperty is the transaction property that records who requested the commit, one name per
+// line. A transaction that joins several appends has several lines.
 const authorsProperty = "tiltyard.authors"
 
 const (
-	// maxAuthors bounds how many authors a transaction names: the first ones of those that were joined.
+	// maxAuthors bounds the names in one transaction. The first ones are kept.
 	maxAuthors = 32
-	// maxAuthorBytes bounds a name. A longer one is left out, as a part of it may be somebody else's.
+	// maxAuthorBytes bounds one name. A longer name is dropped, not truncated, because its prefix
+	// could be another user's name.
 	maxAuthorBytes = 512
 )
 
-// Authors returns who asked for a transaction, as far as its writer has noted that.
+// Authors returns the users who requested a transaction. It returns none if the writer did not
+// record any.
 func Authors(txn *pb.Transaction) []string {
 	var found []string
 	for name := range strings.SplitSeq(txn.Properties[authorsProperty], "\n") {
@@ -33,12 +35,12 @@ func Authors(txn *pb.Transaction) []string {
 	return found
 }
 
-// isAuthor says whether a name can be noted: it is one line of readable text.
+// isAuthor reports whether a name can be recorded: one line of valid, printable UTF-8.
 func isAuthor(name string) bool {
 	return name != "" && len(name) <= maxAuthorBytes && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// signed returns the properties with the authors among them. The ones given stay as they are.
+// signed returns the properties with the authors added. It does not modify the argument.
 func signed(properties map[string]string, authors ...string) map[string]string {
 	var names []string
 	for _, name := range authors {
@@ -57,7 +59,7 @@ func signed(properties map[string]string, authors ...string) map[string]string {
 	return with
 }
 
-// author returns who asks for a commit, or "".
+// author returns the user who requests a commit, or "" if unknown.
 func (s *Session) author(ctx context.Context) string {
 	if s.Author == nil {
 		return ""

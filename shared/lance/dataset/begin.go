@@ -7,13 +7,13 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Begin opens a version for work that changes nothing: the one with a number, or the newest if number
-// is nil. A version that this process knows is returned at once, while the storage is asked whether it
-// is still there and, without a number, whether there is a newer one. So a read of a table that did
-// not change waits for the storage once, not twice. Storage that is near is asked before.
+// Begin opens a version for a read: version number, or the newest if number is nil. A cached
+// version is returned at once. Meanwhile a request checks that it still exists and, without a
+// number, that it is still the newest. An unchanged table therefore costs one storage round trip,
+// not two. Local storage is checked before Begin returns.
 //
-// If confirm is not nil, it is called after the work. It returns nil if the version is the right one.
-// Otherwise it returns the right one: the result of the work is discarded, and the work done again.
+// If confirm is not nil, the caller calls it after the read. A nil result confirms the version.
+// Otherwise confirm returns the right version, and the caller discards its results and reads again.
 func (t *Table) Begin(ctx context.Context, number *uint64) (d *Dataset, confirm func() (*Dataset, error), err error) {
 	guess, ask := t.remembered(number)
 	if guess == nil || objectstore.Near(t.at.Store) {
@@ -40,6 +40,7 @@ func (t *Table) Begin(ctx context.Context, number *uint64) (d *Dataset, confirm 
 		}
 		return t.opened(ctx, now.right)
 	}
+	// The access check may fail for the cached version but succeed for the right one.
 	if d, err = t.opened(ctx, guess); err == nil {
 		return d, confirm, nil
 	}
@@ -52,8 +53,8 @@ func (t *Table) Begin(ctx context.Context, number *uint64) (d *Dataset, confirm 
 	return nil, nil, err
 }
 
-// remembered returns the version of a number, or the newest, as this process knows it, nil if it knows none. ask
-// finds the right one on the storage.
+// remembered returns the cached version of a number (nil: the newest), or nil if none is cached.
+// ask looks the right one up on storage.
 func (t *Table) remembered(number *uint64) (d *Dataset, ask func(context.Context) (*Dataset, error)) {
 	if number == nil {
 		k, _ := t.known()

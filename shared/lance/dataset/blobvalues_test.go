@@ -330,9 +330,8 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 	sameBlobs(t, "added", d, want)
 }
 
-// Writers can give the metadata of blobs to columns of any type. Rows of such a column cannot be
-// written again, whatever its type, and those of others can. Nor can its values be fetched as blobs,
-// also where they look like descriptions of blobs.
+// Writers can put blob metadata on columns of any type. Rows of such a column cannot be rewritten,
+// nor its values read as blobs, even if they look like descriptions. Rows of other columns can.
 func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
 	for _, column := range []arrow.DataType{
 		arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64, arrow.ListOf(arrow.PrimitiveTypes.Int32),

@@ -7,15 +7,15 @@ import (
 	"tiltyard/shared/lance/dataset/refs"
 )
 
-// Refs returns where the tags and branches of the table are stored. Those of a branch are stored with its table.
+// Refs returns the location of the tags and branches stored below this table.
 func (t *Table) Refs() refs.Place {
 	return refs.Place{Store: t.at.Store, Prefix: t.at.Prefix, URI: t.at.URI, Cache: t.session.Cache, Now: t.session.now}
 }
 
-// Branch returns a branch as a table of its own, which shares files with the table that it was made from.
-// It is called on the table itself. The cache keeps the branch under its incarnation, because a deleted
-// branch may be made again with other versions. Commits to the branch fail with refs.ErrNoBranch once it is deleted;
-// its first version is put before the name and needs none.
+// Branch opens a branch as a table. Call it on the main table, with which the branch shares data
+// files. Cache keys include the branch's incarnation, because a deleted branch may be created again
+// with different versions of the same numbers. Commits to a deleted branch fail with
+// refs.ErrNoBranch. The first version is exempt: it is written before the branch's name.
 func (t *Table) Branch(name string, info refs.Branch) *Table {
 	branch := t.session.Table(t.at.Home.Join(refs.TreeDir+name), 0)
 	branch.branch = &branchOf{table: t, name: name, incarnation: info.Incarnation()}
@@ -25,7 +25,7 @@ func (t *Table) Branch(name string, info refs.Branch) *Table {
 	return branch
 }
 
-// Main returns the table itself and the name of the branch that t is, "" if t is the table itself.
+// Main returns the main table and the branch name of t, "" for the main table.
 func (t *Table) Main() (main *Table, branch string) {
 	if t.branch == nil {
 		return t, ""
@@ -33,14 +33,14 @@ func (t *Table) Main() (main *Table, branch string) {
 	return t.branch.table, t.branch.name
 }
 
-// A branchOf identifies the branch that a Table was opened as.
+// A branchOf identifies the branch behind a Table.
 type branchOf struct {
 	table             *Table
 	name, incarnation string
 }
 
-// confirm returns refs.ErrNoBranch if the branch was deleted, even if there is another one of its name. Nobody may
-// commit at its place then.
+// confirm returns refs.ErrNoBranch if the branch was deleted, even if a new branch has its name.
+// Commits at its location must then stop.
 func (b *branchOf) confirm(ctx context.Context) error {
 	info, _, err := b.table.Refs().Branch(ctx, b.name)
 	if err == nil && info.Incarnation() != b.incarnation {

@@ -47,7 +47,7 @@ func TestUpdatedRowsKeepTheirIDs(t *testing.T) {
 	}
 }
 
-// Of an update that is rebased over an append the new rows get ids that the append did not take.
+// When an update is rebased over an append, its new rows get ids that the append did not use.
 func TestRebasedUpdateTakesFreshRowIDs(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
@@ -139,7 +139,7 @@ func TestRestoreBringsAVersionBack(t *testing.T) {
 	}
 }
 
-// Rewritten rows are the same, where Moved says.
+// Rewritten rows are found at the addresses that Moved returns.
 func TestRewriteMovesRows(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,34 +19,35 @@ import (
 	"tiltyard/shared/pause"
 )
 
-// A Commit is what a write made.
+// A Commit is the result of a write.
 type Commit struct {
-	Dataset *Dataset // the version that holds it
+	Dataset *Dataset // the new version
 	Rows    int64    // rows written
 }
 
-// A Change is an operation to be committed. The files that it needs are on their way.
+// A Change is an operation to commit. Its files may still be uploading; see Wait.
 type Change struct {
-	Read      *Dataset     // the version that it was worked out on; nil for a new table
-	Operation pb.Operation // what it is to that version
-	Fresh     bool         // read was the newest version just now
-	guess     *guess       // that read is the newest version; nil: no guess
-	// fits says whether the operation, worked out on a wrong guess, is the same on the
-	// newest version; if not the commit is errGuess. Nil: it always is.
+	Read      *Dataset     // the version that it was planned on; nil for a new table
+	Operation pb.Operation // the operation relative to Read
+	Fresh     bool         // Read was the newest version a moment ago
+	guess     *guess       // Read is the cached newest version, being checked; nil if it was checked before
+	// fits reports whether an operation planned on a stale version is still valid on the newest. If
+	// not, the commit fails with errGuess. Nil means always.
 	fits func(newest *Dataset) bool
-	Wait func() error // until the files are durable; nil: there are none
-	// rowsKnown says that rebase knows which rows a Delete or Update deletes.
+	Wait func() error // waits until the files are durable; nil: there are none
+	// RowsKnown reports that Rebase knows the deleted rows of a Delete or Update, so that a
+	// concurrent change of the same fragments is no conflict yet.
 	RowsKnown bool
-	// rebase says what the operation is to a later version, which it can be applied to as
-	// far as the operations committed since then tell. It returns when its files are
-	// durable; errRedo is an answer. Nil: the operation stays what it is.
+	// Rebase returns the operation adapted to a newer version that has no conflicting commit. Files
+	// that it writes are durable when it returns. It may fail with errRedo. Nil keeps the operation
+	// unchanged.
 	Rebase     func(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error)
 	Properties map[string]string // of the transaction
-	// apply makes the manifest of the next version; nil is operation.Apply.
+	// Apply makes the manifest of the next version. Nil means operation.Apply.
 	Apply func(base *Dataset, op pb.Operation) (*manifest.Manifest, error)
 }
 
-// onto returns the manifest of the version after base, which may be nil.
+// onto returns the manifest that follows base. A nil base starts a table.
 func (c *Change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
 	apply := c.Apply
 	if apply == nil {
@@ -61,8 +62,8 @@ func (c *Change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error
 	return next, checkMetadata(base, next)
 }
 
-// checkMetadata refuses a version with more metadata than a table may have, unless it has less
-// than the version before.
+// checkMetadata enforces schema.MaxMetadataBytes. A table already above the limit may still commit
+// versions that shrink its metadata.
 func checkMetadata(base *Dataset, next *manifest.Manifest) error {
 	before, after := 0, next.MetadataBytes()
 	if base != nil {
@@ -75,7 +76,8 @@ func checkMetadata(base *Dataset, next *manifest.Manifest) error {
 	return nil
 }
 
-// transaction returns what the change is stored as.
+// transaction returns the stored form of the change. Its UUID identifies the commit when the answer
+// to a put is lost.
 func (t *Table) transaction(ctx context.Context, c *Change) *pb.Transaction {
 	txn := &pb.Transaction{UUID: t.newCommitID(), Operation: c.Operation, Properties: signed(c.Properties, t.session.author(ctx))}
 	if clone, ok := c.Operation.(*pb.Clone); ok {
@@ -86,6 +88,7 @@ func (t *Table) transaction(ctx context.Context, c *Change) *pb.Transaction {
 	return txn
 }
 
+// newCommitID returns the id set by [Table.CommitAs], or a new UUID.
 func (t *Table) newCommitID() string {
 	if t.commitID == nil {
 		return uuid.NewString()
@@ -97,19 +100,19 @@ const (
 	maxCommitAttempts = 40
 	firstPause        = 5 * time.Millisecond
 	maxPause          = 500 * time.Millisecond
-	// putTime is allowed for the one request that decides a commit, also past the end
-	// of the request that asked for it: once it is sent its outcome must be learnt.
+	// putTime bounds the conditional put of a manifest. The put outlives the caller's context,
+	// because once it is sent its outcome must be learnt.
 	putTime = 30 * time.Second
 )
 
-// Commit makes the next version of the table by one conditional put. Beforehand, all side
-// by side: the files become durable, the transaction file is written, the newest version is
-// looked for, and the table is confirmed. Then it waits for its turn, in which it may be
-// committed together with others (group.go). When other processes commit first, the change
-// is checked against theirs and put after them.
+// Commit creates the next version of the table by one conditional put. It first does four things in
+// parallel: make the change's files durable, write the transaction file, look up the newest
+// version, and confirm the table. It then waits for its turn in this process, where appends may be
+// joined into one commit (group.go). If other processes commit first, the change is checked against
+// their operations and retried on top.
 //
-// The error is ErrConflict, errRedo, what the table's confirm said, or that of the storage.
-// objectstore.ErrUnknownOutcome means that the version may or may not be there.
+// Errors are ErrConflict, errRedo, the error of the table's confirm function, and storage errors.
+// After objectstore.ErrUnknownOutcome the version may or may not exist.
 func (t *Table) Commit(ctx context.Context, c *Change) (*Dataset, error) {
 	txn := t.transaction(ctx, c)
 	next, err := c.onto(c.Read, txn.Operation)
@@ -118,7 +121,8 @@ func (t *Table) Commit(ctx context.Context, c *Change) (*Dataset, error) {
 	}
 	newest := c.Read
 	joins := c.joins(t)
-	// Among others that wait it will most likely be a part of their transaction.
+	// If others are waiting, this append will most likely join their transaction and needs no file
+	// of its own.
 	stored := !joins || !t.session.crowded(t.at.URI)
 	if err := t.prepare(ctx, c, txn, stored, &newest); err != nil {
 		return nil, err
@@ -134,26 +138,27 @@ func (t *Table) Commit(ctx context.Context, c *Change) (*Dataset, error) {
 	})
 }
 
-// A ready commit waits for its turn: its files are durable, its table is confirmed.
+// A ready commit waits for its turn. Its files are durable and its table is confirmed.
 type ready struct {
 	table  *Table
 	change *Change
 	txn    *pb.Transaction
-	stored bool               // the transaction file is there
-	next   *manifest.Manifest // the version after base
+	stored bool               // the transaction file exists
+	next   *manifest.Manifest // the manifest that follows base
 	base   *Dataset           // nil for a new table
-	newest *Dataset           // the newest version known when it became ready
+	newest *Dataset           // the newest version known when the commit became ready
 
-	joins   bool          // it may be committed together with others
-	once    sync.Once     // settles it
-	settled chan struct{} // closed when others have committed it, or failed to
-	made    *Dataset      // set before settled, as is err
+	joins   bool          // may share one transaction with other appends
+	once    sync.Once     // guards settle
+	settled chan struct{} // closed when another caller has finished this commit
+	made    *Dataset      // valid once settled is closed, like err
 	err     error
 }
 
-// commit puts the version, which is nobody else's turn to do in this process.
+// commit puts the next version. The caller holds the table's turn.
 func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 	t, newest := r.table, r.newest
+	// A commit of this process while r waited may have made a newer version.
 	if k, ok := t.known(); ok && newest != nil && k.dataset.Version() > newest.Version() {
 		newest = k.dataset
 	}
@@ -181,9 +186,11 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 		if !errors.Is(err, objectstore.ErrPrecondition) {
 			return made, err
 		}
+		// Another writer made the version: find the newest and try again on top of it.
 		if newest, err = t.after(ctx, r.base); err != nil {
 			return nil, err
 		}
+		// The first retry is immediate; only repeated races need a pause.
 		if attempt > 0 {
 			if err := pause.Backoff(ctx, firstPause, maxPause, attempt); err != nil {
 				return nil, err
@@ -193,8 +200,8 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 	return nil, fmt.Errorf("%w: lost %d races for the next version", ErrConflict, maxCommitAttempts)
 }
 
-// prepare does what a commit needs before its put. The files of the change, the look for newer
-// versions and the one at the table's name are on their way already, and are waited for.
+// prepare completes the preconditions of a commit in parallel: files, transaction file, newest
+// version, branch and confirmation. It stores the newest version in *newest.
 func (t *Table) prepare(ctx context.Context, c *Change, txn *pb.Transaction, store bool, newest **Dataset) error {
 	group, beside := errgroup.WithContext(ctx)
 	if t.branch != nil && c.Read != nil {
@@ -210,6 +217,7 @@ func (t *Table) prepare(ctx context.Context, c *Change, txn *pb.Transaction, sto
 			return err
 		})
 	}
+	// Wait for every step even after an error, so that none runs on in the background.
 	var failed error
 	ended := func(err error) { failed = cmp.Or(failed, err) }
 	if store {
@@ -228,11 +236,12 @@ func (t *Table) prepare(ctx context.Context, c *Change, txn *pb.Transaction, sto
 	return failed
 }
 
-// errGuess says that a change must be worked out on the newest version, as the one that it
-// was worked out on was old before it began.
+// errGuess reports that the cached version was stale before the write began, so the change must be
+// planned again on the newest version.
 var errGuess = fmt.Errorf("%w: it was begun on an old version", errRedo)
 
-// reguess makes the change one of the newest version: it was begun after that was there.
+// reguess moves the change from its stale guess to newest. That is exact, not a rebase: the newest
+// version existed before the write began.
 func (t *Table) reguess(ctx context.Context, c *Change, txn *pb.Transaction, newest *Dataset) (*manifest.Manifest, error) {
 	if err := newest.Manifest().CheckWritable(); err != nil {
 		return nil, err
@@ -247,8 +256,8 @@ func (t *Table) reguess(ctx context.Context, c *Change, txn *pb.Transaction, new
 	return c.onto(newest, txn.Operation)
 }
 
-// putTransaction writes the transaction file. The manifest has the transaction too; the
-// file is for those that read only that.
+// putTransaction writes the transaction file. The manifest embeds the same transaction; the
+// separate file serves readers that know only the file.
 func (t *Table) putTransaction(ctx context.Context, txn *pb.Transaction) error {
 	var e pb.Encoder
 	txn.Marshal(&e)
@@ -257,5 +266,5 @@ func (t *Table) putTransaction(ctx context.Context, txn *pb.Transaction) error {
 	return err
 }
 
-// ErrTableExists says that a table to be created is there.
+// ErrTableExists reports that the location already holds a table.
 var ErrTableExists = errors.New("a table exists at this location")

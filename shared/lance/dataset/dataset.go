@@ -10,14 +10,16 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Dataset is a table at one version, to be read and to be changed: a change is committed to the
-// table as a new version. It does not change itself and is safe for concurrent use.
+// A Dataset is one version of a table. It is immutable and safe for concurrent use. A change
+// creates a new version, by a commit to the table.
 type Dataset struct {
 	*snapshot.Snapshot
 	table  *Table
-	recent []Committed // what made the versions up to this one, when that was here
+	recent []Committed // the newest transactions up to this version, for conflict checks
 }
 
+// newDataset opens a manifest. The dataset belongs to the plain table, because the cache shares it
+// among all views of the table.
 func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 	s, err := snapshot.New(t.at, m)
 	if err != nil {
@@ -26,7 +28,7 @@ func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 	return &Dataset{Snapshot: s, table: t.plain()}, nil
 }
 
-// MemBytes estimates what the version occupies, with the transactions that it remembers.
+// MemBytes estimates the memory of the version and its remembered transactions.
 func (d *Dataset) MemBytes() int64 {
 	total := d.Snapshot.MemBytes()
 	for _, c := range d.recent {
@@ -35,18 +37,19 @@ func (d *Dataset) MemBytes() int64 {
 	return total
 }
 
-// Table returns the table that the version was opened from and that changes of it are committed to.
+// Table returns the table that the version was opened from. Changes of the version are committed
+// there.
 func (d *Dataset) Table() *Table { return d.table }
 
-// With returns a view of the version that shows a part of it; see [snapshot.Snapshot.Part].
+// With returns a view of the version restricted to part; see [snapshot.Snapshot.Part].
 func (d *Dataset) With(part *snapshot.Snapshot) *Dataset {
 	return &Dataset{Snapshot: part, table: d.table}
 }
 
-// Now returns what the clock of the session says.
+// Now returns the time of the session's clock.
 func (d *Dataset) Now() time.Time { return d.table.session.now() }
 
-// Main returns the store and the prefix of the table itself, also for a version of one of its branches.
+// Main returns the store and prefix of the main table, also for a version of a branch.
 func (d *Dataset) Main() (store objectstore.Store, prefix string) {
 	home := d.Home()
 	if branch := d.Manifest().Branch; branch != nil {
@@ -55,5 +58,5 @@ func (d *Dataset) Main() (store objectstore.Store, prefix string) {
 	return home.Store, home.Prefix
 }
 
-// scheme returns how the table names its manifests.
+// scheme returns the naming scheme of the table's manifests.
 func (d *Dataset) scheme() manifest.Scheme { return d.Manifest().Location.Scheme }

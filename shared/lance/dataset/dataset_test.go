@@ -280,7 +280,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	}
 }
 
-// A replacement of all that a table has is worked out again after each change of rows, and after no other one.
+// A Whole replacement is planned again after every change of rows, and after no other commit.
 func TestAWholeReplacementSeesEveryChangeOfRows(t *testing.T) {
 	ctx := t.Context()
 	for name, c := range map[string]struct {

@@ -39,8 +39,8 @@ func sameWords(a, b *dataset.Dataset) bool {
 	return maps.EqualFunc(a.Manifest().Dictionaries, b.Manifest().Dictionaries, dictionary.Equal)
 }
 
-// Each version has the dictionaries of its own columns, whoever made it and whoever reads it:
-// what is restored has those that it had, and a branch those of its source.
+// Each version has the dictionaries of its own columns, for any writer and reader: a restored
+// version has its old ones, a branch those of its source.
 func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 	n := openNative(t)
 	at, err := n.roots.Resolve(wordTable)
@@ -115,8 +115,8 @@ func wordRows(words ...string) dataset.Rows {
 	}}
 }
 
-// A new table has the dictionary of its first rows, and one that is written anew another; rows
-// that were prepared for the one do not become rows of the other.
+// A new table has the dictionary of its first rows, and a recreated one another. Rows prepared for
+// the first do not become rows of the second.
 func TestTablesThatAreWrittenAnewHaveOtherDictionaries(t *testing.T) {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: memstore.New(), Prefix: "t.lance"}
 	table := dataset.NewSession(64<<20, time.Now).Table(at, 0)

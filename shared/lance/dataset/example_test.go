@@ -73,8 +73,7 @@ func example(ctx context.Context, root string) error {
 	return printNames(ctx, latest)
 }
 
-// printNames scans one column. Batches come in the order of the rows; how many rows each
-// holds is not defined.
+// printNames scans one column. Batches come in row order; their sizes are not defined.
 func printNames(ctx context.Context, d *dataset.Dataset) error {
 	_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"name"}})
 	if err != nil {

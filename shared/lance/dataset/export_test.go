@@ -1,6 +1,6 @@
 package dataset
 
-// What tests look at that nobody else needs.
+// Unexported names that tests use.
 const (
 	MaxProbes       = maxProbes
 	MaxAuthors      = maxAuthors
@@ -18,5 +18,5 @@ var (
 // Session returns the session of the table.
 func (t *Table) Session() *Session { return t.session }
 
-// Committers returns how many tables of the session are being committed to.
+// Committers returns the number of tables in the session with a commit in progress.
 func (t *Table) Committers() int { return len(t.session.commits) }

@@ -11,50 +11,48 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Commits to one table wait for each other within a process instead of colliding, and
-// appends do not wait one by one. While one commit is on its way, others become ready, each
-// with its own files durable and its own table confirmed. The first of them whose turn it is
-// leads: it commits the fragments of all appends that wait as one transaction, and each is
-// answered with that version. So writers share the price of a version, the longer it takes
-// the more of them, and a writer who is alone pays and waits for nothing more.
+// Group commit: within a process, commits to one table queue up instead of colliding, and waiting
+// appends become one version. While one commit is in flight, other appends finish their files and
+// confirm their tables. The first to get its turn leads: it commits the fragments of all waiting
+// appends as one transaction and answers each with that version. The slower a commit, the more
+// appends share it. A single writer neither waits nor does extra work.
 //
-// What one append cannot be is decided before it joins: an append that cannot come after
-// what was committed since it was begun is told so, and the others go on without it. From
-// then on they are one operation of one kind, which succeeds or fails for all alike. A
-// caller who goes away while he waits is left out; once he is among those who are being
-// committed the outcome is his, and the leader's own going away stops nobody.
+// Conflicts of a single append are detected before it joins a group; the other members go on
+// without it. The group then succeeds or fails as one operation. A caller whose context ends while
+// it waits leaves the queue. Once its commit has begun, it waits for the outcome; the end of the
+// leader's own context does not stop the group.
 
-// A commitQueue is the commits to one table.
+// A commitQueue orders the commits to one table.
 type commitQueue struct {
 	turn    chan struct{} // holds one token while nobody commits
-	waiting int           // and committing
-	joining []*ready      // those among them that may be committed together
+	waiting int           // callers in the queue, including the one that commits
+	joining []*ready      // waiting appends that may share a transaction
 }
 
 const (
-	// maxJoined bounds how many appends become one transaction.
+	// maxJoined bounds the appends in one transaction.
 	maxJoined = 512
-	// joinTime bounds how long a leader commits for others, whatever his own deadline is.
+	// joinTime bounds a group commit. The leader's own deadline does not apply to it.
 	joinTime = time.Minute
 )
 
-// joins says whether the change may be committed together with others: it is rows that go
-// to the end, by a writer that makes versions by plain puts.
+// joins reports whether the change may join a group: it appends rows, started from the newest
+// version, and the table's manifests are created by plain puts.
 func (c *Change) joins(t *Table) bool {
 	_, ok := c.Operation.(*pb.Append)
 	return ok && c.guess != nil && t.publish == nil
 }
 
-// crowded says whether somebody commits to the table at this moment.
+// crowded reports whether a commit to the table is in progress.
 func (s *Session) crowded(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.commits[uri] != nil
 }
 
-// Hold waits until nobody else in this process commits to the table, and returns the table,
-// between whose commits nobody else's come until release is called: a change that depends on
-// what others change all the time is worked out and committed without one of them in between.
+// Hold waits for the table's turn and keeps it until release is called. The returned table commits
+// without queuing, so no other commit of this process comes between its commits. Use it for a
+// change that concurrent writers would otherwise force to retry forever.
 func (t *Table) Hold(ctx context.Context) (held *Table, release func(), err error) {
 	release, err = t.session.turnOf(ctx, t.at.URI)
 	if err != nil {
@@ -65,13 +63,13 @@ func (t *Table) Hold(ctx context.Context) (held *Table, release func(), err erro
 	return &view, release, nil
 }
 
-// Turn waits until no other caller in this process does the work of a name on the table. The turn lasts until release is
-// called.
+// Turn serializes work of one name on the table within this process. The turn lasts until release
+// is called.
 func (t *Table) Turn(ctx context.Context, work string) (release func(), err error) {
 	return t.session.turnOf(ctx, t.at.Cached+work)
 }
 
-// turnOf waits until it is the caller's turn in a queue, which lasts until release is called.
+// turnOf waits for the caller's turn in a queue. The turn lasts until release is called.
 func (s *Session) turnOf(ctx context.Context, name string) (release func(), err error) {
 	queue := s.enter(name)
 	select {
@@ -86,7 +84,7 @@ func (s *Session) turnOf(ctx context.Context, name string) (release func(), err 
 	}), nil
 }
 
-// inTurn commits r when it is its turn, or lets others commit it.
+// inTurn commits r when its turn comes, or waits for the leader that commits it.
 func (s *Session) inTurn(ctx context.Context, r *ready) (*Dataset, error) {
 	if r.table.held {
 		return r.commit(ctx)
@@ -100,7 +98,7 @@ func (s *Session) inTurn(ctx context.Context, r *ready) (*Dataset, error) {
 	case <-queue.turn:
 		defer func() { queue.turn <- struct{}{} }()
 		switch together := s.begin(queue, r); len(together) {
-		case 0: // whose turn it was before has committed it
+		case 0: // the previous leader has committed it
 		case 1:
 			return r.commit(ctx)
 		default:
@@ -116,7 +114,7 @@ func (s *Session) inTurn(ctx context.Context, r *ready) (*Dataset, error) {
 	return r.made, r.err
 }
 
-// settle tells what became of r, once.
+// settle publishes the outcome of r. Later calls have no effect.
 func (r *ready) settle(made *Dataset, err error) {
 	r.once.Do(func() {
 		r.made, r.err = made, err
@@ -124,6 +122,7 @@ func (r *ready) settle(made *Dataset, err error) {
 	})
 }
 
+// enter joins the queue of a table and creates it for the first caller.
 func (s *Session) enter(uri string) *commitQueue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,6 +142,7 @@ func (s *Session) join(queue *commitQueue, r *ready) {
 	queue.joining = append(queue.joining, r)
 }
 
+// leave removes the queue after its last caller.
 func (s *Session) leave(uri string, queue *commitQueue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +151,8 @@ func (s *Session) leave(uri string, queue *commitQueue) {
 	}
 }
 
-// begin returns who is to be committed now that it is the turn of r: it alone, or all
-// appends that wait, or nobody when r has been committed.
+// begin returns the commits to make in the turn of r: r alone, all waiting appends, or none if r
+// has been committed.
 func (s *Session) begin(queue *commitQueue, r *ready) []*ready {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *Session) begin(queue *commitQueue, r *ready) []*ready {
 	return together
 }
 
-// withdraw takes r back, unless it is being committed.
+// withdraw takes r out of the queue. It returns false if r is already being committed.
 func (s *Session) withdraw(queue *commitQueue, r *ready) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,11 +183,11 @@ func (s *Session) withdraw(queue *commitQueue, r *ready) bool {
 	return at >= 0
 }
 
-// commitTogether commits appends as one transaction and settles each. Whoever cannot come
-// after what was committed since he became ready is settled before, and left out.
+// commitTogether commits appends as one transaction and settles each. An append that conflicts with
+// commits since it became ready is settled with its error and left out.
 func commitTogether(ctx context.Context, t *Table, together []*ready) {
 	failure := fmt.Errorf("commit to %s: the commit was broken off", t.at.URI)
-	defer func() { // also when it panics: others wait
+	defer func() { // also after a panic, because others wait
 		for _, r := range together {
 			r.settle(nil, failure)
 		}
@@ -216,7 +216,7 @@ func commitTogether(ctx context.Context, t *Table, together []*ready) {
 	}
 }
 
-// newestOf returns the newest version that is known.
+// newestOf returns the newest known version.
 func newestOf(t *Table, together []*ready) *Dataset {
 	newest := together[0].newest
 	for _, r := range together[1:] {
@@ -230,7 +230,7 @@ func newestOf(t *Table, together []*ready) *Dataset {
 	return newest
 }
 
-// comesAfter says whether r can be committed after a version.
+// comesAfter returns an error if r conflicts with the commits up to newest.
 func (r *ready) comesAfter(ctx context.Context, newest *Dataset) error {
 	if newest.Version() <= r.base.Version() {
 		return nil
@@ -239,11 +239,11 @@ func (r *ready) comesAfter(ctx context.Context, newest *Dataset) error {
 	return err
 }
 
-// joinedProperty is the property of a transaction that holds the UUIDs of those that
-// were joined in it, separated by spaces.
+// joinedProperty is the transaction property with the UUIDs of the joined appends, separated by
+// spaces.
 const joinedProperty = "tiltyard.joined"
 
-// joined makes one commit of several appends, as if it had been worked out on base.
+// joined merges appends into one commit, as if planned on base.
 func joined(members []*ready, base *Dataset) (*ready, error) {
 	first := members[0]
 	if len(members) == 1 && first.base == base {

@@ -147,7 +147,7 @@ func TestAppendsThatWaitAreOneVersion(t *testing.T) {
 	})
 }
 
-// One writer that is alone asks the storage for no more than before there were groups.
+// A single writer makes no more requests than without groups.
 func TestLoneAppendWritesThreeFiles(t *testing.T) {
 	store := faultstore.New(memstore.New(), nil)
 	table := datasettest.TableIn(store)
@@ -182,7 +182,7 @@ func TestWhoGoesAwayIsLeftOut(t *testing.T) {
 	})
 }
 
-// Whoever leads commits for the others even when he himself goes away.
+// The leader commits for the others even after its own context has ended.
 func TestLeaderThatGoesAwayStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, nil)
@@ -226,7 +226,7 @@ func TestOneThatCannotComeAfterFailsAlone(t *testing.T) {
 	})
 }
 
-// What becomes of the one put becomes of all who are in it.
+// All members of a group get the outcome of its put.
 func TestAllLearnWhatBecameOfThePut(t *testing.T) {
 	broken := errors.New("500")
 	for _, test := range []struct {
@@ -285,7 +285,7 @@ func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
 		c.append(t.Context(), 3)
 		held := c.gate.closed
 		c.gate.mu.Lock()
-		c.gate.closed = nil // for the other process
+		c.gate.closed = nil // on behalf of the other process
 		c.gate.mu.Unlock()
 		for id := range int64(2) {
 			if _, err := other.Append(t.Context(), datasettest.RowsOf(100+id)); err != nil {
@@ -337,7 +337,7 @@ func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
 	})
 }
 
-// Whoever asked for a commit is noted, and all whose appends were joined are.
+// Transactions record who requested the commit, including all joined appends.
 func TestTransactionsNameWhoAskedForThem(t *testing.T) {
 	type asker struct{}
 	synctest.Test(t, func(t *testing.T) {
@@ -370,7 +370,7 @@ func TestTransactionsNameWhoAskedForThem(t *testing.T) {
 	})
 }
 
-// What others wrote there is a name only if it is one.
+// Malformed recorded names are ignored.
 func TestAuthorsAreBounded(t *testing.T) {
 	many := strings.Repeat("a\n", 100) + "\x1b[2J\n" + strings.Repeat("b", dataset.MaxAuthorBytes+1)
 	txn := &pb.Transaction{Properties: map[string]string{dataset.AuthorsProperty: "\x07\n" + many}}

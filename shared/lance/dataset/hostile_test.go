@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// What manifests say of their files and rows is not taken on trust.
+// Manifests that contradict their files and rows are detected.
 func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 	n := openNative(t)
 	base := uint32(9)
@@ -119,7 +119,7 @@ func scanError(t *testing.T, d *dataset.Dataset, columns []string) error {
 	return nil
 }
 
-// Objects of tags and branches are read without harm, whatever is in them.
+// Arbitrary contents of tag and branch objects do no harm.
 func FuzzRefs(f *testing.F) {
 	f.Add([]byte(`{"branch":null,"version":1,"createdAt":"2026-01-02T03:04:05Z","manifestSize":5,"metadata":{}}`))
 	f.Add([]byte(`{"parentBranch":"a","identifier":{"version_mapping":[[2,"e74b"]]},"parentVersion":2,"createAt":1,"manifestSize":3}`))

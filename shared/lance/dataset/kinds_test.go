@@ -18,8 +18,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// A table may have as many kinds of files as files. Those that are not read take no room for each column, and what
-// tells the kinds apart comes from the share of the request.
+// Every file of a table may have its own kind. Files that are not read take no memory per column,
+// and the keys of the kinds are charged to the request.
 func TestStorageOfManyKindsOfFiles(t *testing.T) {
 	const columns, files = 4000, 2000
 	fields := make([]arrow.Field, columns)

@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// load opens one version, or returns ErrNoVersion. One that is known is not read again when
-// its manifest is still the same.
+// load opens one version, or returns ErrNoVersion. It reuses a cached version if the ETag of its
+// manifest is unchanged.
 func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme) (*Dataset, error) {
 	key := manifest.Key(t.at.Prefix, version, scheme)
 	if d := t.lastRead(key); d != nil {
@@ -24,7 +24,8 @@ func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme
 	return t.read(ctx, manifest.Location{Key: key, Version: version, Scheme: scheme})
 }
 
-// loadListed opens the version whose manifest has just been listed.
+// loadListed opens a version whose manifest was just listed, so a cached one needs no further
+// check.
 func (t *Table) loadListed(ctx context.Context, at manifest.Location) (*Dataset, error) {
 	if d := t.lastRead(at.Key); d != nil && d.Manifest().Location == at {
 		return d, nil
@@ -32,13 +33,13 @@ func (t *Table) loadListed(ctx context.Context, at manifest.Location) (*Dataset,
 	return t.read(ctx, at)
 }
 
-// Listed opens a version as a listing of manifests returned it.
+// Listed opens a version from its entry in a listing of manifests.
 func (t *Table) Listed(ctx context.Context, info objectstore.Info) (*Dataset, error) {
 	version, scheme, _ := manifest.ParseName(path.Base(info.Key))
 	return t.loadListed(ctx, manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: version, Scheme: scheme})
 }
 
-// Forget drops versions that were deleted from the cache.
+// Forget drops deleted versions from the cache.
 func (t *Table) Forget(deleted ...objectstore.Info) {
 	for _, info := range deleted {
 		if k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart); ok && k.dataset.Manifest().Location.Key == info.Key {
@@ -48,7 +49,7 @@ func (t *Table) Forget(deleted ...objectstore.Info) {
 	}
 }
 
-// read reads a manifest of which the location tells what is known: the size may be 0.
+// read reads the manifest at a location. Size 0 means unknown.
 func (t *Table) read(ctx context.Context, at manifest.Location) (*Dataset, error) {
 	m, err := manifest.Read(ctx, t.at.Store, at.Key, at.Size)
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -65,14 +66,16 @@ func (t *Table) read(ctx context.Context, at manifest.Location) (*Dataset, error
 	return d, nil
 }
 
-// keep puts what holds a version into the cache. The version keeps each deletion vector that it has read.
+// keep caches a value that holds a version. Its size may grow, because the version keeps each
+// deletion vector that it reads.
 func (t *Table) keep(part string, value any, d *Dataset) {
 	cache.PutGrowing(t.session.Cache, t.at.Cached, part, value, d.MemBytes(), d.DeletionBytes())
 }
 
+// datasetPart is the cache key of a version below its table.
 func datasetPart(key string) string { return "dataset " + key }
 
-// lastRead returns the version whose manifest was under a key when it was last read, or nil.
+// lastRead returns the cached version of a manifest key, or nil.
 func (t *Table) lastRead(key string) *Dataset {
 	if k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart); ok && k.dataset.Manifest().Location.Key == key {
 		return k.dataset
@@ -81,8 +84,8 @@ func (t *Table) lastRead(key string) *Dataset {
 	return d
 }
 
-// isThere asks the storage whether the manifest of a version is still the one that was read.
-// The error is ErrNoVersion when there is none of its name.
+// isThere reports whether the stored manifest of a version has the ETag that was read. It returns
+// ErrNoVersion if the manifest does not exist.
 func (t *Table) isThere(ctx context.Context, d *Dataset) (bool, error) {
 	at := d.Manifest().Location
 	_, info, err := t.at.Store.GetRanges(ctx, at.Key)
@@ -96,9 +99,9 @@ func (t *Table) isThere(ctx context.Context, d *Dataset) (bool, error) {
 	return info.ETag == at.ETag, nil
 }
 
-// askThere begins to ask whether the newest version known is still there, and notes when. The
-// answer is to be asked for when it is known that there is no version after it. Storage that is
-// near is asked only then: that both are true at one time makes the version the newest.
+// askThere starts to check that the newest known version still exists, and records the time of the
+// check in k. The caller calls there after it has found no later version. Local storage is checked
+// only then: the version is the newest only if both facts hold at one moment.
 func (t *Table) askThere(ctx context.Context, k *known) (there func() bool) {
 	at := t.session.now()
 	ask := func() bool {
@@ -118,10 +121,10 @@ func (t *Table) askThere(ctx context.Context, k *known) (there func() bool) {
 	return func() bool { return <-answer }
 }
 
-// sameManifest says whether two versions are one.
+// sameManifest reports whether two datasets have the same manifest object: key, ETag, size.
 func sameManifest(a, b *Dataset) bool { return a.Manifest().Location == b.Manifest().Location }
 
-// heldVersion returns a version that has been read before, or nil.
+// heldVersion returns a version from the cache, or nil.
 func (t *Table) heldVersion(version uint64) *Dataset {
 	for _, scheme := range schemesOf(version) {
 		if d := t.lastRead(manifest.Key(t.at.Prefix, version, scheme)); d != nil {

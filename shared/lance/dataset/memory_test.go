@@ -29,8 +29,8 @@ import (
 	"tiltyard/shared/take"
 )
 
-// inShare returns a context with a share of so many bytes, and checks in the end that all
-// of them came back.
+// inShare returns a context with a memory budget, and checks at the end that all of it was
+// released.
 func inShare(t *testing.T, bytes int64) context.Context {
 	t.Helper()
 	budget := memory.NewBudget(bytes, bytes)
@@ -76,8 +76,8 @@ func tableOf(t testing.TB, store objectstore.Store, batch arrow.RecordBatch) *da
 	return made.Dataset
 }
 
-// texts is a table of rows with one text each of so many bytes, which is the same in all of
-// them or another in each.
+// texts creates a table of one text of the given size per row, the same in all rows or different in
+// each.
 func texts(t testing.TB, store objectstore.Store, rows, bytes int, same bool) *dataset.Dataset {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, uint64(rows)))
@@ -126,7 +126,7 @@ func TestScanOfAnySizeFitsIntoASmallShare(t *testing.T) {
 	}
 }
 
-// What is held in fact is not more than what is counted.
+// A scan's real memory does not exceed its charge.
 func TestAScanHoldsNoMoreThanItCounts(t *testing.T) {
 	d := texts(t, memstore.New(), 3000, 100<<10, true)
 	ctx := inShare(t, 32<<20)
@@ -156,8 +156,8 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Scans whose consumers do not ask for more hold what they have read, and the next ones are
-// told that others do.
+// Scans whose consumers stop asking keep the memory of their results, and later scans get the error
+// that others use it.
 func TestReadersWhoDoNotRead(t *testing.T) {
 	d := texts(t, memstore.New(), 2000, 20<<10, false)
 	budget := memory.NewBudget(64<<20, 48<<20)
@@ -265,8 +265,7 @@ func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
 	}
 }
 
-// widened returns the manifest with lists and binaries of two billion where it has those of
-// four.
+// widened returns the manifest with lists and binaries of length four changed to two billion.
 func widened(m *manifest.Manifest) *manifest.Manifest {
 	wide, fields := *m, *m.Schema
 	fields.Fields = slices.Clone(fields.Fields)
@@ -326,7 +325,7 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 			if err != nil {
 				break
 			}
-			for range batches { //nolint:errcheck // what becomes of the read does not matter
+			for range batches { //nolint:errcheck // the outcome of the read is irrelevant
 				if stopAfter--; stopAfter < 0 {
 					break
 				}

@@ -29,7 +29,7 @@ import (
 // nativePlace is where the tables were written that testdata/native.zip holds.
 const nativePlace = "file:///tmp/tiltyard-fixtures/dataset"
 
-// A nativeCase is what native Lance answers for some columns of a table.
+// A nativeCase is native Lance's answer to a query of some columns.
 type nativeCase struct {
 	Name    string
 	Table   string
@@ -114,7 +114,7 @@ func (n *nativeTables) open(t testing.TB, c nativeCase) *dataset.Dataset {
 	return d
 }
 
-// answer returns what native Lance answers, as one batch.
+// answer returns native Lance's answer as one batch.
 func (n *nativeTables) answer(t testing.TB, name string) arrow.RecordBatch {
 	t.Helper()
 	folder, base := path.Split(name)
@@ -157,7 +157,7 @@ func short(a arrow.Array) string {
 	return text[:min(len(text), 1000)]
 }
 
-// sameJSON compares arrays without what is below nulls.
+// sameJSON compares arrays, ignoring values under nulls.
 func sameJSON(t testing.TB, a, b arrow.Array) bool {
 	t.Helper()
 	left, err := a.MarshalJSON()
@@ -195,7 +195,7 @@ func TestScanAnswersWhatNativeLanceDoes(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			d := n.open(t, c)
 			sameBatch(t, "scan", scanAll(t, d, snapshot.ScanOptions{Columns: c.Columns}), n.answer(t, c.Name))
-			// Once more, from what the first kept.
+			// A second time, from the cache.
 			sameBatch(t, "second scan", scanAll(t, d, snapshot.ScanOptions{Columns: c.Columns}), n.answer(t, c.Name))
 		})
 	}
@@ -296,7 +296,7 @@ func TestBlobsAreReadWholeAndInParts(t *testing.T) {
 	}
 }
 
-// Files elsewhere are out of reach when the roots say so; the rest of the table is not.
+// Files outside of the roots are not readable; the rest of the table is.
 func TestFilesOutsideOfTheRootsAreNotRead(t *testing.T) {
 	n := openNative(t)
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: nativePlace + "/clone.lance", Store: memstore.New()})

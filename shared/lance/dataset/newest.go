@@ -10,13 +10,13 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// MaxClockSkew bounds the difference of the clocks of writers.
+// MaxClockSkew bounds the assumed difference between the clocks of two writers.
 const MaxClockSkew = 5 * time.Minute
 
-// See package manifest for how writers keep out of the places of versions that were deleted.
+// Package manifest describes how writers avoid the version numbers that a cleanup deleted.
 
-// newest finds the newest version for who is going to make the next one: what is known of a
-// listing must be good for a put that is yet to come.
+// newest finds the newest version for a writer. The underlying listing must still be fresh enough
+// for the put that follows.
 func (t *Table) newest(ctx context.Context, k known) (*Dataset, error) {
 	if t.stale(k.listed) {
 		return t.list(ctx)
@@ -24,13 +24,14 @@ func (t *Table) newest(ctx context.Context, k known) (*Dataset, error) {
 	return t.probe(ctx, k)
 }
 
-// stale says whether a put that is begun now may be answered too late after a listing.
+// stale reports whether a listing is too old for a put that starts now: its answer could arrive
+// after manifest.FreshFor. A table with a Publisher needs no listing.
 func (t *Table) stale(listed time.Time) bool {
 	return t.publish == nil && t.session.now().Sub(listed) > manifest.FreshFor/2
 }
 
-// fresh returns the newest version, and when a listing was asked for that said so. That is
-// newest, nil for a new table, as long as what is known of it is good enough.
+// fresh returns the newest version and the time of the listing that confirmed it. It lists again
+// only if that listing is stale. A nil newest (a new table) is returned unchanged.
 func (t *Table) fresh(ctx context.Context, newest *Dataset) (*Dataset, time.Time, error) {
 	if newest == nil || t.publish != nil {
 		return newest, time.Time{}, nil
@@ -46,9 +47,9 @@ func (t *Table) fresh(ctx context.Context, newest *Dataset) (*Dataset, time.Time
 	return listed, at, err
 }
 
-// checkPlace looks whether a version that was just made is the next one after what was listed,
-// if that is long ago. One that is not is taken back, and the error is
-// objectstore.ErrPrecondition, as if another had been quicker.
+// checkPlace verifies a version whose put took longer than manifest.FreshFor after the listing: a
+// cleanup may have deleted the versions before it in the meantime. A version in such a hole is
+// removed again, and the error is objectstore.ErrPrecondition, as if another writer had won.
 func (t *Table) checkPlace(ctx context.Context, made *Dataset, listed time.Time) error {
 	if t.publish != nil || listed.IsZero() || t.session.now().Sub(listed) < manifest.FreshFor {
 		return nil

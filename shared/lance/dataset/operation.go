@@ -8,20 +8,19 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Commit commits an operation that was worked out on d and needs nothing but to be
-// committed, as its files are durable: adding and dropping indices, changing config and
-// metadata, adding base paths, and what callers made up themselves, such as a Project to
-// another order of columns or a DataReplacement.
+// Commit commits an operation that was planned on d and whose files are durable. Examples are new
+// or dropped indices, config and metadata, base paths, a Project with another column order, and a
+// DataReplacement.
 //
-// A Delete or Update in this form is not rebased over others that delete rows of the same
-// fragments; Delete and Replace are. IsRowsChanged says whether to try again on the newest
-// version. An operation that does not fit the table is operation.ErrInvalid.
+// A Delete or Update given here is not rebased over commits that delete rows of the same fragments;
+// use [Dataset.Delete] or [Dataset.Replace] for that. If [IsRowsChanged] holds for the error, plan
+// again on the newest version. An operation that does not fit the table is operation.ErrInvalid.
 func (d *Dataset) Commit(ctx context.Context, op pb.Operation) (*Dataset, error) {
 	return d.table.Commit(ctx, &Change{Read: d, Operation: op})
 }
 
-// Restore makes an old version the newest again, as a new version. What was committed
-// since stays in the versions between. It returns ErrNoVersion when there is no such one.
+// Restore commits the contents of an old version as the newest version. The versions in between
+// stay. The error is ErrNoVersion if the old version does not exist.
 func (t *Table) Restore(ctx context.Context, version uint64) (*Dataset, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()

@@ -13,18 +13,18 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A guess is the version that a write begins with: the newest that is known, while the
-// storage is asked for the newest there is. A write that was asked for after others had
-// committed is made on what they left, so when the guess was wrong it begins again, as if
-// it had been begun on the right one.
+// A guess is the version that a write starts from: the newest in the cache, while storage is asked
+// for the newest that exists. A write must see all versions committed before it was requested. If
+// the guess was stale, the write therefore starts again from the right version; this is not a
+// conflict.
 type guess struct {
 	read  *Dataset
-	asked chan struct{} // closed when the answer is there
+	asked chan struct{} // closed when found and err are set
 	found *Dataset
 	err   error
 }
 
-// guess begins a write. It returns ErrNoTable where there is no table.
+// guess starts a write. It returns ErrNoTable if the table does not exist.
 func (t *Table) guess(ctx context.Context) (*guess, error) {
 	g := &guess{asked: make(chan struct{})}
 	k, ok := t.known()
@@ -45,6 +45,7 @@ func (t *Table) guess(ctx context.Context) (*guess, error) {
 	return g, operation.CheckWritable(g.read.Manifest())
 }
 
+// answer records the newest version and wakes the waiters.
 func (g *guess) answer(newest *Dataset, err error) {
 	g.found, g.err = newest, err
 	close(g.asked)
@@ -56,8 +57,8 @@ func (g *guess) newest() (*Dataset, error) {
 	return g.found, g.err
 }
 
-// settle waits for the newest version and makes it the one that the write begins with. It
-// says whether the guess was wrong.
+// settle waits for the newest version and makes it the start of the write. moved reports whether
+// the guess was stale.
 func (g *guess) settle() (moved bool, err error) {
 	newest, err := g.newest()
 	if err != nil || newest == g.read {
@@ -67,7 +68,7 @@ func (g *guess) settle() (moved bool, err error) {
 	return true, operation.CheckWritable(newest.Manifest())
 }
 
-// right says whether the guess is known to have been right, without waiting.
+// right reports, without waiting, whether the guess is already confirmed.
 func (g *guess) right() bool {
 	select {
 	case <-g.asked:
@@ -77,8 +78,8 @@ func (g *guess) right() bool {
 	}
 }
 
-// settleWritten settles the guess for rows whose files are partly written. It is errRedo when the
-// guess was wrong and the files do not fit the newest version.
+// settleWritten settles the guess after part of the rows were written. It returns errRedo if the
+// guess was stale and the written files do not fit the newest version.
 func (g *guess) settleWritten() error {
 	read := g.read
 	moved, err := g.settle()
@@ -88,7 +89,8 @@ func (g *guess) settleWritten() error {
 	return err
 }
 
-// sameColumns says whether files written for one version fit the other.
+// sameColumns reports whether data files written for one version fit the other: same file version,
+// fields and dictionaries.
 func sameColumns(a, b *Dataset) bool {
 	av, aErr := a.Manifest().FileVersion()
 	bv, bErr := b.Manifest().FileVersion()

@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// A write is made on what others committed before it was asked for, whatever this process
-// has seen last.
+// A write starts from the versions committed before it was requested, whatever the process has
+// cached.
 func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
 	rename := []alter.Alteration{{Path: "name", Rename: "label"}}
 	renamed := dataset.Rows{Schema: arrow.NewSchema([]arrow.Field{datasettest.People.Field(0), {Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, datasettest.People.Field(2)}, nil)}

@@ -14,9 +14,9 @@ import (
 	"tiltyard/shared/pause"
 )
 
-// put creates the manifest of the version after base. When somebody has made that
-// version the error is objectstore.ErrPrecondition, unless it was us: an earlier try of
-// the same request, whose answer was lost.
+// put creates the manifest of the version after base. If the version exists, the error is
+// objectstore.ErrPrecondition, unless an earlier attempt of this very commit made it and its answer
+// was lost.
 func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transaction, base *Dataset) (*Dataset, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -52,15 +52,16 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 		if !errors.Is(err, objectstore.ErrUnknownOutcome) || try == maxSettles {
 			return made, err
 		}
-		// To put the same again does no harm, wherever the first put is, and may tell.
+		// A repeated put is harmless wherever the first one is, and its answer may reveal the
+		// outcome.
 		if pause.Backoff(ctx, firstPause, maxPause, try+4) != nil {
 			return made, err
 		}
 	}
 }
 
-// Recommit makes a version of a change again, in place of the manifest there, which an equal change made. The error is
-// objectstore.ErrPrecondition if that manifest was replaced or deleted.
+// Recommit commits a change again in place of the manifest there, which an equal change made. It
+// returns objectstore.ErrPrecondition if that manifest was replaced or deleted.
 func (t *Table) Recommit(ctx context.Context, c *Change, there objectstore.Info) (*Dataset, error) {
 	next, err := c.onto(c.Read, c.Operation)
 	if err != nil {
@@ -85,10 +86,11 @@ func (t *Table) Recommit(ctx context.Context, c *Change, there objectstore.Info)
 	return t.made(next, info, scheme, nil, sent)
 }
 
-// maxSettles is how often the storage is asked again what became of a put.
+// maxSettles bounds the attempts to learn the outcome of a put.
 const maxSettles = 4
 
-// settle reads back the version that a put of ours may have made.
+// settle reads the version that a put with a lost answer may have made. The UUID of its transaction
+// shows whether the put was ours.
 func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Scheme, txn *pb.Transaction, sent time.Time, cause error) (*Dataset, error) {
 	there, err := t.load(ctx, version, scheme)
 	if err != nil {
@@ -97,9 +99,9 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 	theirs, err := there.Manifest().ReadTransaction(ctx, t.at.Store, t.at.Prefix)
 	switch {
 	case errors.Is(err, manifest.ErrNoTransaction):
-		return nil, objectstore.ErrPrecondition // ours would have one
+		return nil, objectstore.ErrPrecondition // our manifests have a transaction
 	case err != nil:
-		// To take our own version for another's would commit the change twice.
+		// To mistake our own version for another writer's would commit the change twice.
 		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.at.URI, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
 	case theirs.UUID != txn.UUID:
 		return nil, objectstore.ErrPrecondition
@@ -108,8 +110,8 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 	return t.own(there), nil
 }
 
-// made makes a dataset of the manifest just written. recent is what led to it, as far as
-// that is remembered, and sent when the first put was.
+// made opens the manifest just written. recent holds the remembered transactions that led to it,
+// and sent is the time of the first put.
 func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme, recent []Committed, sent time.Time) (*Dataset, error) {
 	m.Location = manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: m.Version, Scheme: scheme}
 	d, err := newDataset(t, m)
@@ -121,12 +123,12 @@ func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifes
 	return t.own(d), nil
 }
 
-// maxRecent bounds how many transactions are remembered with a version.
+// maxRecent bounds the transactions remembered with a version.
 const maxRecent = 32
 
-// recentAfter returns the transactions that led to a version, of which the last made it,
-// as far as they are remembered: commits that became ready on a version a little older are
-// checked against them without reading anything. Those that name all files of a table are not kept.
+// recentAfter returns the remembered transactions up to last, the newest. With them, a commit that
+// is a few versions behind is checked for conflicts without reads. Operations that list all files
+// of a table are too large to keep; they clear the memory.
 func recentAfter(base *Dataset, last Committed) []Committed {
 	switch last.Operation.(type) {
 	case *pb.Append, *pb.Delete, *pb.Update:
@@ -140,13 +142,13 @@ func recentAfter(base *Dataset, last Committed) []Committed {
 	return append(slices.Clone(before), last)
 }
 
-// noteCommitted makes a version that we put ourselves the newest known. That it could be
-// put is proof that there was none after it when it was sent, as good as a listing.
+// noteCommitted makes our own new version the newest known. Its conditional put proves that no
+// later version existed when it was sent, so it counts as a listing.
 func (t *Table) noteCommitted(d *Dataset, sent time.Time) {
 	t.remember(known{dataset: d, seen: t.session.now(), listed: sent})
 }
 
-// after finds the newest version, knowing that there is one after base.
+// after finds the newest version once a version after base is known to exist.
 func (t *Table) after(ctx context.Context, base *Dataset) (*Dataset, error) {
 	if base == nil {
 		return nil, ErrTableExists

@@ -6,16 +6,16 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
-// ReachWith returns the table, of which a version is opened, and a blob read, only when reach
-// allows what it refers to. So do its branches. Without a reach, all of the session's roots
-// may be read.
+// ReachWith returns a view of the table that is restricted by an access check: versions and blobs
+// open only if reach allows the locations that they refer to. Its branches inherit the check.
+// Without one, all roots of the session are readable.
 func (t *Table) ReachWith(reach snapshot.Reach) *Table {
 	reaching := *t
 	reaching.at.Reach = reach
 	return &reaching
 }
 
-// opened returns a version, which is shared, as one of t's, if all that it refers to may be read.
+// opened applies the access check to a shared version and returns it as a version of this view.
 func (t *Table) opened(ctx context.Context, d *Dataset) (*Dataset, error) {
 	if d == nil {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// rebase checks the change against the versions after base, up to newest, and makes the
-// version after newest.
+// rebase checks the change against the versions (base, newest] and returns the manifest that
+// follows newest.
 func (t *Table) rebase(ctx context.Context, c *Change, txn *pb.Transaction, base, newest *Dataset) (*manifest.Manifest, error) {
 	op, err := t.checked(ctx, c, txn, base, newest)
 	if err != nil {
@@ -27,7 +27,7 @@ func (t *Table) rebase(ctx context.Context, c *Change, txn *pb.Transaction, base
 			return nil, err
 		}
 	}
-	if op != txn.Operation { // as if it had been worked out on the newest version
+	if op != txn.Operation { // as if it had been planned on the newest version
 		txn.Operation, txn.ReadVersion = op, newest.Version()
 		if err := t.putTransaction(ctx, txn); err != nil {
 			return nil, err
@@ -36,9 +36,8 @@ func (t *Table) rebase(ctx context.Context, c *Change, txn *pb.Transaction, base
 	return c.onto(newest, op)
 }
 
-// checked returns what the operation is after those that made the versions after base, up
-// to newest, as far as these tell, or says that it cannot come after them, or that it is
-// one of them.
+// checked returns the operation adapted to the versions (base, newest]. It fails if one of them
+// conflicts with it, or with madeBefore if one of them already contains it.
 func (t *Table) checked(ctx context.Context, c *Change, txn *pb.Transaction, base, newest *Dataset) (pb.Operation, error) {
 	since, err := t.since(ctx, base, newest)
 	if err != nil {
@@ -56,13 +55,14 @@ func (t *Table) checked(ctx context.Context, c *Change, txn *pb.Transaction, bas
 	return op, nil
 }
 
-// A Committed transaction has made a version.
+// A Committed is a transaction with the version that it made.
 type Committed struct {
 	*pb.Transaction
 	Version uint64
 }
 
-// memBytes estimates what the transaction occupies. Its fragments are mostly those of the version.
+// memBytes estimates the memory of the transaction. Fragments count little, because the version
+// mostly shares them.
 func (c Committed) memBytes() int64 {
 	const bytes, perFragment = 500, 16
 	total, fragments := bytes, 0
@@ -81,8 +81,8 @@ func (c Committed) memBytes() int64 {
 	return int64(total + perFragment*fragments)
 }
 
-// since returns what made the versions after base up to newest. It is ErrConflict where these
-// are of another table, which was created at the place after base's was dropped.
+// since returns the transactions of the versions (base, newest]. It fails with ErrConflict if
+// newest belongs to another table, created after base's table was dropped.
 func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []Committed, err error) {
 	replaced := fmt.Errorf("%w: the table of version %d was dropped, and another one created at its place", ErrConflict, base.Version())
 	if newest.Version() <= base.Version() {
@@ -92,7 +92,7 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []Commi
 	group.Go(func() error {
 		same, err := t.isThere(beside, base)
 		if errors.Is(err, ErrNoVersion) && fragment.ShareFiles(base.Fragments(), newest.Fragments()) {
-			return nil // a cleanup took it
+			return nil // a cleanup deleted base
 		}
 		if errors.Is(err, ErrNoVersion) || err == nil && !same {
 			return replaced
@@ -106,14 +106,15 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []Commi
 	return since, group.Wait()
 }
 
-// Transactions reads, several at a time, what made the versions after one up to newest.
-// Those that have been cleaned up are left out, as native writers do.
+// Transactions reads the transactions of the versions (after, newest], several at a time. Versions
+// that were cleaned up are left out, as native Lance does.
 func (t *Table) Transactions(ctx context.Context, after uint64, newest *Dataset) ([]Committed, error) {
 	found := make([]Committed, newest.Version()-after)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
 	for i := range found {
 		version := after + 1 + uint64(i)
+		// The newest transactions are in memory.
 		if at := int(newest.Version() - version); at < len(newest.recent) {
 			found[i] = newest.recent[len(newest.recent)-1-at]
 			continue
@@ -139,8 +140,7 @@ func (t *Table) Transactions(ctx context.Context, after uint64, newest *Dataset)
 	return slices.DeleteFunc(found, func(c Committed) bool { return c.Transaction == nil }), nil
 }
 
-// after returns what the operation is after one that was committed, or says that it
-// cannot come after it.
+// after returns the operation adapted to one committed transaction, or the conflict between them.
 func (c *Change) after(op pb.Operation, theirs Committed) (pb.Operation, error) {
 	ours := operation.Ours{Operation: op}
 	if c.RowsKnown {
@@ -161,14 +161,13 @@ func (c *Change) after(op pb.Operation, theirs Committed) (pb.Operation, error) 
 	return operation.Rebased(op, theirs.Operation)
 }
 
-// ErrConflict says that a change cannot be made because of one that was committed since
-// the version it was made for. Its text names both.
+// ErrConflict reports that a commit since the read version prevents the change. The message names
+// both operations.
 var ErrConflict = errors.New("conflicting change")
 
-// errRedo says that a change must be worked out again on the newer version, where it may
-// well succeed: it depends on what has changed.
+// errRedo reports a conflict that a new plan on the newer version may resolve.
 var errRedo = fmt.Errorf("%w: work it out again on the newer version", ErrConflict)
 
-// IsRowsChanged says whether a write should be worked out again on the newest version,
-// where it may well succeed.
+// IsRowsChanged reports whether a write failed only because rows changed since it was planned. It
+// may succeed if planned again on the newest version.
 func IsRowsChanged(err error) bool { return errors.Is(err, errRedo) }

@@ -20,34 +20,33 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Replacement takes rows out of a version and puts others in.
+// A Replacement deletes rows of a version and inserts others in one commit.
 type Replacement struct {
-	Delete *rowset.Set // rows of the version; may be nil
-	Insert Rows        // Schema nil: none; columns are matched as for Table.Append
-	// Staged are rows that [Dataset.StageRows] has written, instead of Insert.
+	Delete *rowset.Set // rows of the version to delete; may be nil
+	Insert Rows        // no rows if Schema is nil; columns are matched as by Table.Append
+	// Staged holds rows already written by [Dataset.StageRows], in place of Insert.
 	Staged []*part.Part
-	// Moved are addresses among Delete: the first rows of Insert take their places, one
-	// for one, and keep their ids. The rows behind them are new. It matters only to tables
-	// with stable row ids.
+	// Moved holds row addresses, a subset of Delete. The first rows of Insert replace them one by
+	// one and keep their row ids; later rows are new. It matters only for tables with stable row
+	// ids.
 	Moved []uint64
-	// Changed are the columns in which a row of Insert may differ from the one whose place
-	// it takes. Nil is all.
+	// Changed names the columns in which an inserted row may differ from the row it replaces. Nil
+	// means all. Indices on other columns stay valid.
 	Changed []string
-	// Exclusive says that rows added by others since d matter too: the replacement
-	// would be another one if it had seen them.
+	// Exclusive makes rows added by others since d a conflict too, because the replacement would
+	// differ had it seen them.
 	Exclusive bool
-	// Whole says that every change of rows by others since d matters, whichever rows they are.
+	// Whole makes any change of rows by others since d a conflict, whichever rows they are.
 	Whole bool
-	// Keys are those of the rows that are inserted, in the form that the transaction records; may
-	// be nil. Replacements with a key in common conflict, and so do any with rows of unknown keys.
+	// Keys holds the key filter of the inserted rows, as recorded in the transaction; may be nil.
+	// Replacements with a common key conflict, and so do those with unknown keys.
 	Keys *pb.KeyExistenceFilter
-	// Properties of the transaction; may be nil.
+	// Properties are added to the transaction; may be nil.
 	Properties map[string]string
 }
 
-// Replace commits a replacement that was worked out on d, which was the newest version
-// just now. Commits since then are no matter unless they changed or moved rows that it
-// deletes: see IsRowsChanged.
+// Replace commits a replacement that was planned on d, the newest version a moment ago. Commits
+// since then conflict only if they changed or moved rows that it deletes; see [IsRowsChanged].
 func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return Commit{}, err
@@ -55,6 +54,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	rows := newRowChange(d, r.Delete)
 	rows.exclusive, rows.whole = r.Exclusive, r.Whole
 	files := &stage.Files{Puts: new(errgroup.Group)}
+	// New rows upload while the deletion vectors are read.
 	if r.Insert.Schema != nil {
 		var err error
 		if files, err = d.Stage(ctx, r.Insert); err != nil {
@@ -87,8 +87,8 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	return Commit{Dataset: made, Rows: files.Rows}, err
 }
 
-// Delete commits that rows of d are deleted. predicate is what they have in common, for
-// people to read. What others committed since is no matter unless it was to the same rows.
+// Delete commits the deletion of rows of d. predicate is recorded for people to read. Commits since
+// d conflict only if they changed the same rows.
 func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string) (Commit, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return Commit{}, err
@@ -106,8 +106,8 @@ func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string
 	return Commit{Dataset: made}, err
 }
 
-// StageRows writes rows as fragments that a [Replacement] may put into any version with the same columns
-// ([Dataset.Takes]), and returns when they are durable. Without rows there are none.
+// StageRows writes rows as fragments and returns when they are durable. A later [Replacement] may
+// commit them to any version with the same columns; see [Dataset.Takes]. No rows make no fragments.
 func (d *Dataset) StageRows(ctx context.Context, rows Rows) (*part.Part, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
@@ -119,12 +119,13 @@ func (d *Dataset) StageRows(ctx context.Context, rows Rows) (*part.Part, error) 
 	return &part.Part{Operation: &pb.Append{Fragments: files.Fragments}, Columns: part.ColumnsOf(d.Manifest(), false)}, files.Wait()
 }
 
-// Takes reports whether rows that were written for a version may be put into this one.
+// Takes reports whether staged rows have the columns of this version.
 func (d *Dataset) Takes(p *part.Part) bool {
 	return !p.Overwrites() && p.Columns == part.ColumnsOf(d.Manifest(), false)
 }
 
-// Stage writes rows of the table's columns as new files.
+// Stage writes rows of the table's columns as new files. Their uploads may still be in flight when
+// it returns.
 func (d *Dataset) Stage(ctx context.Context, rows Rows) (*stage.Files, error) {
 	format, err := d.Format(rows.Trusted)
 	if err != nil {
@@ -137,7 +138,8 @@ func (d *Dataset) Stage(ctx context.Context, rows Rows) (*stage.Files, error) {
 	return d.table.Stage().WriteRows(ctx, match, format, rows.Batches)
 }
 
-// keepRowIDs lists in new fragments the ids that their first rows had before.
+// keepRowIDs gives the first rows of the new fragments the stable row ids of the moved rows, in
+// order.
 func (d *Dataset) keepRowIDs(ctx context.Context, fragments []*pb.Fragment, moved []uint64) error {
 	if !d.Manifest().StableRowIDs() {
 		return nil
@@ -165,8 +167,8 @@ func (d *Dataset) keepRowIDs(ctx context.Context, fragments []*pb.Fragment, move
 	return nil
 }
 
-// changedFields returns the ids of columns and of what is in them; nil is all columns.
-// Indices on them do not know the rows in their new places.
+// changedFields returns the field ids of columns, nested fields included; nil means all columns.
+// Indices on these fields do not cover the rows in their new places.
 func (d *Dataset) changedFields(columns []string) ([]uint32, error) {
 	s := d.Schema()
 	if columns != nil {
@@ -182,10 +184,10 @@ func (d *Dataset) changedFields(columns []string) ([]uint32, error) {
 	return ids, nil
 }
 
-// A rowChange deletes rows of fragments.
+// A rowChange deletes rows of one version.
 type rowChange struct {
 	read      *Dataset
-	deleted   map[uint64]*deletion.Vector // by fragment id
+	deleted   map[uint64]*deletion.Vector // deleted rows by fragment id
 	exclusive bool
 	whole     bool
 }
@@ -194,13 +196,13 @@ func newRowChange(d *Dataset, rows *rowset.Set) *rowChange {
 	return &rowChange{read: d, deleted: rows.Vectors()}
 }
 
-// shrunk is what becomes of the fragments that lose rows.
+// shrunk lists the fragments that a rowChange alters.
 type shrunk struct {
-	updated []*pb.Fragment // with new deletion files
-	removed []uint64       // those that lose their last
+	updated []*pb.Fragment // fragments with a new deletion file
+	removed []uint64       // ids of fragments that lose their last row
 }
 
-// rebase returns our Delete or Update as it is on top of versions that others have made.
+// rebase adapts our Delete or Update to base, a version that others have made since.
 func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error) {
 	if c.exclusive && addedRows(c.read, base) {
 		return nil, fmt.Errorf("%w: rows were added", errRedo)
@@ -229,18 +231,19 @@ func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) 
 	return op, nil
 }
 
-// addedRows says whether base has fragments that read did not have.
+// addedRows reports whether base has fragments that read did not have.
 func addedRows(read, base *Dataset) bool {
 	return slices.ContainsFunc(base.Fragments(), func(f *fragment.Fragment) bool { return read.Fragment(f.Meta.ID) == nil })
 }
 
-// sameRows says whether base has the rows of read, in the same places.
+// sameRows reports whether base has the same rows as read, in the same places.
 func sameRows(read, base *Dataset) bool {
 	return slices.EqualFunc(read.Fragments(), base.Fragments(), func(a, b *fragment.Fragment) bool {
 		return a.Meta.ID == b.Meta.ID && sameFiles(a.Meta, b.Meta) && sameDeletions(a.Meta.DeletionFile, b.Meta.DeletionFile)
 	})
 }
 
+// sameDeletions compares deletion files by read version and random id.
 func sameDeletions(a, b *pb.DeletionFile) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -248,8 +251,8 @@ func sameDeletions(a, b *pb.DeletionFile) bool {
 	return a.ID == b.ID && a.ReadVersion == b.ReadVersion
 }
 
-// shrink deletes the rows in base, where they must still be: in the same files, and not
-// deleted by others. The deletion files are on their way with puts.
+// shrink deletes the rows in base. It fails with errRedo if their fragment has other files or
+// others have deleted one of them. The new deletion files are uploaded by puts.
 func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Group) (shrunk, error) {
 	var out shrunk
 	for id := range c.deleted {
@@ -272,6 +275,7 @@ func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Gr
 		if err != nil {
 			return shrunk{}, err
 		}
+		// A fragment without live rows is removed instead.
 		if int64(all.Len()) == f.Rows {
 			out.removed = append(out.removed, f.Meta.ID)
 			continue
@@ -285,7 +289,7 @@ func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Gr
 	return out, nil
 }
 
-// load reads the deletion vectors of the fragments that lose rows, side by side.
+// load reads the deletion vectors of the affected fragments in parallel.
 func (c *rowChange) load(ctx context.Context, base *Dataset) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
@@ -298,7 +302,7 @@ func (c *rowChange) load(ctx context.Context, base *Dataset) error {
 	return group.Wait()
 }
 
-// union returns the rows of a fragment that are deleted when ours are too.
+// union adds our deleted rows to those of a fragment. It fails with errRedo on overlap.
 func (c *rowChange) union(ctx context.Context, f *fragment.Fragment, rows *deletion.Vector) (*deletion.Vector, error) {
 	if !sameFiles(c.read.Fragment(f.Meta.ID).Meta, f.Meta) {
 		return nil, fmt.Errorf("%w: fragment %d has other files", errRedo, f.Meta.ID)
@@ -317,7 +321,7 @@ func (c *rowChange) union(ctx context.Context, f *fragment.Fragment, rows *delet
 	return all, nil
 }
 
-// putDeletions sends a new deletion file on its way with puts. Nobody else has its name.
+// putDeletions uploads a new deletion file by puts. Its random id makes the name unique.
 func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion.Vector, puts *errgroup.Group) (*pb.DeletionFile, error) {
 	data, fileType, err := deletion.Encode(v)
 	if err != nil {
@@ -335,6 +339,7 @@ func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion
 	return file, nil
 }
 
+// sameFiles compares data files by path and fields.
 func sameFiles(a, b *pb.Fragment) bool {
 	return slices.EqualFunc(a.Files, b.Files, func(x, y pb.DataFile) bool {
 		return x.Path == y.Path && slices.Equal(x.Fields, y.Fields)

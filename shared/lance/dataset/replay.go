@@ -6,26 +6,26 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// maxReplay is how many bytes of rows a Replay keeps.
+// maxReplay bounds the bytes of rows that a Replay keeps.
 const maxReplay = 4 << 20
 
-// A Replay yields the rows of a write that may have to begin again: because it was begun on a
-// version that is not the newest, or on a table whose name now stands for another one. It keeps
-// the first rows that it takes from its source, and yields them once more to the next try.
+// A Replay yields rows of a write that may have to start again, because its version was stale or
+// its table's name now refers to another table. It keeps the first rows that it takes from the
+// source and yields them again to the next attempt.
 type Replay struct {
 	next  func() (arrow.RecordBatch, error, bool)
 	kept  []arrow.RecordBatch
 	bytes int64
-	err   error // with which next ended; a later try must not take it for the end
+	err   error // the error that ended next; a later attempt must not take it for the end
 }
 
-// NewReplay returns a Replay of the batches that next returns, in the way of [iter.Pull2].
+// NewReplay returns a Replay of the batches of next, a function as returned by [iter.Pull2].
 func NewReplay(next func() (arrow.RecordBatch, error, bool)) *Replay { return &Replay{next: next} }
 
-// Rows yields all rows, for one try at a time. The rows are kept until settled, which does not
-// wait, reports that no further try will need them. From 4 MiB of kept rows on, settle is called
-// for each batch. It waits until the try is known to be the last one, or to write what a further
-// try would write too; its error ends the rows.
+// Rows yields all rows for one attempt at a time. It keeps rows until settled, which does not
+// block, reports that no further attempt will follow. Once it has kept 4 MiB, it calls settle for
+// each batch. settle waits until this attempt is known to be the last, or to write the same files
+// as any later one; its error ends the rows.
 func (r *Replay) Rows(settled func() bool, settle func() error) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for _, batch := range r.kept {
@@ -52,7 +52,7 @@ func (r *Replay) Rows(settled func() bool, settle func() error) iter.Seq2[arrow.
 	}
 }
 
-// more returns the next batch of those that have not been taken.
+// more returns the next batch of the source. An error is returned again on each later call.
 func (r *Replay) more() (arrow.RecordBatch, error, bool) { //nolint:revive // as iter.Pull2 has it
 	if r.err != nil {
 		return nil, r.err, true
@@ -62,7 +62,7 @@ func (r *Replay) more() (arrow.RecordBatch, error, bool) { //nolint:revive // as
 	return batch, err, ok
 }
 
-// keep keeps a batch and returns the bytes of all that were kept.
+// keep keeps a batch and returns the total bytes kept.
 func (r *Replay) keep(batch arrow.RecordBatch) int64 {
 	r.kept = append(r.kept, batch)
 	for _, column := range batch.Columns() {

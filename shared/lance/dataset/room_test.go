@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/objectstore/diskstore"
 )
 
-// randomTexts is a batch of rows with one text each of so many bytes.
+// randomTexts returns a batch of rows with one random text of the given size.
 func randomTexts(rows, bytes int) arrow.RecordBatch {
 	random := rand.New(rand.NewPCG(3, uint64(rows)))
 	texts := array.NewStringBuilder(arrowmemory.DefaultAllocator)

@@ -11,14 +11,13 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Session is what the tables of one process share: the cache, the clock, and the
-// queue in which commits to one table wait for each other instead of colliding. It is
-// safe for concurrent use.
+// A Session holds the state that the tables of one process share: the cache, the clock, and the
+// commit queues. It is safe for concurrent use.
 type Session struct {
 	snapshot.Shared
 
-	// Author says who asks for the commits of a context, "" if that is not known; the transactions
-	// that are written note it: see [Authors]. It is set before the first use; nil: nobody is noted.
+	// Author returns the user behind a context, or "" if unknown. Transactions record it; see
+	// [Authors]. It must be set before first use; nil records nobody.
 	Author func(context.Context) string
 
 	now func() time.Time
@@ -34,8 +33,8 @@ func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
 	return &Session{Shared: snapshot.Shared{Cache: cache.New(maxCacheBytes)}, now: now, commits: map[string]*commitQueue{}}
 }
 
-// Table returns the table at a location, which need not exist yet. hint is a version that
-// it is known to have had, where the newest is looked for first, or 0.
+// Table returns the table at a location, whether or not it exists. hint is a version that it is
+// known to have had, or 0. The first lookup reads that version in parallel with the listing.
 func (s *Session) Table(at objectstore.Location, hint uint64) *Table {
 	return &Table{session: s, at: snapshot.NewPlace(&s.Shared, at), hint: hint}
 }

@@ -140,13 +140,13 @@ func (h *history) add(d *dataset.Dataset) error {
 	return err
 }
 
-// replace writes all values of a column anew beside the files that have the others.
+// replace rewrites all values of a column into additional files.
 func (h *history) replace(d *dataset.Dataset) error {
 	field := rapid.SampledFrom(d.Schema().Fields).Draw(h.t, "column")
 	return datasettest.ReplaceColumn(context.Background(), d, field.Name, h.batch)
 }
 
-// A row is what a version has under an id.
+// A historyRow is the state of a row with some id.
 type historyRow struct {
 	updated uint64
 	values  string // of the columns that are compared
@@ -221,7 +221,7 @@ func TestDifferencesAreThoseOfIDsAndValues(t *testing.T) {
 	})
 }
 
-// checkDifference compares a difference with that of all rows.
+// checkDifference compares a difference with the full contents of both versions.
 func checkDifference(t *rapid.T, was, now *dataset.Dataset, fields []int32) {
 	got, err := difference.Since(context.Background(), now, was, fields)
 	if !now.Manifest().StableRowIDs() {
@@ -238,8 +238,8 @@ func checkDifference(t *rapid.T, was, now *dataset.Dataset, fields []int32) {
 	checkRows(t, got, rowsByID(t, was, fields), rowsByID(t, now, fields), sameColumns)
 }
 
-// checkRows compares a difference with that of the rows of two versions. sameColumns
-// is whether their values are those of the same columns.
+// checkRows compares a difference with the rows of two versions. sameColumns reports whether both
+// have values of the same columns.
 func checkRows(t datasettest.Fataler, got *difference.Rows, before, after map[uint64]historyRow, sameColumns bool) {
 	t.Helper()
 	gone, fresh := maps.Clone(before), maps.Clone(after)
@@ -276,7 +276,7 @@ func checkRows(t datasettest.Fataler, got *difference.Rows, before, after map[ui
 
 func idsOf(set *roaring64.Bitmap) []uint64 { return slices.Collect(roaring64.Values(set)) }
 
-// Native Lance moves and changes rows as its own answers tell, between any two versions.
+// Between any two versions, rows moved and changed as native Lance's own answers show.
 func TestDifferencesOfNativeVersions(t *testing.T) {
 	ctx := t.Context()
 	native := &nativeTables{store: memstore.New()}

@@ -13,47 +13,46 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Table is a place on storage where the versions of a table are. It is cheap to make
-// and safe for concurrent use.
+// A Table is the storage location of a table's versions. It is cheap to create and safe for
+// concurrent use.
 type Table struct {
 	session *Session
 	at      snapshot.Place
-	hint    uint64       // a version that it had, or 0
-	branch  *branchOf    // nil of a table itself
-	publish Publisher    // nil: by putting it
-	confirm func() error // nil: see ConfirmWith
+	hint    uint64       // a version that existed once, or 0
+	branch  *branchOf    // nil for the main table
+	publish Publisher    // nil: a conditional put
+	confirm func() error // nil: no check; see ConfirmWith
 
-	commitID func() string // nil: a new one for each commit
-	held     bool          // its commits wait for nobody: see Hold
-	sole     bool          // see Sole
+	commitID func() string // nil: a new UUID for each commit
+	held     bool          // the caller holds the table's turn; see Hold
+	sole     bool          // the location is exclusive; see Sole
 }
 
-// Sole returns the table, at a place that was made for it alone and is used for no other one
-// after it. Elsewhere any writer may drop the table and create another one, whose versions
-// have the same numbers; so each use of a version that is known asks the storage whether it
-// is still the one there. Of a sole table that is asked once a second, unless its storage is
-// near, where it costs nothing.
+// Sole returns a view of a table with an exclusive location, which no other table will ever use. At
+// other locations a writer may drop the table and create another one with the same version numbers,
+// so each use of a cached version first checks that it still exists. For an exclusive table this
+// check is cached for one second; local storage is always checked.
 func (t *Table) Sole() *Table {
 	sole := *t
 	sole.sole = true
 	return &sole
 }
 
-// A Publisher puts the manifest of a version at its usual name, like a put if it is absent of
-// an object store: objectstore.ErrPrecondition says that there is such a version already.
+// A Publisher creates the manifest of a version at its usual name, like a conditional put. It
+// returns objectstore.ErrPrecondition if the version exists.
 type Publisher func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error)
 
-// PublishWith returns the table, whose versions are now made by publish. Its branches make
-// theirs as before.
+// PublishWith returns a view of the table whose versions are created by publish. Its branches still
+// use conditional puts.
 func (t *Table) PublishWith(publish Publisher) *Table {
 	published := *t
 	published.publish = publish
 	return &published
 }
 
-// ConfirmWith returns the table, which asks confirm before each of its commits, while the files of
-// the commit become durable: an error of confirm, such as that the place does not belong to a name
-// any more, ends the commit. Confirms of before are asked first. Branches of the table do not ask.
+// ConfirmWith returns a view of the table that calls confirm before each commit, while the files
+// become durable. An error ends the commit; an example is a location that no longer belongs to its
+// name. Earlier confirm functions run first. Branches do not inherit them.
 func (t *Table) ConfirmWith(confirm func() error) *Table {
 	confirming := *t
 	confirming.confirm = func() error {
@@ -65,7 +64,7 @@ func (t *Table) ConfirmWith(confirm func() error) *Table {
 	return &confirming
 }
 
-// Confirm asks what ConfirmWith was given.
+// Confirm runs the functions given to ConfirmWith.
 func (t *Table) Confirm() error {
 	if t.confirm == nil {
 		return nil
@@ -73,22 +72,22 @@ func (t *Table) Confirm() error {
 	return t.confirm()
 }
 
-// CommitAs returns the table, whose commits are transactions of the id that is asked for when
-// they begin. It is for changes that are tried more than once: see package commitlog. Commits
-// of one id are one change, so that those that were made since it was begun count as its own.
+// CommitAs returns a view of the table that calls id for the UUID of each transaction. Use it for
+// changes that may be retried; see package commitlog. A version with the same UUID, made since the
+// commit began, counts as the commit itself.
 func (t *Table) CommitAs(id func() string) *Table {
 	named := *t
 	named.commitID = id
 	return &named
 }
 
-// isPlain says whether the table commits as any other view of it does.
+// isPlain reports whether the table has none of the options of its views.
 func (t *Table) isPlain() bool {
 	return t.publish == nil && t.confirm == nil && t.commitID == nil && !t.held && t.at.Reach == nil
 }
 
-// plain returns the table without what PublishWith, ConfirmWith, CommitAs and Hold say. Versions that are
-// kept are of this one: they are shared by all who open them.
+// plain returns the table without options. Cached versions refer to it, because all views share
+// them.
 func (t *Table) plain() *Table {
 	if t.isPlain() {
 		return t
@@ -98,8 +97,7 @@ func (t *Table) plain() *Table {
 	return &plain
 }
 
-// own returns a version, which is shared, as one of t's: what is committed on it is committed
-// as t says.
+// own returns a shared version as one of this view, so that commits on it use the view's options.
 func (t *Table) own(d *Dataset) *Dataset {
 	if d == nil || t.isPlain() {
 		return d
@@ -109,38 +107,37 @@ func (t *Table) own(d *Dataset) *Dataset {
 	return &own
 }
 
-// Place returns where the table is on storage and in the cache of the session.
+// Place returns the table's location on storage and in the session's cache.
 func (t *Table) Place() snapshot.Place { return t.at }
 
-// Now returns the time by the clock of the session.
+// Now returns the time of the session's clock.
 func (t *Table) Now() time.Time { return t.session.now() }
 
-// ErrNoTable says that there is no version of a table at its place.
+// ErrNoTable reports that the location holds no version.
 var ErrNoTable = errors.New("no table at this location")
 
-// ErrNoVersion says that a table has no such version.
+// ErrNoVersion reports that the table has no version of the number.
 var ErrNoVersion = errors.New("no such version")
 
-// known is the newest version that this process has seen. That there is no version after
-// it is found out by asking for just that one, which is the cheapest question to ask. But old
-// versions are cleaned up some day, and the next one may be among them while later ones
-// are there; or the table was dropped, and another one is there that has not come so far. So
-// it is also asked, side by side, whether this one is still there (a cleanup would have taken
-// it first) and the same; of a sole table, now and then. And at times the versions are listed
-// (a cleanup leaves those that have tags).
+// A known value holds the newest version that this process has seen. To check that no newer version
+// exists, the process requests version N+1. In parallel it checks that N still exists unchanged,
+// because a cleanup may have deleted both, or another table may have replaced this one. For an
+// exclusive table the second check is cached. A listing is repeated from time to time, because a
+// cleanup keeps tagged versions: N may exist although N+1 was deleted.
 type known struct {
 	dataset *Dataset
-	seen    time.Time // when this version was last known to be there
-	listed  time.Time // when a listing last said that it is the newest
+	seen    time.Time // when the version was last seen to exist
+	listed  time.Time // the time of the last listing that had it as the newest
 }
 
-// Cleanups that keep to the format's rules leave versions alone for days; these bound
-// what one that is forced can hide.
+// A regular cleanup keeps versions for days. These limits bound how long a forced cleanup can hide
+// newer versions.
 const (
 	maxSeenAge  = time.Second
 	maxProbeAge = manifest.ReadFor
 )
 
+// latestPart is the cache key of the newest known version.
 const latestPart = "latest"
 
 // Latest opens the newest version, or returns ErrNoTable.
@@ -152,6 +149,7 @@ func (t *Table) Latest(ctx context.Context) (*Dataset, error) {
 	return t.opened(ctx, d)
 }
 
+// latest opens the newest version without the access check.
 func (t *Table) latest(ctx context.Context) (*Dataset, error) {
 	if k, ok := t.known(); ok {
 		return t.probe(ctx, k)
@@ -159,6 +157,7 @@ func (t *Table) latest(ctx context.Context) (*Dataset, error) {
 	return t.list(ctx)
 }
 
+// known returns the newest version in the cache, unless its listing is too old.
 func (t *Table) known() (known, bool) {
 	k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart)
 	if !ok || t.session.now().Sub(k.listed) > maxProbeAge {
@@ -172,11 +171,12 @@ func (t *Table) remember(k known) {
 	t.keep(latestPart, k, k.dataset)
 }
 
-// maxListings bounds how often versions are listed that are gone when they are to be read.
+// maxListings bounds how often a listing is repeated because its newest version was gone before it
+// was read.
 const maxListings = 4
 
-// list finds the newest version by listing, once more when that is gone before it is read: there are newer ones,
-// or the table was dropped.
+// list finds the newest version by listing. It lists again if that version is deleted before it is
+// read: newer ones exist, or the table was dropped.
 func (t *Table) list(ctx context.Context) (*Dataset, error) {
 	for range maxListings - 1 {
 		if d, err := t.listOnce(ctx); !errors.Is(err, ErrNoVersion) {
@@ -186,8 +186,8 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 	return t.listOnce(ctx)
 }
 
-// listOnce finds the newest version by one listing. The version that is hinted at is read
-// meanwhile: most often that is the newest.
+// listOnce finds the newest version by one listing. In parallel it reads the hinted version, which
+// most often is the newest.
 func (t *Table) listOnce(ctx context.Context) (*Dataset, error) {
 	at := t.session.now()
 	ahead := make(chan *Dataset, 1)
@@ -195,7 +195,7 @@ func (t *Table) listOnce(ctx context.Context) (*Dataset, error) {
 		go func() {
 			d, err := t.load(ctx, t.hint, manifest.V2)
 			if err != nil {
-				d = nil // it will be said of the newest version if it matters
+				d = nil // if it matters, reading the newest version fails too
 			}
 			ahead <- d
 		}()
@@ -227,11 +227,11 @@ func (t *Table) listOnce(ctx context.Context) (*Dataset, error) {
 	return d, nil
 }
 
-// maxProbes bounds how many versions are walked through one by one.
+// maxProbes bounds the versions that are read one by one before a listing is cheaper.
 const maxProbes = 64
 
-// probe finds the newest version by asking for the one after the newest known, and the
-// one after that, until there is none.
+// probe finds the newest version from the newest known: it requests the following versions until
+// one does not exist.
 func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
 	there := t.askThere(ctx, &k)
 	latest := k.dataset
@@ -252,8 +252,8 @@ func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
 	return t.list(ctx)
 }
 
-// Version opens one version, or returns ErrNoVersion. Detached versions, which are not in
-// the history, are opened by their number too.
+// Version opens one version, or returns ErrNoVersion. A detached version, which is not part of the
+// history, is opened by its number too.
 func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	d, err := t.version(ctx, version)
 	if err != nil {
@@ -262,6 +262,7 @@ func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	return t.opened(ctx, d)
 }
 
+// version opens a version without the access check. It tries both naming schemes.
 func (t *Table) version(ctx context.Context, version uint64) (*Dataset, error) {
 	for _, scheme := range schemesOf(version) {
 		if d, err := t.load(ctx, version, scheme); !errors.Is(err, ErrNoVersion) {
@@ -271,9 +272,8 @@ func (t *Table) version(ctx context.Context, version uint64) (*Dataset, error) {
 	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.at.URI)
 }
 
-// Has asks the storage, and not the cache, whether a version that was read is still there:
-// cleaning up removes old ones, and whoever drops the table all. One that is gone is forgotten,
-// also if there is another one of its number.
+// Has reports whether a version that was read still exists on storage. A cleanup or a drop may have
+// deleted it. If it is gone or replaced, Has also removes it from the cache.
 func (t *Table) Has(ctx context.Context, d *Dataset) (bool, error) {
 	same, err := t.isThere(ctx, d)
 	if same || err != nil && !errors.Is(err, ErrNoVersion) {
@@ -285,7 +285,7 @@ func (t *Table) Has(ctx context.Context, d *Dataset) (bool, error) {
 	return false, nil
 }
 
-// Info asks the storage for the manifest of a version, or returns ErrNoVersion.
+// Info returns the stored manifest object of a version, or ErrNoVersion.
 func (t *Table) Info(ctx context.Context, version uint64) (objectstore.Info, error) {
 	for _, scheme := range schemesOf(version) {
 		key := manifest.Key(t.at.Prefix, version, scheme)
@@ -298,7 +298,7 @@ func (t *Table) Info(ctx context.Context, version uint64) (objectstore.Info, err
 	return objectstore.Info{}, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.at.URI)
 }
 
-// schemesOf returns how the manifest of a version may be named.
+// schemesOf returns the naming schemes that a version's manifest may have.
 func schemesOf(version uint64) []manifest.Scheme {
 	if manifest.IsDetached(version) {
 		return []manifest.Scheme{manifest.Detached}

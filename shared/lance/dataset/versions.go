@@ -13,17 +13,17 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// listPage is how many names one request of a listing asks for.
+// listPage is the number of names per listing request.
 const listPage = 1000
 
-// Versions lists the manifests of the table, newest first, without reading them: at most
-// limit (negative: all) of those older than before (nil: any). It returns none where there
-// is no table. Newest first is how they lie on storage, so a short list is a short listing;
-// only tables that keep the names of the first scheme are listed whole.
+// Versions lists the manifests of the table, newest first, without reading them. It returns at most
+// limit (negative: all) versions below before (nil: any), and none if the table does not exist.
+// Names of scheme V2 sort newest first, so a short list is a short listing; a table with names of
+// scheme V1 is listed whole.
 func (t *Table) Versions(ctx context.Context, before *uint64, limit int) ([]objectstore.Info, error) {
 	found, old, err := t.listVersions(ctx, before, before != nil, limit)
 	if err == nil && before != nil && (old || len(found) == 0) {
-		// Names of the first scheme may come before that of the version asked for.
+		// V1 names may sort before the V2 name of the version asked for.
 		if first, anyOld, err := t.listVersions(ctx, nil, false, 1); err != nil || !anyOld || len(first) == 0 {
 			return found, err
 		}
@@ -32,8 +32,8 @@ func (t *Table) Versions(ctx context.Context, before *uint64, limit int) ([]obje
 	return found, err
 }
 
-// listVersions does one listing for Versions, from the name that before has in the second
-// scheme if skip is set. It tells whether it saw names of the first one.
+// listVersions does one listing for Versions. If skip is set, it starts at the V2 name of before.
+// old reports whether it saw V1 names.
 func (t *Table) listVersions(ctx context.Context, before *uint64, skip bool, limit int) (found []objectstore.Info, old bool, err error) {
 	opts := objectstore.ListOptions{Prefix: t.at.Prefix + "/" + manifest.VersionsDir + "/", Limit: listPage}
 	if skip {
@@ -60,6 +60,7 @@ func (t *Table) listVersions(ctx context.Context, before *uint64, skip bool, lim
 			break
 		}
 	}
+	// V1 names are not listed in the order of their versions.
 	if old {
 		slices.SortFunc(found, func(a, b objectstore.Info) int { return cmp.Compare(VersionOf(b), VersionOf(a)) })
 	}
@@ -69,19 +70,20 @@ func (t *Table) listVersions(ctx context.Context, before *uint64, skip bool, lim
 	return found, old, nil
 }
 
-// VersionOf returns the version of a manifest by its name.
+// VersionOf parses the version from a manifest's name.
 func VersionOf(info objectstore.Info) uint64 {
 	version, _, _ := manifest.ParseName(path.Base(info.Key))
 	return version
 }
 
-// InOrder says whether a listed manifest has a name of the scheme that lists newest first.
+// InOrder reports whether a listed manifest has a V2 name, which sorts newest first.
 func InOrder(info objectstore.Info) bool {
 	_, scheme, _ := manifest.ParseName(path.Base(info.Key))
 	return scheme == manifest.V2
 }
 
-// Remove deletes an object, unless there is another one of its name now.
+// Remove deletes an object, unless another one has replaced it. It repeats a delete whose outcome
+// is unknown.
 func (t *Table) Remove(ctx context.Context, file objectstore.Info) error {
 	err := t.at.Store.Delete(ctx, file.Key, objectstore.Condition{IfMatch: file.ETag})
 	if errors.Is(err, objectstore.ErrUnknownOutcome) {

@@ -23,9 +23,9 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// What a process reads does not depend on what it has read before: a random history of tables,
-// clones and branches, made by writers that each know nothing of the others, is read in random
-// order by a process that keeps all it can, and by one that begins anew for each read.
+// Results do not depend on the cache. A random history of tables, clones and branches by
+// independent writers is read in random order by a process with a full cache and by one that starts
+// without a cache for each read.
 func TestWarmProcessReadsWhatColdOneReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWarmWorld(t)
@@ -50,12 +50,13 @@ type warmWorld struct {
 	counts map[string]int // of rows and values made so far, so that no two are the same
 }
 
-// sole is the place that one table has to itself; at the others, tables come and go.
+// sole is an exclusive location; at the other locations, tables come and go.
 const sole = "sole"
 
 var warmPlaces = []string{"prod", "dev", sole}
 
-// warmNow is the clock of all: by it, what is written is old enough to be kept by its ETag.
+// warmNow is the clock of all sessions. It runs ahead, so that all objects are old enough to be
+// cached by ETag.
 func warmNow() time.Time { return time.Now().Add(time.Hour) }
 
 func newWarmWorld(t *rapid.T) *warmWorld {
@@ -76,7 +77,7 @@ func (w *warmWorld) at(s *dataset.Session, place string) *dataset.Table {
 	return table
 }
 
-// other is a table as a process sees it that has just begun.
+// other returns a table as a new process sees it.
 func (w *warmWorld) other(place string) *dataset.Table {
 	return w.at(dataset.NewSession(64<<20, warmNow), place)
 }
@@ -135,7 +136,7 @@ func (w *warmWorld) compare() {
 	w.compareAt(rapid.SampledFrom(warmPlaces).Draw(w.t, "place"), rapid.SampledFrom(warmReads).Draw(w.t, "what"), nil)
 }
 
-// compareAll reads the newest and all other versions, warm and cold.
+// compareAll reads all versions, with and without a cache.
 func (w *warmWorld) compareAll() {
 	for _, place := range warmPlaces {
 		for _, what := range warmReads {
@@ -160,14 +161,14 @@ func (w *warmWorld) compareAt(place, what string, version *uint64) {
 		version = &drawn
 	}
 	got, want := w.told(w.at(w.warm, place), what, version), w.told(w.other(place), what, version)
-	// A clone whose source was dropped has lost its files. What the warm process has of them
-	// it may still tell.
+	// A clone whose source was dropped has lost its files. The warm process may still have them
+	// cached.
 	if got != want && !strings.Contains(want, objectstore.ErrNotExist.Error()) {
 		w.t.Fatalf("%s of %s, version %v:\nthe warm process reads\n%s\nthe cold one\n%s", what, place, version, got, want)
 	}
 }
 
-// told returns all that a table has at some version, or the error of reading it.
+// told returns the content of a table at some version, or the error of reading it.
 func (w *warmWorld) told(table *dataset.Table, what string, version *uint64) string {
 	ctx := context.Background()
 	var text string
@@ -200,7 +201,7 @@ func (w *warmWorld) told(table *dataset.Table, what string, version *uint64) str
 	return text
 }
 
-// begun does work as a reader does that begins on what is known.
+// begun reads optimistically, as with Begin and confirm.
 func begun[T any](ctx context.Context, table *dataset.Table, number *uint64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	d, confirm, err := table.Begin(ctx, number)
 	if err != nil {
@@ -232,8 +233,8 @@ func tellRefs(ctx context.Context, table *dataset.Table) (string, error) {
 	return string(text), err
 }
 
-// tellRows writes out a version: each column by itself, so that one that cannot be read does
-// not hide the others, the rows by their addresses, where the ids of rows are, and the index.
+// tellRows formats a version: each column separately, so that an unreadable one does not hide the
+// others, rows by address, addresses of row ids, and the index.
 func tellRows(ctx context.Context, d *dataset.Dataset) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version %d of %d rows: %s\n", d.Version(), d.CountRows(), d.ScanSchema())

@@ -37,7 +37,7 @@ type warmChange struct {
 	do   func() error
 }
 
-// GoString is what is told of it when a history has failed.
+// GoString names the change in the output of a failed history.
 func (c warmChange) GoString() string { return c.name }
 
 // change lets another process do one thing to the table at a place, which it returns. Whatever
@@ -55,7 +55,7 @@ func (w *warmWorld) change() string {
 		w.note("create", place, create())
 		return place
 	}
-	// Those that come first are drawn most.
+	// Earlier entries are drawn more often.
 	changes := []warmChange{
 		{"create anew under the same names", func() error { return w.createNamed(place) }},
 		{"index", func() error { return w.index(place, d) }},
@@ -149,8 +149,8 @@ func (w *warmWorld) createAnew(place string) error {
 	return err
 }
 
-// createNamed creates a table anew, whose one data file and whose deletion file have names that
-// were used before, as writers can choose them.
+// createNamed creates a table again, with a data file and a deletion file whose names were used
+// before, as a writer may choose them.
 func (w *warmWorld) createNamed(place string) error {
 	if place == sole {
 		return w.create(place)
@@ -193,7 +193,7 @@ func (w *warmWorld) copy(dir, from, to string) error {
 	return err
 }
 
-// branch makes the branch, in the place of the one that was there, with some versions of its own.
+// branch creates the branch, in place of an existing one, with some versions of its own.
 func (w *warmWorld) branch(table *dataset.Table, d *dataset.Dataset) error {
 	ctx := context.Background()
 	_ = branches.Delete(ctx, table, "b")
@@ -222,8 +222,8 @@ func (w *warmWorld) addColumn(d *dataset.Dataset) error {
 	return err
 }
 
-// swapMembers commits the same files with their members of one type in each other's place, as
-// writers may that commit files which they did not write.
+// swapMembers commits the same files with two members of equal type swapped, as a writer may do
+// with files that it did not write.
 func (w *warmWorld) swapMembers(d *dataset.Dataset) error {
 	p := d.Schema().Field("p")
 	if p == nil || len(p.Children) < 2 {
@@ -277,7 +277,7 @@ func (w *warmWorld) index(place string, d *dataset.Dataset) error {
 	return err
 }
 
-// clone makes a shallow clone at another place, in the place of what was there.
+// clone makes a shallow clone at another location, in place of its table.
 func (w *warmWorld) clone(from string, d *dataset.Dataset) error {
 	to := rapid.SampledFrom(warmPlaces).Draw(w.t, "clone to")
 	if to == from || to == sole || slices.ContainsFunc(d.Fragments(), func(f *fragment.Fragment) bool { return len(f.Meta.Files[0].Path) < 50+len(".lance") }) {
@@ -288,8 +288,8 @@ func (w *warmWorld) clone(from string, d *dataset.Dataset) error {
 	return err
 }
 
-// replaceColumn writes the values of a column anew beside the files that have the others, as
-// native writers do to update single columns.
+// replaceColumn rewrites the values of a column into additional files, as native writers do to
+// update single columns.
 func (w *warmWorld) replaceColumn(d *dataset.Dataset) error {
 	field := d.Schema().Fields[rapid.IntRange(0, len(d.Schema().Fields)-1).Draw(w.t, "column")]
 	return datasettest.ReplaceColumn(context.Background(), d, field.Name, w.rows)
@@ -320,7 +320,7 @@ func (w *warmWorld) deleteRows(d *dataset.Dataset) error {
 	return err
 }
 
-// mark gives a column metadata that says how its values are stored, or takes it away.
+// mark sets or removes column metadata with storage options.
 func (w *warmWorld) mark(d *dataset.Dataset, key, value string) error {
 	field := rapid.SampledFrom([]string{"s", "p"}).Draw(w.t, "marked")
 	f := d.Schema().Field(field)

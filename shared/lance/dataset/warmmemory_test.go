@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// checkKept checks that what a process keeps after some use of the tables in a store is not much more than its cache
-// may have.
+// checkKept checks that the memory that a process retains after using the tables of a store is not
+// much more than its cache's capacity.
 func checkKept(t *testing.T, store objectstore.Store, most int64, use func(*dataset.Session)) {
 	t.Helper()
 	session := dataset.NewSession(uint64(most), time.Now)

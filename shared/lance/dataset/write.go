@@ -18,19 +18,19 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// Rows are rows to be written: batches of one schema, taken one at a time.
+// Rows is a stream of record batches of one schema.
 type Rows struct {
 	Schema  *arrow.Schema
 	Batches iter.Seq2[arrow.RecordBatch, error]
-	// Trusted says that blobs among them that are elsewhere may be anywhere, because they
-	// were so in a table before. Else they must be below base paths of the table.
+	// Trusted allows external blobs at any location, because a table has referred to them before.
+	// Otherwise they must lie below a base path of the table.
 	Trusted bool
-	// Check may refuse the rows, given the columns of the version that they are written for; nil refuses
-	// none. [Table.Append] and [Table.Overwrite] ask for the version that they commit upon.
+	// Check may reject the rows after seeing the columns of the version that they are written for;
+	// nil accepts all. [Table.Append] and [Table.Overwrite] call it for the version they commit to.
 	Check func(columns *schema.Schema) error
 }
 
-// CheckColumns calls Check for the columns of a version.
+// CheckColumns calls Check, if set, with the columns of a version.
 func (r Rows) CheckColumns(columns *schema.Schema) error {
 	if r.Check == nil {
 		return nil
@@ -38,8 +38,8 @@ func (r Rows) CheckColumns(columns *schema.Schema) error {
 	return r.Check(columns)
 }
 
-// Format returns the format of new data files of the table. If anyURI is true, blobs in them may name objects
-// anywhere; otherwise only below base paths of the table.
+// Format returns the format of new data files of the table. If anyURI is true, external blobs may
+// lie anywhere; otherwise only below a base path of the table.
 func (d *Dataset) Format(anyURI bool) (stage.Format, error) {
 	version, err := d.Manifest().FileVersion()
 	return stage.Format{
@@ -48,27 +48,27 @@ func (d *Dataset) Format(anyURI bool) (stage.Format, error) {
 	}, err
 }
 
-// Stage returns where the new files of the table go.
+// Stage returns the location for new files of the table. The session caches the footers written
+// there.
 func (t *Table) Stage() stage.Place {
 	keep := func(key string, file []byte) { fragment.KeepTail(t.session.Cache, t.at.URI, key, file) }
 	return stage.Place{Store: t.at.Store, Prefix: t.at.Prefix, Buffers: &t.session.buffers, Written: keep}
 }
 
-// CreateOptions say what a new table is like. The zero value is as native writers make
-// them, with data files of version 2.2.
+// CreateOptions are the options of a new table. The zero value gives native Lance's defaults with
+// data files of version 2.2.
 type CreateOptions struct {
-	Version      lance.Version     // of the data files; zero is 2.2
+	Version      lance.Version     // of the data files; zero means 2.2
 	StableRowIDs bool              // rows keep their ids when they move
-	Config       map[string]string // of the table
+	Config       map[string]string // table configuration
 }
 
-// Create writes rows as version 1 of a table where there is none, or returns
-// ErrTableExists.
+// Create writes rows as version 1 of a new table with default options, or returns ErrTableExists.
 func (t *Table) Create(ctx context.Context, rows Rows) (Commit, error) {
 	return t.CreateAs(ctx, rows, CreateOptions{})
 }
 
-// CreateAs is Create of a table that is not like others.
+// CreateAs writes rows as version 1 of a new table with options, or returns ErrTableExists.
 func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions) (Commit, error) {
 	if opts.Version == (lance.Version{}) {
 		opts.Version = lance.V2_2
@@ -86,9 +86,8 @@ func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions) (Co
 	return Commit{Dataset: d, Rows: fresh.Rows}, err
 }
 
-// Append adds rows as new fragments. Columns are matched by name; the error is
-// schema.ErrMismatch when they are not the table's. Without a table ErrNoTable is returned before any
-// row is taken.
+// Append adds rows as new fragments. Columns are matched by name; schema.ErrMismatch reports a
+// difference. If the table does not exist, it returns ErrNoTable before it takes any row.
 func (t *Table) Append(ctx context.Context, rows Rows) (Commit, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -104,7 +103,7 @@ func (t *Table) Append(ctx context.Context, rows Rows) (Commit, error) {
 		if err == nil || errors.Is(err, ErrConflict) && !errors.Is(err, errRedo) {
 			return made, err
 		}
-		// What went wrong may be the fault of the guess.
+		// A stale guess may have caused the failure.
 		moved, settled := g.settle()
 		switch {
 		case settled != nil:
@@ -118,7 +117,7 @@ func (t *Table) Append(ctx context.Context, rows Rows) (Commit, error) {
 	}
 }
 
-// append is Append for one guess.
+// append writes and commits the rows for one guess. No rows commit nothing.
 func (t *Table) append(ctx context.Context, g *guess, rows Rows) (Commit, error) {
 	read := g.read
 	format, err := read.Format(rows.Trusted)
@@ -147,9 +146,9 @@ func (t *Table) append(ctx context.Context, g *guess, rows Rows) (Commit, error)
 	return Commit{Dataset: d, Rows: files.Rows}, err
 }
 
-// Overwrite replaces all rows, the columns and the indices of a table by a new version.
-// Its older versions stay. config is added to the table's; it may be nil. When others overwrite it at the same time, one wins and the others get
-// ErrConflict.
+// Overwrite replaces all rows, columns and indices by a new version. Older versions stay. config,
+// which may be nil, is merged into the table's. Of concurrent overwrites one wins and the others
+// fail with ErrConflict.
 func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]string) (Commit, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -177,8 +176,8 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]stri
 	return Commit{Dataset: d, Rows: fresh.Rows}, err
 }
 
-// Find returns ErrNoTable where there is no table. It asks the storage when this process
-// has not seen one lately.
+// Find returns ErrNoTable if the table does not exist. It asks storage only if the cache has no
+// recent version.
 func (t *Table) Find(ctx context.Context) error {
 	if _, ok := t.known(); ok {
 		return nil
@@ -187,7 +186,7 @@ func (t *Table) Find(ctx context.Context) error {
 	return err
 }
 
-// withDictionaries gives a manifest the dictionaries of new rows, which no operation has.
+// withDictionaries adds the dictionaries of new rows to a manifest; operations do not carry them.
 func withDictionaries(rows *stage.New) func(*manifest.Manifest, error) (*manifest.Manifest, error) {
 	return func(m *manifest.Manifest, err error) (*manifest.Manifest, error) {
 		if err == nil {

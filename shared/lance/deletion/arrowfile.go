@@ -37,8 +37,8 @@ const (
 	maxArrowRows = 1 << 22
 )
 
-// parseArrow parses an Arrow deletion file of a fragment with so many rows. The caller holds the
-// memory.
+// parseArrow parses an Arrow deletion file of a fragment with physicalRows rows. The caller
+// reserves the memory.
 func parseArrow(data []byte, physicalRows uint64) (*Vector, error) {
 	if !bytes.HasPrefix(data, []byte(arrowMagic)) || !bytes.HasSuffix(data, []byte(arrowMagic)) {
 		return nil, corrupt("arrow: no arrow file of %d bytes", len(data))
@@ -68,6 +68,8 @@ func parseArrow(data []byte, physicalRows uint64) (*Vector, error) {
 	return &Vector{bits: bits}, nil
 }
 
+// arrowError converts an error of package arrowipc: unsupported features stay such, and anything
+// else is lance.ErrCorrupt.
 func arrowError(err error) error {
 	if errors.Is(err, arrowipc.ErrUnsupported) {
 		return fmt.Errorf("%w: arrow deletion file: %w", lance.ErrUnsupported, err)

@@ -31,11 +31,10 @@ func Path(fragment uint64, file *pb.DeletionFile) string {
 	return fmt.Sprintf("_deletions/%d-%d-%d.%s", fragment, file.ReadVersion, file.ID, extension)
 }
 
-// Read reads the deletion file of a fragment. key ends with its Path. While it reads, it
-// holds memory of the context's share for the file.
+// Read reads the deletion file of a fragment. key ends with its Path. The context's memory budget
+// covers the file during the read.
 func Read(ctx context.Context, store objectstore.Store, key string, fragment *pb.Fragment) (*Vector, error) {
-	// Either form takes less than 5 bytes for a row, but for its headers; what is
-	// longer is not read.
+	// Either form takes less than 5 bytes per row plus headers. A longer file is not read.
 	limit := 64<<10 + 5*int64(fragment.PhysicalRows)
 	room, err := account.Take(ctx, readBytes(fragment))
 	if err != nil {
@@ -56,7 +55,7 @@ func Read(ctx context.Context, store objectstore.Store, key string, fragment *pb
 	return v, nil
 }
 
-// readBytes estimates how much memory a deletion file and its rows take while it is read.
+// readBytes estimates the memory of a deletion file and its rows during a read.
 func readBytes(fragment *pb.Fragment) int64 {
 	rows := fragment.PhysicalRows
 	if n := fragment.DeletionFile.DeletedRows; n > 0 {

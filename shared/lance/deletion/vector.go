@@ -1,7 +1,11 @@
-// Package deletion holds the deleted rows of a fragment: as a [Vector] in memory, and as
-// deletion files. A deletion file always lists all deleted rows of its fragment, so a
-// reader needs only the one that the manifest names. Few deleted rows are stored as an
-// Arrow file (arrowfile.go), many as a roaring bitmap (file.go); see [Encode].
+// Package deletion holds the deleted rows of a fragment: as a [Vector] in memory, and as deletion
+// files. A deletion file always lists all deleted rows of its fragment, so a reader needs only the
+// one named in the manifest. Few deleted rows are stored as an Arrow file (arrowfile.go), many as a
+// roaring bitmap (file.go); see [Encode].
+//
+// For example, a delete of row 5 in fragment 3 from version 7, where row 2 was deleted before,
+// writes _deletions/3-7-<random id>.arrow with the offsets 2 and 5. The file of the older version
+// stays for its readers.
 package deletion
 
 import (
@@ -13,9 +17,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// A Vector is a set of offsets: those of the deleted rows among the physical rows of a
-// fragment. It does not change after it has been made, so it is safe for concurrent use. A
-// nil Vector is empty.
+// A Vector is the set of offsets of the deleted rows among a fragment's physical rows. It is
+// immutable and safe for concurrent use. A nil Vector is empty.
 type Vector struct {
 	bits *roaring.Bitmap
 }
@@ -27,14 +30,13 @@ func New(offsets ...uint32) *Vector {
 	return v
 }
 
-// Of returns the vector of the offsets in a bitmap. The caller must not use the bitmap
-// afterwards.
+// Of returns the vector of the offsets in a bitmap and takes ownership of the bitmap.
 func Of(offsets *roaring.Bitmap) *Vector { return &Vector{bits: offsets} }
 
 // Contains reports whether the row at offset is deleted.
 func (v *Vector) Contains(offset uint32) bool { return v != nil && v.bits.Contains(offset) }
 
-// Len returns how many rows are deleted.
+// Len returns the number of deleted rows.
 func (v *Vector) Len() int {
 	if v == nil {
 		return 0
@@ -42,7 +44,7 @@ func (v *Vector) Len() int {
 	return int(v.bits.GetCardinality())
 }
 
-// MemBytes estimates what the vector occupies.
+// MemBytes estimates the memory of the vector.
 func (v *Vector) MemBytes() int64 {
 	if v.Len() == 0 {
 		return 0
@@ -50,8 +52,8 @@ func (v *Vector) MemBytes() int64 {
 	return MemBytes(uint64(v.bits.Maximum())+1, v.bits.GetCardinality())
 }
 
-// MemBytes estimates what a vector occupies that has some of the rows of a fragment. It has a container for each
-// 65,536 rows: 2 bytes for each of them, or a bit for each row.
+// MemBytes estimates the memory of a vector of a fragment: per container of 65,536 rows, 2 bytes
+// per deleted row or one bit per row, whichever is less.
 func MemBytes(rows, deleted uint64) int64 {
 	const container, bits = 1 << 16, 8 << 10
 	rows = min(rows, math.MaxUint32)
@@ -60,7 +62,7 @@ func MemBytes(rows, deleted uint64) int64 {
 	return int64(min(2*deleted, containers*bits) + containers*64)
 }
 
-// Deleted returns how many of the rows [from, to) are deleted.
+// Deleted returns the number of deleted rows in [from, to).
 func (v *Vector) Deleted(from, to int64) int64 {
 	if v == nil || from >= to {
 		return 0
@@ -160,9 +162,8 @@ func (v *Vector) within(from, to int64) iter.Seq[int64] {
 	}
 }
 
-// Offset returns the physical offset of the k-th row that is not deleted, where k begins at
-// 0. It does not know the number of rows of the fragment: past the end, every row counts as
-// not deleted.
+// Offset returns the physical offset of the k-th live row, from 0. The vector does not store the
+// number of rows: past the last deletion, every row counts as live.
 func (v *Vector) Offset(k int64) int64 {
 	if v == nil || v.bits.IsEmpty() {
 		return k

@@ -10,7 +10,7 @@
 //	                  right before
 //
 // There is no validity: texts and bytes of length zero are null. Since positions refer to
-// one file, values that move to another file are written anew. In an empty file, the texts
+// one file, values that move to another file are written again. In an empty file, the texts
 // "x" and "yz" are
 //
 //	0   78 79 7a                  xyz
@@ -50,8 +50,8 @@ type Place struct {
 // length=2.
 const placeField = 8
 
-// PlaceIn finds the place in unknown, the fields of a Field message that package pb keeps
-// unparsed. It returns false if there is none. A malformed place is [lance.ErrCorrupt].
+// PlaceIn finds the location of dictionary values in the unparsed fields of a Field message. found
+// is false if there is none. A malformed location is [lance.ErrCorrupt].
 func PlaceIn(unknown []byte) (p Place, found bool, err error) {
 	s := pb.NewScanner(unknown)
 	for s.Next() {
@@ -90,7 +90,7 @@ func WithoutPlace(unknown []byte) []byte {
 	return rest
 }
 
-// WithPlace returns unknown with the place p instead of the one that it has.
+// WithPlace returns the unparsed fields with location p in place of the old one.
 func WithPlace(unknown []byte, p Place) []byte {
 	var place []byte
 	for i, v := range []int64{p.Offset, p.Length} {
@@ -158,6 +158,7 @@ func (p Place) readBetween(t arrow.DataType, positions []byte, size int64, read 
 		return nil, fmt.Errorf("%w: a dictionary of %d bytes", lance.ErrUnsupported, last-first)
 	}
 	var offsets []byte
+	// An empty value is null; the format stores no validity.
 	valid, nulls := make([]byte, bitutil.BytesForBits(p.Length)), 0
 	for i := range p.Length + 1 {
 		if i > 0 && at(i) > at(i-1) {
@@ -241,8 +242,8 @@ func bytesOf(values arrow.Array) func(i int) []byte {
 	}
 }
 
-// Stored returns the values of a dictionary as a reader will see them once they have been
-// written: texts and bytes of length zero are null, other nulls are zero.
+// Stored returns dictionary values as readers see them after a write: empty strings and binaries
+// are null, other nulls are zero.
 func Stored(values arrow.Array) (arrow.Array, error) {
 	file, place, err := Append(nil, 0, values)
 	if err != nil {

@@ -26,7 +26,7 @@ func texts(t testing.TB, values ...string) arrow.Array {
 	return b.NewArray()
 }
 
-// The bytes are those that pylance 14.0.2 puts before the messages of a manifest.
+// The bytes equal those that pylance 14.0.2 puts before a manifest's messages.
 func TestValuesLieAsNativeLanceWritesThem(t *testing.T) {
 	b := array.NewInt32Builder(memory.DefaultAllocator)
 	b.AppendValues([]int32{5, 6, 7}, nil)

@@ -8,7 +8,7 @@ type Index struct {
 	null   int
 	places map[string]int // nil until it is needed
 
-	last   arrow.ArrayData // what was placed last
+	last   arrow.ArrayData // the last array given to Place
 	placed Placement
 }
 
@@ -21,14 +21,14 @@ func NewIndex(values arrow.Array) *Index {
 	return x
 }
 
-// Bytes estimates how much memory it takes to find the values of another dictionary.
+// Bytes estimates the memory of finding the values of another dictionary.
 func (x *Index) Bytes() int64 {
 	const perValue = 80 // a place by its name
 	return int64(x.values.Data().SizeInBytes()) + perValue*int64(x.values.Len())
 }
 
-// Null returns the position of a value that reads as null. Without such a value it returns
-// 0: a null then becomes the first value, as it does in native Lance.
+// Null returns the position of a value that reads as null, or 0 if there is none: a null then
+// becomes the first value, as in native Lance.
 func (x *Index) Null() int { return x.null }
 
 // A Placement maps the values of another dictionary to positions in the indexed one.
@@ -50,8 +50,8 @@ func (p Placement) Of(i int) int {
 	return p.places[i]
 }
 
-// Place finds the values of another dictionary of the same type. It remembers the result
-// for the last array, because batches often share one dictionary.
+// Place finds the values of another dictionary of the same type. It caches the result for the last
+// array, because batches often share one dictionary.
 func (x *Index) Place(other arrow.Array) Placement {
 	if x.last != nil && x.last == other.Data() {
 		return x.placed

@@ -34,7 +34,7 @@ func readNative(p *pagetest.Page) (arrow.Array, error) {
 		return nil, errors.Join(lance.ErrCorrupt, err)
 	}
 	if _, isStruct := enc.(*pb.ArraySimpleStruct); isStruct {
-		return array.NewNull(0), nil // its members are other columns
+		return array.NewNull(0), nil // its members have their own columns
 	}
 	r, err := version20.NewPageReader(p.Path.Leaf.Type, enc, p.Info())
 	if err != nil {

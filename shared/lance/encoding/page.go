@@ -19,8 +19,8 @@ func NewPage(l pb.Layout, rows int, buffers ...[]byte) Page {
 	}
 }
 
-// PageBytes is how much Arrow memory of a leaf becomes one page. It is the native writer's choice,
-// and large enough that readers make large requests.
+// PageBytes is the Arrow memory of a leaf that becomes one page. It equals the native writer's and
+// is large enough for large requests.
 const PageBytes = 8 << 20
 
 // A PageInfo is the part of a page's entry in the column metadata that its reader needs.
@@ -32,11 +32,10 @@ type PageInfo struct {
 	Small int
 }
 
-// A Fetch returns bytes [from, to) of buffer i of a page. If they have not been read yet it returns
-// nil and notes them as wanted. The caller of the reader then reads all wanted bytes and tries
-// again. A page is thus decoded in as many rounds of requests as it has steps that depend on each
-// other, and other pages share these rounds. An empty range is never nil. The result must not be
-// changed.
+// A Fetch returns bytes [from, to) of buffer i of a page. If they have not been read, it returns
+// nil and records them as wanted. The caller of the reader then reads all wanted bytes and tries
+// again. A page is thus decoded in as many request rounds as it has dependent steps, and other
+// pages share these rounds. An empty range is never nil. The result must not be changed.
 type Fetch func(buffer int, from, to int) []byte
 
 // A RowRange is rows [From, To) of a page or file.
@@ -44,7 +43,7 @@ type RowRange struct {
 	From, To int
 }
 
-// CountRows returns how many rows the ranges hold.
+// CountRows returns the number of rows in the ranges.
 func CountRows(rows []RowRange) int {
 	n := 0
 	for _, r := range rows {

@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// TestTheTableOfEncodingsIsTrue compares the table in doc.go with the pages of native
-// files, which other tests decode, and with what the encoders make.
+// TestTheTableOfEncodingsIsTrue compares the table in doc.go with the pages of native files, which
+// other tests decode, and with the encoders.
 func TestTheTableOfEncodingsIsTrue(t *testing.T) {
 	have := map[string]bool{}
 	for _, p := range nativePages(t) {
@@ -68,7 +68,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// encoderSources returns the text of the files that write, with those that only read.
+// encoderSources returns the source text of the encoders, including files that also decode.
 func encoderSources(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

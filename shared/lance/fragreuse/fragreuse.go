@@ -1,7 +1,9 @@
-// Package fragreuse reads the fragment reuse index of a version of a table. A compaction of native Lance
-// that defers the work on indices leaves these as they are, with the addresses that rows had before, and adds
-// to this entry of the index section where the rows have gone. [Moves] follows rows and fragments from the
-// one to the other.
+// Package fragreuse reads the fragment reuse index of a table version. A native compaction that
+// defers index work leaves index segments with the old row addresses, and records the moves of the
+// rows in this entry of the index section. [Moves] translates rows and fragments. For example,
+// after a compaction of fragments 1 (rows 0 and 1 live) and 2 (row 0 live) into fragment 5,
+//
+//	1<<32|0 → 5<<32|0,   1<<32|1 → 5<<32|1,   2<<32|0 → 5<<32|2
 //
 // Source: crate lance-table 14.0.2, system_index/frag_reuse.rs, and crate lance-core,
 // utils/row_addr_remap.rs.
@@ -23,8 +25,8 @@ import (
 // Name is the name of the entry in the index section.
 const Name = "__lance_frag_reuse"
 
-// Moves are the compactions of a version, the oldest first. The zero value and nil are none. They do not
-// change and are safe for concurrent use.
+// Moves holds the compactions of a version, oldest first. The zero value and nil hold none. It is
+// immutable and safe for concurrent use.
 type Moves struct {
 	compactions []map[uint32]*source // by the fragments that each has replaced
 	newest      uint64               // version from which the last of them began
@@ -37,19 +39,19 @@ type source struct {
 	into   *group
 }
 
-// A group is fragments that a compaction has replaced, together, by others.
+// A group is a set of fragments that a compaction replaced together.
 type group struct {
 	sources []uint32
 	targets []target
 }
 
-// A target is a fragment that has taken the place of others.
+// A target is a fragment that replaced others.
 type target struct {
 	id     uint32
 	before uint64 // rows of the targets before it
 }
 
-// Parse reads the entry. A history that is in a file of its own, or that has moves of other kinds, is
+// Parse decodes the entry. A history in a separate file, and moves of other kinds, are
 // lance.ErrUnsupported.
 func Parse(entry *pb.IndexMetadata) (*Moves, error) {
 	var details pb.FragmentReuseDetails
@@ -75,7 +77,7 @@ func Parse(entry *pb.IndexMetadata) (*Moves, error) {
 	return m, nil
 }
 
-// read adds the fragments that a group has replaced to those of a compaction.
+// read adds the replaced fragments of a group to the sources of a compaction.
 func read(compaction map[uint32]*source, g *pb.FragmentReuseGroup) error {
 	kept, err := treemap(g.Moved)
 	if err != nil {
@@ -115,7 +117,7 @@ func read(compaction map[uint32]*source, g *pb.FragmentReuseGroup) error {
 	return nil
 }
 
-// treemap decodes sets of rows by fragment: their number in 8 bytes, and for each the fragment in 4 and a
+// treemap decodes sets of rows by fragment: u64 number of fragments, then for each its u32 id and a
 // portable roaring bitmap.
 func treemap(data []byte) (map[uint32]*roaring.Bitmap, error) {
 	if len(data) < 8 {
@@ -145,8 +147,8 @@ func treemap(data []byte) (map[uint32]*roaring.Bitmap, error) {
 	return sets, nil
 }
 
-// Concern reports whether a segment that was built from a version, and says that it covers some fragments,
-// may name rows where they were.
+// Concern reports whether a segment, built from a version and covering some fragments, may contain
+// old row addresses.
 func (m *Moves) Concern(version uint64, covered *roaring.Bitmap) bool {
 	if m == nil {
 		return false
@@ -188,8 +190,8 @@ func (m *Moves) Address(address uint64) (now uint64, ok bool) {
 	return address, true
 }
 
-// Follow replaces fragments that were covered by those that have their rows now. Targets of a group of which
-// only some sources were covered are not.
+// Follow replaces covered fragments by the fragments that their rows moved to. A rewritten group
+// counts as covered only if all of its source fragments were.
 func (m *Moves) Follow(covered *roaring.Bitmap) {
 	if m == nil {
 		return

@@ -7,11 +7,11 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A Description is what an entry says of the kind of its index.
+// A Description describes the index of a manifest entry.
 type Description struct {
 	Of Kind
-	// Type is its name, as clients write it: BTREE, IVF_PQ … Unknown is a vector index
-	// whose entry is too old to say which.
+	// Type is the name used by clients: BTREE, IVF_PQ …. Unknown is a vector index whose entry is
+	// too old to record its type.
 	Type    string
 	TypeURL string // of the details in its entry
 	Metric  string // of a vector index: l2, cosine, dot or hamming
@@ -19,14 +19,14 @@ type Description struct {
 	Details string
 }
 
-// IsVector says whether the index is one of vectors.
+// IsVector reports whether the index is a vector index.
 func (k Description) IsVector() bool { return k.Of == Vector }
 
 // MemWAL is the name of the entry of a write-ahead log beside the table.
 const MemWAL = "__lance_mem_wal"
 
-// IsSystem reports whether an entry of this name is of no index: writers keep other things in the
-// section, too.
+// IsSystem reports whether an entry name is reserved: writers also keep data other than indices in
+// the index section.
 func IsSystem(name string) bool { return strings.HasPrefix(name, "__lance_") }
 
 // VersionOf returns the version of an index's format: 0 if the entry has none.
@@ -37,12 +37,13 @@ func VersionOf(x *pb.IndexMetadata) int32 {
 	return *x.IndexVersion
 }
 
-// NamesAddresses reports whether an entry is of segments that refer to rows by their addresses, see [Kind.NamesAddresses].
+// NamesAddresses reports whether the segment of an entry stores row addresses; see
+// [Kind.NamesAddresses].
 func NamesAddresses(x *pb.IndexMetadata) bool {
 	return x.Details != nil && KindOf(x.Details.TypeURL).NamesAddresses(VersionOf(x))
 }
 
-// IsKnown reports whether an entry is of a kind and version that readers know.
+// IsKnown reports whether readers support the kind and version of an entry.
 func IsKnown(x *pb.IndexMetadata) bool {
 	if x.Details == nil {
 		return false
@@ -84,6 +85,7 @@ func (k *Description) detail(of any) error {
 	return err
 }
 
+// vectorType derives the name of a vector index, such as IVF_HNSW_SQ, from its details.
 func vectorType(d *pb.VectorIndexDetails) string {
 	name := "IVF_"
 	if d.HNSW != nil {
@@ -100,7 +102,7 @@ func vectorType(d *pb.VectorIndexDetails) string {
 	return name + "FLAT"
 }
 
-// metricName is empty for a metric to come.
+// metricName returns the name of a metric, "" for one of a later version.
 func metricName(m pb.VectorMetric) string {
 	names := []string{pb.VectorL2: "l2", pb.VectorCosine: "cosine", pb.VectorDot: "dot", pb.VectorHamming: "hamming"}
 	if int(m) >= len(names) {

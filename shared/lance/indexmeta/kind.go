@@ -1,6 +1,7 @@
-// Package indexmeta reads entries of a manifest's index section: the kind of an index, and the
-// details that it was made with. A [Kind] has the names that clients and manifests give it; a
-// [Description] is what an entry says of its index. Files of indices are read by package index.
+// Package indexmeta reads entries of a manifest's index section: the kind of an index and its
+// parameters. A [Kind] has the names used by clients and manifests; a [Description] describes the
+// index of an entry. For example, details of the type URL /lance.table.BTreeIndexDetails mean the
+// kind [BTree], which clients call BTREE. Package index reads index files.
 package indexmeta
 
 import (
@@ -13,7 +14,7 @@ type Kind uint8
 
 // The kinds. An index of vectors is one Kind until its details are read.
 const (
-	Unknown Kind = iota // of no use to anybody here
+	Unknown Kind = iota // a kind that this library does not know
 	BTree
 	Bitmap
 	LabelList
@@ -34,7 +35,7 @@ var kinds = [...]struct {
 	details     string                           // the message in a manifest that has its details, without "IndexDetails"
 	version     int32                            // the newest of the format that native Lance reads
 	addresses   int64                            // the first that names rows by addresses even where they have stable ids
-	file        string                           // that no other kind has
+	file        string                           // unique to the kind
 	describe    func(*Description, []byte) error // decodes the details; nil: they have nothing to show
 }{
 	Unknown:     {name: "Unknown", version: -1, addresses: never},
@@ -58,8 +59,8 @@ func (k Kind) String() string { return kinds[k].name }
 // Newest returns the newest known version of the kind's format.
 func (k Kind) Newest() int32 { return kinds[k].version }
 
-// NamesAddresses reports whether segments of a version of the kind's format refer to rows by their addresses even in a
-// table with stable row ids. Such a segment loses rows that move.
+// NamesAddresses reports whether segments of a version of the kind's format store row addresses
+// even in a table with stable row ids. Such a segment loses rows that move.
 //
 // Source: IndexMetadata::results_are_row_addrs of crate lance-table.
 func (k Kind) NamesAddresses(version int32) bool { return int64(version) >= kinds[k].addresses }
@@ -97,8 +98,8 @@ func Names() []string {
 	return append(names, vectorKinds...)
 }
 
-// KindNamed returns the kind that a client names, in any case and with or without underscores, of which LanceDB
-// clients write some that native Lance does not (BLOOM_FILTER): Unknown when there is no such kind.
+// KindNamed returns the kind of a client's name, or Unknown. Case and underscores are ignored,
+// because LanceDB clients write names that native Lance does not (BLOOM_FILTER).
 func KindNamed(name string) Kind {
 	for k := BTree; k < Vector; k++ {
 		if isNamed(kinds[k].name, name) || kinds[k].alias != "" && isNamed(kinds[k].alias, name) {
@@ -111,13 +112,14 @@ func KindNamed(name string) Kind {
 	return Unknown
 }
 
+// isNamed compares names without regard to case and underscores.
 func isNamed(kind, name string) bool {
 	plain := strings.NewReplacer("_", "")
 	return strings.EqualFold(plain.Replace(kind), plain.Replace(name))
 }
 
-// VectorKind returns the name of the kind of indices of vectors that a client names, in any case; it
-// is empty when there is no such kind. VECTOR is another name for IVF_PQ.
+// VectorKind returns the kind name of a vector index that a client names, in any case, or "".
+// VECTOR means IVF_PQ.
 func VectorKind(name string) string {
 	if isNamed("VECTOR", name) {
 		return "IVF_PQ"

@@ -11,7 +11,7 @@
 //
 //	0 null     no data
 //	1 string   UTF-8
-//	2 number   a byte that tells the kind of number, and the number
+//	2 number   a byte with the kind of number, and the number
 //	3 false    no data
 //	4 true     no data
 //	5 nested   an array or object

@@ -68,7 +68,7 @@ func TestValuesAreToldAsByNativeLance(t *testing.T) {
 	}
 }
 
-// Older writers and others than Lance store decimals, and dates.
+// Older writers and other systems store decimals and dates.
 func TestValuesThatAreNeverWrittenAreRead(t *testing.T) {
 	cases := []struct{ name, value, want string }{
 		{"decimal of 64 bits", "200000002000000a70fffffffffffffb2e02", "-12.34"},
@@ -106,8 +106,8 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 }
 
-// What encoding/json writes says the same after a round trip. It writes minus zero as an
-// integer, of which there is no negative one, so the numbers do without.
+// Text from encoding/json has the same value after a round trip. Minus zero is excluded:
+// encoding/json writes it as an integer, and no negative integer is zero.
 func TestTextsSurviveTheRoundTrip(t *testing.T) {
 	floats := rapid.Float64().Filter(func(f float64) bool { return f != 0 || !math.Signbit(f) })
 	var value func(depth int) *rapid.Generator[any]

@@ -56,6 +56,7 @@ type parser struct {
 	err  error
 }
 
+// fail records the first error and moves to the end of the text, which ends the parse.
 func (p *parser) fail(format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf("%w: %s at byte %d", ErrSyntax, fmt.Sprintf(format, args...), p.at)
@@ -80,6 +81,7 @@ func (p *parser) take(set string) bool {
 	return false
 }
 
+// space skips white space.
 func (p *parser) space() {
 	for p.take(" \t\n\r\f") {
 	}
@@ -209,6 +211,7 @@ type member struct {
 	value, end int
 }
 
+// object parses members and writes them sorted by key. A repeated key is an error.
 func (p *parser) object(depth int) {
 	start := len(p.out)
 	var members []member
@@ -238,6 +241,7 @@ func (p *parser) object(depth int) {
 	p.insert(start, objectOf, entries)
 }
 
+// member parses a key and its value. Keys may be quoted or bare.
 func (p *parser) member(depth int) member {
 	from := len(p.out)
 	if c := p.peek(); c == '"' || c == '\'' {
@@ -279,6 +283,7 @@ func (p *parser) bareKey() {
 	p.out = append(p.out, p.text[from:p.at]...)
 }
 
+// number parses a decimal or hexadecimal number, nan or infinity, and writes the smallest form.
 func (p *parser) number() {
 	from := p.at
 	negative := p.peek() == '-'
@@ -349,6 +354,7 @@ func (p *parser) hexadecimal(negative bool) {
 	}
 }
 
+// unsigned writes an unsigned integer in the fewest bytes.
 func (p *parser) unsigned(n uint64) {
 	switch {
 	case n == 0:
@@ -364,6 +370,7 @@ func (p *parser) unsigned(n uint64) {
 	}
 }
 
+// signed writes a signed integer in the fewest bytes.
 func (p *parser) signed(n int64) {
 	switch {
 	case n == 0:

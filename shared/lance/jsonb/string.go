@@ -47,9 +47,8 @@ func (p *parser) escape() bool {
 	return true
 }
 
-// unicode appends a character that is escaped by its number, or by two numbers that are a
-// surrogate pair. A surrogate without its other half is not a character; the text of the
-// escape is appended instead, as native Lance does.
+// unicode appends a character escaped by its number, or by the two numbers of a surrogate pair. An
+// unpaired surrogate is not a character; its escape is appended as text, as in native Lance.
 func (p *parser) unicode() bool {
 	digits, first, ok := p.hex4()
 	if !ok {

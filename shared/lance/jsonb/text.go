@@ -56,6 +56,7 @@ func takeEntries(b []byte, n int) (entries func(i int) uint32, rest []byte, err 
 	return func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }, b[4*n:], nil
 }
 
+// appendContainer dispatches on the header: scalar, array or object.
 func appendContainer(dst, value []byte, depth int) ([]byte, error) {
 	if depth == maxDepth {
 		return nil, corrupt("nested deeper than %d", maxDepth)
@@ -74,6 +75,7 @@ func appendContainer(dst, value []byte, depth int) ([]byte, error) {
 	return nil, corrupt("header %#x", header)
 }
 
+// appendArray appends an array. The entries come first, then the data of each in order.
 func appendArray(dst, b []byte, n, depth int) ([]byte, error) {
 	entries, data, err := takeEntries(b, n)
 	if err != nil {
@@ -91,6 +93,8 @@ func appendArray(dst, b []byte, n, depth int) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
+// appendObject appends an object. Keys come first in the data, so a second cursor follows the
+// values.
 func appendObject(dst, b []byte, n, depth int) ([]byte, error) {
 	entries, keys, err := takeEntries(b, 2*n)
 	if err != nil {
@@ -158,6 +162,7 @@ func appendEntry(dst []byte, entry uint32, b []byte, depth int) (text, rest []by
 	return dst, rest, err
 }
 
+// appendString appends a quoted JSON string with the necessary escapes.
 func appendString(dst, s []byte) ([]byte, error) {
 	if !utf8.Valid(s) {
 		return nil, corrupt("a string that is not UTF-8")
@@ -187,6 +192,7 @@ func appendString(dst, s []byte) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
+// appendNumber appends a number. JSON text has no NaN and no infinity; both become null.
 func appendNumber(dst, b []byte) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, corrupt("a number without bytes")

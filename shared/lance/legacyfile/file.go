@@ -21,7 +21,7 @@ const (
 	lengthBytes = 4
 	// tailBytes is the size of the first read, at the end of a file.
 	tailBytes = 64 << 10
-	// maxMetadataBytes bounds how many bytes a footer can make us read.
+	// maxMetadataBytes bounds the read that a footer can cause.
 	maxMetadataBytes = 256 << 20
 )
 
@@ -52,7 +52,7 @@ type stored struct {
 	store  objectstore.Store
 	key    string
 	size   int64
-	gap    int64 // that the store would rather read than be asked again
+	gap    int64 // read gap of the store: reading fewer bytes is cheaper than another request
 	kept   extent
 	starts []int64 // first row of each batch, and the end of the last one
 	pages  pageTable
@@ -62,7 +62,7 @@ type stored struct {
 // A storedField is a field of the file's own schema.
 type storedField struct {
 	*schema.Field
-	bytes      float64 // of its pages, those of its members and what they point to
+	bytes      float64 // of its pages, its members' pages and the values they point to
 	dictionary dictionary.Place
 	values     atomic.Pointer[arrow.Array]
 }
@@ -99,8 +99,7 @@ func (f *File) Batches() []int64 {
 	return lengths
 }
 
-// MemBytes estimates how much memory the File takes. The number grows when dictionaries are
-// read.
+// MemBytes estimates the memory of the File. It grows when dictionaries are read.
 func (f *File) MemBytes() int64 {
 	const perFile, perField = 512, 400
 	n := int64(perFile) + int64(len(f.kept.bytes)) + int64(len(f.pages.cells))*16 + 8*int64(len(f.starts))
@@ -113,8 +112,7 @@ func (f *File) MemBytes() int64 {
 	return n
 }
 
-// BytesPerRow estimates how many bytes of memory a row of the fields takes once it has been
-// read. It makes no request.
+// BytesPerRow estimates the decoded memory of one row of the fields. It makes no request.
 func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	total := 0.0
 	for _, field := range fields {
@@ -127,8 +125,8 @@ func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	return total / float64(max(f.NumRows(), 1))
 }
 
-// StoredBytes returns about how many bytes of the file a field takes, with the fields inside of it. It
-// makes no request.
+// StoredBytes estimates the size of a field in the file, nested fields included. It makes no
+// request.
 func (f *File) StoredBytes(_ context.Context, field *schema.Field) (int64, error) {
 	return min(int64(f.BytesPerRow([]*schema.Field{field})*float64(f.NumRows())), f.size), nil
 }
@@ -143,6 +141,8 @@ type metadata struct {
 	// 5: statistics
 }
 
+// Unmarshal decodes the message: 1 position of the manifest, 2 first rows of the batches, 3
+// position of the page table.
 func (m *metadata) Unmarshal(b []byte) error {
 	s := pb.NewScanner(b)
 	for s.Next() {
@@ -173,6 +173,7 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", lance.ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
+// open reads footer, metadata, schema and page table.
 func (f *stored) open(ctx context.Context) error {
 	tail, err := f.readTail(ctx)
 	if err != nil {

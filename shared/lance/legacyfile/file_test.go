@@ -136,7 +136,7 @@ func TestEveryPrefixAndManyChangedBytesAreSurvived(t *testing.T) {
 	}
 }
 
-// What the writer writes is read as what it was given, with batches as asked for.
+// Written files read back as the same rows, in batches of the requested lengths.
 func TestFilesWrittenAreReadAgain(t *testing.T) {
 	for name, data := range nativeFiles(t) {
 		file, fields, columns := ownColumns(t, data)
@@ -173,7 +173,7 @@ func TestFilesWrittenAreReadAgain(t *testing.T) {
 	}
 }
 
-// ownDictionaries returns the dictionaries of a file, of which all columns have been read.
+// ownDictionaries returns the dictionaries of a file after all columns were read.
 func ownDictionaries(file *File) map[int32]arrow.Array {
 	dictionaries := map[int32]arrow.Array{}
 	for id, field := range file.fields {
@@ -221,7 +221,7 @@ func ownColumns(t *testing.T, data []byte) (*File, []*schema.Field, []arrow.Arra
 	return file, fields, columns
 }
 
-// Nulls are stored as the native writer stores those of its readers: as zeros, and as nothing.
+// Nulls are stored like the native writer's: fixed-width values as zeros, others as nothing.
 func TestWhatIsUnderNullsIsNotStored(t *testing.T) {
 	list := arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Boolean)
 	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}

@@ -29,7 +29,7 @@ func (w *Writer) takeDictionaries() error {
 	return nil
 }
 
-// DictionaryBytes estimates how much memory it takes to look up values in the dictionaries.
+// DictionaryBytes estimates the memory of the value lookups in the dictionaries.
 func (w *Writer) DictionaryBytes() int64 {
 	total := int64(0)
 	for _, known := range w.known {

@@ -133,8 +133,8 @@ func TestPlacesThatNoIndexTellsAreRefused(t *testing.T) {
 	}
 }
 
-// Dictionaries in structs and lists, and those of numbers, are the table's, too, also when
-// rows are written slice by slice.
+// Dictionaries in structs and lists, and those of numbers, are shared by the table too, also if
+// rows are written in slices.
 func TestNestedDictionariesAreThoseOfTheTable(t *testing.T) {
 	for name, data := range nativeFiles(t) {
 		if !strings.Contains(name, "/types") {

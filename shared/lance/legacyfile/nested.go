@@ -32,6 +32,7 @@ func (f *File) structNode(field *schema.Field) (node, error) {
 	return s, nil
 }
 
+// data assembles structs without nulls, because the format stores none.
 func (s *structNode) data(n int64) (arrow.ArrayData, error) {
 	children := make([]arrow.ArrayData, len(s.nodes))
 	for i, member := range s.nodes {
@@ -52,6 +53,7 @@ type listNode struct {
 	read    bool // the offsets
 }
 
+// need first requests the offsets of the lists, n+1 per pick, and then the ranges of the items.
 func (l *listNode) need() ([]span, error) {
 	if !l.asked {
 		l.asked = true
@@ -75,6 +77,7 @@ func (l *listNode) width() int64 {
 	return 4
 }
 
+// give first receives the offsets of the lists, then bytes for the items.
 func (l *listNode) give(parts [][]byte) error {
 	if l.read {
 		return l.items.give(parts)
@@ -82,7 +85,7 @@ func (l *listNode) give(parts [][]byte) error {
 	return l.askItems(parts)
 }
 
-// askItems parses the offsets for each pick and asks the item node for the items.
+// askItems parses the offsets of each pick and passes the resulting item ranges to the item node.
 func (l *listNode) askItems(parts [][]byte) error {
 	l.read = true
 	l.offsets = newOffsets(int(count(l.picks)), l.large)
@@ -139,6 +142,8 @@ type dictionaryNode struct {
 	values  node
 }
 
+// dictionaryNode reads indices and, unless they are cached, the dictionary's values as a page of
+// their own.
 func (f *File) dictionaryNode(own *storedField, base paged, t *arrow.DictionaryType) (node, error) {
 	bits, ok := fixedBits(t.IndexType)
 	if !ok {
@@ -176,6 +181,7 @@ func (d *dictionaryNode) want(picks []pick) error {
 	return d.values.want([]pick{{0, 0, d.stored.dictionary.Length}})
 }
 
+// data builds the array. A null value in the dictionary makes its rows null.
 func (d *dictionaryNode) data(n int64) (arrow.ArrayData, error) {
 	if err := d.indices.check(n); err != nil {
 		return nil, err

@@ -98,6 +98,7 @@ type fixedNode struct {
 	bytes []byte
 }
 
+// need requests the values of each pick once.
 func (a *fixedNode) need() ([]span, error) {
 	if a.asked || a.bits == 0 {
 		return nil, nil
@@ -106,6 +107,7 @@ func (a *fixedNode) need() ([]span, error) {
 	return a.spans(a.bits, 0)
 }
 
+// give keeps a single byte-aligned part as it is, and otherwise concatenates the parts.
 func (a *fixedNode) give(parts [][]byte) error {
 	switch {
 	case len(parts) == 1 && a.picks[0].from*a.bits%8 == 0:
@@ -135,7 +137,7 @@ func (a *fixedNode) data(n int64) (arrow.ArrayData, error) {
 	return fixedData(a.field.Type, int(n), a.bytes), a.check(n)
 }
 
-// fixedData returns n values of fixed width, none of which is null.
+// fixedData returns n fixed-width values without nulls.
 func fixedData(t arrow.DataType, n int, values []byte) arrow.ArrayData {
 	if list, ok := t.(*arrow.FixedSizeListType); ok {
 		items := fixedData(list.Elem(), n*int(list.Len()), values)
@@ -153,6 +155,7 @@ type binaryNode struct {
 
 const positionBits = 64
 
+// need first requests the positions of the values, then the bytes between them.
 func (a *binaryNode) need() ([]span, error) {
 	switch {
 	case !a.asked:
@@ -200,6 +203,7 @@ func (a *binaryNode) give(parts [][]byte) error {
 	return nil
 }
 
+// data builds the array. Empty values are null if the field is nullable.
 func (a *binaryNode) data(n int64) (arrow.ArrayData, error) {
 	if err := a.check(n); err != nil {
 		return nil, err
@@ -236,7 +240,7 @@ func (a *binaryNode) data(n int64) (arrow.ArrayData, error) {
 	return array.NewData(a.field.Type, int(n), buffers, nil, nulls, 0), nil
 }
 
-// offsets are n+1 offsets of 32 or 64 bits, the first of which is 0.
+// offsets holds n+1 offsets of 32 or 64 bits, starting at 0.
 type offsets struct {
 	bytes []byte
 	large bool

@@ -73,8 +73,8 @@ func (f *stored) readPages(in extent, at uint64) error {
 	return nil
 }
 
-// measure sets how many bytes of the file each field takes: its pages and, before those of
-// texts, the values. A page that does not fit in the file is an error only when it is read.
+// measure sets the stored size of each field: its pages and, for strings, the values before them. A
+// page that does not fit in the file is an error only when it is read.
 func (f *stored) measure(end int64) {
 	type piece struct {
 		field *storedField
@@ -136,8 +136,8 @@ func isBinary(t arrow.DataType) bool {
 // maxBits is more than a value of fixed width in a file can have.
 const maxBits = 1 << 45
 
-// fixedBits returns the width of the values of a type, if it is fixed. For a dictionary it
-// is the width of an index, for a fixed-size list that of all its items.
+// fixedBits returns the width of a type's values, if it is fixed: of a dictionary the width of an
+// index, of a fixed-size list the width of all its items.
 func fixedBits(t arrow.DataType) (int64, bool) {
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:

@@ -11,13 +11,12 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// ReadRange returns rows [from, to) of top-level fields, one array per field with its
-// children. A field, or part of one, that the file does not have is null. No other value is
-// null, except for texts and bytes of length zero in nullable fields.
+// ReadRange returns rows [from, to) of top-level fields, one array per field with its children. A
+// field, or part of one, that the file lacks is null. Otherwise only empty strings and binaries in
+// nullable fields are null.
 //
-// A read takes one round of concurrent requests. Texts, bytes and lists take one round
-// more, because their positions must be read first, and each level of nested lists adds
-// another.
+// A read takes one round of concurrent requests. Strings, binaries and lists take another round,
+// because their offsets must be read first, and so does each level of nested lists.
 func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error) {
 	if from < 0 || to < from || to > f.NumRows() {
 		return nil, fmt.Errorf("read rows [%d, %d) of data file %s, which has %d", from, to, f.key, f.NumRows())
@@ -63,8 +62,8 @@ func (f *File) split(picks []pick, from, to int64) []pick {
 	return picks
 }
 
-// A node reads items of one field. In turns, it is asked which bytes it needs and receives
-// them, until it needs no more.
+// A node reads items of one field. It alternately returns the byte ranges that it needs and
+// receives their bytes, until it needs no more.
 type node interface {
 	// want sets the items to read. It is called once, first of all.
 	want(picks []pick) error
@@ -76,6 +75,7 @@ type node interface {
 	data(n int64) (arrow.ArrayData, error)
 }
 
+// read builds a node per field, serves their requests round by round, and returns their arrays.
 func (f *File) read(ctx context.Context, fields []*schema.Field, picks []pick, rows int64) ([]arrow.Array, error) {
 	all := group{nodes: make([]node, len(fields))}
 	var err error
@@ -157,7 +157,7 @@ func (f *File) node(field *schema.Field) (node, error) {
 // A group is a node that reads several nodes at the same time.
 type group struct {
 	nodes []node
-	spans []int // how many each needed last
+	spans []int // ranges that each node needed last
 }
 
 func (g *group) want(picks []pick) error {
@@ -169,6 +169,7 @@ func (g *group) want(picks []pick) error {
 	return nil
 }
 
+// need joins the requests of all nodes and records how many each made.
 func (g *group) need() ([]span, error) {
 	var all []span
 	g.spans = make([]int, len(g.nodes))
@@ -183,6 +184,7 @@ func (g *group) need() ([]span, error) {
 	return all, nil
 }
 
+// give distributes the parts to the nodes in the order of their requests.
 func (g *group) give(parts [][]byte) error {
 	for i, n := range g.nodes {
 		if g.spans[i] == 0 {

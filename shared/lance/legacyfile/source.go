@@ -33,11 +33,10 @@ func (e extent) find(s span) ([]byte, bool) {
 // run concurrently.
 const maxMerged = 16 << 20
 
-// fetch returns the bytes of spans, all of which lie within the file. It makes at most one
-// call of the store.
+// fetch returns the bytes of spans within the file, by at most one call of the store.
 func (f *stored) fetch(ctx context.Context, spans []span) ([][]byte, error) {
 	parts := make([][]byte, len(spans))
-	var order []int // of those that are to be read, by position
+	var order []int // spans to read, by position
 	for i, s := range spans {
 		if b, ok := f.kept.find(s); ok {
 			parts[i] = b

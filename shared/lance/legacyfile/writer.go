@@ -31,7 +31,7 @@ type Writer struct {
 	pages   map[int32][]page
 	waiting []arrow.RecordBatch
 	rows    int64 // in waiting
-	err     error // what went wrong before
+	err     error // the first error, returned by all later calls
 }
 
 // Options control how the rows of a file are written. The zero value suits tables without
@@ -40,10 +40,10 @@ type Options struct {
 	// Batches are the lengths of the file's batches; all files of one fragment must have
 	// the same. Nil means 1,024 rows in each.
 	Batches []int64
-	// Dictionaries are those of the table, by field. They must contain the values of all
+	// Dictionaries holds the table's dictionaries by field. They must contain the values of all
 	// rows.
 	Dictionaries map[int32]arrow.Array
-	// Exact means that rows with other dictionaries than these are refused.
+	// Exact rejects rows with other dictionaries than these.
 	Exact bool
 }
 
@@ -105,6 +105,7 @@ func (w *Writer) Write(rec arrow.RecordBatch) error {
 	return w.err
 }
 
+// write maps dictionary values to indices, checks the types and appends rows to the batch.
 func (w *Writer) write(rec arrow.RecordBatch) error {
 	if int(rec.NumCols()) != len(w.schema.Fields) {
 		return fmt.Errorf("write data file: batch has %d columns, want %d", rec.NumCols(), len(w.schema.Fields))
@@ -248,7 +249,7 @@ func (w *Writer) binary(field *schema.Field, data arrow.ArrayData) error {
 		valid = data.Buffers()[0].Bytes()
 	}
 	for i := 0; i < data.Len(); {
-		// As many at once as lie beside each other.
+		// Copy as many adjacent values at once as possible.
 		from, end := i, w.size
 		for ; i < data.Len() && (valid == nil || bitutil.BitIsSet(valid, data.Offset()+i)); i++ {
 			positions = binary.LittleEndian.AppendUint64(positions, uint64(end+bounds[i+1]-bounds[from]))
@@ -296,7 +297,7 @@ func offsetsOf(data arrow.ArrayData) []int64 {
 	return bounds
 }
 
-// A Summary is the part of a manifest's entry of a data file that its writer knows.
+// A Summary provides a data file's manifest entry.
 type Summary struct {
 	Rows   int64
 	Size   int64   // in bytes
@@ -347,6 +348,7 @@ func (w *Writer) finish() error {
 	return w.put(append(end, "LANC"...))
 }
 
+// appendPageTable appends the table, with zero cells for ids without pages.
 func (w *Writer) appendPageTable(b []byte) []byte {
 	lowest, highest := w.schema.Fields[0].ID, int32(-1)
 	for field := range w.schema.All() {

@@ -62,9 +62,8 @@ func (m *Manifest) checkFragment(f *pb.Fragment) error {
 	return nil
 }
 
-// Validate returns an error if native readers or writers would reject a manifest that is
-// about to be committed: fragments out of order or with ids that were not allocated, or a
-// field in two files of a fragment.
+// Validate returns an error if native readers or writers would reject a manifest before its commit:
+// fragments out of order, unallocated fragment ids, or a field in two files of a fragment.
 func (m *Manifest) Validate() error {
 	if err := m.check(); err != nil {
 		return err

@@ -9,39 +9,43 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A writer commits by putting a manifest on condition that it does not exist. That is a new
-// version only if the number has never been used. If a version with that number was made
-// and then deleted, later versions exist that do not contain the writer's change, and the
-// writer must not report success. A store cannot distinguish the two cases. Writers and
-// deleters therefore keep to a time, which each measures by its own clock:
+// A writer commits by putting a manifest on condition that it does not exist. That creates a new
+// version only if the number has never been used. If a version with that number was made and then
+// deleted, later versions exist that do not contain the writer's change, and the writer must not
+// report success. A store cannot distinguish the two cases. Writers and deleters therefore keep to
+// times, which each measures by its own clock:
 //
-//   - A writer learns the newest version from a listing, and must have the answer to its put within FreshFor of the start of that listing. Otherwise it checks again ([InHole]).
+//   - A writer learns the newest version from a listing, and must have the answer to its put
+//     within FreshFor of the start of that listing. Otherwise it checks again ([InHole]).
 //   - A process deletes a version no earlier than FreshFor after it has first seen it.
 //
-// So if a version did not exist in a writer's listing, it is not deleted before the
-// writer's put has an answer. One case remains: a store may carry out the put of a writer
-// that has given up, at a number whose version has been deleted. A manifest then exists
-// under that number that no client was told of and that the newest version does not
-// contain. Native writers do not follow this rule, but by default they delete versions only
+// So a version that did not exist in a writer's listing is not deleted before the writer's put has
+// an answer. For example, at 12:00:00 a writer lists version 7 and puts version 8, which by then
+// was made by another writer: the other version cannot be deleted before 12:00:04, so the put fails
+// as it should.
+//
+// One case remains: a store may carry out the put of a writer that has given up, at a number whose
+// version has been deleted. That manifest is unknown to every client, and the newest version does
+// not contain it. Native writers do not follow this rule, but by default they delete versions only
 // after days.
 
-// Readers use the answer of a listing for longer, and ask only for the version after the newest one that they
-// know, and whether that one is still the same. For their sake a process deletes versions that were made a
-// short time ago ([Recent]) one after the other, the oldest first. So when the version after the one that a
-// reader knows is gone, that one is gone, too, although the deletion may have broken off half way. What a tag
-// or a branch keeps is an exception: a reader may take it for the newest until its listing is too old.
+// Readers trust a listing for longer. In between they only request the version after their newest
+// one, and check that their own is unchanged. A process therefore deletes recent versions
+// ([Recent]) one after the other, oldest first: if version N+1 is gone, a reader finds N gone as
+// well, even if the deletion was interrupted. Versions with tags or branches are an exception: a
+// reader may take one for the newest until its listing is too old.
 
-// ReadFor is the time for which a reader uses the answer of a listing.
+// ReadFor is how long a reader trusts a listing.
 const ReadFor = time.Minute
 
-// Recent reports whether a reader may know the version before one that was modified at a time as the newest.
-// The clocks of processes may be a minute apart.
+// Recent reports whether a reader may still take the predecessor of a version, modified at the
+// given time, for the newest. Clocks may differ by a minute.
 func Recent(modified, now time.Time) bool { return now.Sub(modified) < ReadFor+time.Minute }
 
-// FreshFor is the time for which a listing's answer about the newest version may be used.
+// FreshFor is how long a writer trusts a listing of the newest version.
 const FreshFor = 4 * time.Second
 
-// InHole reports whether a version takes the place of a deleted one: whether it was put
+// InHole reports whether a version fills the number of a deleted one, that is, whether it was put
 // after a later version. If the store's clock cannot decide, the error is
 // [objectstore.ErrUnknownOutcome].
 func InHole(ctx context.Context, store objectstore.Store, table string, version uint64, key string) (bool, error) {

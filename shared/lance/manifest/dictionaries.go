@@ -39,12 +39,12 @@ func partOf(ctx context.Context, store objectstore.Store, key string, tail []byt
 	}
 }
 
-// takeDictionaries reads the dictionaries of a table of legacy data files, and removes
-// their places from the schema, because a place is valid in one file only. A field whose
-// type cannot have a dictionary is skipped, so that the other columns can be read.
+// takeDictionaries reads the dictionaries of a table of legacy data files and removes their
+// locations from the schema, because a location is valid in one file only. A field whose type
+// cannot have a dictionary is skipped, so that the other columns stay readable.
 func (m *Manifest) takeDictionaries(size int64, read reader) error {
 	if version, err := m.FileVersion(); err != nil || version != lance.Legacy {
-		return nil //nolint:nilerr // CheckReadable refuses an unknown version
+		return nil //nolint:nilerr // CheckReadable rejects an unknown version
 	}
 	m.Dictionaries = map[int32]arrow.Array{}
 	read = once(size, read)
@@ -113,7 +113,7 @@ func (m *Manifest) appendDictionaries(e *pb.Encoder, fields []*pb.Field) error {
 	return nil
 }
 
-// DictionaryBytes estimates how much memory the dictionaries take.
+// DictionaryBytes estimates the memory of the dictionaries.
 func (m *Manifest) DictionaryBytes() int64 {
 	total := int64(0)
 	for _, values := range m.Dictionaries {

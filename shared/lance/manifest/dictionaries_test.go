@@ -53,8 +53,8 @@ func sameDictionaries(a, b *Manifest) bool {
 	return maps.EqualFunc(a.Dictionaries, b.Dictionaries, dictionary.Equal)
 }
 
-// What native Lance writes before the messages is written again byte by byte, and is the same
-// behind other bytes in a file that has been moved.
+// Dictionaries are written byte for byte as by native Lance, and can be moved behind other bytes in
+// a file.
 func TestDictionariesAreWrittenAsNativeLanceWritesThem(t *testing.T) {
 	for name, raw := range legacyManifests(t) {
 		m, err := Parse(raw)
@@ -97,8 +97,7 @@ func TestDictionariesAreWrittenAsNativeLanceWritesThem(t *testing.T) {
 	}
 }
 
-// Dictionaries of all types and lengths are where the messages of their fields say, behind
-// each other.
+// Dictionaries of all types and lengths are read back from consecutive locations.
 func TestDictionariesOfAllTypes(t *testing.T) {
 	types := []arrow.DataType{
 		arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Uint64,
@@ -173,7 +172,7 @@ func TestDictionariesThatAreNotThereAreRefused(t *testing.T) {
 		other := *m
 		other.DataFormat = &pb.DataFormat{FileFormat: "other", Version: "0.1"}
 		if _, err := Parse(encode(t, &other)); err != nil {
-			t.Errorf("%s: files of another format: %v", name, err) // CheckReadable refuses it
+			t.Errorf("%s: files of another format: %v", name, err) // CheckReadable rejects it
 		}
 		if err := m.CheckWritable(); !errors.Is(err, lance.ErrUnsupported) || !strings.Contains(err.Error(), m.Schema.Path(field.ID)) {
 			t.Errorf("%s: without dictionaries: got error %v", name, err)

@@ -171,6 +171,8 @@ func (m *Manifest) takeSections(w window) error {
 // file.
 func position(p uint64) int64 { return int64(min(p, math.MaxInt64)) }
 
+// transactionPosition returns the position of the inline transaction. Old writers stored it under
+// another field number.
 func (m *Manifest) transactionPosition() (int64, bool) {
 	at := m.TransactionSection
 	if at == nil {
@@ -200,7 +202,7 @@ func decode(body []byte) (*Manifest, error) {
 // native writers fail when they commit concurrently with a version that has no transaction.
 // The manifest is not changed.
 func (m *Manifest) Encode(txn *pb.Transaction) ([]byte, error) {
-	const fragmentBytes = 150 // about what one takes
+	const fragmentBytes = 150 // approximate memory of one
 	e := pb.Encoder{B: make([]byte, 0, 1<<10+len(m.IndexSection)+fragmentBytes*len(m.Fragments))}
 	message := m.Manifest
 	message.Fields, message.SchemaMetadata = m.Schema.PB(), m.Schema.Metadata

@@ -20,9 +20,9 @@ const (
 	FlagTableConfig       uint64 = 1 << 3 // the config is not empty
 	FlagBasePaths         uint64 = 1 << 4 // files may be outside of the table
 	FlagInlineOnly        uint64 = 1 << 5 // transactions are inline, not in files
-	FlagDataOverlays      uint64 = 1 << 6 // single cells are overlaid by other files
+	FlagDataOverlays      uint64 = 1 << 6 // cells are overlaid by other files
 	FlagCoveringIndices   uint64 = 1 << 7 // indices carry columns they are not keyed on
-	FlagMixedFileVersions uint64 = 1 << 8 // data files differ in version; each says its own
+	FlagMixedFileVersions uint64 = 1 << 8 // data files may differ in version; each entry records its own
 	FlagReuseStableRowIDs uint64 = 1 << 9 // a fragment reuse index with stable row ids
 	FlagFragmentReuse     uint64 = 1 << 10
 	FlagSpilledRowLineage uint64 = 1 << 11 // row ids are hidden columns of data files
@@ -47,13 +47,13 @@ const (
 		FlagBasePaths | FlagInlineOnly | FlagMixedFileVersions | FlagSpilledRowLineage | FlagFieldIDsOnce
 	writable = readable &^ (FlagSpilledRowLineage | FlagFieldIDsOnce)
 
-	// kept flags stay set once they are; the other flags that we write are computed.
+	// kept flags are never cleared; the other flags are computed for each version.
 	kept = FlagMixedFileVersions | FlagInlineOnly
 )
 
-// CheckReadable returns [lance.ErrUnsupported], with the names of the features, if the
-// table uses features that a reader must support and this implementation does not: those of
-// its flags, and those that its files and fragments use without a flag.
+// CheckReadable returns [lance.ErrUnsupported], with the names of the features, if the table uses
+// reader features unknown to this package: those of its flags, and those that its files and
+// fragments use without a flag.
 func (m *Manifest) CheckReadable() error {
 	if err := refuseFlags("read", m.ReaderFlags&^readable); err != nil {
 		return err
@@ -61,7 +61,8 @@ func (m *Manifest) CheckReadable() error {
 	return m.checkUnderstood()
 }
 
-// CheckWritable is CheckReadable for writers.
+// CheckWritable returns [lance.ErrUnsupported] if the table uses writer features unknown to this
+// package.
 func (m *Manifest) CheckWritable() error {
 	if err := m.CheckReadable(); err != nil {
 		return err
@@ -133,6 +134,7 @@ func (m *Manifest) SetFlags() error {
 	return nil
 }
 
+// fileHas reports whether a data file has the version of new files.
 func fileHas(f *pb.DataFile, v lance.Version) bool {
 	is, err := fileVersion(f)
 	return err == nil && is == v

@@ -22,7 +22,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// expected is what native Lance reads in a version of a table.
+// expected is the content of a version as native Lance reads it.
 type expected struct {
 	Version   uint64
 	Timestamp int64
@@ -111,7 +111,7 @@ func TestNativeManifestsReadAsNativeLanceReadsThem(t *testing.T) {
 	}
 }
 
-// describe says of a manifest what expected.json says.
+// describe returns the content of a manifest in the form of expected.json.
 func describe(t *testing.T, m *Manifest, store objectstore.Store, table string) expected {
 	txn, err := m.ReadTransaction(context.Background(), store, table)
 	if err != nil {
@@ -126,7 +126,7 @@ func describe(t *testing.T, m *Manifest, store objectstore.Store, table string) 
 	}
 	switch txn.Operation.(type) {
 	case *pb.ReserveFragments:
-		got.Operation = "BaseOperation" // what pylance has no class for
+		got.Operation = "BaseOperation" // the class of operations that pylance does not support
 	}
 	for _, f := range m.Schema.Fields {
 		got.Columns[f.Name] = pyarrowName(f.Type)
@@ -254,7 +254,7 @@ func TestEncodeKeepsTheIndexSectionByteForByte(t *testing.T) {
 	}
 }
 
-// The flags that native writers computed are those that we compute.
+// SetFlags computes the flags that native writers computed.
 func TestSetFlagsAgreesWithNativeLance(t *testing.T) {
 	for key, raw := range manifestFiles(t) {
 		m, err := Parse(raw)

@@ -20,15 +20,16 @@ type Location struct {
 	Scheme  Scheme
 }
 
-// Identity distinguishes the manifest from any other that has, had or will have its name.
+// Identity returns a string that no earlier or later manifest under the same key shares.
 func (l Location) Identity() string { return "|" + l.Key + "|" + l.ETag }
 
 const (
 	firstPage  = 8    // enough for V2 names, which list newest first
-	otherPages = 1000 // what S3 lists at once
+	otherPages = 1000 // the maximum page of S3
 	maxProbes  = 8    // versions that Probe reads before it lists instead
 )
 
+// locate parses the version and scheme from a listed name.
 func locate(info objectstore.Info) (Location, error) {
 	version, scheme, ok := ParseName(path.Base(info.Key))
 	if !ok {

@@ -1,11 +1,17 @@
-// Package manifest reads and writes the versions of a table: manifest files, their names,
-// the transactions that made them, and the feature flags that restrict readers and writers.
+// Package manifest reads and writes the versions of a table: manifest files, their names, the
+// transactions that made them, and the feature flags that restrict readers and writers.
 //
-// To create the manifest of version N+1 under its name, on condition that it does not
-// exist, is the commit of version N+1. [Latest] and [Probe] find the newest version, [Read]
-// reads one, [Manifest.Encode] makes the file of the next. file.go shows the layout of a
-// manifest file, names.go its names. Package operation computes the next manifest, and
-// package dataset commits it.
+// A commit of version N+1 creates its manifest on condition that the name does not exist. [Latest]
+// and [Probe] find the newest version, [Read] reads one, [Manifest.Encode] makes the file of the
+// next. For example, the directory of a table with three versions lists as
+//
+//	_versions/18446744073709551612.manifest    version 3: 2^64-1 minus 3
+//	_versions/18446744073709551613.manifest    version 2
+//	_versions/18446744073709551614.manifest    version 1
+//
+// so the first name of a listing is the newest version. file.go shows the layout of a manifest
+// file, names.go its names. Package operation computes the next manifest, and package dataset
+// commits it.
 package manifest
 
 import (
@@ -32,8 +38,8 @@ type Manifest struct {
 	// shadows the message's field of the same name, which is the section's position in the
 	// file.
 	IndexSection []byte
-	// Dictionaries are the values of dictionaries by field, in tables of legacy data files,
-	// whose files all share them. Files of other tables have a dictionary in each page.
+	// Dictionaries holds the dictionary values by field in tables of legacy data files, whose files
+	// share them. Newer data files have a dictionary in each page.
 	Dictionaries map[int32]arrow.Array
 	// Location is where the manifest was read from; the zero value if it was not.
 	Location Location
@@ -64,8 +70,8 @@ func (m *Manifest) MetadataBytes() int {
 	return total
 }
 
-// MemBytes estimates the memory of what has no fixed size in a manifest: keys and values that users set, sections,
-// dictionaries, ids and versions of rows, and the bytes of the file.
+// MemBytes estimates the memory of a manifest's variable parts: keys and values set by users,
+// sections, dictionaries, row ids, row versions, and the bytes of the file.
 func (m *Manifest) MemBytes() int64 {
 	total := m.file + int64(len(m.IndexSection)+m.MetadataBytes()) + m.DictionaryBytes()
 	for _, f := range m.Fragments {
@@ -87,8 +93,8 @@ func (m *Manifest) SetTime(t time.Time) {
 	m.Timestamp = &pb.Timestamp{Seconds: t.Unix(), Nanos: int32(t.Nanosecond())}
 }
 
-// MaxFieldID returns the highest field id that the schema uses or a data file mentions, or
-// -1 if there is none. New fields get higher ids.
+// MaxFieldID returns the highest field id in the schema or in a data file, or -1. New fields get
+// higher ids.
 func (m *Manifest) MaxFieldID() int32 {
 	highest := m.Schema.MaxFieldID()
 	if m.MaxAllocatedFieldID != nil {
@@ -113,8 +119,7 @@ func (m *Manifest) MaxFieldID() int32 {
 // StableRowIDs reports whether rows keep their ids when they move.
 func (m *Manifest) StableRowIDs() bool { return m.ReaderFlags&FlagStableRowIDs != 0 }
 
-// Indices decodes the index section, anew at each call. Entries without details get those that
-// [indexmeta.Infer] knows.
+// Indices decodes the index section at each call. [indexmeta.Infer] adds missing details.
 func (m *Manifest) Indices() ([]*pb.IndexMetadata, error) {
 	var section pb.IndexSection
 	if err := section.Unmarshal(m.IndexSection); err != nil {

@@ -57,8 +57,8 @@ func Name(version uint64, scheme Scheme) string {
 	}
 }
 
-// ParseName parses a file name in _versions. It is not ok for other files there, such as
-// hints and temporary files.
+// ParseName parses a file name in _versions. ok is false for other files there, such as hints and
+// temporary files.
 func ParseName(name string) (version uint64, scheme Scheme, ok bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {
@@ -75,7 +75,7 @@ func ParseName(name string) (version uint64, scheme Scheme, ok bool) {
 	if scheme == V2 {
 		n = math.MaxUint64 - n
 	}
-	// One name for a version: no leading zeros, and bit 63 only in detached versions.
+	// Each version has one name: no leading zeros, and bit 63 only in detached versions.
 	if err != nil || Name(n, scheme) != name || n&detachedBit != 0 != (scheme == Detached) {
 		return 0, 0, false
 	}
@@ -93,7 +93,7 @@ func TransactionKey(table, name string) string {
 	return within(table, TransactionsDir+"/"+name)
 }
 
-// TransactionName returns the name of the file of a transaction.
+// TransactionName returns the file name of a transaction, such as 7-<uuid>.txn.
 func TransactionName(readVersion uint64, uuid string) string {
 	return fmt.Sprintf("%d-%s.txn", readVersion, uuid)
 }

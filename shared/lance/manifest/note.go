@@ -46,7 +46,7 @@ func WithNote(file, note []byte) ([]byte, error) {
 
 // ReadNote returns the note of a manifest file of the given size, or nil if it has none.
 func ReadNote(ctx context.Context, store objectstore.Store, key string, size int64) ([]byte, error) {
-	const guess = 16 << 10 // of what is behind the beginning of most notes
+	const guess = 16 << 10 // reaches the note in most files
 	from := max(0, size-guess)
 	parts, _, err := store.GetRanges(ctx, key, objectstore.Range{Offset: from, Length: size - from})
 	if err != nil {
@@ -68,8 +68,8 @@ func ReadNote(ctx context.Context, store objectstore.Store, key string, size int
 	return readNotePart(ctx, store, key, around, end-int64(noteEnd)-length, length)
 }
 
-// readNotePart returns a range of a file, part of which is in memory. It is empty if the
-// range would begin before the file.
+// readNotePart returns a range of a file that is partly in memory. It is empty if the range would
+// begin before the file.
 func readNotePart(ctx context.Context, store objectstore.Store, key string, read window, offset, length int64) ([]byte, error) {
 	if offset < 0 {
 		return nil, nil

@@ -16,24 +16,24 @@ import (
 var ErrNoTransaction = errors.New("version has no transaction")
 
 const (
-	tailLen  = 64 << 10 // what Read asks for first
+	tailLen  = 64 << 10 // size of Read's first request
 	wholeLen = 1 << 20  // files known to be no longer are read at once
 
 	maxTransactionLen = 64 << 20
 
-	// parsedFactor is how many bytes of memory one byte of a long manifest takes while it
-	// is read: parts are joined, and then parsed.
+	// parsedFactor is the memory per byte of a long manifest during a read: parts are joined and
+	// then parsed.
 	parsedFactor = 5
 
-	// entryBytes is about what a fragment, a file, a field or an index takes that says nothing of itself.
+	// entryBytes is the approximate memory of a fragment, file, field or index entry without
+	// variable parts.
 	entryBytes = 256
 )
 
-// Read reads the manifest under key. A size, known from a listing, saves a request for
-// manifests between 64 KiB and 1 MiB; 0 means that it is not known. A manifest up to 64 KiB
-// takes one request, a longer one of unknown size takes two. The inline transaction is kept
-// if it was read as well. For bytes past the first request, the read holds memory of the
-// context's share.
+// Read reads the manifest under key. A size, known from a listing, saves a request for manifests
+// between 64 KiB and 1 MiB; 0 means unknown. A manifest up to 64 KiB takes one request, a longer
+// one of unknown size takes two. The inline transaction is kept if it was read as well. Bytes past
+// the first request are charged to the context's memory budget during the read.
 func Read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -47,6 +47,8 @@ func Read(ctx context.Context, store objectstore.Store, key string, size int64) 
 	return m, nil
 }
 
+// read requests the end of a manifest, or all of it if the size is known and moderate, and decodes
+// it.
 func read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
 	ask := int64(tailLen)
 	if size > tailLen && size <= wholeLen {
@@ -110,15 +112,15 @@ func readFrom(ctx context.Context, store objectstore.Store, key string, tail []b
 	return m, takeEntries(ctx, m.IndexSection)
 }
 
-// takeEntries takes memory for the entries of a long message, as far as its bytes do not count for them: an entry may
-// have two.
+// takeEntries reserves memory for the entries of a long message beyond the multiple of its bytes.
+// An entry may take only two bytes.
 func takeEntries(ctx context.Context, message []byte) error {
 	more := entryBytes*pb.CountEntries(message) - parsedFactor*len(message)
 	return memory.FromContext(ctx).Take(ctx, int64(max(more, 0)))
 }
 
-// readRange reads a range of the object that info describes. It takes memory from the
-// context's share for the range and for the parsed messages.
+// readRange reads a range of the object that info describes. It charges the range and the parsed
+// messages to the context's memory budget.
 func readRange(ctx context.Context, store objectstore.Store, key string, info objectstore.Info, offset, length int64) ([]byte, error) {
 	if err := memory.FromContext(ctx).Take(ctx, parsedFactor*length); err != nil {
 		return nil, err
@@ -164,10 +166,9 @@ func readSection(ctx context.Context, store objectstore.Store, key string, info 
 	return body, err
 }
 
-// ReadTransaction returns the transaction that made the version of a table: the inline one,
-// or that of the file in _transactions that the manifest names. It makes a request unless
-// the transaction was read with the manifest. A version that has neither is
-// [ErrNoTransaction].
+// ReadTransaction returns the transaction that made the version: the inline one, or that of the
+// file in _transactions. It makes a request unless the transaction was read with the manifest. A
+// version without either is [ErrNoTransaction].
 func (m *Manifest) ReadTransaction(ctx context.Context, store objectstore.Store, table string) (*pb.Transaction, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -185,6 +186,8 @@ func (m *Manifest) ReadTransaction(ctx context.Context, store objectstore.Store,
 	return txn, nil
 }
 
+// rawTransaction returns the encoded transaction: from memory, from the manifest file, or from its
+// own file.
 func (m *Manifest) rawTransaction(ctx context.Context, store objectstore.Store, table string) ([]byte, error) {
 	if m.transaction != nil {
 		return m.transaction, nil

@@ -229,7 +229,7 @@ func TestFlagsThatWeLackAreNamed(t *testing.T) {
 	}
 }
 
-// What readers would take for nulls, or for nothing, is refused, and named.
+// Content that readers would take for nulls or ignore is rejected by name.
 func TestContentThatWeDoNotUnderstandIsNamed(t *testing.T) {
 	unknown := func(field protowire.Number, value []byte) []byte {
 		var e pb.Encoder
@@ -269,7 +269,7 @@ func TestContentThatWeDoNotUnderstandIsNamed(t *testing.T) {
 			}
 		}
 	}
-	// Files of 2.0 may say 0.3, and need their columns as others do.
+	// Files of version 2.0 may carry 0.3, and their entries need column indices like others.
 	m := wide(t, 1, 3)
 	m.Fragments[1].Files[0].MajorVersion, m.Fragments[1].Files[0].MinorVersion = 0, 3
 	if err := m.CheckReadable(); err != nil {
@@ -281,7 +281,7 @@ func TestContentThatWeDoNotUnderstandIsNamed(t *testing.T) {
 	}
 }
 
-// Sums of the sizes of files are numbers of bytes, whatever a manifest says of each.
+// Sums of file sizes do not overflow, whatever sizes a manifest lists.
 func TestSizesOfFilesHaveASum(t *testing.T) {
 	for _, c := range []struct {
 		sizes [2]uint64
@@ -348,7 +348,7 @@ func TestEveryPrefixAndEveryChangedByteIsSurvived(t *testing.T) {
 	}
 }
 
-// probe does with a manifest what readers do.
+// probe calls the methods that readers call on a manifest.
 func probe(m *Manifest) {
 	_, _ = m.Indices()
 	_, _ = m.ReadTransaction(context.Background(), memstore.New(), "t")
@@ -425,7 +425,7 @@ func BenchmarkEncode100kFragments(b *testing.B) {
 	}
 }
 
-// What is long takes memory of its share while it is read, and is refused where there is none.
+// A long manifest charges its memory during the read and is rejected without memory.
 func TestLongManifestsAreCounted(t *testing.T) {
 	store, key := memstore.New(), Key("t", 3, V2)
 	m := wide(t, 3, 20000)

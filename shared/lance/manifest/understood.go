@@ -14,9 +14,8 @@ const fileFormat = "lance"
 // legacyFormat is the version that manifests record for data files before 2.0.
 const legacyFormat = "0.1"
 
-// FileVersion returns the version of new data files. Manifests of the format's first
-// generation do not record it; the version is then that of the first data file, or follows
-// from a flag.
+// FileVersion returns the version of new data files. Manifests of the format's first generation do
+// not record it; it is then the version of the first data file, or follows from a flag.
 //
 // Source: crate lance-table, src/format/manifest.rs.
 func (m *Manifest) FileVersion() (lance.Version, error) {
@@ -40,6 +39,7 @@ func (m *Manifest) SetFileVersion(v lance.Version) {
 	m.DataFormat = &pb.DataFormat{FileFormat: fileFormat, Version: name}
 }
 
+// formatVersion parses the data format of a manifest: "lance" and a version.
 func formatVersion(f *pb.DataFormat) (lance.Version, error) {
 	if f.FileFormat != fileFormat {
 		return lance.Version{}, fmt.Errorf("%w: data files of the format %q", lance.ErrUnsupported, f.FileFormat)
@@ -60,10 +60,9 @@ func fileVersion(f *pb.DataFile) (lance.Version, error) {
 	return lance.VersionOf(f.MajorVersion, f.MinorVersion)
 }
 
-// checkUnderstood refuses a version with parts that this implementation would misread or
-// ignore: a column in a file of an unsupported version, for example, would be null in all
-// rows. The error is [lance.ErrUnsupported], or [lance.ErrCorrupt] if no version of the
-// format allows the part.
+// checkUnderstood rejects a version with parts that this package would misread or ignore. For
+// example, a column in a file of an unsupported version would read as null. The error is
+// [lance.ErrUnsupported], or [lance.ErrCorrupt] if no version of the format allows the part.
 func (m *Manifest) checkUnderstood() error {
 	if _, err := m.FileVersion(); err != nil {
 		return fmt.Errorf("version %d: %w", m.Version, err)
@@ -76,8 +75,8 @@ func (m *Manifest) checkUnderstood() error {
 	return nil
 }
 
-// checkLegacy refuses to write a table that mixes legacy data files with others, or a table
-// of legacy data files whose manifest lacks the values of a dictionary.
+// checkLegacy prevents writes to a table that mixes legacy data files with others, and to a legacy
+// table whose manifest lacks dictionary values.
 func (m *Manifest) checkLegacy() error {
 	version, err := m.FileVersion()
 	if err != nil {
@@ -121,6 +120,7 @@ const (
 	updatedAtField int32 = -5
 )
 
+// checkUnderstoodFragment rejects unknown kinds of files, missing row ids and unknown fields.
 func (m *Manifest) checkUnderstoodFragment(f *pb.Fragment) error {
 	for i := range f.Files {
 		if err := checkUnderstoodFile(f, &f.Files[i]); err != nil {
@@ -162,6 +162,7 @@ func holdsField(f *pb.Fragment, id int32) bool {
 	return false
 }
 
+// checkUnderstoodFile checks the version of a data file entry.
 func checkUnderstoodFile(f *pb.Fragment, file *pb.DataFile) error {
 	if _, err := fileVersion(file); err != nil {
 		return fmt.Errorf("file %s of fragment %d: %w", file.Path, f.ID, err)

@@ -1,18 +1,21 @@
-// Package operation implements the operations of the format: the next version of a table
-// that each of them makes ([Apply]), and the rules for two operations that were computed
-// from the same version and are committed one after the other ([Ours.Check]). It does no
-// I/O. Package dataset writes the files that an operation names, and commits it.
+// Package operation implements the operations of the format: the next version of a table that each
+// of them makes ([Apply]), and the rules for two operations that were computed from the same
+// version and are committed one after the other ([Ours.Check]). It does no I/O. Package dataset
+// writes the files of an operation and commits it.
 //
-// An operation is computed from one version and applied to the newest, which may be a later
-// one. The code here therefore does not assume that the two agree: everything that an
-// operation names must still exist, and everything that it does not name keeps its newest
-// state.
+// An operation is computed from one version and applied to the newest, which may be a later one.
+// For example, two writers start from version 7. One commits Append{fragment of 3 rows} as version
+// 8. The other's Delete{fragment 0: rows 1, 2} touches no common fragment, so [Ours.Check] returns
+// Compatible, and [Apply] makes version 9 from version 8: all fragments of version 8, with a new
+// deletion file for fragment 0. The code therefore does not assume that the read version and the
+// newest agree: everything that an operation names must still exist, and everything else keeps its
+// newest state.
 //
-// Apart from the fragments and the schema, an operation must keep two parts of a version
-// true. An index entry lists the fragments that it covers (indices.go): fragments that an
-// operation rewrites are removed from the list, because the index would otherwise return
-// rows that no longer exist. In a table with stable row ids each fragment lists the ids of
-// its rows, and the versions that created and last changed them (lineage.go).
+// Besides fragments and schema, an operation must keep two parts of a version true. An index entry
+// lists the fragments that it covers (indices.go): rewritten fragments are removed from the list,
+// because the index would otherwise return rows that no longer exist. In a table with stable row
+// ids each fragment lists the ids of its rows, and the versions that created and last changed them
+// (lineage.go).
 package operation
 
 import (
@@ -41,7 +44,7 @@ func invalid(format string, args ...any) error {
 // writerVersion is the writer that our manifests record: this release.
 var writerVersion = writerOf(release.Version())
 
-// writerOf returns the writer with a version such as v1.2.3-rc.1+dirty, and 0.0.0 for a build without one.
+// writerOf parses a version such as v1.2.3-rc.1+dirty. A build without one is 0.0.0.
 func writerOf(version string) pb.WriterVersion {
 	w := pb.WriterVersion{Library: "tiltyard", Version: "0.0.0"}
 	if number, ok := strings.CutPrefix(version, "v"); ok {
@@ -65,14 +68,14 @@ func Create(op *pb.Overwrite, format lance.Version, stableRowIDs bool) (*manifes
 	return Apply(none, &create)
 }
 
-// Apply returns the manifest of the version after base, which op makes of base; base is not
-// changed. The caller sets the time of the commit and the transaction.
+// Apply returns the manifest that op makes from base. It does not change base. The caller sets the
+// time of the commit and the transaction.
 //
-// A Restore needs the version that it restores, and a Clone the table that it clones:
-// see [Restored] and [Cloned].
+// A Restore also needs the version that it restores, and a Clone the cloned table: see [Restored]
+// and [Cloned].
 //
-// The error is [ErrInvalid] if op does not fit the table, and [lance.ErrUnsupported] if
-// this implementation cannot write the table.
+// The error is [ErrInvalid] if op does not fit the table, and [lance.ErrUnsupported] if this
+// package cannot write the table.
 func Apply(base *manifest.Manifest, op pb.Operation) (*manifest.Manifest, error) {
 	if err := CheckWritable(base); err != nil {
 		return nil, err
@@ -117,6 +120,7 @@ type change struct {
 	indices indexList
 }
 
+// apply dispatches on the operation.
 func (c *change) apply(op pb.Operation) error {
 	switch op := op.(type) {
 	case *pb.Append:
@@ -151,7 +155,7 @@ func (c *change) apply(op pb.Operation) error {
 func finish(m *manifest.Manifest) error {
 	byID := func(a, b *pb.Fragment) int { return cmp.Compare(a.ID, b.ID) }
 	if !slices.IsSortedFunc(m.Fragments, byID) {
-		// Those with ids that were reserved earlier come in between.
+		// Fragments with reserved ids come in between.
 		m.Fragments = slices.SortedFunc(slices.Values(m.Fragments), byID)
 	}
 	if n := len(m.Fragments); n > 0 {
@@ -192,7 +196,7 @@ func (c *change) overwrite(op *pb.Overwrite) error {
 	if err := s.CheckNewNames(c.base.Schema); err != nil {
 		return err
 	}
-	c.next.Dictionaries = nil // fields are numbered anew
+	c.next.Dictionaries = nil // field ids are assigned anew
 	c.next.SetSchema(s)
 	c.next.IndexSection, c.next.Fragments = nil, nil
 	if len(op.ConfigUpserts) > 0 {

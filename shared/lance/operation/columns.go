@@ -84,10 +84,9 @@ func (c *change) merge(op *pb.Merge) error {
 	return c.dropOrphanedIndices()
 }
 
-// splitMerged returns how many of the fragments of a merge already belong to the table. All
-// fragments of the table must be among them, with their rows, and must come first. (A new
-// fragment has id 0 and may therefore look like the table's first one, so position
-// decides.)
+// splitMerged returns how many fragments of a merge already belong to the table. These must be all
+// of the table's fragments, with their rows, and come first. Position decides, because a new
+// fragment has id 0, like the table's first one.
 func (c *change) splitMerged(fragments []*pb.Fragment, before map[uint64]*pb.Fragment) (int, error) {
 	n := len(before)
 	if len(fragments) < n {
@@ -118,8 +117,8 @@ func (c *change) splitMerged(fragments []*pb.Fragment, before map[uint64]*pb.Fra
 	return n, nil
 }
 
-// checkMergedSchema refuses a schema under which readers would misread the files of
-// fragments: a field id with another meaning or type, or new ids without values.
+// checkMergedSchema rejects a schema under which readers would misread existing files: a field id
+// with another meaning or type, or new ids without values.
 func checkMergedSchema(base *manifest.Manifest, s *schema.Schema, merged []*pb.Fragment) error {
 	highest := base.MaxFieldID()
 	for f := range s.All() {
@@ -193,7 +192,7 @@ func fieldPaths(f *pb.Fragment) map[int32]string {
 	return paths
 }
 
-// rewrittenFields returns the fields that a fragment now stores in other files than before.
+// rewrittenFields returns the fields that moved to other files of the fragment.
 func rewrittenFields(was, now *pb.Fragment) []uint32 {
 	if sameFiles(was, now) {
 		return nil
@@ -251,9 +250,9 @@ func (c *change) replaceFiles(op *pb.DataReplacement) error {
 	return nil
 }
 
-// replaceFile adds a file to a fragment. It replaces the file with the same fields; it
-// takes precedence over files that hold its fields among others; or it is added if no file
-// holds any of its fields.
+// replaceFile adds a file to a fragment. It replaces a file with the same fields, or takes
+// precedence over files that also hold other fields. If no file holds any of its fields, it is just
+// added.
 func (c *change) replaceFile(was *pb.Fragment, file *pb.DataFile, live map[int32]bool) (*pb.Fragment, error) {
 	fresh := coveredFields(c.next.Schema, file)
 	f := *was
@@ -297,8 +296,8 @@ func (c *change) replaceFile(was *pb.Fragment, file *pb.DataFile, live map[int32
 	return &f, nil
 }
 
-// entomb replaces fields in the lists of files by tombstones, because a later file holds
-// them. The lists are shared with other versions, so it copies them.
+// entomb replaces the ids of superseded fields in file entries by tombstones. It copies the lists,
+// because other versions share them.
 func entomb(files []pb.DataFile, fields map[int32]bool) {
 	for i := range files {
 		ids := slices.Clone(files[i].Fields)

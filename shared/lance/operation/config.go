@@ -77,8 +77,7 @@ func truthy(s string) bool {
 	return slices.Contains([]string{"1", "true", "on", "yes", "y"}, strings.ToLower(s))
 }
 
-// checkKeys refuses an update that changes a key, or that declares a key of unsuitable
-// columns.
+// checkKeys rejects an update that changes a primary key or declares one on unsuitable columns.
 func checkKeys(before, after *schema.Schema, op *pb.UpdateConfig) error {
 	for _, key := range []struct {
 		what string
@@ -144,7 +143,7 @@ func (c *change) addBases(op *pb.UpdateBases) error {
 			}
 		}
 		if b.ID == 0 {
-			b.ID = unusedBaseID(bases, 1) // 0 asks for an id
+			b.ID = unusedBaseID(bases, 1) // 0 requests a new id
 		}
 		bases = append(bases, b)
 	}

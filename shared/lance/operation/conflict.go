@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A Verdict is the result of a conflict check between our operation and another one that
-// was committed after the version from which ours was computed.
+// A Verdict is the result of a conflict check between our operation and one committed after the
+// version from which ours was computed.
 type Verdict int
 
 // Verdicts.
@@ -22,13 +22,12 @@ func (v Verdict) String() string {
 	return [...]string{"compatible", "redo", "incompatible"}[v]
 }
 
-// Ours is an operation to be committed, with what its conflict check needs.
+// Ours is an operation to be committed, with the inputs of its conflict check.
 type Ours struct {
 	Operation pb.Operation
-	// ReadFragment returns a fragment of the version from which a Delete or Update was
-	// computed, or nil. It is set if the rows that the operation deletes are known. The
-	// operation can then be rebased over others that delete rows of the same fragments; the
-	// rebase checks whether some of the rows are the same.
+	// ReadFragment returns a fragment of the version from which a Delete or Update was computed, or
+	// nil. It is set if the deleted rows are known. The operation can then be rebased over others
+	// that delete rows of the same fragments; the rebase checks for common rows.
 	ReadFragment func(id uint64) *pb.Fragment
 }
 
@@ -66,7 +65,7 @@ type Ours struct {
 //	   with one of other fields, or with one that has a key in common
 //	²  X when both set the same key of the config
 //	³  the new entries lose the fragments whose field was rewritten: see [Rebased]
-//	⁴  R if a rewritten fragment is covered by a new entry, or one does not say what it covers
+//	⁴  R if a rewritten fragment is covered by a new entry, or one has no recorded coverage
 //	⁵  X instead of R
 //	⁶  X also when ours changes metadata of the schema or of fields (theirs an Overwrite),
 //	   or when both change that of the schema or of the same field
@@ -119,7 +118,7 @@ func (o Ours) Check(theirs pb.Operation) Verdict {
 	return Incompatible
 }
 
-// opaque reports whether an operation is one that this package does not interpret.
+// opaque reports whether this package does not interpret an operation.
 func opaque(op pb.Operation) bool {
 	_, uninterpreted := op.(*pb.OpaqueOperation)
 	return op == nil || uninterpreted
@@ -152,7 +151,7 @@ func replacesTable(op pb.Operation) bool {
 // came first.
 func checkSchema(ours, theirs pb.Operation) Verdict {
 	if mayForbidNulls(ours) && suppliesValues(theirs) || suppliesValues(ours) && mayForbidNulls(theirs) {
-		return Redo // one was checked without the values of the other
+		return Redo // one side lacks the values to compare
 	}
 	changes := changesMetadata(ours) || changesMetadata(theirs)
 	if _, merge := either[*pb.Merge](ours, theirs); merge && changes {
@@ -185,6 +184,7 @@ func mayForbidNulls(op pb.Operation) bool {
 	return false
 }
 
+// suppliesValues reports whether an operation may add nulls to a column.
 func suppliesValues(op pb.Operation) bool {
 	switch op.(type) {
 	case *pb.Append, *pb.Update, *pb.DataReplacement:
@@ -213,6 +213,8 @@ func (o Ours) checkDelete(ours *pb.Delete, theirs pb.Operation) Verdict {
 	return o.checkRows(theirs, ours.UpdatedFragments, ours.DeletedFragmentIDs)
 }
 
+// checkUpdate compares inserted keys with appends and updates, and modified fields with
+// projections; then deleted rows.
 func (o Ours) checkUpdate(ours *pb.Update, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Append:
@@ -247,8 +249,8 @@ func (o Ours) checkRows(theirs pb.Operation, updated []*pb.Fragment, removed []u
 	return Compatible
 }
 
-// checkShared checks our operation against one that deletes rows too. Ours touches the
-// fragments mine; leaves means that it leaves rows in some of them.
+// checkShared checks our operation against another that deletes rows. mine are the fragments that
+// ours touches; leaves reports that ours leaves rows in some of them.
 func (o Ours) checkShared(mine map[uint64]bool, leaves bool, updated []*pb.Fragment, removed []uint64) Verdict {
 	if !overlap(mine, idsOf(updated, removed)) {
 		return Compatible
@@ -291,6 +293,7 @@ func rewrites(op *pb.Rewrite, fragments map[uint64]bool) bool {
 	return overlap(fragments, rewritten(op))
 }
 
+// rewritten returns the ids of the fragments that a rewrite replaces.
 func rewritten(op *pb.Rewrite) map[uint64]bool {
 	ids := map[uint64]bool{}
 	for _, g := range op.Groups {
@@ -320,9 +323,8 @@ func mayShareKeys(a, b *pb.KeyExistenceFilter) bool {
 	return true // an exact set and a bloom filter hash differently
 }
 
-// bloomsIntersect reports whether two bloom filters may have a key in common: such a key
-// has set the same bits in both. Filters of different sizes cannot be compared, and count
-// as intersecting.
+// bloomsIntersect reports whether two bloom filters may share a key: a shared key has set the same
+// bits in both. Filters of different sizes count as intersecting.
 func bloomsIntersect(a, b *pb.BloomFilter) bool {
 	if a.NumberOfItems != b.NumberOfItems || a.Probability != b.Probability || len(a.Bitmap) != len(b.Bitmap) {
 		return true
@@ -335,19 +337,21 @@ func bloomsIntersect(a, b *pb.BloomFilter) bool {
 	return false
 }
 
+// checkOverwrite conflicts with other overwrites, and with changes of the config keys that it sets.
 func checkOverwrite(ours *pb.Overwrite, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Overwrite:
 		if shareConfigKey(ours, theirs) {
 			return Incompatible
 		}
-		return Redo // so that whoever asked for it may decide again
+		return Redo // so that the caller may decide again
 	case *pb.UpdateConfig:
 		return incompatibleIf(shareConfigKey(ours, theirs))
 	}
 	return Compatible
 }
 
+// checkRewrite conflicts with changes of the rows and indices of its fragments.
 func checkRewrite(ours *pb.Rewrite, theirs pb.Operation) Verdict {
 	mine := rewritten(ours)
 	switch theirs := theirs.(type) {
@@ -372,6 +376,7 @@ func checkRewrite(ours *pb.Rewrite, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
+// checkMerge must be redone after any change of rows, because it lists all fragments.
 func checkMerge(theirs pb.Operation) Verdict {
 	switch theirs.(type) {
 	case *pb.Append, *pb.Delete, *pb.Update, *pb.Rewrite, *pb.Merge, *pb.DataReplacement:
@@ -382,6 +387,7 @@ func checkMerge(theirs pb.Operation) Verdict {
 	return Compatible
 }
 
+// checkProject must be redone after other changes of columns, because it lists all columns.
 func checkProject(theirs pb.Operation) Verdict {
 	switch theirs.(type) {
 	case *pb.Merge, *pb.Project:
@@ -392,6 +398,7 @@ func checkProject(theirs pb.Operation) Verdict {
 	return Compatible
 }
 
+// checkDataReplacement conflicts if its fields or fragments are gone or were rewritten.
 func checkDataReplacement(ours *pb.DataReplacement, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Overwrite, *pb.Restore:
@@ -444,6 +451,7 @@ func anyReplacement(op *pb.DataReplacement, f func(fragment, field uint64) bool)
 	return false
 }
 
+// checkUpdateBases conflicts if both add a base path of the same id, name or path.
 func checkUpdateBases(ours *pb.UpdateBases, theirs pb.Operation) Verdict {
 	added, ok := theirs.(*pb.UpdateBases)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
+// checkUpdateConfig conflicts if both change the same key, or the same metadata.
 func checkUpdateConfig(ours *pb.UpdateConfig, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Overwrite:
@@ -17,8 +18,8 @@ func checkUpdateConfig(ours *pb.UpdateConfig, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
-// shareConfigKey reports whether one operation sets a configuration key that the other sets
-// or deletes.
+// shareConfigKey reports whether one operation sets a configuration key that the other sets or
+// deletes.
 func shareConfigKey(a, b pb.Operation) bool {
 	setA, deletedA := configKeys(a)
 	setB, deletedB := configKeys(b)

@@ -8,6 +8,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
+// checkCreateIndex conflicts with changes of the same indices, and must be redone if covered rows
+// moved or an indexed column changed.
 func checkCreateIndex(ours *pb.CreateIndex, theirs pb.Operation) Verdict {
 	switch theirs := theirs.(type) {
 	case *pb.Overwrite, *pb.Restore:

@@ -163,7 +163,7 @@ func bloom(bits byte, items uint64) *pb.KeyExistenceFilter {
 	return &pb.KeyExistenceFilter{FieldIDs: []int32{1}, Bloom: &pb.BloomFilter{Bitmap: []byte{bits}, NumberOfItems: items}}
 }
 
-// What the cells' footnotes say.
+// The footnotes of the table in Check.
 func TestPairsThatDependOnMore(t *testing.T) {
 	const other = 2
 	var (
@@ -277,7 +277,7 @@ func TestDeletesOfUnknownRowsAreNotRebased(t *testing.T) {
 	}
 }
 
-// An index that was built while its column was rewritten does not cover what it has not seen.
+// An index built while its column was rewritten does not cover the rewritten fragments.
 func TestNewIndexIsRebasedOverColumnRewrites(t *testing.T) {
 	create := &pb.CreateIndex{NewIndices: []*pb.IndexMetadata{indexOf("a", 1, 1, 2), indexOf("b", 2, 1, 2)}}
 	update := &pb.Update{UpdatedFragments: []*pb.Fragment{fragmentOf(1)}, FieldsModified: []uint32{1}, Mode: pb.RewriteColumns}

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// tombstone takes the place of a field id in a file's list of fields if a later file of the
-// fragment holds the column instead.
+// tombstone replaces a field id in a file's field list once a later file of the fragment holds the
+// column.
 const tombstone = -2
 
 // nextFragmentID returns the first id that has never been allocated, after a check that n
@@ -27,8 +27,8 @@ func (c *change) nextFragmentID(n uint64) (uint64, error) {
 	return next, nil
 }
 
-// numbered returns copies of new fragments with their ids. A fragment with id 0 gets the
-// next id of the table; any other id was reserved for it earlier.
+// numbered returns copies of new fragments with ids. Id 0 becomes the table's next id; any other id
+// was reserved before.
 func (c *change) numbered(fragments []*pb.Fragment) ([]*pb.Fragment, error) {
 	next, err := c.nextFragmentID(uint64(len(fragments)))
 	if err != nil {
@@ -50,8 +50,7 @@ func (c *change) numbered(fragments []*pb.Fragment) ([]*pb.Fragment, error) {
 	return out, nil
 }
 
-// checkFiles refuses a file without columns, because native readers treat such a table as
-// corrupt.
+// checkFiles rejects a file without columns, because native readers treat such a table as corrupt.
 func checkFiles(f *pb.Fragment) error {
 	for i := range f.Files {
 		if len(f.Files[i].Fields) == 0 {
@@ -79,8 +78,8 @@ func (c *change) add(fragments []*pb.Fragment) error {
 	return nil
 }
 
-// delete sets the new deletion files of updated fragments. It changes nothing else in them,
-// because other operations may have changed them meanwhile.
+// delete sets the new deletion files of updated fragments and nothing else, because other
+// operations may have changed the rest.
 func (c *change) delete(op *pb.Delete) error {
 	c.keepFragments(op.DeletedFragmentIDs, op.UpdatedFragments, func(now, updated *pb.Fragment) *pb.Fragment {
 		f := *now
@@ -110,6 +109,7 @@ func (c *change) keepFragments(removed []uint64, updated []*pb.Fragment, replace
 	c.next.Fragments = kept
 }
 
+// byID maps fragments by id. Of equal ids the first one counts.
 func byID(fragments []*pb.Fragment) map[uint64]*pb.Fragment {
 	m := make(map[uint64]*pb.Fragment, len(fragments))
 	for _, f := range fragments {
@@ -185,7 +185,7 @@ func filesWith(files []pb.DataFile, fields map[int32]bool) []pb.DataFile {
 	return slices.DeleteFunc(slices.Clone(files), useless)
 }
 
-// rewrite replaces groups of fragments by others that hold the same rows in the same order.
+// rewrite replaces groups of fragments by fragments with the same rows in the same order.
 func (c *change) rewrite(op *pb.Rewrite) error {
 	replaced := map[uint64]bool{}
 	have := byID(c.next.Fragments)

@@ -11,8 +11,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// Whatever a table's manifest and a transaction say, applying and checking them ends, with
-// a manifest that can be read or with an error.
+// For any manifest and transaction, Apply and Check end with a readable manifest or an error.
 func FuzzApply(f *testing.F) {
 	archive, err := zip.OpenReader("testdata/history.zip")
 	if err != nil {

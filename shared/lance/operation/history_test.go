@@ -66,8 +66,7 @@ func histories(t *testing.T) map[string]history {
 	return all
 }
 
-// What we make of a version and the operation that native Lance applied to it is what
-// native Lance made of them.
+// Apply makes from each version and native operation the manifest that native Lance made.
 func TestApplyMakesTheManifestsOfNativeLance(t *testing.T) {
 	seen := map[string]int{}
 	for table, h := range histories(t) {
@@ -117,7 +116,7 @@ func replay(h history, i int) (*manifest.Manifest, error) {
 	return Apply(h[i-1].Manifest, op)
 }
 
-// A clone is what native Lance makes of the same version.
+// Cloned makes the manifest that native Lance made of the same version.
 func TestCloneMakesTheManifestOfNativeLance(t *testing.T) {
 	all := histories(t)
 	for _, table := range []string{"plain", "stable"} {
@@ -133,7 +132,7 @@ func TestCloneMakesTheManifestOfNativeLance(t *testing.T) {
 	}
 }
 
-// view is what a manifest says, in a form that does not depend on how it is said.
+// view is the content of a manifest, independent of its encoding.
 type view struct {
 	Message   pb.Manifest
 	Schema    []*pb.Field
@@ -152,7 +151,7 @@ type indexView struct {
 	Covers []uint32
 }
 
-// readable leaves out who wrote a manifest and when, and decodes what is encoded.
+// readable drops the writer and time of a manifest and decodes its sections.
 func readable(t *testing.T, m *manifest.Manifest) view {
 	t.Helper()
 	v := view{Message: m.Manifest, Schema: m.Schema.PB(), Metadata: m.Schema.Metadata}

@@ -30,6 +30,7 @@ type indexList struct {
 	changed bool
 }
 
+// load decodes the index section on first use.
 func (l *indexList) load(m *manifest.Manifest) error {
 	if l.loaded {
 		return nil
@@ -46,8 +47,7 @@ func (l *indexList) keep(f func(*pb.IndexMetadata) bool) {
 	l.changed = l.changed || len(l.list) != n
 }
 
-// cover changes the set of fragments that the entry at i covers. An entry that does not
-// record its coverage stays as it is.
+// cover changes the coverage of the entry at i. An entry without recorded coverage stays unchanged.
 func (l *indexList) cover(i int, change func(*roaring.Bitmap) error) error {
 	if len(l.list[i].FragmentBitmap) == 0 {
 		return nil
@@ -112,6 +112,7 @@ func dependsOn(x *pb.IndexMetadata, fields []uint32) bool {
 	return slices.ContainsFunc(x.Fields, func(id int32) bool { return slices.Contains(fields, uint32(id)) })
 }
 
+// removeAll removes the ids of fragments from a coverage.
 func removeAll(b *roaring.Bitmap, fragments []*pb.Fragment) {
 	for _, f := range fragments {
 		b.Remove(uint32(f.ID))
@@ -212,7 +213,7 @@ func emptySegments(segments []*pb.IndexMetadata, there *roaring.Bitmap) ([]*pb.I
 		return empty, nil
 	}
 	slices.SortStableFunc(empty, func(a, b *pb.IndexMetadata) int {
-		switch { // those that know their age first
+		switch { // recorded ages come first
 		case a.CreatedAt != nil && b.CreatedAt != nil:
 			return cmp.Or(cmp.Compare(*a.CreatedAt, *b.CreatedAt), cmp.Compare(a.DatasetVersion, b.DatasetVersion))
 		case a.CreatedAt != nil:
@@ -247,7 +248,8 @@ func (c *change) createIndex(op *pb.CreateIndex) error {
 		c.indices.list = append(slices.Clip(c.indices.list), op.NewIndices...)
 		c.indices.changed = true
 	}
-	// Segments of one index are asked together, so they must speak of rows alike.
+	// All segments of one index must identify rows alike, by id or by address, because queries
+	// combine them.
 	first := map[string]*pb.IndexMetadata{}
 	for _, x := range c.indices.list {
 		if !names[x.Name] {
@@ -262,7 +264,7 @@ func (c *change) createIndex(op *pb.CreateIndex) error {
 	return nil
 }
 
-// checkIndex refuses entries that would make the table unwritable or unreadable.
+// checkIndex rejects entries that would make the table unwritable or unreadable.
 func checkIndex(x *pb.IndexMetadata, s *schema.Schema) error {
 	if x.Name == "" || x.Name == memWALIndex || len(x.CoveringFields) > 0 {
 		return invalid("an index %q with %d covering fields", x.Name, len(x.CoveringFields))
@@ -275,10 +277,10 @@ func checkIndex(x *pb.IndexMetadata, s *schema.Schema) error {
 	return nil
 }
 
-// followRewrite keeps indices correct after fragments were replaced by others. Segments
-// that were remapped cover the new fragments. In a table with stable row ids, so does every
-// other segment that refers to rows by ids. The remaining segments still name the old
-// fragments, which no longer exist; the new fragments are scanned.
+// followRewrite keeps indices correct after fragments were replaced. Remapped segments cover the
+// new fragments. In a table with stable row ids, so does every other segment that stores ids. The
+// remaining segments still list the old fragments, which no longer exist; searches scan the new
+// ones.
 func (c *change) followRewrite(groups []pb.RewriteGroup, remapped []pb.RewrittenIndex) error {
 	if len(c.base.IndexSection) == 0 {
 		return nil
@@ -322,8 +324,8 @@ func (c *change) followRewrite(groups []pb.RewriteGroup, remapped []pb.Rewritten
 	return nil
 }
 
-// remap replaces a segment by one that was built for the new fragments. The segment may
-// have been dropped meanwhile.
+// remap replaces a segment by one built for the new fragments. The segment may have been dropped in
+// the meantime.
 func (c *change) remap(r *pb.RewrittenIndex, groups []pb.RewriteGroup) error {
 	for i, x := range c.indices.list {
 		if x.UUID != r.OldID {

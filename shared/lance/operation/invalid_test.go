@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// tableOf returns version 1 of a table of two fragments with fields 1, 2 and 3, of which
-// 1 cannot be null.
+// tableOf returns version 1 of a table with two fragments and fields 1, 2 and 3; field 1 is not
+// nullable.
 func tableOf(t *testing.T, stable bool) *manifest.Manifest {
 	t.Helper()
 	fields := fieldsWithout(0)
@@ -135,8 +135,8 @@ func TestTablesThatWeWouldNotKeepTrueAreRefused(t *testing.T) {
 	}
 }
 
-// A new file takes the place of the one with just its fields, or joins those that have
-// more, whose fields are marked as replaced.
+// A new file replaces the file with exactly its fields. In files with more fields, its fields are
+// marked as superseded.
 func TestNewFileReplacesColumns(t *testing.T) {
 	m := tableOf(t, true)
 	for _, c := range []struct {

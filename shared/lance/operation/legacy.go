@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// checkComplete refuses fragments of legacy data files that lack a column. In tables of
-// such files, native readers and writers rely on every fragment holding every column.
+// checkComplete rejects legacy fragments that lack a column. Native readers and writers rely on
+// every legacy fragment holding every column.
 //
 // Source: crate lance-table, src/transaction/validate.rs, schema_fragments_legacy_valid.
 func checkComplete(m *manifest.Manifest) error {

@@ -57,8 +57,8 @@ func (c *change) stampChanged(f *pb.Fragment) {
 	f.UpdatedAt = rowid.SameVersion(int64(f.PhysicalRows), c.next.Version).Encode()
 }
 
-// stampMoved records which versions created the rows of new fragments. Rows with an old id
-// keep the version of their old place; the others are new.
+// stampMoved records the creating versions of rows in new fragments. Rows with an old id keep the
+// version of their old place; the others are new.
 func (c *change) stampMoved(added []*pb.Fragment) error {
 	sources, err := c.rowSources()
 	if err != nil {
@@ -90,6 +90,7 @@ type rowSources struct {
 	versions map[uint64]*rowid.Versions // of the fragments that were needed
 }
 
+// rowSources indexes all rows of the base version by their stable id.
 func (c *change) rowSources() (*rowSources, error) {
 	fragments := make([]rowid.Fragment, 0, len(c.base.Fragments))
 	for _, f := range c.base.Fragments {
@@ -100,7 +101,7 @@ func (c *change) rowSources() (*rowSources, error) {
 		fragments = append(fragments, rowid.Fragment{ID: uint32(f.ID), IDs: ids})
 	}
 	return &rowSources{
-		// Deleted copies of a row do as well as the live one: each says when it was made.
+		// A deleted copy of a row serves as well as the live one: both record the creating version.
 		index:    rowid.NewIndex(fragments),
 		byID:     byID(c.base.Fragments),
 		versions: map[uint64]*rowid.Versions{},
@@ -167,8 +168,8 @@ func (c *change) stampRows(updated []*pb.Fragment, offsets map[uint64][]byte) er
 	return nil
 }
 
-// stamped returns the versions of n rows, given those before and the rows that this version
-// changed.
+// stamped returns the versions of n rows: those before, overwritten for the rows changed by this
+// version.
 func (c *change) stamped(before *rowid.Versions, n int64, changed *roaring.Bitmap) *rowid.Versions {
 	if missing := n - before.Len(); missing > 0 {
 		before = rowid.ConcatVersions(before, rowid.SameVersion(missing, c.base.Version))

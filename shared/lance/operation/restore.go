@@ -25,16 +25,16 @@ func Restored(base, old *manifest.Manifest) (*manifest.Manifest, error) {
 		raiseMaxFragmentID(m, *base.MaxFragmentID)
 	}
 	m.NextRowID = max(m.NextRowID, base.NextRowID)
-	// That the files of fragments may differ in version is never taken back.
+	// The flag for mixed file versions is never cleared.
 	mixed := manifest.FlagMixedFileVersions
 	m.ReaderFlags |= base.ReaderFlags & mixed
 	m.WriterFlags |= base.WriterFlags & mixed
 	return m, finish(m)
 }
 
-// Cloned returns the first manifest of a table that begins as the version source of the
-// table at op.RefPath. It has the version number of source. A shallow clone refers to the files of
-// that table; any other has all files in its own folder, under their paths.
+// Cloned returns the first manifest of a clone. It has the contents and version number of source, a
+// version of the table at op.RefPath. A shallow clone refers to that table's files; a deep clone
+// has copies of all files under the same paths in its own folder.
 func Cloned(source *manifest.Manifest, op *pb.Clone) (*manifest.Manifest, error) {
 	if err := CheckWritable(source); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func Cloned(source *manifest.Manifest, op *pb.Clone) (*manifest.Manifest, error)
 	return m, finish(m)
 }
 
-// onBases returns a copy of a fragment with other base paths of its files.
+// onBases returns a copy of a fragment with rebased base paths.
 func onBases(f *pb.Fragment, rebased func(id *uint32) *uint32) *pb.Fragment {
 	c := *f
 	c.Files = slices.Clone(f.Files)

@@ -61,6 +61,7 @@ func newArray(values []uint64) array {
 
 func (a array) len() int64 { return int64(len(a.values) / a.width) }
 
+// at returns value k. Values of 2 and 4 bytes are offsets from base.
 func (a array) at(k int64) uint64 {
 	switch a.width {
 	case 2:
@@ -72,7 +73,7 @@ func (a array) at(k int64) uint64 {
 	}
 }
 
-// search returns how many values are below v. The array must ascend.
+// search returns the number of values below v. The array must ascend.
 func (a array) search(v uint64) int64 {
 	return int64(sort.Search(int(a.len()), func(i int) bool { return a.at(int64(i)) >= v }))
 }

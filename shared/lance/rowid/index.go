@@ -52,6 +52,7 @@ func NewIndex(fragments []Fragment) *Index {
 	return x
 }
 
+// order returns the positions of an array's values in ascending order.
 func order(a arraySegment) []uint32 {
 	positions := make([]uint32, a.len())
 	for i := range positions {
@@ -80,6 +81,7 @@ func (x *Index) Address(id uint64) (uint64, bool) {
 	return 0, false
 }
 
+// find returns the position of an id in the segment, by binary search if order is set.
 func (e *entry) find(id uint64) (int64, bool) {
 	if id > e.highest {
 		return 0, false

@@ -15,7 +15,7 @@ import (
 
 const nativeTables = "../manifest/testdata/"
 
-// expected is what native Lance reads in a version of a table with stable row ids.
+// expected is the content of a version with stable row ids as native Lance reads it.
 type expected struct {
 	Version   uint64
 	RowID     []uint64 `json:"_rowid"`

@@ -22,6 +22,7 @@ func (r rangeSegment) runs(from, to int64, yield func(first, last uint64) bool) 
 	return yield(r.at(from), r.at(to-1))
 }
 
+// runs cuts the range at each hole.
 func (h holesSegment) runs(from, to int64, yield func(first, last uint64) bool) bool {
 	first, last := h.at(from), h.at(to-1)
 	for hole := h.holes.search(first); hole < h.holes.len() && h.holes.at(hole) < last; hole++ {
@@ -33,6 +34,7 @@ func (h holesSegment) runs(from, to int64, yield func(first, last uint64) bool) 
 	return yield(first, last)
 }
 
+// runs alternates between searches for the next unset and the next set bit.
 func (b bitmapSegment) runs(from, to int64, yield func(first, last uint64) bool) bool {
 	first, last := b.at(from)-b.start, b.at(to-1)-b.start
 	for first <= last {
@@ -68,6 +70,7 @@ func (s arraySegment) runs(from, to int64, yield func(first, last uint64) bool) 
 	return s.array.runs(from, to, yield)
 }
 
+// runs compares neighbours. An id of 0 never continues a run, because last+1 may overflow.
 func (a array) runs(from, to int64, yield func(first, last uint64) bool) bool {
 	first := a.at(from)
 	last := first

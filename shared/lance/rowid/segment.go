@@ -78,6 +78,7 @@ type holesSegment struct {
 	holes array
 }
 
+// parseHoles checks that the holes ascend and lie within the range.
 func parseHoles(span rangeSegment, m *pb.EncodedU64Array) (segment, error) {
 	holes, err := parseArray(m)
 	if err != nil {
@@ -109,6 +110,7 @@ func (h holesSegment) at(k int64) uint64 {
 
 func (h holesSegment) bounds() (uint64, uint64) { return h.at(0), h.at(h.len() - 1) }
 
+// appendTo appends the ids of positions [from, to) by walking over ids and holes.
 func (h holesSegment) appendTo(ids []uint64, from, to int64) []uint64 {
 	if from >= to {
 		return ids
@@ -126,6 +128,7 @@ func (h holesSegment) appendTo(ids []uint64, from, to int64) []uint64 {
 	return ids
 }
 
+// find subtracts the holes before the id from its distance to start.
 func (h holesSegment) find(id uint64) (int64, bool) {
 	if id < h.start || id >= h.end {
 		return 0, false
@@ -153,6 +156,7 @@ type bitmapSegment struct {
 
 const rankBytes = 64
 
+// parseBitmap checks that the bitmap has exactly the bits of the range.
 func parseBitmap(span rangeSegment, set []byte) (segment, error) {
 	n := span.end - span.start
 	if n > 8*uint64(len(set)) || uint64(len(set)) != (n+7)/8 {
@@ -168,6 +172,8 @@ func parseBitmap(span rangeSegment, set []byte) (segment, error) {
 	return b, nil
 }
 
+// newBitmap counts the set bits before each block of rankBytes, so that at and find need not count
+// from the start.
 func newBitmap(span rangeSegment, set []byte) bitmapSegment {
 	b := bitmapSegment{rangeSegment: span, set: set}
 	for i, x := range set {
@@ -181,6 +187,7 @@ func newBitmap(span rangeSegment, set []byte) bitmapSegment {
 
 func (b bitmapSegment) len() int64 { return b.count }
 
+// at finds the block of the k-th set bit by its rank, and the bit in it by counting.
 func (b bitmapSegment) at(k int64) uint64 {
 	block := sort.Search(len(b.ranks), func(i int) bool { return int64(b.ranks[i]) > k }) - 1
 	k -= int64(b.ranks[block])
@@ -197,6 +204,7 @@ func (b bitmapSegment) at(k int64) uint64 {
 
 func (b bitmapSegment) bounds() (uint64, uint64) { return b.at(0), b.at(b.count - 1) }
 
+// appendTo walks over the set bits from position from on.
 func (b bitmapSegment) appendTo(ids []uint64, from, to int64) []uint64 {
 	if from >= to {
 		return ids
@@ -216,6 +224,7 @@ func (b bitmapSegment) appendTo(ids []uint64, from, to int64) []uint64 {
 	return ids
 }
 
+// find returns the number of set bits before the id's bit.
 func (b bitmapSegment) find(id uint64) (int64, bool) {
 	if id < b.start || id >= b.end {
 		return 0, false

@@ -30,7 +30,7 @@ const maxRows = math.MaxUint32
 // physical offset k. It does not change after it has been made.
 type Sequence struct {
 	segments []segment
-	starts   []int64 // how many ids come before each segment
+	starts   []int64 // number of ids before each segment
 	length   int64
 }
 

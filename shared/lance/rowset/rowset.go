@@ -1,5 +1,6 @@
-// Package rowset holds sets of rows of a version of a table, by their addresses: the id of the
-// fragment in the high 32 bits and the physical row in it in the low ones.
+// Package rowset holds sets of row addresses of a table version. The high 32 bits of an address are
+// the fragment id, the low 32 bits the physical row: row 5 of fragment 3 is 3<<32 | 5 =
+// 12884901893. A [Set] is a roaring bitmap of rows per fragment.
 package rowset
 
 import (
@@ -14,9 +15,9 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Set is rows of a version, by their addresses. It takes up to two bytes for a row, and
-// next to nothing for rows that follow one another. The zero value is empty. It is not safe for
-// concurrent use while rows are added.
+// A Set holds rows of a version by address. It takes up to two bytes per row, and almost nothing
+// for consecutive rows. The zero value is empty. It is not safe for concurrent use while rows are
+// added.
 type Set struct {
 	fragments map[uint64]*roaring.Bitmap // offsets of rows by fragment id
 	bytes     int64                      // see Bytes
@@ -29,8 +30,8 @@ func At(addresses ...uint64) *Set {
 	return s
 }
 
-// AddHeld is Add for a set whose memory the context's share holds: held grows by it. An address
-// takes at most two bytes in a set, and far less in a set of many rows.
+// AddHeld adds addresses and grows held by their memory. An address takes at most two bytes, and
+// far less in a large set.
 func (s *Set) AddHeld(ctx context.Context, held *memory.Hold, addresses []uint64) error {
 	if len(addresses) == 0 {
 		return nil
@@ -66,8 +67,7 @@ func (s *Set) Add(addresses []uint64) {
 	}
 }
 
-// AddBitmap adds rows of a fragment by their offsets in it. The bitmap is not used any more by
-// others.
+// AddBitmap adds rows of a fragment by offset. It takes ownership of the bitmap.
 func (s *Set) AddBitmap(fragment uint64, offsets *roaring.Bitmap) {
 	if offsets.IsEmpty() {
 		return
@@ -82,14 +82,14 @@ func (s *Set) AddRange(fragment uint64, from, to uint32) {
 	s.AddBitmap(fragment, offsets)
 }
 
-// AddHeldBitmap is AddBitmap for a set whose memory held holds.
+// AddHeldBitmap adds rows of a fragment like AddBitmap and grows held by their memory.
 func (s *Set) AddHeldBitmap(ctx context.Context, held *memory.Hold, fragment uint64, offsets *roaring.Bitmap) error {
 	s.AddBitmap(fragment, offsets)
 	return held.Resize(ctx, s.Bytes())
 }
 
-// Slice returns the rows from one rank, from 0, to before another, in a set of their own. The rank of a row is
-// the number of lower addresses in the set.
+// Slice returns a new set of the rows with ranks [from, to). The rank of a row is the number of
+// lower addresses in the set.
 func (s *Set) Slice(from, to int64) *Set {
 	some := &Set{}
 	for _, id := range slices.Sorted(maps.Keys(s.fragments)) {
@@ -120,8 +120,7 @@ func (s *Set) RemoveBefore(fragment uint64, end int64) {
 	}
 }
 
-// Retain leaves the rows of those fragments that keep accepts, which is told the last row there
-// is of each.
+// Retain keeps the fragments that keep accepts. last is the highest row of the fragment in the set.
 func (s *Set) Retain(keep func(fragment uint64, last uint32) (bool, error)) error {
 	for id, rows := range s.fragments {
 		kept, err := keep(id, rows.Maximum())
@@ -135,10 +134,10 @@ func (s *Set) Retain(keep func(fragment uint64, last uint32) (bool, error)) erro
 	return nil
 }
 
-// fragmentOverhead is about what a fragment costs in a set beside its rows.
+// fragmentOverhead is the approximate memory per fragment besides its rows.
 const fragmentOverhead = 256
 
-// Bytes is about how much memory the rows took when they were all there.
+// Bytes estimates the memory of the set at its largest.
 func (s *Set) Bytes() int64 { return s.bytes }
 
 // Unite adds the rows of another set, which is not used any more.
@@ -181,7 +180,7 @@ func (s *Set) Subtract(o *Set) {
 	}
 }
 
-// Len returns how many rows there are.
+// Len returns the number of rows.
 func (s *Set) Len() int64 {
 	n := uint64(0)
 	if s != nil {
@@ -217,8 +216,8 @@ func (s *Set) All() iter.Seq[uint64] {
 	}
 }
 
-// Of returns the rows of a fragment as they are deleted, nil for none. The set must not be added
-// to afterwards.
+// Of returns the rows of a fragment as a deletion vector, or nil. Nothing may be added to the set
+// afterwards.
 func (s *Set) Of(fragment uint64) *deletion.Vector {
 	if rows := s.fragments[fragment]; rows != nil {
 		return deletion.Of(rows)

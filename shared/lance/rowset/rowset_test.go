@@ -113,7 +113,7 @@ func TestSetIsSliced(t *testing.T) {
 	}
 }
 
-// Bitmaps are held, and those of neighbouring rows take little memory.
+// Bitmaps are charged, and those of adjacent rows take little memory.
 func TestSetHoldsBitmaps(t *testing.T) {
 	share := memory.NewBudget(1<<20, 1<<20).Open()
 	defer share.Close()

@@ -64,8 +64,8 @@ func FromArrow(schema *arrow.Schema) (*Schema, error) {
 	return FromArrowAbove(schema, -1)
 }
 
-// FromArrowAbove is FromArrow with ids that begin after highest: for columns that are added
-// to a table, or for a table that is overwritten and must not reuse ids.
+// FromArrowAbove converts a schema like FromArrow, with field ids above highest: for columns added
+// to a table, or for an overwrite, which must not reuse ids.
 func FromArrowAbove(schema *arrow.Schema, highest int32) (*Schema, error) {
 	if err := CheckBounds(schema.Fields()); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Schema) number(highest int32) error {
 	return nil
 }
 
-// An enclosure describes the fields around a field; some types are not allowed inside of
+// An enclosure describes the fields around a field, because some types must not be nested in
 // others.
 type enclosure struct {
 	path     string
@@ -130,6 +130,8 @@ type enclosure struct {
 	nullable bool // below a field that may be null
 }
 
+// fromArrow converts a field and its children, or rejects types that the format cannot store inside
+// the enclosure.
 func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
 	if field.Type == nil {
 		return nil, refuse(field, "no type")
@@ -163,6 +165,7 @@ func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
 	return f, nil
 }
 
+// below returns the enclosure of the field's children.
 func (in enclosure) below(field arrow.Field) enclosure {
 	in.path = field.Name
 	in.nullable = in.nullable || field.Nullable

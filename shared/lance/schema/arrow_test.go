@@ -43,7 +43,7 @@ func mustFromArrow(t *testing.T, fields ...arrow.Field) *Schema {
 	return s
 }
 
-// The logical types are those that pylance 14.0.2 wrote for the same Arrow types.
+// Logical types as pylance 14.0.2 wrote them for the same Arrow types.
 func TestArrowTypesGetTheNativeLogicalTypes(t *testing.T) {
 	point := arrow.StructOf(member("x", float32s), member("y", float32s))
 	cases := []struct {

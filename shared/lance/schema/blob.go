@@ -1,17 +1,17 @@
 package schema
 
-// A blob column holds large values, whose bytes lie outside of the column. A scan returns
-// descriptions, which locate the bytes; a client that wants the bytes asks for them
-// separately. Up to version 2.1 of data files the bytes are in the same file:
+// A blob column holds large values whose bytes lie outside of the column. A scan returns
+// descriptions, which locate the bytes; clients request the bytes separately. Up to data file
+// version 2.1 the bytes are in the same file:
 //
 //	struct<position: uint64, size: uint64>
 //
-// From version 2.2 on they can also be in files beside it, or in any other object:
+// From version 2.2 on they may also be in side files or in any other object:
 //
 //	struct<kind: uint8, position: uint64, size: uint64, blob_id: uint32, blob_uri: string>
 //
-// Source: datatypes.rs of crate lance-core. Package datafile reads descriptions and
-// documents their members.
+// Source: datatypes.rs of crate lance-core. Package datafile decodes descriptions and documents
+// their members.
 var (
 	blobDescription = []Field{
 		{Name: "position", LogicalType: "uint64", Nullable: true},
@@ -35,9 +35,9 @@ func (s *Schema) Described() *Schema {
 	return out
 }
 
-// Described returns the field as a scan returns it: blobs, at any depth, are structs that
-// locate their bytes. A field without blobs is returned as it is. The members of a
-// description are not fields of the table and have the id -1.
+// Described returns the field in the form of scans: blobs, at any depth, become structs that locate
+// their bytes. A field without blobs is returned unchanged. The members of a description have id
+// -1, because they are not fields of the table.
 func (f *Field) Described() *Field {
 	switch {
 	case f.isDescription():
@@ -74,6 +74,7 @@ func (f *Field) isDescription() bool {
 	return f.LogicalType == "struct" && f.IsBlob() && !f.IsBlobV2()
 }
 
+// described returns the field as a struct of the description's members.
 func (f *Field) described(members []Field, metadata map[string]string) *Field {
 	out := *f
 	out.LogicalType, out.Metadata = "struct", metadata

@@ -50,8 +50,8 @@ var blobSizes = []struct{ key, otherwise string }{
 	{"lance-encoding:blob-pack-file-size-threshold", "1073741824"},
 }
 
-// matchBlobSizes returns an error if the data ask for other sizes than the table has. The
-// native writer does the same.
+// matchBlobSizes returns an error if the data request other blob sizes than the table has, as in
+// the native writer.
 func matchBlobSizes(path string, want *Field, have arrow.Field) error {
 	for _, s := range blobSizes {
 		asked, ok := have.Metadata.GetValue(s.key)
@@ -98,6 +98,7 @@ func (s *Schema) BlobValues() *arrow.Schema {
 	return arrow.NewSchema(mapFields(plain.Fields(), blobPart), &metadata)
 }
 
+// blobPart gives blob v2 fields, at any depth, the form with position and size.
 func blobPart(f arrow.Field) arrow.Field {
 	if name, _ := f.Metadata.GetValue(extensionName); name == blobV2Extension {
 		f.Type = arrow.StructOf(blobPartValue...)

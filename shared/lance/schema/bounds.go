@@ -22,8 +22,8 @@ const (
 	// MaxDimensions is the largest number of items in a fixed-size list of floating-point
 	// numbers, a vector: 64 KiB of doubles.
 	MaxDimensions = 8192
-	// MaxValueBytes is the largest size of one value of fixed size of any other kind, such
-	// as a small image or a tensor of bytes.
+	// MaxValueBytes bounds a fixed-size value of any other kind, such as a small image or a tensor
+	// of bytes.
 	MaxValueBytes = 1 << 20
 	// MaxRowBytes is the largest total size of the values of fixed size in one row.
 	MaxRowBytes = 16 << 20
@@ -99,6 +99,8 @@ func checkField(f arrow.Field, path string, depth int, count *int) (float64, err
 	return 0, nil
 }
 
+// checkList returns the bytes of a fixed-size list value and checks its dimensions against the
+// bounds.
 func checkList(f arrow.Field, t *arrow.FixedSizeListType, depth int, count *int) (float64, error) {
 	item, err := checkField(t.ElemField(), f.Name, depth+1, count)
 	if err != nil {
@@ -127,6 +129,7 @@ func (s *Schema) MetadataBytes() int {
 	return total
 }
 
+// sizeOf returns the bytes of keys and values.
 func sizeOf(metadata map[string]string) (bytes int) {
 	for key, value := range metadata {
 		bytes += len(key) + len(value)

@@ -8,11 +8,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Columns returns the arrays of a batch of the incoming schema as columns of Schema, in its
-// order and of its types. Blobs of version 2.2 keep one of the forms that [Schema.Match]
-// accepts. Values are shared with the batch, except for JSON text, which becomes JSONB. A
-// null in a field that is not nullable, malformed JSON, and rows without columns, which no data file can hold,
-// are [ErrMismatch].
+// Columns returns the arrays of a batch of the incoming schema as columns of Schema, in its order
+// and of its types. Blobs of version 2.2 keep one of the forms that [Schema.Match] accepts. Values
+// are shared with the batch, except for JSON text, which becomes JSONB. A null in a field that is
+// not nullable, malformed JSON, and rows without columns, which no data file can hold, are
+// [ErrMismatch].
 func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	if len(m.Schema.Fields) == 0 && batch.NumRows() > 0 {
 		return nil, fmt.Errorf("%w: %d rows without columns", ErrMismatch, batch.NumRows())
@@ -68,8 +68,8 @@ func (s source) arrange(f *Field, data arrow.ArrayData) (arrow.ArrayData, error)
 	return array.NewData(f.Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset()), nil
 }
 
-// retype gives another type to data of the same layout: the storage type in place of an
-// extension type, or other names of list items.
+// retype gives data another type of the same layout: the storage type of an extension type, or
+// other names of list items.
 func retype(data arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
 	children := data.Children()
 	if list, ok := t.(*arrow.FixedSizeListType); ok {

@@ -12,7 +12,8 @@ import (
 // the type.
 func (f *Field) AppendForm(b []byte) []byte { return f.AppendFormOf(b, nil) }
 
-// AppendFormOf is AppendForm with a further text for each field, which of appends.
+// AppendFormOf appends the form of the field like AppendForm; of appends additional bytes for each
+// field.
 func (f *Field) AppendFormOf(b []byte, of func([]byte, *Field) []byte) []byte {
 	b = appendCounted(b, f.LogicalType)
 	if f.Nullable {

@@ -81,7 +81,7 @@ func hasStoredJSON(f arrow.Field) bool {
 	return isStoredJSON(f)
 }
 
-// withFields returns a nested type with other children.
+// withFields returns a nested type with new children.
 func withFields(t arrow.DataType, fields []arrow.Field) arrow.DataType {
 	switch nested := t.(type) {
 	case *arrow.StructType:
@@ -101,6 +101,7 @@ func withFields(t arrow.DataType, fields []arrow.Field) arrow.DataType {
 	return t
 }
 
+// textData converts the JSON columns in data to text, at any depth.
 func textData(f arrow.Field, data arrow.ArrayData) (arrow.ArrayData, error) {
 	if isStoredJSON(f) {
 		stored := array.NewLargeBinaryData(data)
@@ -121,9 +122,9 @@ func textData(f arrow.Field, data arrow.ArrayData) (arrow.ArrayData, error) {
 	return array.NewData(TextField(f).Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset()), nil
 }
 
-// appendText appends the text of a value. A value that is not JSONB counts as a text, as in
-// native Lance, whose updates can store other bytes in columns of JSON; one such value must
-// not make all others inaccessible.
+// appendText appends the JSON text of a value. A value that is not JSONB counts as text, as in
+// native Lance, whose updates can store other bytes in JSON columns; one such value must not make
+// all others inaccessible.
 func appendText(dst, value []byte) ([]byte, error) {
 	text, err := jsonb.AppendText(dst, value)
 	if errors.Is(err, lance.ErrCorrupt) {
@@ -149,8 +150,8 @@ func storedJSON(data arrow.ArrayData) (arrow.ArrayData, error) {
 	return nil, fmt.Errorf("JSON cannot be of type %s", data.DataType())
 }
 
-// converted returns strings or large binaries, one for each row, and null where the row is
-// null. appendTo appends the i-th value to those before.
+// converted returns an array of strings or large binaries of the rows, null where the row is null.
+// appendTo appends the i-th value to dst.
 func converted(rows arrow.Array, to arrow.DataType, appendTo func(dst []byte, i int) ([]byte, error)) (arrow.ArrayData, error) {
 	data := rows.Data()
 	var values []byte

@@ -27,7 +27,7 @@ const jsonRows = `[
 	{"j": "{\"b\":1,\"a\":[true]}", "large": "1.50", "s": {"n": 1, "j": "\"x\""}, "l": ["[]", null, " 1"], "m": [{"key": "k", "value": "{}"}], "plain": "{"},
 	{"j": null, "large": "null", "s": null, "l": [], "m": null, "plain": null}]`
 
-// What comes in as text is stored in binary form, and comes out as text again.
+// JSON arrives as text, is stored as JSONB, and is returned as text.
 func TestJSONIsTextOutsideAndBinaryInside(t *testing.T) {
 	s := mustFromArrow(t, jsonTexts.Fields()...)
 	m, err := s.Match(jsonTexts)

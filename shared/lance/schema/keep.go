@@ -1,8 +1,7 @@
 package schema
 
-// Keep returns f with only the leaves that keep accepts and the fields around them, or nil
-// if there are none. A field of which all leaves are kept is shared with f. Of a map both
-// members are kept or none.
+// Keep returns f restricted to the leaves that keep accepts and their ancestors, or nil if no leaf
+// is left. An unchanged field is shared with f. A map keeps both members or none.
 func (f *Field) Keep(keep func(leaf *Field) bool) (*Field, error) {
 	if f.IsLeaf() {
 		if keep(f) {

@@ -33,8 +33,8 @@ func (f *Field) Leaves() []*Field {
 	return leaves
 }
 
-// LeavesV20 returns the fields at and below f that data files of version 2.0 store as
-// columns, in pre-order: all but those below a packed struct or blob.
+// LeavesV20 returns the fields at and below f that data files of version 2.0 store as columns, in
+// pre-order: all but the descendants of packed structs and blobs.
 func (f *Field) LeavesV20() []*Field {
 	nodes := []*Field{f}
 	if f.IsLeaf() {

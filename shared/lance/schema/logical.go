@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// plainTypes are the logical types without parameters, by their names in the format.
-// "blob" and "json" are read only: their Arrow types are written under other names.
+// plainTypes are the logical types without parameters, by their names in the format. "blob" and
+// "json" are only read; their Arrow types are written under other names.
 var plainTypes = map[string]arrow.DataType{
 	"null":         arrow.Null,
 	"bool":         arrow.FixedWidthTypes.Boolean,
@@ -84,6 +84,7 @@ func unknownType(logical string) error {
 	return fmt.Errorf("%w: logical type %q", lance.ErrUnsupported, logical)
 }
 
+// decimalType parses decimal:128:<precision>:<scale>.
 func decimalType(logical, params string) (arrow.DataType, error) {
 	p := strings.Split(params, ":")
 	if len(p) != 3 {
@@ -103,6 +104,7 @@ func decimalType(logical, params string) (arrow.DataType, error) {
 	return nil, unknownType(logical)
 }
 
+// timestampType parses timestamp:<unit>:<zone>, where "-" means no zone.
 func timestampType(logical, params string) (arrow.DataType, error) {
 	name, zone, found := strings.Cut(params, ":")
 	unit, ok := units[name]
@@ -122,6 +124,7 @@ var units = map[string]arrow.TimeUnit{
 	"ns": arrow.Nanosecond,
 }
 
+// dictionaryType parses dict:<value type>:<index type>:<ordered>.
 func dictionaryType(logical, params string) (arrow.DataType, error) {
 	p := strings.Split(params, ":")
 	if len(p) != 3 {
@@ -134,6 +137,8 @@ func dictionaryType(logical, params string) (arrow.DataType, error) {
 	return &arrow.DictionaryType{IndexType: index, ValueType: values}, nil
 }
 
+// vectorType parses fixed_size_list:<item type>:<length>. Only the last colon separates, because
+// item types contain colons too.
 func vectorType(logical, params string, depth int) (arrow.DataType, error) {
 	cut := strings.LastIndexByte(params, ':')
 	if cut < 0 || depth >= maxDepth {
@@ -166,7 +171,7 @@ func structVectorLength(logical string) (int32, bool) {
 	return int32(length), err == nil && length > 0
 }
 
-// flatLength returns how many items one value holds through all levels of fixed-size lists.
+// flatLength returns the number of items of one value across all levels of fixed-size lists.
 func flatLength(t arrow.DataType) int64 {
 	n := int64(1)
 	for {
@@ -264,6 +269,8 @@ func dictionaryName(t *arrow.DictionaryType) (string, bool) {
 	return fmt.Sprintf("dict:%s:%s:false", values, index), ok
 }
 
+// vectorName returns the logical type of a fixed-size list, such as fixed_size_list:float:128. ok
+// is false for items without a logical type.
 func vectorName(t *arrow.FixedSizeListType) (string, bool) {
 	item := t.ElemField()
 	if name, _ := item.Metadata.GetValue(extensionName); name == bfloat16Extension &&

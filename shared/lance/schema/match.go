@@ -12,8 +12,8 @@ var ErrMismatch = errors.New("schema mismatch")
 
 // A Match maps the columns of incoming Arrow data to fields of a table.
 type Match struct {
-	// Schema holds the fields of the table that the data have, in the table's order and
-	// with the table's ids. The others, all nullable, read as null.
+	// Schema holds the table's fields that occur in the data, in table order and with the table's
+	// ids. The other fields, all nullable, read as null.
 	Schema *Schema
 
 	columns []source // one per field of Schema
@@ -36,17 +36,18 @@ func (s *Schema) Match(incoming *arrow.Schema) (*Match, error) {
 	return s.match(incoming, false, false)
 }
 
-// MatchSome is Match for new values of existing rows: any column may be absent, and any member of a
-// struct.
+// MatchSome matches new values of existing rows. Any column and any struct member may be absent.
 func (s *Schema) MatchSome(incoming *arrow.Schema) (*Match, error) {
 	return s.match(incoming, true, true)
 }
 
-// MatchMembers is Match for rows of which some exist: any member of a struct may be absent.
+// MatchMembers matches rows, some of which exist. Any struct member may be absent, but no required
+// column.
 func (s *Schema) MatchMembers(incoming *arrow.Schema) (*Match, error) {
 	return s.match(incoming, false, true)
 }
 
+// match maps incoming columns to fields. The flags allow absent columns and absent members.
 func (s *Schema) match(incoming *arrow.Schema, someColumns, someMembers bool) (*Match, error) {
 	fields, sources, err := matchFields("", s.Fields, incoming.Fields(), someColumns, someMembers)
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *Schema) match(incoming *arrow.Schema, someColumns, someMembers bool) (*
 	}, nil
 }
 
-// matchFields matches the members of the table's field at path, or its columns. With some,
-// fields that are not nullable may be absent, too; with members, also those below them.
+// matchFields matches the members of the table's field at path, or its columns. If some is true,
+// required fields may be absent; if members is true, so may required fields below them.
 func matchFields(path string, want []*Field, have []arrow.Field, some, members bool) ([]*Field, []source, error) {
 	at := make(map[string]int, len(have))
 	for i, h := range have {
@@ -156,8 +157,8 @@ func matchItem(path string, want *Field, have arrow.Field, members bool) ([]*Fie
 	return []*Field{f}, []source{{children: below}}, err
 }
 
-// hasView reports whether values of the type are laid out as views. Views have the same
-// logical type as strings and binaries, but other buffers.
+// hasView reports whether values of the type are stored as views. Views have the logical type of
+// strings and binaries, but other buffers.
 func hasView(t arrow.DataType) bool {
 	switch t := t.(type) {
 	case *arrow.StringViewType, *arrow.BinaryViewType:

@@ -66,6 +66,7 @@ func (s *Schema) grow(fields []*pb.Field) error {
 	return nil
 }
 
+// fromMessage converts a protobuf field without its children.
 func fromMessage(m *pb.Field) *Field {
 	f := &Field{
 		ID:               m.ID,
@@ -153,6 +154,7 @@ func structOf(members []*Field) arrow.DataType {
 	return arrow.StructOf(fields...)
 }
 
+// wantChildren returns an error unless the field has n children.
 func (f *Field) wantChildren(n int) error {
 	if len(f.Children) != n {
 		return fmt.Errorf("%w: %s with %d child fields, want %d", lance.ErrCorrupt, f.LogicalType, len(f.Children), n)

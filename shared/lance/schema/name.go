@@ -10,7 +10,7 @@ import (
 // ErrName means that no column of a table can have a name.
 var ErrName = errors.New("a name that no column can have")
 
-// Names of the row columns: what a scan can say of a row beside its values.
+// Names of the row columns, which a scan computes for each row.
 const (
 	RowID        = "_rowid"
 	RowAddr      = "_rowaddr"
@@ -22,11 +22,12 @@ const (
 // RowColumns returns the names of the row columns.
 func RowColumns() []string { return []string{RowID, RowAddr, RowOffset, RowCreatedAt, RowUpdatedAt} }
 
-// CheckName returns [ErrName] for a name that a column of a table cannot have, at the top level: it must
-// not be empty, contain a dot or a backtick, or be that of a row column. Native Lance takes some of
-// these names, mostly from renames, and cannot read the table then. Members of structs may have any name.
+// CheckName returns [ErrName] for an invalid name of a top-level column: it must not be empty,
+// contain a dot or a backtick, or name a row column. Native Lance accepts some of these names,
+// mostly in renames, and then cannot read the table. Members of structs may have any name.
 //
-// Source: Schema::validate and is_system_column of crate lance-core; experiments with pylance 14.0.2.
+// Source: Schema::validate and is_system_column of crate lance-core; experiments with pylance
+// 14.0.2.
 func CheckName(name string) error {
 	if slices.Contains(RowColumns(), name) {
 		return fmt.Errorf("%w: %q is reserved; choose another name", ErrName, name)
@@ -34,7 +35,7 @@ func CheckName(name string) error {
 	return checkPath(name)
 }
 
-// checkPath returns ErrName for a name that is not its own path.
+// checkPath returns ErrName for a name that a path would have to quote.
 func checkPath(name string) error {
 	if name == "" || strings.ContainsAny(name, ".`") {
 		return fmt.Errorf("%w: %q: it cannot be empty or contain a dot or a backtick", ErrName, name)
@@ -42,7 +43,7 @@ func checkPath(name string) error {
 	return nil
 }
 
-// CheckNewNames is CheckName for the columns that an older schema does not have.
+// CheckNewNames applies CheckName to the columns that an older schema does not have.
 func (s *Schema) CheckNewNames(older *Schema) error {
 	for _, f := range s.Fields {
 		if older.Field(f.Name) == nil {

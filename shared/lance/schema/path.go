@@ -72,8 +72,8 @@ func FormatPath(names ...string) string {
 	return strings.Join(quoted, ".")
 }
 
-// FormatFilterPath is FormatPath with all names quoted that have more than letters, digits and
-// underscores.
+// FormatFilterPath formats a path like FormatPath, and also quotes names with characters other than
+// letters, digits and underscores.
 //
 // Source: format_field_path of crate lance-core.
 func FormatFilterPath(names ...string) string {
@@ -107,9 +107,9 @@ func (s *Schema) Resolve(path string) ([]*Field, error) {
 	return chain, nil
 }
 
-// Column returns the top-level column that a path names, or nil. The name may differ in the case of its
-// ASCII letters if no column has exactly this name. A name that is no path, as it has a dot, is that of a
-// column too.
+// Column returns the top-level column at the start of a path, or nil. If no column has exactly the
+// name, ASCII case is ignored. A string that is not a valid path, for lack of quotes around a dot,
+// may be a whole column name.
 func (s *Schema) Column(path string) *Field {
 	if f := s.Field(path); f != nil {
 		return f
@@ -149,10 +149,10 @@ func pathTo(fields []*Field, id int32) []string {
 	return nil
 }
 
-// Project returns a schema of the named columns, in the order of the names; ids stay. A
-// name is a top-level column or the path of a member, which includes the structs and lists
-// around it without their other members. Names of one column are merged. Members of packed
-// structs and blobs cannot be selected alone; a path to one selects the whole field.
+// Project returns a schema of the named columns in the given order, with their ids. A name is a
+// top-level column or the path of a member; the enclosing structs and lists are included without
+// their other members. Names within one column are merged. A path into a packed struct or blob
+// selects the whole field.
 func (s *Schema) Project(names []string) (*Schema, error) {
 	var order []*Field
 	chosen := map[*Field]bool{} // taken whole
@@ -186,7 +186,7 @@ func (s *Schema) Project(names []string) (*Schema, error) {
 
 // prune returns f without the descendants that are neither chosen nor around a chosen one.
 func (f *Field) prune(chosen, around map[*Field]bool) (*Field, error) {
-	// A map needs both of its members: a path to one of them brings the other.
+	// A map needs both members: a path to one includes the other.
 	if chosen[f] || f.LogicalType == "map" {
 		return f, nil
 	}

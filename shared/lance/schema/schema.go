@@ -49,7 +49,7 @@ type Field struct {
 	ClusteringKey    bool // unenforced
 	ClusteringKeyPos int32
 	Encoding         int32  // cosmetic, kept
-	Unknown          []byte // fields of the message that we do not know, kept
+	Unknown          []byte // unknown fields of the protobuf message, preserved
 }
 
 // Field returns the top-level field with this name, or nil.
@@ -93,8 +93,8 @@ func walk(fields []*Field, yield func(*Field) bool) bool {
 	return true
 }
 
-// MaxFieldID returns the highest id in the schema, or -1. The ids of new fields must also
-// be above those that data files of the table's fragments mention.
+// MaxFieldID returns the highest id in the schema, or -1. New ids must also be above those in the
+// table's data files.
 func (s *Schema) MaxFieldID() int32 {
 	highest := int32(-1)
 	for f := range s.All() {

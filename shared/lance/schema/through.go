@@ -7,11 +7,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// ResolveThrough returns the fields along a path that does not name the items of lists, from the top-level column to the
-// named field, with these items. So parts.t is the member t of the structs in the list parts. An unknown path is
-// [ErrUnknownField]. Paths that lead through no list are those of [Schema.Resolve].
+// ResolveThrough returns the fields along a path that omits the names of list items, items
+// included. For example, parts.t is the member t of the structs in the list parts. An unknown path
+// is [ErrUnknownField]. A path without lists resolves as in [Schema.Resolve].
 //
-// Source: index/scalar/inverted.rs of crate lance, which names texts like this.
+// Source: index/scalar/inverted.rs of crate lance, which names text columns this way.
 func (s *Schema) ResolveThrough(path string) ([]*Field, error) {
 	names, err := ParsePath(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Schema) ResolveThrough(path string) ([]*Field, error) {
 	return chain, nil
 }
 
-// itemsOf returns the items of a list, those of these if they are lists, and so on.
+// itemsOf returns the item field of a list and, for nested lists, the items below it.
 func itemsOf(f *Field) (items []*Field) {
 	for isList(f) {
 		f = f.Children[0]
@@ -46,8 +46,8 @@ func isList(f *Field) bool {
 	return (id == arrow.LIST || id == arrow.LARGE_LIST) && len(f.Children) == 1
 }
 
-// PathThrough returns the path of the field with an id as [Schema.ResolveThrough] takes it, or "" if there is none. An item
-// of a list has that of the list.
+// PathThrough returns the path of a field in the form of [Schema.ResolveThrough], or "" if the id
+// is unknown. A list item has the path of its list.
 func (s *Schema) PathThrough(id int32) string {
 	names := pathThrough(s.Fields, id)
 	if names == nil {

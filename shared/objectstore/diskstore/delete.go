@@ -31,6 +31,8 @@ func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Conditi
 	return nil
 }
 
+// delete removes an object durably, and prunes empty directories. After a failed sync the outcome is
+// unknown.
 func (s *Store) delete(ctx context.Context, key, etag string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -11,15 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A put makes missing directories, and a delete removes those that it has emptied. When the two
-// meet, a put may find that its directory has disappeared; it makes the directory again, up to
-// dirTries times.
+// A put creates missing directories, and a delete removes the directories that it has emptied. If they
+// race, the directory of a put may disappear. The put then creates it again, up to dirTries times.
 const dirTries = 1000
 
 // maxDurable bounds the set of directories that are known to be durable.
 const maxDurable = 4096
 
-// makeRoot makes the root directory and those above it. It makes a new root durable.
+// makeRoot creates the root directory and its parents. It makes a new root durable.
 func makeRoot(root string) error {
 	if _, err := os.Stat(root); err == nil {
 		return nil
@@ -54,7 +53,7 @@ func (s *Store) openNames(dir string) (*os.File, error) {
 	return d.file(s.root, dir), nil
 }
 
-// makeDir opens the directory dir. If it is missing, makeDir makes it and those above it.
+// makeDir opens the directory dir. If it is missing, makeDir creates it and its parents.
 func (s *Store) makeDir(dir string) (*handle, error) {
 	for range dirTries {
 		d, err := s.openDir(dir)
@@ -80,9 +79,9 @@ type identity struct {
 	born  int64 // birth time in nanoseconds, 0 where the file system has none
 }
 
-// sync makes changes to the directory d, whose path is dir, survive a power failure. The entries of
-// the directories above must be durable too, and the process that made them may not have synced
-// them yet; sync does it once and remembers that.
+// sync makes changes to the directory d, whose path is dir, survive a power failure. The entries of the
+// parent directories must be durable too. Another process may have created them without a sync yet, so this
+// function syncs each of them once.
 func (s *Store) sync(d *handle, dir string) error {
 	if err := d.Sync(); err != nil {
 		return err
@@ -128,9 +127,9 @@ func syncAbove(fd, levels int) error {
 	return syncAbove(above, levels-1)
 }
 
-// prune removes dir and the directories above it as far as they are empty. It is not essential, so
-// it stops at the first error. It uses a call that removes only directories, because an object may
-// have taken the place of a directory in the meantime.
+// prune removes dir and its parents as far as they are empty. It is not essential, so it stops at the first
+// error. It uses a call that removes only directories, because an object may have taken the place of a
+// directory in the meantime.
 func (s *Store) prune(dir string) {
 	for dir != "." {
 		above, base := splitPath(dir)

@@ -18,8 +18,7 @@ import (
 // resolves the path itself and registers each file with the poller.
 type handle struct{ fd int }
 
-// open opens a path below the root. It follows no links: objectstore.ErrLink means that the path
-// contains one.
+// open opens a path below the root. It follows no links: a path with a link is objectstore.ErrLink.
 func (s *Store) open(name string, flags int) (*handle, error) {
 	fd, err := uninterrupted(func() (int, error) { return openBeneath(s.top.fd, name, flags|unix.O_CLOEXEC) })
 	switch {
@@ -33,9 +32,8 @@ func (s *Store) open(name string, flags int) (*handle, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 }
 
-// walk implements open for all systems, and for paths that are too long for one call. It opens one
-// directory after the other, each relative to the one before, so that no process can insert a link
-// between a check and its use.
+// walk implements open for systems without openBeneath, and for paths too long for one call. It opens each
+// directory relative to the previous one, so that no process can insert a link between a check and its use.
 func (s *Store) walk(name string, flags int) (*handle, error) {
 	at := s.top
 	for rest := name; ; {
@@ -73,7 +71,7 @@ func (h *handle) enter(name string, flags int) (*handle, error) {
 	return nil, err
 }
 
-// openIn opens one of the store's own directories.
+// openIn opens a directory of the store itself.
 func openIn(root *os.Root, name string, flags int) (*handle, error) {
 	f, err := root.OpenFile(name, flags, 0)
 	if err != nil {

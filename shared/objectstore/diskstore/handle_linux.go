@@ -32,6 +32,7 @@ func renameNew(from int, name string, to int, free string) error {
 
 func fsync(fd int) error { return unix.Fsync(fd) }
 
+// identity combines the inode number with the birth time, where the file system records it.
 func (h *handle) identity() (identity, error) {
 	var st unix.Statx_t
 	_, err := uninterrupted(func() (int, error) {

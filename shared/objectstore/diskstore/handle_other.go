@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// openBeneath is only available on systems that can open a path below a directory in one call
-// without following links.
+// openBeneath is unavailable: these systems cannot open a path below a directory in one call without
+// following links.
 func openBeneath(int, string, int) (int, error) { return 0, errors.ErrUnsupported }
 
 // renameNew is only available on systems that can rename a file to a name that must be free.
 func renameNew(int, string, int, string) error { return errors.ErrUnsupported }
 
-// fsync uses package os, which knows how each system forces bytes to the disk.
+// fsync delegates to package os, which handles the differences between systems.
 func fsync(fd int) error {
 	copied, err := dup(fd)
 	if err != nil {
@@ -24,7 +24,7 @@ func fsync(fd int) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// identity uses the inode number alone, because the file systems of these systems do not soon reuse
+// identity consists of the inode number alone, because the file systems of these systems do not soon reuse
 // one.
 func (h *handle) identity() (identity, error) {
 	st, err := h.stat()

@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// List implements objectstore.Store. It reads the directory that the prefix lies in, and below it
-// only what the answer needs: for a folder that becomes a common prefix, only until it finds an
-// object. It calls stat only for files in the answer.
+// List implements objectstore.Store. It reads the directory of the prefix, and below it only the
+// directories of the page. In a folder that becomes a common prefix it stops at the first object. It calls
+// stat only for files in the page.
 func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
 	if err := objectstore.CheckList(opts); err != nil {
 		return objectstore.ListPage{}, err
@@ -44,12 +44,13 @@ type listing struct {
 	split  bool // a directory that was read contains the last pieces of long names
 }
 
-// holdsBatch is how many names are read at a time to find an object.
+// holdsBatch is the number of names that are read at a time in the search for an object.
 const holdsBatch = 64
 
-// errFull ends a walk when the page is full and there are more entries.
+// errFull ends a walk when the page is full and more entries exist.
 var errFull = errors.New("page is full")
 
+// run begins the listing at the folder of the prefix.
 func (l *listing) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -74,7 +75,7 @@ type entry struct {
 
 func (e entry) isFolder() bool { return e.key[len(e.key)-1] == '/' }
 
-// walk lists the folder at dir, whose keys begin with prefix.
+// walk lists the directory dir, whose keys begin with prefix.
 func (l *listing) walk(ctx context.Context, dir, prefix string) error {
 	entries, err := l.sorted(ctx, dir, prefix)
 	if err != nil {
@@ -105,10 +106,9 @@ func (l *listing) behindStart(entries []entry) []entry {
 	return entries[max(first-1, 0):]
 }
 
-// entries appends the entries of dir, whose keys begin with prefix. A directory with the last
-// pieces of long names is read together with the directory above it, because its entries belong
-// between those of that directory. inside means that dir is such a directory, and that prefix ends
-// within a component.
+// entries appends the entries of dir, whose keys begin with prefix. A directory with the last pieces of
+// long names is read together with its parent, because its entries sort between those of the parent. inside
+// is true for such a directory; prefix then ends within a component.
 func (l *listing) entries(ctx context.Context, to []entry, dir, prefix string, inside bool) ([]entry, error) {
 	found, err := l.readDir(ctx, dir)
 	if err != nil {
@@ -161,8 +161,8 @@ func (l *listing) mayHold(start string) bool {
 	return inPrefix && (start > l.opts.StartAfter || strings.HasPrefix(l.opts.StartAfter, start))
 }
 
-// object adds an object to the page, unless it has disappeared. Consecutive objects usually lie in
-// one directory, which stays open between them.
+// object adds an object to the page, unless it has disappeared. Consecutive objects are usually in the same
+// directory, so its handle stays open.
 func (l *listing) object(e entry) error {
 	if l.full() {
 		return errFull
@@ -215,7 +215,7 @@ func (l *listing) full() bool {
 	return l.opts.Limit > 0 && len(l.page.Objects)+len(l.page.Prefixes) == l.opts.Limit
 }
 
-// holdsObject reports whether there is an object below dir. It reads the names in batches.
+// holdsObject reports whether an object exists below dir. It reads the names in batches.
 func (l *listing) holdsObject(ctx context.Context, dir string, inside bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -233,7 +233,7 @@ func (l *listing) holdsObject(ctx context.Context, dir string, inside bool) (boo
 		if err != nil {
 			return false, ignoreMissing(err)
 		}
-		// Files come first, because they decide without reading further.
+		// Files first, because a file decides without further reads.
 		slices.SortFunc(found, func(a, b fs.DirEntry) int { return cmp.Compare(a.Type(), b.Type()) })
 		for _, f := range found {
 			_, goesOn, ok := fromName(f.Name(), inside)

@@ -27,7 +27,7 @@ func TestListReadsOnlyWhatItNeeds(t *testing.T) {
 		{objectstore.ListOptions{Prefix: "t/_v"}, "t/data", false},
 		{objectstore.ListOptions{Delimiter: "/", StartAfter: "t/"}, "t", false},
 		{objectstore.ListOptions{Prefix: "t/", Delimiter: "/"}, "u", false},
-		{objectstore.ListOptions{Limit: 2}, "t/data/a", true}, // to know that there is more
+		{objectstore.ListOptions{Limit: 2}, "t/data/a", true}, // one more, for More
 		{objectstore.ListOptions{Limit: 2}, "t/data/b", false},
 		{objectstore.ListOptions{StartAfter: "t/data/b/"}, "t/data/a", false},
 		{objectstore.ListOptions{StartAfter: "t0"}, "t", false},
@@ -43,7 +43,7 @@ func TestListReadsOnlyWhatItNeeds(t *testing.T) {
 	}
 }
 
-// watch returns what says whether dir was read since.
+// watch returns a function that reports whether dir was read since.
 func watch(t *testing.T, dir string) func() bool {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
@@ -60,8 +60,8 @@ func watch(t *testing.T, dir string) func() bool {
 		if err != nil && !errors.Is(err, unix.EAGAIN) {
 			t.Fatal(err)
 		}
-		// An event has 16 bytes, of which the last four tell the length of the name behind
-		// them. There is none if it is about dir itself and not about what is in it.
+		// An event has 16 bytes, the last four of which are the length of the following name. The length is
+		// zero for events on dir itself.
 		for n = max(n, 0); n >= unix.SizeofInotifyEvent; {
 			size := int(binary.NativeEndian.Uint32(buf[12:]))
 			if size == 0 {

@@ -16,8 +16,8 @@ import (
 // stripeCount is part of the layout: all processes must choose the same lock file for a key.
 const stripeCount = 256
 
-// A lock is held for one synced write at most. A process that finds it taken tries again after
-// firstWait, then after twice as long, and so on up to lastWait.
+// A lock is held for one synced write at most. A process that finds it taken waits firstWait, then twice as
+// long, and so on up to lastWait.
 const (
 	firstWait = 20 * time.Microsecond
 	lastWait  = 2 * time.Millisecond
@@ -31,10 +31,10 @@ type lockTable struct {
 	stripes [stripeCount]stripe
 }
 
-// A stripe is one lock file. A file lock belongs to the open file and not to a goroutine, so the
-// stripe also has a turn for the goroutines of this process.
+// A stripe is one lock file. A file lock belongs to the open file and not to a goroutine, so turn
+// serializes the goroutines of this process.
 type stripe struct {
-	turn chan struct{} // holds one element while a goroutine has the turn
+	turn chan struct{} // holds one element while a goroutine has the lock
 	file *os.File      // opened by the first goroutine that has the turn
 }
 

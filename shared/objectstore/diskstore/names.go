@@ -24,6 +24,7 @@ type nameCache struct {
 	size int // number of entries of all directories
 }
 
+// sortedDir holds the cached entries of a directory, with the state for which they are valid.
 type sortedDir struct {
 	state   dirState
 	entries []entry // must not be changed
@@ -39,7 +40,7 @@ func stateOf(st *unix.Stat_t) dirState {
 	return dirState{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Ctim.Nano()} //nolint:unconvert // elsewhere devices are int32
 }
 
-// quiet reports whether every change after read will have other times.
+// quiet reports whether every change after read will get different times.
 func (s dirState) quiet(read time.Time) bool {
 	last, tick := max(s.modified, s.changed), quietTime
 	if last%int64(time.Second) == 0 {
@@ -88,8 +89,8 @@ func (c *nameCache) put(dir string, state dirState, read time.Time, entries []en
 	}
 }
 
-// sorted returns the entries of the directory, sorted by their keys, which begin with prefix. It
-// includes all entries that the listing asks for, and perhaps more.
+// sorted returns the entries of the directory, sorted by their keys, which begin with prefix. It includes
+// all entries that the listing needs, and perhaps more.
 func (l *listing) sorted(ctx context.Context, dir, prefix string) ([]entry, error) {
 	d, err := l.store.openDir(dir)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// File systems allow names of up to 255 bytes, while keys have components of any length. A
-// component of more than maxName bytes is divided into pieces. All but the last have maxName bytes
-// and become directories with a mark after their names. The last piece is shorter and has the mark
-// before it. No name has two meanings: whole components and last pieces have at most maxName bytes,
-// all other pieces one more, and only last pieces lie in the directory of a piece. The last piece
-// may be empty, and the mark keeps it from being ".".
+// File systems allow names of up to 255 bytes, while keys have components of any length. A component of
+// more than maxName bytes is divided into pieces. All but the last have maxName bytes and become
+// directories with a mark at the end of their names. The last piece is shorter and begins with the mark.
+// Names are unambiguous: whole components and last pieces have at most maxName bytes, all other pieces one
+// more, and only last pieces are in the directory of a piece. The last piece may be empty; the mark then
+// prevents an empty name.
 //
 //	a/<450 bytes>/c   →   a/<200 bytes>~/<200 bytes>~/~<50 bytes>/c
 //
@@ -49,6 +49,7 @@ func toPath(key string) string {
 	return b.String()
 }
 
+// writePart writes a component of a key as one or several file names.
 func writePart(b *strings.Builder, part string) {
 	if len(part) > maxName {
 		for ; len(part) >= maxName; part = part[maxName:] {
@@ -65,9 +66,9 @@ func splitPath(p string) (dir, base string) {
 	return path.Dir(p), path.Base(p)
 }
 
-// fromName is the inverse: it returns what a file or directory name contributes to a key, and
-// whether it is a piece that continues below. inside means that the name lies in the directory of a
-// piece. ok is false for a name that toPath does not make, which another program has created.
+// fromName inverts toPath: it returns the part of a key that a file or directory name stands for. goesOn is
+// true if it is a piece that continues below. inside is true for names in the directory of a piece. ok is
+// false for a name that toPath never returns, which another program has created.
 func fromName(name string, inside bool) (part string, goesOn, ok bool) {
 	if len(name) > maxName {
 		part, goesOn = strings.CutSuffix(name, mark)

@@ -101,7 +101,7 @@ func (c *child) answer(t *testing.T) string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// together runs perChild goroutines and joins what they say.
+// together runs perChild goroutines and joins their results.
 func together(run func(i int) string) string {
 	said := make([]string, perChild)
 	var group sync.WaitGroup
@@ -209,8 +209,8 @@ func TestProcessesRacePutIfMatch(t *testing.T) {
 
 const churnKeys = 5
 
-// churn writes for ever, one key after the other, and tells each generation that is
-// written. A key of its own comes and goes beside them.
+// churn writes for ever, one key after another, and prints each written generation. It also creates and
+// deletes a key of its own.
 func churn(s *Store, _ string) string {
 	ctx := context.Background()
 	for generation := 1; ; generation++ {
@@ -254,7 +254,7 @@ func stream(ctx context.Context, s *Store, key string, value []byte) error {
 	return err
 }
 
-// sealed returns bytes that tell their generation and whether they are whole.
+// sealed returns bytes that contain their generation and a proof of completeness.
 func sealed(generation, size int) []byte {
 	body := fmt.Appendf(nil, "%d %s", generation, strings.Repeat("x", size))
 	sum := sha256.Sum256(body)
@@ -306,7 +306,7 @@ func TestKilledWriterLeavesWholeObjects(t *testing.T) {
 func checkSurvivors(t *testing.T, s *Store, last int) {
 	t.Helper()
 	for i := range churnKeys {
-		// The newest generation of this key up to last; there is none if it is not above 0.
+		// The newest generation of this key up to last; none if it is not above 0.
 		answered := last - (last-i+churnKeys)%churnKeys
 		data, _, err := s.Get(t.Context(), churnKey(i))
 		if answered <= 0 && errors.Is(err, objectstore.ErrNotExist) {

@@ -36,6 +36,7 @@ func checkPut(key string, cond objectstore.Condition) error {
 	return checkKey(key)
 }
 
+// put writes a temporary file and publishes it under the key.
 func (s *Store) put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return objectstore.Info{}, err
@@ -133,10 +134,10 @@ func (s *Store) publish(ctx context.Context, key string, t *temp, cond objectsto
 	return s.name(ctx, key, t, st, cond)
 }
 
-// publishNew is publish without a condition for a key that has no object; otherwise it returns
-// ErrPrecondition. It names the file before it syncs it, so that one commit of the file system's
-// journal contains both, and the sync of the directory is fast. Until it returns, no caller knows
-// of the object. A power failure before that may leave a part of it, as one during any upload may.
+// publishNew publishes a key without a condition if it has no object; otherwise it returns ErrPrecondition.
+// It renames the file before it syncs it, so that one commit of the file system's journal contains both,
+// and the sync of the directory is fast. A power failure before it returns may leave a part of the object,
+// like a failure during any upload.
 func (s *Store) publishNew(ctx context.Context, key string, t *temp, st *unix.Stat_t) (objectstore.Info, error) {
 	dir, base := splitPath(toPath(key))
 	d, err := s.place(ctx, dir, base, t, objectstore.Condition{IfAbsent: true})
@@ -231,9 +232,8 @@ func (s *Store) newTemp() (*temp, error) {
 	return &temp{dir: s.temp, name: name, file: file}, nil
 }
 
-// stamp gives the file a unique modification time, from which its ETag is made, and returns its
-// state. The times that the system sets are too coarse: two writes within a few milliseconds may
-// get the same.
+// stamp gives the file a unique modification time, from which its ETag is derived, and returns its state.
+// The system's own times are too coarse: two writes within a few milliseconds may get the same time.
 func (t *temp) stamp() (*unix.Stat_t, error) {
 	now, err := unix.TimeToTimespec(time.Now())
 	if err != nil {
@@ -245,7 +245,7 @@ func (t *temp) stamp() (*unix.Stat_t, error) {
 	return t.file.stat()
 }
 
-// settle renames the file to a name that must be free.
+// settle renames the file to a name that must not exist.
 func (t *temp) settle(d *handle, base string) error {
 	err := renameNew(t.dir.fd, t.name, d.fd, base)
 	if errors.Is(err, errors.ErrUnsupported) {

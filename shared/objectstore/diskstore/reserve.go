@@ -12,27 +12,29 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// To free space on a full disk takes a little space: the catalog notes that a table is being deleted before it deletes
-// it, and a job has a record. So the store keeps a file that it gives up for such writes ([objectstore.Freeing]), and
-// makes again when there is space, before other writes take it. Processes share the file.
+// Freeing space on a full disk takes a little space itself: the catalog records the deletion of a table
+// before it deletes it, and a job has a record. So the store keeps a reserve file. It deletes the file for
+// such writes ([objectstore.Freeing]), and creates it again once there is space. All processes use the same
+// file.
 
 const (
 	reserveFile = objectstore.ReservedName + "/reserve"
-	// reserveBytes is enough for some dozens of small objects, of which each takes a block of the file system.
+	// reserveBytes suffices for some dozens of small objects, each of which takes a block of the file
+	// system.
 	reserveBytes = 256 << 10
-	// reservePause is how often a process tries to make the file again.
+	// reservePause is the interval between attempts to create the file again.
 	reservePause = time.Second
 )
 
-// A reserve is what a process knows of the file.
+// A reserve is the state of the reserve file in this process.
 type reserve struct {
 	mu    sync.Mutex
 	spent bool      // the file is given up, or could not be made
 	tried time.Time // when it was last tried to make the file
 }
 
-// withReserve does a write, and repeats it after the reserve is given up if the disk is full and ctx is one of
-// [objectstore.Freeing].
+// withReserve does a write. If the disk is full and ctx is a context of [objectstore.Freeing], it deletes
+// the reserve and repeats the write.
 func (s *Store) withReserve(ctx context.Context, write func() error) error {
 	frees := objectstore.IsFreeing(ctx)
 	if !frees {
@@ -54,7 +56,7 @@ func (s *Store) giveReserve() {
 	_ = s.root.Remove(reserveFile)
 }
 
-// keepReserve makes the file if it was given up. It does nothing while there is no space.
+// keepReserve creates the file if it was deleted. It does nothing while the disk is full.
 func (s *Store) keepReserve(now time.Time) {
 	s.reserve.mu.Lock()
 	defer s.reserve.mu.Unlock()
@@ -65,7 +67,8 @@ func (s *Store) keepReserve(now time.Time) {
 	s.reserve.spent = s.makeReserve() != nil
 }
 
-// makeReserve makes the file unless it is there. Its bytes are random, because file systems keep no blocks for zeros.
+// makeReserve creates the file unless it exists. Its bytes are random, because some file systems allocate
+// no blocks for zeros.
 func (s *Store) makeReserve() error {
 	file, err := s.root.OpenFile(reserveFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {

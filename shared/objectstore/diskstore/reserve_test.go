@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// The reserve is given up for work that frees space and for no other, and is made again.
+// The reserve is deleted only for work that frees space, and is created again.
 func TestReserve(t *testing.T) {
 	root := t.TempDir()
 	s, err := Open(root)

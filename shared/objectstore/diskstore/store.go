@@ -1,26 +1,25 @@
-// Package diskstore keeps objects as files below a directory. Native Lance may read and write the
-// same directory at the same time, and so may any number of processes that open a Store on it.
+// Package diskstore keeps objects as files below a directory. Native Lance may read and write the same
+// directory at the same time, and so may any number of processes that open a Store on it.
 //
-// An object is the file whose path is the object's key. The store writes and syncs it under another
-// name and then renames it. If the object must be new, the rename fails when the name exists. A
-// crash therefore leaves an object complete, as it was before, or absent. A conditional overwrite
-// or delete consists of a check and a change; a file lock makes the two atomic among all Stores on
-// the directory. Writers that do not use the locks are only excluded by names that must be free,
-// which is sufficient for commits.
+// An object is a file whose path is the object's key. The store writes and syncs it under a temporary name
+// and then renames it. If the object must be new, the rename fails if the name exists. A crash therefore
+// leaves an object complete, unchanged or absent. A conditional overwrite or delete consists of a check and
+// a change; a file lock makes the two atomic among all Stores on the directory. Native writers do not use
+// the locks. They are excluded only by renames that must not replace a file, which suffices for commits.
 //
-// Unfinished files of other writers lie beside their objects and are listed as well: Lance makes
-// ".tmpXXXXXX" and "<name>#1", which sort among the manifests, so the first key of a listing need
+// Unfinished files of native writers are in the folders of their objects, and are listed as well: Lance
+// creates ".tmpXXXXXX" and "<name>#1", which sort among the manifests, so the first key of a listing need
 // not be a manifest.
 //
-// A process that dies leaves each object complete or absent. So does a power failure, with one
-// exception: an unconditional put of a new key that had not returned yet may leave a part of the
-// object. Conditional puts, and puts over an object, sync the bytes before they rename the file.
+// A process that dies leaves each object complete or absent. So does a power failure, with one exception:
+// an unconditional put of a new key that had not returned yet may leave a part of the object. Conditional
+// puts, and puts over an object, sync the bytes before they rename the file.
 //
-// A directory cannot hold both "a" and "a/b" (the second put is ErrOverlap), and on some systems it
-// cannot distinguish "A" from "a". Symbolic links below the root are neither listed nor followed,
-// because a program that may write to one folder could let a link lead to another one, such as that
-// of the catalog. Locks, unfinished files and a reserve of space lie in _tiltyard at the root. That folder is not
-// listed, its keys are refused, and it must not be removed while a Store is open.
+// A directory cannot hold both "a" and "a/b" (the second put is ErrOverlap), and on some systems it cannot
+// distinguish "A" from "a". Symbolic links below the root are neither listed nor followed, because a
+// program with access to one folder could create a link to another one, such as the catalog's. Locks,
+// unfinished files and a reserve of space are in _tiltyard at the root. That folder is not listed, its keys
+// are refused, and it must not be removed while a Store is open.
 package diskstore
 
 import (
@@ -45,8 +44,8 @@ const (
 	tempDir  = objectstore.ReservedName + "/tmp"
 	locksDir = objectstore.ReservedName + "/locks"
 
-	// Up to these bounds ranges are read one after the other, because a read from the page cache is
-	// cheaper than a goroutine. Beyond them, the given number of readers run in parallel.
+	// Up to these bounds ranges are read sequentially, because a read from the page cache is cheaper than a
+	// goroutine. Beyond them, this number of readers runs in parallel.
 	serialRanges = 8
 	serialBytes  = 1 << 20
 	readers      = 8
@@ -55,8 +54,8 @@ const (
 	staleAfter = time.Hour
 )
 
-// ErrOverlap means that a key cannot be put, because one of its leading folders is an object, or
-// because the key is a folder of other objects.
+// ErrOverlap means that a key cannot be put, because a parent folder of the key is an object, or because
+// the key is a folder of other objects.
 var ErrOverlap = errors.New("a directory cannot hold an object and a folder of the same name")
 
 // A Store holds objects in a directory. Open makes one.
@@ -69,13 +68,13 @@ type Store struct {
 
 	reserve reserve
 	mu      sync.Mutex
-	durable map[string]identity // directories whose entries are synced
+	durable map[string]identity // directories whose entries have been synced
 }
 
 var _ objectstore.Store = (*Store)(nil)
 
-// Open returns a store over the directory root. It makes the directory if it is missing, and
-// removes unfinished files that a crash has left there.
+// Open returns a store over the directory root. It creates the directory if it is missing, and removes
+// unfinished files of crashed processes.
 func Open(root string) (*Store, error) {
 	if err := makeRoot(root); err != nil {
 		return nil, fmt.Errorf("open disk store: %w", err)
@@ -153,6 +152,7 @@ func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore
 	return parts, info, nil
 }
 
+// read reads ranges of an object from one open file, so that all come from the same version.
 func (s *Store) read(ctx context.Context, key string, ranges []objectstore.Range) ([][]byte, objectstore.Info, error) {
 	if err := checkKey(key); err != nil {
 		return nil, objectstore.Info{}, err
@@ -215,6 +215,7 @@ func readRanges(ctx context.Context, f io.ReaderAt, size int64, ranges []objects
 	return parts, group.Wait()
 }
 
+// readRange reads one range of a file of the given size.
 func readRange(ctx context.Context, f io.ReaderAt, size int64, r objectstore.Range) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -244,8 +245,8 @@ func infoOf(key string, st *unix.Stat_t) objectstore.Info {
 	return objectstore.Info{Key: key, Size: st.Size, ETag: etagOf(st), Modified: modified(st)}
 }
 
-// etagOf returns the ETag of a file. Inode numbers are reused, but put stamps files with a unique
-// time in nanoseconds, so two contents of a key differ in at least one of them.
+// etagOf returns the ETag of a file. Inode numbers are reused, but each put sets a unique modification time
+// in nanoseconds, so two versions of an object differ in at least one of the two.
 func etagOf(st *unix.Stat_t) string {
 	b := make([]byte, 0, 40)
 	b = strconv.AppendUint(b, st.Ino, 36)
@@ -262,6 +263,6 @@ func isRegular(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFRE
 
 func isDir(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
 
-// ReadGap implements objectstore.Gapper. It is one page of memory, because a further range costs
-// one system call.
+// ReadGap implements objectstore.Gapper. It is one page of memory, because a further range costs one system
+// call.
 func (s *Store) ReadGap() int64 { return 4 << 10 }

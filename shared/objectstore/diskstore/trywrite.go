@@ -8,9 +8,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// TryWrite implements objectstore.WriteTrier. It writes and syncs an unfinished file, which no
-// listing shows, and removes it. If a crash leaves the file behind, Open removes it with the
-// others.
+// TryWrite implements objectstore.WriteTrier. It writes, syncs and removes a temporary file, which listings
+// do not contain. After a crash, Open removes the file.
 func (s *Store) TryWrite(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

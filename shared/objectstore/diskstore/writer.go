@@ -41,6 +41,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.temp.file.Write(p)
 }
 
+// Commit publishes the temporary file, in the context of Create.
 func (w *writer) Commit() (objectstore.Info, error) {
 	if err := w.usable(); err != nil {
 		return objectstore.Info{}, fmt.Errorf("commit %q: %w", w.key, err)

@@ -13,11 +13,10 @@ import (
 
 // A Recorder counts requests. The zero value is ready to use; it is safe for concurrent use.
 //
-// Each request has a level: one more than the highest level among the requests that had been
-// answered when it began. The depth of a recording is its highest level. Two independent requests
-// share a level only if they overlap in time. In memory they may not overlap. For exact depths,
-// give the requests a [Latency] and run in a testing/synctest bubble, where independent requests
-// always overlap.
+// Each request has a level: one more than the highest level among the requests answered before it began.
+// The depth of a recording is its highest level. Two independent requests have the same level only if they
+// overlap in time, which fast requests in memory may not. For exact depths, give the requests a [Latency]
+// and run in a testing/synctest bubble, where independent requests always overlap.
 type Recorder struct {
 	mu       sync.Mutex
 	counts   Counts
@@ -29,7 +28,7 @@ type Recorder struct {
 // Counts is the result of a recording since New or the last Reset. It includes failed requests.
 type Counts struct {
 	Requests     int          // one per range of a GetRanges
-	Depth        int          // the longest chain of requests that waited for one another
+	Depth        int          // the length of the longest chain of dependent requests
 	ByKind       map[Kind]int // sums up to Requests
 	ReadBytes    int64        // bytes of objects in answers
 	WrittenBytes int64        // bytes of objects in requests

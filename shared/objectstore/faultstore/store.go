@@ -1,10 +1,9 @@
-// Package faultstore wraps an object store for tests: it counts the requests, and it fails where a
-// test wants it to.
+// Package faultstore wraps an object store for tests: it counts requests and injects faults.
 //
-// [Recorder] counts how many requests an operation makes and how deep they are, that is how many
-// had to wait for the answer of another one. A [Fault] is decided for each call: an error before
-// anything happens, a lost answer, a pause, or a crash of the process, after which no call works. A
-// crash matrix runs an operation once for each call that it makes, and crashes the n-th call:
+// [Recorder] counts the requests of an operation and their depth, the length of the longest chain of
+// dependent requests. A function chooses a [Fault] for each call: an error before the request, a lost
+// answer, a pause, or a crash of the process, after which all calls fail. A crash matrix runs an operation
+// once for each of its calls, and crashes the n-th call:
 //
 //	s := faultstore.New(memstore.New(), nil)
 //	// … set up through s …
@@ -33,8 +32,8 @@ var ErrCrashed = errors.New("the process has crashed")
 // A Kind is a kind of request.
 type Kind string
 
-// These are the kinds of requests. A GetRanges counts as one Range per range, or as one Head
-// without ranges. A writer counts as one Upload at its commit, and a copy within a server as one Copy.
+// The kinds of requests. A GetRanges counts as one Range per range, or as one Head without ranges. A writer
+// counts as one Upload at its commit, and a copy within a server as one Copy.
 const (
 	Get         Kind = "get"
 	Range       Kind = "range"
@@ -48,7 +47,7 @@ const (
 	List        Kind = "list"
 )
 
-// A Call describes a call for which a Fault is decided.
+// A Call describes a call to the store.
 type Call struct {
 	N      int // 1 for the first call after New or Reset
 	Kind   Kind
@@ -66,8 +65,8 @@ func (c Call) isWrite() bool {
 	return false
 }
 
-// A Fault determines what happens to a call. The zero value changes nothing. Fields can be
-// combined: Lost and Crash together are a process that wrote and died before it got the answer.
+// A Fault modifies a call. The zero value changes nothing. Fields can be combined: Lost and Crash together
+// simulate a process that wrote, and died before it received the answer.
 type Fault struct {
 	// Wait runs first, and lets the call hang until it returns. If it returns an error, the call
 	// fails with that error and the inner store gets no request.
@@ -101,13 +100,13 @@ type Store struct {
 
 var _ objectstore.Store = (*Store)(nil)
 
-// New wraps inner. decide is called before each call to inner, by one goroutine at a time; nil
-// means no faults. decide must neither wait, for which Fault.Wait exists, nor use the Store.
+// New wraps inner. decide is called before each call to inner, by one goroutine at a time; nil means no
+// faults. decide must not block (see Fault.Wait), and must not use the Store.
 func New(inner objectstore.Store, decide func(Call) Fault) *Store {
 	return &Store{Recorder: new(Recorder), inner: inner, decide: decide}
 }
 
-// Inject replaces the decision. It does not undo a crash: to continue after one, wrap the inner
+// Inject replaces the decision function. It does not undo a crash: to continue after one, wrap the inner
 // store again.
 func (s *Store) Inject(decide func(Call) Fault) {
 	s.mu.Lock()
@@ -115,8 +114,7 @@ func (s *Store) Inject(decide func(Call) Fault) {
 	s.decide = decide
 }
 
-// do counts and runs one call. run calls the inner store and returns the number of bytes that it
-// read.
+// do counts and runs one call. run calls the inner store and returns the number of bytes read.
 func (s *Store) do(ctx context.Context, call Call, condition string, run func() (int, error)) error {
 	level := s.begin(&call, condition)
 	fault, err := s.fault(call)
@@ -147,6 +145,8 @@ func (s *Store) do(ctx context.Context, call Call, condition string, run func() 
 	return nil
 }
 
+// fault returns the fault for a call. decide is called by one goroutine at a time, and without the store's
+// lock.
 func (s *Store) fault(call Call) (Fault, error) {
 	s.mu.Lock()
 	decide, crashed := s.decide, s.crashed
@@ -168,7 +168,7 @@ func (s *Store) crash() {
 	s.crashed = true
 }
 
-// settled reports whether err is an answer of a server, which can get lost.
+// settled reports whether err is a definite answer of a server, which can get lost.
 func settled(err error) bool {
 	return err == nil || errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrNotExist)
 }
@@ -304,7 +304,7 @@ func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{Writer: w, commit: commit}, nil
 }
 
-// A writer makes its one request at the commit, as a small upload to S3 does.
+// A writer makes its one request at the commit, like a small upload to S3.
 type writer struct {
 	objectstore.Writer
 	commit func(data []byte) (objectstore.Info, error) // within the context of Create, because Commit takes none

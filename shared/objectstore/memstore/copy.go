@@ -10,8 +10,8 @@ import (
 
 var _ objectstore.Copier = (*Store)(nil)
 
-// CopyFrom implements objectstore.Copier for stores in memory. Objects do not change, so the copy
-// shares the bytes.
+// CopyFrom implements objectstore.Copier for stores in memory. The copy aliases the bytes, because objects
+// are immutable.
 func (s *Store) CopyFrom(ctx context.Context, from objectstore.Store, was objectstore.Info, key string) error {
 	source, ok := objectstore.Innermost(from).(*Store)
 	if !ok {

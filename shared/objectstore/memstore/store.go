@@ -1,5 +1,5 @@
-// Package memstore keeps objects in memory. It is the fast counterpart of the real stores: it fails
-// as they do, and loses everything when the process ends.
+// Package memstore keeps objects in memory. It fails in the same way as the durable stores, and loses
+// everything when the process ends.
 package memstore
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Store holds objects in memory. Make one with New.
+// A Store holds objects in memory. New makes one.
 type Store struct {
 	mu      sync.RWMutex
 	objects map[string]object
@@ -190,7 +190,7 @@ func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{ended: ctx.Err, store: s, key: key}, nil
 }
 
-// A writer collects the bytes of one object.
+// A writer buffers the bytes of one object.
 type writer struct {
 	ended func() error // error of the context that was given to Create
 	store *Store       // nil after Commit or Abort

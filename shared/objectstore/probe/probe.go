@@ -1,9 +1,9 @@
-// Package probe finds out whether a store keeps what commits rest on. Many servers of the S3 protocol
-// ignore the conditions of writes, or carry them out one after the other only while nobody else
-// writes; on such a store acknowledged commits get lost, and nothing else shows it.
+// Package probe tests whether a store gives the guarantees on which commits depend. Many servers with the
+// S3 protocol ignore the conditions of writes, or do not evaluate them atomically. On such a store
+// acknowledged commits get lost, without any other symptom.
 //
-// A probe takes some fifty small requests, most of them side by side, and one upload of 9 MiB. It
-// works in a folder of its own below [Folder], which it empties again.
+// A probe makes some fifty small requests, most of them in parallel, and one upload of 9 MiB. It works in a
+// folder of its own below [Folder], and removes its objects afterwards.
 package probe
 
 import (
@@ -28,11 +28,11 @@ const Folder = "_catalog/probes/"
 
 // A Fault is a guarantee that a store does not give.
 type Fault struct {
-	Guarantee string // one of the names of [Guarantees]
-	Seen      string // what the store did
+	Guarantee string // a name from [Guarantees]
+	Seen      string // the observed behaviour
 }
 
-// Error returns the guarantee, and what the store did in place of it.
+// Error returns the guarantee and the observed behaviour.
 func (f *Fault) Error() string { return f.Guarantee + ": " + f.Seen }
 
 // Faults returns the faults in an error of Run.
@@ -51,8 +51,8 @@ func Faults(err error) []*Fault {
 	return nil
 }
 
-// A guarantee is what a probe tries in a folder of its own. The error is a Fault when the store does
-// something else, and any other when it could not be asked.
+// A guarantee is one test of a probe, in a folder of its own. A violation is a Fault; any other error means
+// that the store could not be tested.
 type guarantee struct {
 	name string
 	try  func(context.Context, bench) error
@@ -69,7 +69,7 @@ var guarantees = []guarantee{
 	{"lists are complete and in the order of keys", listOrder},
 }
 
-// Guarantees returns the names of what a probe tries.
+// Guarantees returns the names of the tested guarantees.
 func Guarantees() []string {
 	names := make([]string, len(guarantees))
 	for i, g := range guarantees {
@@ -78,15 +78,15 @@ func Guarantees() []string {
 	return names
 }
 
-// cleaningTime is how long the removal of the objects may take, also after the end of the context.
+// cleaningTime bounds the removal of the objects, which also runs after the end of the context.
 const cleaningTime = 30 * time.Second
 
-// triesOfEach is how often a guarantee is tried whose outcome is unknown: a server that has just begun may lose
-// answers.
+// triesOfEach is the number of attempts at a guarantee with an unknown outcome: a server that has just
+// started may lose answers.
 const triesOfEach = 3
 
-// Run tries all guarantees of a store. The error joins a [Fault] for each that it does not give, and
-// the errors of those that could not be tried; all are about the store, which they do not name.
+// Run tests all guarantees of a store. The error joins a [Fault] for each violated guarantee, and the
+// errors of the guarantees that could not be tested. None of them names the store.
 func Run(ctx context.Context, s objectstore.Store) (err error) {
 	if _, _, err := s.Get(ctx, Folder+"absent"); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
 		return err // nothing else can be learnt, either
@@ -117,7 +117,7 @@ func Run(ctx context.Context, s objectstore.Store) (err error) {
 	return errors.Join(found...)
 }
 
-// A maker is a store that remembers what was put, because its listings need not show that.
+// A maker is a store that records the keys of all puts, because listings of a faulty store may omit them.
 type maker struct {
 	objectstore.Store
 	mu   sync.Mutex
@@ -142,7 +142,7 @@ func (m *maker) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return m.Store.Create(ctx, key)
 }
 
-// remove deletes what was put, as far as it is still there.
+// remove deletes the recorded objects that still exist.
 func (m *maker) remove(ctx context.Context) error {
 	var deletes errgroup.Group
 	deletes.SetLimit(racers)
@@ -155,7 +155,7 @@ func (m *maker) remove(ctx context.Context) error {
 	return nil
 }
 
-// A bench is where one guarantee is tried.
+// A bench is the environment for the test of one guarantee.
 type bench struct {
 	objectstore.Store
 	folder    string
@@ -167,7 +167,7 @@ func (b bench) fault(format string, args ...any) error {
 	return &Fault{b.guarantee, fmt.Sprintf(format, args...)}
 }
 
-// refused returns nil if err is that of a write whose condition does not hold.
+// refused returns nil if err is the refusal of a write whose condition does not hold.
 func (b bench) refused(what string, err error) error {
 	switch {
 	case err == nil:
@@ -178,7 +178,7 @@ func (b bench) refused(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// done returns nil if err is that of a write whose condition holds.
+// done returns nil if err is not the refusal of a write whose condition holds.
 func (b bench) done(what string, err error) error {
 	if errors.Is(err, objectstore.ErrPrecondition) {
 		return b.fault("%s was refused", what)
@@ -186,7 +186,7 @@ func (b bench) done(what string, err error) error {
 	return err
 }
 
-// holds returns nil if there is an object with this content.
+// holds returns nil if the object has this content.
 func (b bench) holds(ctx context.Context, key, want string) error {
 	got, _, err := b.Get(ctx, key)
 	switch {
@@ -212,8 +212,9 @@ func (b bench) twoVersions(ctx context.Context, key string) (first, second strin
 	return before.ETag, after.ETag, err
 }
 
-// put puts an object under a condition that holds, or without it where the store refuses that. A slow put may be sent
-// twice: without a condition, the second one could come after those that race, and give one more of them its turn.
+// put puts an object under a condition that holds, or without it if the store refuses that. A condition is
+// safer, because a slow put may be sent twice: without a condition, the second request could arrive after
+// the racing writes, and let another one of them win.
 func (b bench) put(ctx context.Context, key, content string, cond objectstore.Condition) (objectstore.Info, error) {
 	info, err := b.Put(ctx, key, []byte(content), cond)
 	if errors.Is(err, objectstore.ErrPrecondition) {
@@ -222,6 +223,7 @@ func (b bench) put(ctx context.Context, key, content string, cond objectstore.Co
 	return info, err
 }
 
+// putIfAbsent tests that a put with If-None-Match succeeds only without an object.
 func putIfAbsent(ctx context.Context, b bench) error {
 	key := b.folder + "k"
 	_, err := b.Put(ctx, key, []byte("first"), ifAbsent)
@@ -235,6 +237,7 @@ func putIfAbsent(ctx context.Context, b bench) error {
 	return b.holds(ctx, key, "first")
 }
 
+// putIfMatch tests that a put with If-Match succeeds exactly for the ETag of the current object.
 func putIfMatch(ctx context.Context, b bench) error {
 	key := b.folder + "k"
 	stale, newest, err := b.twoVersions(ctx, key)
@@ -259,6 +262,7 @@ func putIfMatch(ctx context.Context, b bench) error {
 	return b.holds(ctx, key, "third")
 }
 
+// deleteIfMatch tests that a delete with If-Match succeeds exactly for the ETag of the current object.
 func deleteIfMatch(ctx context.Context, b bench) error {
 	key := b.folder + "k"
 	stale, newest, err := b.twoVersions(ctx, key)
@@ -277,10 +281,11 @@ func deleteIfMatch(ctx context.Context, b bench) error {
 	return b.done("a delete with the ETag of the object", b.Delete(ctx, key, ifMatch(newest)))
 }
 
-// racers is how many writers race.
+// racers is the number of concurrent writers.
 const racers = 8
 
-// race lets racers write at once. It returns who won; the others have lost, or could not learn it.
+// race runs racers writes concurrently. It returns the winners; the others have lost, or do not know their
+// outcome.
 func (b bench) race(write func(i int) error) (winners []int, err error) {
 	results := make([]error, racers)
 	var start, all sync.WaitGroup
@@ -304,7 +309,7 @@ func (b bench) race(write func(i int) error) (winners []int, err error) {
 	return winners, nil
 }
 
-// alone returns nil if at most one has won.
+// alone returns nil if at most one writer has won.
 func (b bench) alone(winners []int) error {
 	if len(winners) > 1 {
 		return b.fault("%d of %d writers at once were told that they have won", len(winners), racers)
@@ -312,7 +317,7 @@ func (b bench) alone(winners []int) error {
 	return nil
 }
 
-// kept returns nil if the object is that of the winner, if there is one.
+// kept returns nil if the object is the winner's, or if there is no winner.
 func (b bench) kept(ctx context.Context, key string, winners []int) error {
 	if len(winners) == 0 {
 		return nil
@@ -334,6 +339,8 @@ func racingPutIfMatch(ctx context.Context, b bench) error {
 	return b.racePuts(ctx, ifMatch(info.ETag))
 }
 
+// racePuts tests that at most one of concurrent puts with the same condition succeeds, and that its object
+// is kept.
 func (b bench) racePuts(ctx context.Context, cond objectstore.Condition) error {
 	key := b.folder + "k"
 	winners, err := b.race(func(i int) error {
@@ -346,6 +353,7 @@ func (b bench) racePuts(ctx context.Context, cond objectstore.Condition) error {
 	return b.kept(ctx, key, winners)
 }
 
+// racingDeleteIfMatch tests that of concurrent deletes and puts with the same ETag only one takes effect.
 func racingDeleteIfMatch(ctx context.Context, b bench) error {
 	key := b.folder + "k"
 	info, err := b.put(ctx, key, "start", ifAbsent)
@@ -362,7 +370,8 @@ func racingDeleteIfMatch(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	// Of several deletes, each may find the object gone when a slow one is sent again: no put may have won beside them.
+	// If slow deletes are sent again, several of them may report success. But a put must not win beside
+	// them.
 	puts := slices.DeleteFunc(slices.Clone(winners), func(i int) bool { return i%2 == 0 })
 	if len(puts) == 0 {
 		return nil
@@ -370,9 +379,10 @@ func racingDeleteIfMatch(ctx context.Context, b bench) error {
 	return cmp.Or(b.alone(winners), b.kept(ctx, key, puts))
 }
 
-// uploadBytes is more than what a store puts as a whole.
+// uploadBytes is large enough for stores to use a multipart upload.
 const uploadBytes = 9 << 20
 
+// uploadInParts tests that a multipart upload is read back unchanged, with the ETag from its completion.
 func uploadInParts(ctx context.Context, b bench) error {
 	key := b.folder + "k"
 	data := make([]byte, uploadBytes)
@@ -398,9 +408,10 @@ func uploadInParts(ctx context.Context, b bench) error {
 	return nil
 }
 
-// listed are names whose order servers with folders get wrong, in the right order.
+// listed are names that servers with folders list in the wrong order. Here they are in the right order.
 var listed = []string{"B", "a-/x", "a.", "a/b", "a/c", "a0", "b"}
 
+// listOrder tests that pages of a listing are in bytewise key order and complete.
 func listOrder(ctx context.Context, b bench) error {
 	var puts errgroup.Group
 	for _, name := range listed {

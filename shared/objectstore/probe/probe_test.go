@@ -44,7 +44,7 @@ type broken struct {
 	*memstore.Store
 	put    func(key string, cond *objectstore.Condition)
 	delete func(key string, cond *objectstore.Condition)
-	resent bool // each delete of a racer is sent twice, and its second answer counts: what is gone is deleted
+	resent bool // each delete of a racer is sent twice, and the second response counts: a missing object counts as deleted
 	late   bool // conditional deletes come after a put if unchanged of the same key has won
 	won    signals
 	list   func(*objectstore.ListPage)
@@ -110,7 +110,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// signals tell, for each key, that something has happened.
+// signals record, for each key, that an event has happened.
 type signals struct{ all sync.Map }
 
 type signal struct {
@@ -133,8 +133,8 @@ func (s *signals) await(key string) { <-s.of(key).given }
 // always makes a condition none.
 func always(_ string, cond *objectstore.Condition) { *cond = objectstore.Condition{} }
 
-// contested makes the conditions of the first n writes of a key none, for the keys that more than
-// two writers race for: what a server does that compares first and writes then.
+// contested drops the conditions of the first n writes of each key with more than two racing writers, like
+// a server that compares first and writes later.
 func contested(match bool) func(string, *objectstore.Condition) {
 	var mu sync.Mutex
 	seen := map[string]int{}

@@ -16,15 +16,15 @@ import (
 	"tiltyard/shared/pause"
 )
 
-// A pace determines how long and how often a request is tried. An attempt in this package is one
-// HTTP request to S3, or two side by side.
+// A pace holds the time limits and retries of requests. An attempt in this package is one HTTP request to
+// S3, or two concurrent ones.
 type pace struct {
 	attempts  int           // attempts that may fail
-	conflicts int           // further attempts after conflicts with other requests
-	first     time.Duration // upper bound of the first pause; each further one is twice as long
+	conflicts int           // additional attempts after conflicts with other requests
+	first     time.Duration // upper bound of the first pause, which doubles each time
 	longest   time.Duration
-	brief     time.Duration // time limit of the first attempt at a small request; each further one is twice as long
-	patience  time.Duration // time limit of any other request without bytes, and the longest of small ones
+	brief     time.Duration // time limit of the first attempt at a small request, which doubles each time
+	patience  time.Duration // time limit of any other request without bytes, and the maximum for small requests
 	perByte   time.Duration // additional time per byte
 }
 
@@ -35,8 +35,8 @@ var usualPace = pace{
 	perByte: 2 * time.Microsecond, // half a megabyte a second
 }
 
-// smallBytes is the size of the requests that usually take a fraction of a second, so that a connection on which one
-// takes longer is more likely to be at fault than the store.
+// smallBytes is the size up to which a request is small. Small requests usually take a fraction of a
+// second, so a longer one indicates a stalled connection rather than a slow store.
 const smallBytes = 512 << 10
 
 // limit is the time limit of the nth attempt at a request.
@@ -55,7 +55,7 @@ func (p pace) forBytes(bytes int64) time.Duration {
 // longName and longNameAttempts are for servers that keep names as files: some answer 500 to a name that is too long.
 const longName, longNameAttempts = 255, 3
 
-// attempts is how many attempts at a request may fail.
+// attempts returns the number of failed attempts after which a request fails.
 func (s *Store) attempts(r request) int {
 	isLong := func(name string) bool { return len(name) > longName }
 	if !s.server.isS3 && slices.ContainsFunc(strings.Split(r.key, "/"), isLong) {
@@ -64,34 +64,34 @@ func (s *Store) attempts(r request) int {
 	return s.pace.attempts
 }
 
-// A request can be attempted several times.
+// A request describes a request that may be attempted several times.
 type request struct {
 	name  string // name in the log
 	key   string
-	bytes int64 // bytes that it transfers, as far as known in advance
+	bytes int64 // transferred bytes, as far as known in advance
 	kind  kind
 }
 
-// A kind is what a request does.
+// A kind is the kind of a request.
 type kind int
 
 const (
 	reads  kind = iota // it changes nothing
-	writes             // it changes one object, which takes no longer than its bytes need
-	works              // it changes something else, or takes the server long: it is never sent beside itself
+	writes             // changes one object, in a time proportional to its bytes
+	works              // changes something else, or may take the server long: never sent twice concurrently
 )
 
 // small reports whether an answer usually comes within a second.
 func (r request) small() bool { return r.kind != works && r.bytes < smallBytes }
 
-// An attempt is one HTTP request that is being sent.
+// An attempt is an HTTP request in progress.
 type attempt struct {
 	pace  pace
 	limit *time.Timer // ends the attempt
 	large func()      // is called when the answer turns out to be large
 }
 
-// expect gives an attempt the time for an answer of so many bytes.
+// expect extends the time limit of an attempt to the time for a response of the given size.
 func (a *attempt) expect(bytes int64) {
 	a.limit.Reset(a.pace.forBytes(bytes))
 	if bytes >= smallBytes {
@@ -99,11 +99,11 @@ func (a *attempt) expect(bytes int64) {
 	}
 }
 
-// A sender sends one HTTP request. Two may run at a time.
+// A sender sends one HTTP request. It may be called twice concurrently.
 type sender[T any] func(ctx context.Context, a *attempt) (T, error)
 
-// do makes attempts until one succeeds or a further one is useless. doubt is true if a failed
-// attempt may have been carried out. The error is that of the last attempt.
+// do makes attempts until one succeeds or another one is useless. doubt is true if the server may have
+// executed a failed attempt. The error is the last attempt's.
 func do[T any](ctx context.Context, s *Store, r request, send sender[T]) (result T, doubt bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return result, false, err
@@ -139,10 +139,10 @@ func do[T any](ctx context.Context, s *Store, r request, send sender[T]) (result
 	}
 }
 
-// beside makes the nth attempt. If a small request has no answer in half of its time, it is sent once more beside, over
-// another connection: the first may be stalled. The first success counts. A write waits for both before it fails,
-// because the one may have met the condition that the other was refused by. unsure is true if one that failed may have
-// been carried out.
+// beside makes the n-th attempt. If a small request has no answer after half of its time limit, beside
+// sends it again over another connection, because the first one may be stalled. The first success counts.
+// If one of two writes fails, beside waits for the other, because the one may have been refused only
+// because the other succeeded. unsure is true if the server may have executed a failed one.
 func beside[T any](ctx context.Context, s *Store, r request, n int, send sender[T]) (result T, unsure bool, err error) {
 	type answer struct {
 		result T

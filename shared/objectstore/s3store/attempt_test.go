@@ -26,8 +26,8 @@ func answerOf(status int, code string) error {
 	}}
 }
 
-// A store in trouble is asked until shortly before the deadline, so that the client is told of it, and for half a minute
-// without one.
+// Requests to a failing store are retried until shortly before the deadline, so that the client receives an
+// error, and for half a minute without a deadline.
 func TestAttemptsEndBeforeTheDeadline(t *testing.T) {
 	refused := func(context.Context) error {
 		return &smithyhttp.RequestSendError{Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
@@ -69,7 +69,7 @@ func TestAttemptsEndBeforeTheDeadline(t *testing.T) {
 					return nil, c.answer(ctx)
 				})
 				if c.kind == reads && outage.Of(err) != nil {
-					err = outage.Of(err) // what a read returns
+					err = outage.Of(err) // the error of a read
 				}
 				if got := sentinels(err); got != c.want || ctx.Err() != nil {
 					t.Errorf("got %v (%s), deadline passed: %v; want %s before the deadline", err, got, ctx.Err(), c.want)

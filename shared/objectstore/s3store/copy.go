@@ -15,20 +15,20 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A copySize says how large objects are copied.
+// A copySize holds the sizes for copies of objects.
 type copySize struct {
-	whole int64 // the largest object that one request copies
+	whole int64 // maximal size for a single request
 	part  int64 // of a larger object
 }
 
-// usualCopy is below the 5 GiB that S3 copies by one request, because it copies parts at once and so
-// larger objects sooner. S3 takes 10,000 parts, which suffice for its largest object of 5 TiB.
+// usualCopy is below the 5 GiB limit of a single copy request, because parts are copied in parallel and
+// thus faster. S3 allows 10,000 parts, enough for its largest object of 5 TiB.
 var usualCopy = copySize{whole: 256 << 20, part: 640 << 20}
 
 var _ objectstore.Copier = (*Store)(nil)
 
-// CopyFrom implements objectstore.Copier for stores that share a client, so that its credentials are
-// good for both buckets.
+// CopyFrom implements objectstore.Copier for stores with the same client, whose credentials cover both
+// buckets.
 func (s *Store) CopyFrom(ctx context.Context, from objectstore.Store, was objectstore.Info, key string) error {
 	source, ok := objectstore.Innermost(from).(*Store)
 	if !ok || source.client != s.client {
@@ -63,7 +63,7 @@ func copySource(bucket, key string) string {
 	return bucket + "/" + strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(key))
 }
 
-// A copying is the copy of one object.
+// A copying is a copy in progress.
 type copying struct {
 	store  *Store
 	source *Store // that of the object
@@ -73,8 +73,8 @@ type copying struct {
 	full   string // key of the copy in its bucket
 }
 
-// unchanged returns ErrPrecondition if the object is no longer the one to be copied. Radosgw copies whatever
-// is there, so that the condition of a request says nothing.
+// unchanged returns ErrPrecondition if the source object has changed. On S3 the condition of the copy
+// request suffices. Radosgw ignores that condition, so this function checks the object itself.
 func (c copying) unchanged(ctx context.Context) error {
 	if c.store.server.isS3 {
 		return nil
@@ -86,12 +86,14 @@ func (c copying) unchanged(ctx context.Context) error {
 	return err
 }
 
+// whole copies an object with one request. The time limit of the request assumes that the server copies 50
+// times as fast as a transfer.
 func (c copying) whole(ctx context.Context, size int64) error {
 	s := c.store
 	out, err := write(ctx, s, request{"copy", c.full, size / 50, works}, objectstore.Condition{}, func(ctx context.Context) (*s3.CopyObjectOutput, error) {
 		return s.client.CopyObject(ctx, &s3.CopyObjectInput{
 			Bucket: &s.bucket, Key: &c.full, CopySource: &c.from, CopySourceIfMatch: &c.match,
-			// Reading the tags of an object would need one permission more.
+			// Copying the tags of an object would require another permission.
 			TaggingDirective: types.TaggingDirectiveReplace,
 		})
 	})
@@ -104,6 +106,7 @@ func (c copying) whole(ctx context.Context, size int64) error {
 	return nil // the copy of an object that was uploaded in parts may have another ETag
 }
 
+// inParts copies an object with a multipart upload whose parts are ranges of the source.
 func (c copying) inParts(ctx context.Context, key string, size int64) error {
 	u, err := c.store.beginUpload(ctx, c.full)
 	if err != nil {

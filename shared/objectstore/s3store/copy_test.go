@@ -22,7 +22,7 @@ func TestCopiesThroughFaults(t *testing.T) {
 		faults []fault
 		always *fault
 		want   string // the name of the error
-		object string // what is there then
+		object string // the existing object
 	}{
 		{"whole", "abcd", nil, nil, "", "abcd"},
 		{"empty", "", nil, nil, "", ""},

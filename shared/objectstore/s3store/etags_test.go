@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// newBareServer is newServer of a server that knows ETags without quotes, as radosgw does.
+// newBareServer returns a fake server whose conditions expect ETags without quotes, like radosgw.
 func newBareServer(t *testing.T) (*fakeServer, *Store) {
 	t.Helper()
 	server, store, _ := newServer(t)
@@ -38,7 +38,7 @@ func TestPutsIfUnchangedWhereETagsHaveNoQuotes(t *testing.T) {
 	}
 }
 
-// What the first put has found out holds for those after it, also for one that is refused.
+// The detection by the first put applies to later puts, also if that put is refused.
 func TestETagsAreTriedOnce(t *testing.T) {
 	for name, bare := range map[string]bool{"bare": true, "quoted": false} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ var (
 	denied      = fault{status: 403, code: "AccessDenied"}
 )
 
-// sentinels names those of an error, as callers tell them apart.
+// sentinels lists the sentinel errors in an error, by which callers distinguish it.
 func sentinels(err error) string {
 	var names []string
 	for _, s := range []struct {

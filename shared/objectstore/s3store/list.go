@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// maxPage is the most entries that S3 returns in one answer.
+// maxPage is the maximal number of entries in a response of S3.
 const maxPage = 1000
 
 // List implements objectstore.Store. It leaves out objects with invalid keys, such as the "folder/"
@@ -31,6 +31,8 @@ func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objects
 	return page, nil
 }
 
+// list requests pages from the server until the page of the store is full, because marks and foreign
+// entries are dropped.
 func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
 	prefix := sendable(s.prefix + opts.Prefix)
 	if len(s.prefix+opts.Prefix)-len(prefix) >= utf8.UTFMax {
@@ -85,9 +87,9 @@ func (s *Store) listOnce(ctx context.Context, in *s3.ListObjectsV2Input) (*s3.Li
 	})
 }
 
-// startAfter returns the start for the server's listing. If opts.StartAfter lies in a folder that
-// is listed as a common prefix, the listing must start behind the whole folder; S3 would otherwise
-// return the prefix.
+// startAfter returns the start for the server's listing. If opts.StartAfter is in a folder that is listed
+// as a common prefix, the listing must start after the whole folder; otherwise S3 would return the prefix
+// again.
 func startAfter(opts objectstore.ListOptions) string {
 	below, ok := strings.CutPrefix(opts.StartAfter, opts.Prefix)
 	if !ok || opts.Delimiter == "" {
@@ -112,8 +114,8 @@ func sendable(text string) string {
 	return text
 }
 
-// add appends the entries of out that were asked for to page. The server may return more, because
-// it accepts only whole characters in a prefix.
+// add appends the requested entries of out to page. The server may return more, because it accepts only
+// whole characters in a prefix.
 func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, opts objectstore.ListOptions) error {
 	wanted := func(key string) bool { return key > opts.StartAfter && strings.HasPrefix(key, opts.Prefix) }
 	for _, o := range out.Contents {
@@ -143,7 +145,7 @@ func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, opt
 	return nil
 }
 
-// listedKey returns a key of a listing as it is in the store.
+// listedKey converts a key of a listing to a key of the store.
 func (s *Store) listedKey(text *string, encoding types.EncodingType) (string, error) {
 	key, err := decoded(text, encoding)
 	if err != nil {
@@ -156,8 +158,8 @@ func (s *Store) listedKey(text *string, encoding types.EncodingType) (string, er
 	return below, nil
 }
 
-// decoded decodes a key in the bucket. The store asks for URL encoding, in which a plus means a
-// space, because keys may contain characters that XML cannot.
+// decoded decodes a key of a listing. The store requests URL encoding, in which a plus stands for a space,
+// because keys may contain characters that XML does not allow.
 func decoded(text *string, encoding types.EncodingType) (string, error) {
 	key := aws.ToString(text)
 	if encoding != types.EncodingTypeUrl {

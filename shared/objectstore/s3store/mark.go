@@ -17,32 +17,32 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Some servers compare the ETag of a conditional delete and then delete in a second step, or have no
-// conditional deletes at all. Of two deletes of one object both may then succeed, and the slower one
-// may remove an object that was made after the quicker one. Their conditional puts are atomic, so the
-// store replaces the object by a mark first, if it is still the one to be deleted. An object with
-// that content counts as absent: reads and listings leave it out, and no put replaces it before
-// markAge, while its deletion may still be on its way. Then the store deletes the mark.
+// Some servers implement a conditional delete in two steps, a comparison of the ETag and a delete, or lack
+// it. Two concurrent deletes of one object may then both succeed, and the slower one may remove an object
+// created after the quicker one. The conditional puts of these servers are atomic, so the store first
+// replaces the object by a mark, if its ETag matches, and then deletes the mark. An object with the content
+// of a mark counts as absent: reads and listings skip it. No put replaces it before markAge, while its
+// deletion may still be in flight.
 
 // mark is the content of an object that is being deleted. Its length is unusual, so that a listing
 // shows which objects may be marks.
 const mark = "Tiltyard was deleting this object, which counts as absent. Do not change it: the next object of this name replaces it. 7c0e5b1d\n"
 
-// markAge is how long a mark may still be deleted by whoever made it, with some skew of clocks. A
-// crash leaves one behind, and whoever puts an object there after this time replaces it.
+// markAge is the time during which the maker of a mark may still delete it, with a margin for clock skew. A
+// crash leaves a mark behind; a put after this time replaces it.
 const markAge = 15 * time.Minute
 
-// markTime is how long the deletion of a mark may take.
+// markTime is the timeout for the deletion of a mark.
 const markTime = 30 * time.Second
 
-// twoSteps are servers, by the beginning of their header Server, that refuse the conditional delete of a
-// missing object like S3, and yet look first and then delete: on a busy machine a put that came between was
+// twoSteps are servers, by the beginning of their Server header, that refuse the conditional delete of a
+// missing object like S3, but compare and delete in two steps: under load a put between the two was
 // deleted.
 var twoSteps = []string{"SeaweedFS"}
 
-// exactDeletes reports whether conditional deletes of the server can be relied on. It asks at the first of
-// them, and for others that come meanwhile: the answer to a conditional delete of a missing object shows
-// most servers that look first.
+// exactDeletes reports whether conditional deletes of the server are reliable. The first caller tests it,
+// and concurrent ones wait: most servers with two-step deletes reveal themselves in their answer to a
+// conditional delete of a missing object.
 func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
 	if s.server.isS3 {
 		return true, nil
@@ -63,7 +63,7 @@ func (s *Store) exactDeletes(ctx context.Context) (bool, error) {
 	return exact, nil
 }
 
-// isTwoSteps reports whether the refusal of a conditional delete came from one of twoSteps.
+// isTwoSteps reports whether the refusal of a conditional delete came from a server in twoSteps.
 func isTwoSteps(refusal error) bool {
 	var answer *smithyhttp.ResponseError
 	if !errors.As(refusal, &answer) || answer.Response == nil {
@@ -73,7 +73,8 @@ func isTwoSteps(refusal error) bool {
 	return slices.ContainsFunc(twoSteps, func(begins string) bool { return strings.HasPrefix(name, begins) })
 }
 
-// markAndDelete deletes the object that has the ETag of cond. It is gone as soon as the mark is there.
+// markAndDelete deletes the object with the ETag of cond. The object counts as deleted once the mark is
+// written.
 func (s *Store) markAndDelete(ctx context.Context, key, full string, cond objectstore.Condition) error {
 	if _, err := s.put(ctx, key, full, []byte(mark), cond); err != nil {
 		return err
@@ -100,8 +101,8 @@ func (s *Store) isMark(ctx context.Context, key, full string) (objectstore.Info,
 	return info, string(data) == mark, err
 }
 
-// replaceMark puts an object where a crash has left a mark. The error is ErrPrecondition if there is
-// anything else.
+// replaceMark puts an object in place of a mark that a crash has left. The error is ErrPrecondition if the
+// key has any other object.
 func (s *Store) replaceMark(ctx context.Context, key, full string, data []byte) (objectstore.Info, error) {
 	there, marked, err := s.isMark(ctx, key, full)
 	if err != nil || !marked || time.Since(there.Modified) < markAge {

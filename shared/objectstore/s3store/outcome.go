@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/cloud"
 )
 
-// An outcome is what the failure of an attempt means for the request.
+// An outcome is the consequence of a failed attempt for the request.
 type outcome int
 
 const (
@@ -46,9 +46,10 @@ func outcomeOf(err error) outcome {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return unclear
 	}
-	return settled // never sent: there are no credentials, or no endpoint
+	return settled // never sent: no credentials, or no endpoint
 }
 
+// outcomeOfStatus classifies an error response by its status and code.
 func outcomeOfStatus(status int, code string) outcome {
 	switch {
 	case code == "ConditionalRequestConflict" || code == "OperationAborted":
@@ -71,7 +72,7 @@ func outcomeOfStatus(status int, code string) outcome {
 	return settled
 }
 
-// codeOf returns the code in the body of an error answer, "" if there is none.
+// codeOf returns the error code in the body of a response, or "".
 func codeOf(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -85,8 +86,8 @@ func isStatus(err error, status int) bool {
 	return errors.As(err, &answer) && answer.HTTPStatusCode() == status
 }
 
-// isMissing reports whether the server has no such object. The answer to HEAD has no body, so a
-// missing bucket looks the same.
+// isMissing reports whether the server has no such object. A HEAD response has no body, so a missing bucket
+// is indistinguishable.
 func isMissing(err error) bool {
 	if !isStatus(err, http.StatusNotFound) {
 		return false

@@ -42,7 +42,7 @@ func (s *Store) put(ctx context.Context, key, full string, data []byte, cond obj
 	return s.putOnce(ctx, key, full, data, cond)
 }
 
-// putOnce sends the ETag of a condition as it is.
+// putOnce sends one put, with the ETag of a condition unchanged.
 func (s *Store) putOnce(ctx context.Context, key, full string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
 	in := s3.PutObjectInput{Bucket: &s.bucket, Key: &full, ContentLength: aws.Int64(int64(len(data)))}
 	switch {

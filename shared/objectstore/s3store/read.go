@@ -20,8 +20,7 @@ import (
 const (
 	// readers bounds the concurrent requests of one GetRanges.
 	readers = 32
-	// changes bounds how often a GetRanges starts again because the object was replaced between its
-	// requests.
+	// changes bounds the restarts of a GetRanges after the object was replaced between its requests.
 	changes = 20
 )
 
@@ -41,12 +40,13 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, objectstore.Info, 
 	return data, info, nil
 }
 
-// Contents are the bytes of an object, or some of them.
+// contents holds all bytes of an object, or some of them.
 type contents struct {
 	data []byte
 	info objectstore.Info
 }
 
+// get reads a whole object. The time limit is extended once the size is known.
 func (s *Store) get(ctx context.Context, key, full string) ([]byte, objectstore.Info, error) {
 	got, err := read(ctx, s, "get", full, 0, func(ctx context.Context, a *attempt) (contents, error) {
 		out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &full})
@@ -86,8 +86,8 @@ func infoOfRead(key string, size int64, etag *string, modified *time.Time) (obje
 	if aws.ToString(etag) == "" {
 		return objectstore.Info{}, errNoETag
 	}
-	// Headers contain whole seconds, and so do the listings of S3. Some other servers list finer
-	// times, which would make one object have two times.
+	// Headers have whole seconds, and so do the listings of S3. Some other servers list fractions, which
+	// would give one object two times.
 	return objectstore.Info{Key: key, Size: size, ETag: quoted(*etag), Modified: aws.ToTime(modified).Truncate(time.Second)}, nil
 }
 
@@ -129,7 +129,7 @@ func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore
 
 var errChanged = errors.New("the object was replaced while it was read")
 
-// ranges reads all ranges in parallel. It returns errChanged if they came from more than one
+// ranges reads all ranges in parallel. It returns errChanged if they came from different versions of the
 // object.
 func (s *Store) ranges(ctx context.Context, key, full string, ranges []objectstore.Range) ([][]byte, objectstore.Info, error) {
 	parts := make([][]byte, len(ranges))
@@ -176,7 +176,7 @@ func within(ranges []objectstore.Range, size int64) error {
 	return nil
 }
 
-// part reads one range that is not empty.
+// part reads one non-empty range.
 func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range) ([]byte, objectstore.Info, error) {
 	if r.Offset < 0 {
 		r.Length = 0 // the length of a suffix range is ignored
@@ -209,7 +209,7 @@ func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range)
 	return got.data, got.info, err
 }
 
-// rangeHeader returns the header for r, or ErrInvalidRange for a range that lies in no object.
+// rangeHeader returns the header for r, or ErrInvalidRange for a range that no object can contain.
 func rangeHeader(r objectstore.Range) (string, error) {
 	switch {
 	case r.Offset < 0:
@@ -220,8 +220,8 @@ func rangeHeader(r objectstore.Range) (string, error) {
 	return fmt.Sprintf("bytes=%d-%d", r.Offset, r.Offset+r.Length-1), nil
 }
 
-// answered returns the number of bytes in out and the size of the object. It returns an error if
-// the bytes are not those of r.
+// answered returns the number of bytes in out and the size of the object. It returns an error if out does
+// not contain the bytes of r.
 func answered(out *s3.GetObjectOutput, r objectstore.Range) (length, size int64, err error) {
 	var first, last int64
 	length = aws.ToInt64(out.ContentLength)
@@ -242,8 +242,8 @@ func answered(out *s3.GetObjectOutput, r objectstore.Range) (length, size int64,
 	return length, size, nil
 }
 
-// unsatisfiable handles the answer that no byte of r lies in the object. That is no error if r is a
-// suffix of an empty object.
+// unsatisfiable handles the response that the object contains no byte of r. A suffix of an empty object is
+// not an error.
 func (s *Store) unsatisfiable(ctx context.Context, key, full string, r objectstore.Range) ([]byte, objectstore.Info, error) {
 	if r.Offset >= 0 {
 		return nil, objectstore.Info{}, fmt.Errorf("%w: %d bytes at %d", objectstore.ErrInvalidRange, r.Length, r.Offset)

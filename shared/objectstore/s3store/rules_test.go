@@ -174,7 +174,7 @@ func (u *fakeUpload) brokenPart(key, sum string) *refusal {
 	return nil
 }
 
-// A namedPart is a part as the end of an upload names it.
+// A namedPart is a part in the completion request of an upload.
 type namedPart struct {
 	PartNumber          int
 	ETag, ChecksumCRC32 string
@@ -223,7 +223,8 @@ func brokenCopy(size int64, isPart bool, ranged string, begin, last int64) *refu
 	return nil
 }
 
-// The server refuses what S3 refuses, so that a client whose requests S3 would refuse fails its tests.
+// The fake server refuses the same requests as S3, so that tests fail for a client whose requests S3 would
+// refuse.
 func TestServerRefusesWhatS3Refuses(t *testing.T) {
 	server, store, _ := newServer(t)
 	url := *store.client.Options().BaseEndpoint
@@ -348,7 +349,7 @@ func TestCopiesOfHugeObjects(t *testing.T) {
 	}
 }
 
-// The largest object of S3, of 5 TiB, fits into 10,000 parts, none of which is larger than S3 takes.
+// The largest object of S3, 5 TiB, fits into 10,000 parts of at most the size that S3 allows.
 func TestPartsSufficeForTheLargestObject(t *testing.T) {
 	w, total := writer{upload: new(upload)}, int64(0)
 	for range maxParts {

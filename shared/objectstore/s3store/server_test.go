@@ -25,7 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// A fault is what a server does with one request besides, or instead of, answering it.
+// A fault modifies the response of a server to one request.
 type fault struct {
 	before func(*fakeServer) // runs first
 	status int               // is answered, with code, and nothing is carried out
@@ -37,12 +37,12 @@ type fault struct {
 	stall  bool // nothing is carried out, and nothing is answered
 	late   bool // is carried out after the next request was answered
 	held   bool // is carried out, and answered after the next request
-	wrong  bool // the checksum of the answer is that of other bytes
+	wrong  bool // the response has the checksum of other bytes
 	whole  bool // the range of a get is ignored
 }
 
-// A fakeServer is the part of S3 that a store uses, in one bucket, with faults. It refuses what S3 refuses
-// (rules_test.go).
+// A fakeServer implements the part of S3 that a store uses, with one bucket and with faults. It refuses
+// invalid requests like S3 (rules_test.go).
 type fakeServer struct {
 	mu       sync.Mutex
 	objects  map[string]string
@@ -73,7 +73,7 @@ type fakeUpload struct {
 	parts map[int]part
 }
 
-// A part of an upload. Those of objects that are too large to be held have a size alone.
+// A part of an upload. Very large parts have a size, but no bytes.
 type part struct {
 	data string
 	size int64
@@ -122,8 +122,8 @@ func openStore(t *testing.T, cfg aws.Config, log io.Writer) *Store {
 	return store
 }
 
-// configOf is the configuration of a server that accepts any credentials, as the AWS environment
-// would give it.
+// configOf returns the configuration for a server that accepts any credentials, as from the AWS
+// environment.
 func configOf(url string) aws.Config {
 	return aws.Config{
 		BaseEndpoint:               &url,
@@ -133,7 +133,7 @@ func configOf(url string) aws.Config {
 	}
 }
 
-// state returns what was asked for so far, the object k, and how many uploads are open.
+// state returns the requests so far, the object k, and the number of open uploads.
 func (s *fakeServer) state() (requests []string, object string, exists bool, uploads int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -343,7 +343,7 @@ func (s *fakeServer) get(w http.ResponseWriter, r *http.Request, key string) {
 	http.ServeContent(w, r, "", s.modified, strings.NewReader(data))
 }
 
-// list answers a page of at most as many entries as S3 lists.
+// list returns a page, with the page size limit of S3.
 func (s *fakeServer) list(w io.Writer, r *http.Request) {
 	q := r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("max-keys"))
@@ -436,7 +436,7 @@ func (s *fakeServer) copy(w http.ResponseWriter, r *http.Request, key string) {
 	q, ranged := r.URL.Query(), r.Header.Get("x-amz-copy-source-range")
 	begin, last := int64(-1), size-1
 	if ranged != "" {
-		_, _ = fmt.Sscanf(ranged, "bytes=%d-%d", &begin, &last) // a rule says what is wrong
+		_, _ = fmt.Sscanf(ranged, "bytes=%d-%d", &begin, &last) // the rules report a malformed range
 	}
 	rule := brokenCopy(size, q.Has("uploadId"), ranged, begin, last)
 	if q.Has("uploadId") && (s.uploads[q.Get("uploadId")] == nil || s.uploads[q.Get("uploadId")].key != key) {

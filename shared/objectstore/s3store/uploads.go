@@ -18,7 +18,7 @@ import (
 
 var _ objectstore.Uploader = (*Store)(nil)
 
-// Unfinished implements objectstore.Uploader. A role needs ListBucketMultipartUploads for it.
+// Unfinished implements objectstore.Uploader. It needs the permission ListBucketMultipartUploads.
 func (s *Store) Unfinished(ctx context.Context, before time.Time) (count int, first string, err error) {
 	err = s.unfinished(ctx, before, func(keys []string, _ types.MultipartUpload) error {
 		if count++; count == 1 {
@@ -41,7 +41,7 @@ func (s *Store) AbortUnfinished(ctx context.Context, before time.Time) (aborted 
 				return err
 			}
 		}
-		return nil // it has just been completed, or aborted by somebody else
+		return nil // completed or aborted by another process meanwhile
 	})
 	return aborted, err
 }
@@ -54,8 +54,8 @@ func (s *Store) abortUpload(ctx context.Context, full string, id *string) error 
 	return err
 }
 
-// uploadKeys returns the keys in the store that the name of a listed upload may mean; the identifier of the upload
-// belongs to one of them alone. Radosgw encodes the name, as it is asked to, and does not tell.
+// uploadKeys returns the possible store keys for the name of a listed upload; the upload id is valid for
+// only one of them. Radosgw URL-encodes the name, as requested, but does not declare the encoding.
 func (s *Store) uploadKeys(name *string, encoding types.EncodingType) (keys []string, err error) {
 	for _, encoding := range []types.EncodingType{encoding, types.EncodingTypeUrl} {
 		key, keyErr := s.listedKey(name, encoding)
@@ -70,7 +70,7 @@ func (s *Store) uploadKeys(name *string, encoding types.EncodingType) (keys []st
 	return keys, err
 }
 
-// unfinished calls f for each upload that was begun before a time, with what its key in the store may be.
+// unfinished calls f for each upload begun before a time, with the possible store keys of its object.
 func (s *Store) unfinished(ctx context.Context, before time.Time, f func(keys []string, u types.MultipartUpload) error) error {
 	in := &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &s.prefix, EncodingType: types.EncodingTypeUrl}
 	for {
@@ -96,7 +96,7 @@ func (s *Store) unfinished(ctx context.Context, before time.Time, f func(keys []
 		if aws.ToString(out.NextKeyMarker) == "" && aws.ToString(out.NextUploadIdMarker) == "" {
 			return fmt.Errorf("list unfinished uploads: %w", errors.Join(errBroken, errors.New("the page is not the last, but names none after it")))
 		}
-		// The markers are encoded as the keys are, and sent as they are meant.
+		// The markers are encoded like keys, but must be sent decoded.
 		next, err := decoded(out.NextKeyMarker, out.EncodingType)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ type openUploads struct {
 	mu   sync.Mutex
 	keys []string // of the uploads 0, 1, …; empty when one was aborted
 	gone string   // is answered with 404 when it is to be aborted
-	mute bool     // names are encoded and markers are not, and nothing tells, as with radosgw
+	mute bool     // names are encoded and markers are not, without a declaration, as with radosgw
 }
 
 var uploadsBegun = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -79,7 +79,7 @@ func (o *openUploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		encoding, &page, listed == 2, marker, last)
 }
 
-// encoded is a key as the server lists it.
+// encoded returns a key as the server lists it.
 func (o *openUploads) encoded(key string) string {
 	if o.mute {
 		return (&url.URL{Path: key}).EscapedPath()
@@ -87,7 +87,8 @@ func (o *openUploads) encoded(key string) string {
 	return url.QueryEscape(key)
 }
 
-// All pages are read, and of old uploads alone are there as many as are aborted. One that is gone by then is none.
+// All pages are read. The number of old uploads equals the number of aborted ones. An upload that has
+// disappeared meanwhile does not count.
 func TestUnfinishedUploads(t *testing.T) {
 	t.Run("as of S3", func(t *testing.T) { unfinishedUploads(t, &openUploads{gone: "k 4"}, "k 0") })
 	t.Run("as of radosgw", func(t *testing.T) { unfinishedUploads(t, &openUploads{gone: "k 4", mute: true}, "k%200") })
@@ -124,7 +125,7 @@ func unfinishedUploads(t *testing.T, server *openUploads, wantFirst string) {
 	}
 }
 
-// The stand-in lists and aborts an upload as S3 does, and those of other prefixes are none of the store's.
+// The stand-in lists and aborts uploads like S3, and the store ignores uploads below other prefixes.
 func TestUnfinishedUploadsOnStandIn(t *testing.T) {
 	client, bucket := standIn(t)
 	store, err := s3store.New(client, bucket, "here", slog.New(slog.DiscardHandler))

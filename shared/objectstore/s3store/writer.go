@@ -31,8 +31,8 @@ const (
 	abortTime = 10 * time.Second
 )
 
-// Create implements objectstore.Store. An object of less than one part is put at the commit. The
-// parts of a longer one are sent while it is written.
+// Create implements objectstore.Store. An object smaller than one part is put at the commit. The parts of a
+// larger one are sent during the writes.
 func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, error) {
 	full, err := s.fullKey(key)
 	if err != nil {
@@ -58,6 +58,7 @@ type writer struct {
 
 var errFinished = errors.New("writer is finished")
 
+// Write buffers bytes, and sends each full part.
 func (w *writer) Write(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
@@ -109,6 +110,7 @@ func (w *writer) Commit() (objectstore.Info, error) {
 	return info, nil
 }
 
+// commit puts an object that never filled a part with one request, and otherwise completes the upload.
 func (w *writer) commit() (objectstore.Info, error) {
 	if err := w.usable(); err != nil {
 		return objectstore.Info{}, err
@@ -123,6 +125,8 @@ func (w *writer) commit() (objectstore.Info, error) {
 	return w.upload.complete(w.ctx, w.key, w.size)
 }
 
+// Abort discards the written bytes. It works after the end of the writer's context, so that a cancelled
+// upload leaves no parts behind.
 func (w *writer) Abort() error {
 	if w.finished {
 		return nil
@@ -139,6 +143,7 @@ func (w *writer) Abort() error {
 	return nil
 }
 
+// usable returns the error of a finished writer, of its context, or of a failed part.
 func (w *writer) usable() error {
 	if w.finished {
 		return errFinished
@@ -152,14 +157,14 @@ func (w *writer) usable() error {
 	return nil
 }
 
-// An upload is an object that is being written in parts. If the client computes checksums, each part has a CRC32: S3
-// takes the checksums of parts at the end of an upload if its beginning has named their algorithm, and refuses them
-// (InvalidPart) otherwise.
+// An upload is a multipart upload in progress. If the client computes checksums, each part has a CRC32. S3
+// accepts part checksums at completion only if the upload was created with their algorithm, and otherwise
+// refuses them (InvalidPart).
 type upload struct {
 	store *Store
 	full  string
 	id    *string
-	// algorithm is that of the checksums of parts; empty: they have none
+	// algorithm of the part checksums; empty for none
 	algorithm types.ChecksumAlgorithm
 	parts     []*types.CompletedPart // each entry is set when the part has arrived
 	group     *errgroup.Group
@@ -167,7 +172,7 @@ type upload struct {
 
 	// The next functions are bound to the context of the parts, which the first error of a part ends.
 	part    func(request, sender[sums]) (sums, error) // sends a part
-	failure func() error                              // that first error; nil while there is none
+	failure func() error                              // the first error; nil while there is none
 }
 
 // beginUpload starts an upload. If the answer is lost, an upload without parts is left behind,
@@ -195,8 +200,8 @@ func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
 	return u, nil
 }
 
-// add sends a part, which must not change afterwards. It waits while too many other parts are being
-// sent. A failure ends the context, and complete returns it.
+// add sends a part, whose bytes must not change afterwards. It blocks while too many other parts are in
+// flight. A failure cancels the context, and complete returns it.
 func (u *upload) add(data []byte) {
 	part := u.next()
 	u.group.Go(func() error { return u.send(part, data) })
@@ -209,6 +214,7 @@ func (u *upload) next() *types.CompletedPart {
 	return part
 }
 
+// send sends one part, and records its ETag and checksum.
 func (u *upload) send(part *types.CompletedPart, data []byte) error {
 	s := u.store
 	got, err := u.part(request{"put part", u.full, int64(len(data)), writes}, func(ctx context.Context, _ *attempt) (sums, error) {
@@ -223,10 +229,10 @@ func (u *upload) send(part *types.CompletedPart, data []byte) error {
 	return u.arrived(part, got, err)
 }
 
-// sums are what the server has confirmed of a part.
+// sums holds the server's confirmation of a part.
 type sums struct{ etag, crc32 *string }
 
-// arrived fills in a part that the server has confirmed, or returns the error of one that it has not.
+// arrived records the confirmation of a part, or returns the error of an unconfirmed one.
 func (u *upload) arrived(part *types.CompletedPart, got sums, err error) error {
 	if err != nil {
 		return fmt.Errorf("part %d: %w", *part.PartNumber, err)
@@ -238,7 +244,7 @@ func (u *upload) arrived(part *types.CompletedPart, got sums, err error) error {
 	return nil
 }
 
-// complete waits for the parts and turns them into the object.
+// complete waits for all parts and completes the upload.
 func (u *upload) complete(ctx context.Context, key string, size int64) (objectstore.Info, error) {
 	if err := u.group.Wait(); err != nil {
 		return objectstore.Info{}, err
@@ -258,7 +264,7 @@ func (u *upload) complete(ctx context.Context, key string, size int64) (objectst
 	})
 }
 
-// abort stops the parts that are being sent and drops those that have arrived.
+// abort cancels the parts in flight and deletes the uploaded ones.
 func (u *upload) abort(ctx context.Context) error {
 	u.stop()
 	_ = u.group.Wait() // the results of the parts no longer matter

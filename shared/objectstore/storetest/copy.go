@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// copies tests CopyWithin between two stores of one kind. A store that cannot copy must say so before
-// it changes anything.
+// copies tests CopyWithin between two stores of one kind. A store that cannot copy must return an error
+// before any change.
 func copies(t *testing.T, s objectstore.Store) {
 	ctx := t.Context()
 	const odd = "a/ k+%2F$ä#?.lance"

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// listed are keys whose order is easily implemented wrongly. No key is a folder of another.
+// listed are keys whose order is often implemented wrongly. No key is a folder of another.
 var listed = func() []string {
 	long := strings.Repeat("L", 200) // the longest name that diskstore does not divide
 	keys := []string{
@@ -27,7 +27,7 @@ var listed = func() []string {
 	return keys
 }()
 
-// putListed puts those of the listed keys that the store takes, and returns them in order.
+// putListed puts the listed keys that the store accepts, and returns them in order.
 func putListed(t *testing.T, s objectstore.Store) ([]string, map[string]objectstore.Info) {
 	t.Helper()
 	listed := held(t, s, listed)
@@ -108,7 +108,7 @@ func list(t fataler, s objectstore.Store, opts objectstore.ListOptions) page {
 
 func listAgreesWithModel(t *testing.T, s objectstore.Store) { agrees(t, s, true) }
 
-// listKnowsItsEnd is listAgreesWithModel for stores whose full pages have More only if something follows.
+// listKnowsItsEnd is listAgreesWithModel for stores that set More only if another entry follows.
 func listKnowsItsEnd(t *testing.T, s objectstore.Store) { agrees(t, s, false) }
 
 func agrees(t *testing.T, s objectstore.Store, mayHaveMore bool) {
@@ -134,7 +134,7 @@ func agrees(t *testing.T, s objectstore.Store, mayHaveMore bool) {
 	})
 }
 
-// drawNearKey draws a prefix of a listed key, often with further characters.
+// drawNearKey draws a prefix of a listed key, often with additional characters.
 func drawNearKey(t *rapid.T, listed []string, label string) string {
 	key := rapid.SampledFrom(listed).Draw(t, label)
 	cut := key[:rapid.IntRange(0, len(key)).Draw(t, label+" cut")]

@@ -15,15 +15,15 @@ import (
 
 const rounds = 20
 
-// A contest is a race of conditional writes of one object.
+// A contest is a race of conditional writes to one object.
 type contest struct {
 	racers int
-	// Each loser is told that it has lost. Otherwise some may get ErrUnknownOutcome, after which
-	// they look who has won.
+	// exact means that each loser gets ErrPrecondition. Otherwise some losers may get ErrUnknownOutcome,
+	// and must read the object to learn the winner.
 	exact bool
 }
 
-// lost reports whether err is what the loser of a contest gets.
+// lost reports whether err is a valid error for the loser of a contest.
 func (c contest) lost(err error) bool {
 	return errors.Is(err, objectstore.ErrPrecondition) || !c.exact && errors.Is(err, objectstore.ErrUnknownOutcome)
 }
@@ -32,7 +32,7 @@ func (c contest) lost(err error) bool {
 type podium struct {
 	mu      sync.Mutex
 	winners []int
-	unsure  []int // do not know whether they have won
+	unsure  []int // racers with an unknown outcome
 }
 
 // add notes the result of a racer.
@@ -49,8 +49,8 @@ func (p *podium) add(t *testing.T, c contest, racer int, err error) {
 	}
 }
 
-// check fails unless there is one winner, which may be one of the unsure racers, and it is the racer
-// that the store names.
+// check fails unless exactly one racer has won, possibly an unsure one, and the store's object is the
+// winner's.
 func (p *podium) check(t *testing.T, round, named int) {
 	t.Helper()
 	won := len(p.winners) == 1 && p.winners[0] == named
@@ -94,7 +94,7 @@ func (c contest) putIfAbsent(t *testing.T, s objectstore.Store) {
 	}
 }
 
-// putIfMatch lets racers count: what is acknowledged is counted once.
+// putIfMatch lets racers increment a counter: each acknowledged increment must count once.
 func (c contest) putIfMatch(t *testing.T, s objectstore.Store) {
 	const each = 2
 	mustPut(t, s, "counter", "0")
@@ -114,7 +114,7 @@ func (c contest) putIfMatch(t *testing.T, s objectstore.Store) {
 	}
 }
 
-// increment adds one to the number in the object key, with as many tries as it needs.
+// increment adds one to the number in the object key, and retries as often as necessary.
 func increment(ctx context.Context, s objectstore.Store, key string) error {
 	for {
 		data, info, err := s.Get(ctx, key)
@@ -132,8 +132,8 @@ func increment(ctx context.Context, s objectstore.Store, key string) error {
 	}
 }
 
-// deleteIfMatch lets deletes and puts race for the same ETag. The deletes all have one effect, so
-// that of an unsure one is as good as that of the winner.
+// deleteIfMatch lets deletes and puts race for the same ETag. All deletes have the same effect, so an
+// unsure delete may count as the winner.
 func (c contest) deleteIfMatch(t *testing.T, s objectstore.Store) {
 	const deleted = -1
 	for round := range rounds {
@@ -159,7 +159,7 @@ func (c contest) deleteIfMatch(t *testing.T, s objectstore.Store) {
 	}
 }
 
-// A store with folders removes empty ones while other writers put objects into them.
+// A store with folders removes empty ones while concurrent writers put objects into them.
 func racingPutsAndDeletesOfSiblings(t *testing.T, s objectstore.Store) {
 	race(16, func(i int) {
 		key := fmt.Sprintf("a/b/c/%d", i)

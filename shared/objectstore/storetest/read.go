@@ -50,8 +50,7 @@ func missingObjects(t *testing.T, s objectstore.Store) {
 // longPart is longer than a file name may be.
 var longPart = strings.Repeat("0123456789", 30)
 
-// alwaysHeld is the length up to which every store must accept keys. A store may refuse longer
-// ones.
+// alwaysHeld is the key length that every store must support. A store may refuse longer keys.
 const alwaysHeld = 950
 
 // oddKeys are keys that are easily encoded, escaped or shortened wrongly.
@@ -76,7 +75,7 @@ func isLong(key string) bool {
 	return slices.ContainsFunc(strings.Split(key, "/"), func(name string) bool { return len(name) > shortName })
 }
 
-// held returns the keys without the long ones that an empty store does not take, or not again.
+// held returns the keys without the long ones that the store refuses.
 func held(t *testing.T, s objectstore.Store, keys []string) []string {
 	t.Helper()
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
@@ -104,7 +103,7 @@ func backslashKey(t *testing.T, s objectstore.Store) {
 	}
 }
 
-// longKeys tests that the store takes long names; what it then does with them, other tests see.
+// longKeys tests that the store accepts long names; other tests check the operations on them.
 func longKeys(t *testing.T, s objectstore.Store) {
 	for _, key := range slices.Concat(oddKeys, listed, historyKeys) {
 		if len(key) <= alwaysHeld && isLong(key) {

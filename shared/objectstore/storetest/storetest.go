@@ -1,6 +1,6 @@
-// Package storetest tests the contract of objectstore.Store; every implementation runs it. It tests
-// only what the interface promises. None of its keys is a folder of another, because not every
-// store can hold both.
+// Package storetest tests the contract of objectstore.Store; every implementation runs it. It tests only
+// the guarantees of the interface. None of its keys is a folder of another, because some stores cannot hold
+// both.
 package storetest
 
 import (
@@ -51,11 +51,11 @@ var must = []test{
 	{"ReadersSeeWholeObjects", readersSeeWholeObjects},
 }
 
-// nice are promises of the interface that some servers of the S3 protocol break, and without which
-// no commit is lost: names of tables and versions are short and escaped, only programs that examine a
-// root list folders by pages, a last page may be empty, objects that are read by ranges are never replaced, and a caller that
-// is not told whether it has won looks. A put that is refused because its folder is being removed has
-// failed, and its caller learns it.
+// nice are guarantees of the interface that some servers with the S3 protocol violate, but on which no
+// commit depends. Names of tables and versions are short and escaped. Only programs that examine a root
+// list folders by pages. A last page may be empty. Objects that are read by ranges are never replaced. A
+// caller with an unknown outcome reads the object. A put that is refused because its folder is being
+// removed has failed with an error.
 var nice = []test{
 	{"LongNames", longKeys},
 	{"Backslash", backslashKey},
@@ -68,8 +68,8 @@ var nice = []test{
 	{"LosersOfDeleteIfMatchLearnIt", contest{racers: 16, exact: true}.deleteIfMatch},
 }
 
-// Run tests a kind of store: the promises that everything rests on as Must, the others as Nice. open
-// returns an empty store each time, and registers its clean-up with t.Cleanup.
+// Run tests a kind of store: the essential guarantees as Must, the others as Nice. open returns an empty
+// store each time, and registers its clean-up with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) objectstore.Store) {
 	t.Run("Must", func(t *testing.T) { runAll(t, must, open) })
 	t.Run("Nice", func(t *testing.T) { runAll(t, nice, open) })
@@ -86,7 +86,7 @@ var (
 	ifAbsent = objectstore.Condition{IfAbsent: true}
 )
 
-// infoDiff compares the Info of a read with that of a write, whose time is not exact.
+// infoDiff compares the Info of a read with the Info of a write, whose time is inexact.
 func infoDiff(written, read objectstore.Info) string {
 	return cmp.Diff(written, read, cmpopts.EquateApproxTime(5*time.Second))
 }

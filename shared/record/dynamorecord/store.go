@@ -3,12 +3,12 @@
 //	folder   S  partition key
 //	name     S  sort key
 //	value    S  the JSON text
-//	write    S  random name of the write that made the item
-//	after    S  name of the write that it replaced; "" for none
+//	write    S  random id of the write that made the item
+//	after    S  id of the write that it replaced; "" for none
 //	expires  N  seconds since 1970; absent for never
 //
-// The table's time to live must be on the attribute expires. DynamoDB deletes late, so the store
-// itself also treats expired items as missing. All reads are consistent.
+// The table's time-to-live attribute must be expires. DynamoDB deletes expired items late, so the store
+// itself also treats them as missing. All reads are consistent.
 package dynamorecord
 
 import (
@@ -99,8 +99,8 @@ func decode(i item) (record.Record, error) {
 	return r, nil
 }
 
-// understood returns an error for an item with attributes of a newer release, which a put of this one would
-// lose.
+// understood returns an error for an item with attributes of a newer release, because a put by this release
+// would drop them.
 func understood(i item) error {
 	for name := range i {
 		switch name {
@@ -112,7 +112,7 @@ func understood(i item) error {
 	return nil
 }
 
-// textOf returns a string attribute, "" for any other type.
+// textOf returns a string attribute, or "" for any other type.
 func textOf(i item, name string) string {
 	s, _ := i[name].(*types.AttributeValueMemberS)
 	if s == nil {
@@ -121,9 +121,9 @@ func textOf(i item, name string) string {
 	return s.Value
 }
 
-// Put writes a record. The client library may send it several times when it gets no answer. When
-// the condition fails, the item that is found shows whether an earlier try succeeded, unless other
-// writers have written more than once since then.
+// Put writes a record. The client library may send it several times if it gets no answer. If the condition
+// fails, the current item shows whether an earlier attempt succeeded, unless other writers have written
+// more than once since then.
 func (s *Store) Put(ctx context.Context, r record.Record) (version string, err error) {
 	if err := r.Check(); err != nil {
 		return "", err
@@ -165,6 +165,8 @@ func doubting(doubt *bool) func(*dynamodb.Options) {
 	}
 }
 
+// putInput returns the conditional put of a record. A record without a version may replace an expired item,
+// which DynamoDB has not deleted yet.
 func (s *Store) putInput(r record.Record, mine record.Trace) *dynamodb.PutItemInput {
 	in := &dynamodb.PutItemInput{
 		TableName: &s.table, Item: keyOf(r.Key),
@@ -185,9 +187,8 @@ func (s *Store) putInput(r record.Record, mine record.Trace) *dynamodb.PutItemIn
 	return in
 }
 
-// Delete removes a record. The client library may send it several times when it gets no answer.
-// When a later try finds no record, the version is gone, as the caller wants it, so that is a
-// success.
+// Delete removes a record. The client library may send it several times if it gets no answer. If a later
+// attempt finds no record, the version is gone as intended, so that is a success.
 func (s *Store) Delete(ctx context.Context, key, version string) error {
 	if err := record.CheckKey(key); err != nil {
 		return err
@@ -251,5 +252,5 @@ func (s *Store) List(ctx context.Context, folder, after string, limit int) (reco
 	return page, nil
 }
 
-// maxQuery is how many items one query asks for; an answer has at most 1 MiB anyway.
+// maxQuery is the number of items per query; a response is limited to 1 MiB anyway.
 const maxQuery = 1000

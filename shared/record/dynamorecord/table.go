@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable creates a table for records unless one of that name exists, and waits for at most a minute until it can
-// be used. It is for servers that stand in for DynamoDB: the stacks of infra create their own tables.
+// CreateTable creates a table for records unless it exists, and waits for at most a minute until it is
+// usable. It is for servers that substitute DynamoDB; the stacks of infra create their own tables.
 func CreateTable(ctx context.Context, client *dynamodb.Client, name string) error {
 	text := types.ScalarAttributeTypeS
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
@@ -26,7 +26,7 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, name string) erro
 			{AttributeName: aws.String("name"), KeyType: types.KeyTypeRange},
 		},
 	})
-	// The client repeats a request whose answer was lost, and the table may be its own.
+	// The client retries after a lost answer, so the table may come from its own first attempt.
 	if taken := new(types.ResourceInUseException); err != nil && !errors.As(err, &taken) {
 		return fmt.Errorf("create table %s: %w", name, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/record"
 )
 
-// maxReads is how many records are read in parallel.
+// maxReads is the number of records that are read in parallel.
 const maxReads = 16
 
 // List returns records of a folder.
@@ -58,8 +58,8 @@ func (s *Store) List(ctx context.Context, folder, after string, limit int) (reco
 	return page, nil
 }
 
-// Sweep deletes expired records that were written longer ago than age; it does not read younger
-// ones. It only frees space.
+// Sweep deletes expired records that were written longer ago than age, without reading younger ones. It
+// only frees space.
 func (s *Store) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
 	const pageSize = 1000
 	oldest := s.now().Add(-age)
@@ -82,7 +82,7 @@ func (s *Store) Sweep(ctx context.Context, age time.Duration) (deleted int, err 
 	return deleted, nil
 }
 
-// Expired returns how many records have expired longer ago than age.
+// Expired returns the number of records that expired longer ago than age.
 func (s *Store) Expired(ctx context.Context, age time.Duration) (records int, err error) {
 	const pageSize = 1000
 	oldest := s.now().Add(-age)

@@ -95,7 +95,7 @@ func (s *Store) Put(ctx context.Context, r record.Record) (version string, err e
 	return version, nil
 }
 
-// replaceExpired writes a record in place of one that has expired.
+// replaceExpired writes a record in place of an expired one, or returns conflict.
 func (s *Store) replaceExpired(ctx context.Context, r record.Record, conflict error) (version string, err error) {
 	there, _, err := s.read(ctx, r.Key)
 	if err != nil || !there.Expired(s.now()) {
@@ -153,7 +153,7 @@ func encode(r record.Record, trace record.Trace) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unknownIf turns an error after a put whose answer was lost into ErrUnknownOutcome.
+// unknownIf adds ErrUnknownOutcome to an error after a put with a lost answer.
 func unknownIf(unsettled bool, err error) error {
 	if unsettled {
 		return fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
@@ -164,7 +164,7 @@ func unknownIf(unsettled bool, err error) error {
 // superseded replaces the ETag of a write that another write has followed.
 const superseded = "superseded"
 
-// settle finds out whether a put that was sent several times took place.
+// settle determines whether a put that was sent several times succeeded.
 func (s *Store) settle(ctx context.Context, key string, mine record.Trace) (version string, err error) {
 	there, trace, err := s.read(ctx, key)
 	if err != nil {

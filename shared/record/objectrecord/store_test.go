@@ -84,7 +84,7 @@ func TestLostAnswersOfLosers(t *testing.T) {
 	}
 }
 
-// A write that was followed by another before anyone knew of it has happened all the same.
+// A write with a lost answer counts as successful even if another write has replaced it.
 func TestLostAnswerOfAWriteThatWasFollowed(t *testing.T) {
 	inner := memstore.New()
 	objects := faultstore.New(inner, nil)

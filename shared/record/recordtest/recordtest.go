@@ -1,5 +1,5 @@
-// Package recordtest tests the contract of record.Store; every implementation runs it. Its keys are
-// new in each run, so it can use a store that others use as well.
+// Package recordtest tests the contract of record.Store; every implementation runs it. Its keys are new in
+// each run, so the store may have other users.
 package recordtest
 
 import (
@@ -281,7 +281,7 @@ func noUpdateIsLost(t *testing.T, k *kit) {
 	}
 }
 
-// increment adds one to the number in the record, with as many tries as it needs.
+// increment adds one to the number in the record, and retries as often as necessary.
 func increment(ctx context.Context, k *kit) error {
 	for {
 		r, err := k.Get(ctx, k.key("a"))

@@ -1,6 +1,6 @@
-// Package kmskeys seals the values of secrets with a key of AWS KMS. Each value has a data key of its own,
-// which KMS makes and encrypts. A program whose role may make data keys (kms:GenerateDataKey) and may not
-// decrypt them (kms:Decrypt) seals values that it cannot open.
+// Package kmskeys encrypts the values of secrets with a key of AWS KMS. Each value has a data key
+// of its own, which KMS creates and encrypts. A program whose role has kms:GenerateDataKey but not
+// kms:Decrypt can encrypt values that it cannot decrypt.
 package kmskeys
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/sealing"
 )
 
-// Keys seals and opens values with one key of KMS. It is safe for concurrent use.
+// Keys encrypts and decrypts values with one key of KMS. It is safe for concurrent use.
 type Keys struct {
 	client     *kms.Client
 	key        string

@@ -8,8 +8,9 @@ import (
 	"tiltyard/shared/protocol/accessapi"
 )
 
-// Explain returns what a subject may do with an object. Whoever is no administrator asks about himself, and
-// about objects that exist for him: else the answer would show that a policy names the object.
+// Explain returns the operations that a subject may perform on an object. Only administrators may
+// ask about other subjects and about objects that are hidden from them; otherwise the answer would
+// reveal that a policy names the object.
 func (s *Service) Explain(ctx context.Context, req *accessapi.ExplainRequest) (*accessapi.ExplainResponse, error) {
 	principal, administrator := auth.FromContext(ctx), auth.MayExplainOthers(ctx)
 	if principal == nil {

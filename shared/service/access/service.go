@@ -1,4 +1,4 @@
-// Package access answers what a subject may do with an object.
+// Package access answers which operations a subject may perform on an object.
 package access
 
 import (

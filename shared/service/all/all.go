@@ -56,11 +56,11 @@ type Options struct {
 	Uploads arrowipc.Limits // bounds Arrow bodies
 	// RequestTimeout is the longest time that a request may take.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger      // logs what jobs do
+	Logger         *slog.Logger      // for messages of jobs
 	Memory         *memory.Budget    // bounds the memory of jobs; nil: no bound
 	Keys           sealing.Keys      // seal secrets; nil: there are none
-	Runtimes       function.Runtimes // of functions, beside those that need no configuration
-	// EventTarget is what events are forwarded to, and EventAddress where it is; nil: nothing.
+	Runtimes       function.Runtimes // runtimes of functions that need a configuration
+	// EventTarget receives forwarded events, at EventAddress. Nil: events are not forwarded.
 	EventTarget  forward.Target
 	EventAddress string
 }

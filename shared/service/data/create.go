@@ -72,7 +72,7 @@ func (s *Service) createNew(ctx context.Context, req *dataapi.CreateTableRequest
 // stableRowIDsOption is the storage option by which native LanceDB's clients ask for stable row ids.
 const stableRowIDsOption = "new_table_enable_stable_row_ids"
 
-// optionsOf returns what the table of a request is to be like.
+// optionsOf returns the options of the new table.
 func (s *Service) optionsOf(req *dataapi.CreateTableRequest) (dataset.CreateOptions, error) {
 	opts := s.tables.Rows.NewTables
 	text, given := req.StorageOptions[stableRowIDsOption]
@@ -101,8 +101,8 @@ func (s *Service) failed(ctx context.Context, req *dataapi.CreateTableRequest, l
 	return s.keep(ctx, there, req, sent)
 }
 
-// discard deletes the files of a table that was not created, whose location no other process knows,
-// and returns the cause.
+// discard deletes the files of a table that was not created, and returns the cause. No other
+// process can refer to the location yet.
 func discard(ctx context.Context, location objectstore.Location, cause error) error {
 	err := claim.DeleteFiles(context.WithoutCancel(ctx), location)
 	return errors.Join(cause, err)
@@ -118,7 +118,7 @@ func (s *Service) move(ctx context.Context, from objectstore.Location, to *catal
 	return s.created(ctx, to, done), nil
 }
 
-// createOver creates a table whose name exists already.
+// createOver handles a create whose name is taken.
 func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *dataapi.CreateTableRequest, opts dataset.CreateOptions) (*dataapi.CreateTableResponse, error) {
 	table := s.tables.At(t)
 	filled, err := table.HasData(ctx)

@@ -15,8 +15,9 @@ import (
 	"tiltyard/shared/protocol/operations"
 )
 
-// Every table is as if its log were off and empty, and flushing and compacting have nothing to do. A table
-// with the log of a native writer is not written, and is read without the log only if a request asks for that.
+// The service has no write-ahead log: every table answers as if its log were off and empty, and flushing and compacting
+// have nothing to do. A table with the log of a native writer is not written, and is read without the log only if a
+// request permits that.
 
 // withoutLSM returns the operation that answers for a table without a log.
 func withoutLSM[Response any](s *Service) func(context.Context, *dataapi.LSMRequest) (*Response, error) {
@@ -77,7 +78,7 @@ func (s *Service) refused() (routes []httpapi.Route) {
 	return routes
 }
 
-// Refuse returns the error of an operation that is refused for each table, or the reason why there is no such table.
+// Refuse returns the error of an operation that is not supported, or, if there is no such table, that error.
 func (s *Service) Refuse(ctx context.Context, op protocol.Operation, req *dataapi.LSMRequest) error {
 	return cmp.Or(s.checkNoLog(ctx, req), error(op.Refused))
 }
@@ -90,8 +91,8 @@ func checkLog(ctx context.Context, t *engine.Table, wanted *bool) error {
 	return engine.Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return wal.Check(d, wanted) })
 }
 
-// checkNoLog returns an error for a table that needs what this service does not have to be written:
-// the log of a native writer is such a thing.
+// checkNoLog returns an error for a table whose writers must support a feature that this service
+// lacks, such as the log of a native writer.
 func (s *Service) checkNoLog(ctx context.Context, req *dataapi.LSMRequest) error {
 	table, err := s.tableOf(ctx, req)
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *Service) CreateMultipart(ctx context.Context, req *dataapi.CreateMultip
 	return &dataapi.CreateMultipartWriteResponse{UploadID: made.ID}, nil
 }
 
-// target returns what a request writes to.
+// target returns the destination and the principal of a request.
 func target(ctx context.Context, table *catalog.Table, branch string) multipart.Target {
 	t := multipart.Target{Table: table.UID, Branch: protocol.BranchName(branch)}
 	if principal := auth.FromContext(ctx); principal != nil {

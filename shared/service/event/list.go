@@ -18,8 +18,8 @@ var errNoEvents = &protocol.Error{
 	Code: protocol.Unsupported, Message: "this deployment announces no events", Detail: "configure a source of events (TILTYARD_EVENTS)",
 }
 
-// List returns events, the oldest first. It leaves out those of objects that policies do not permit the
-// caller to list events of.
+// List returns events, the oldest first. It leaves out events of objects on which policies do not
+// permit the caller to list events.
 func (s *Service) List(ctx context.Context, req *eventapi.ListRequest) (*eventapi.ListResponse, error) {
 	if s.tables.Announcer == nil {
 		return nil, errNoEvents
@@ -54,8 +54,8 @@ func startOf(ctx context.Context, log *event.Log, text string) (event.Cursor, er
 	return event.ParseCursor(text)
 }
 
-// mayRead reports whether policies let the caller read an event: those of an object need the permission to list
-// events of the object.
+// mayRead reports whether policies let the caller read an event, which requires the permission to list events of its
+// object.
 func mayRead(ctx context.Context, e *eventapi.Event) bool {
 	if !auth.Limited(ctx) {
 		return true

@@ -126,7 +126,7 @@ func recipe(req *indexapi.CreateRequest) ivf.Recipe {
 	}
 }
 
-// CreateScalar is Create for indices that are not on vectors.
+// CreateScalar creates an index of any kind but vectors.
 func (s *Service) CreateScalar(ctx context.Context, req *indexapi.CreateRequest) (*indexapi.CreateResponse, error) {
 	if kind, err := kindOf(req.Type); err == nil && kind == indexmeta.Vector {
 		return nil, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is one of vectors; send it to create_index", req.Type)

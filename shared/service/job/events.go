@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// eventSchema has the columns of events. A filter is over those between the time and the rows.
+// eventSchema has the columns of events. A filter may use the columns from the time to the rows.
 var eventSchema = arrow.NewSchema([]arrow.Field{
 	{Name: "job_id", Type: arrow.BinaryTypes.String},
 	{Name: "created_at_millis", Type: arrow.PrimitiveTypes.Int64},
@@ -68,7 +68,7 @@ func (s *Service) QueryEvents(ctx context.Context, req *jobapi.QueryEventsReques
 	}}, nil
 }
 
-// eventBatch is how many events are looked at together.
+// eventBatch is the number of events that a filter processes together.
 const eventBatch = 1024
 
 // eventFilter returns the condition of a request on events, nil for none.

@@ -46,11 +46,11 @@ func (s *Service) admit(ctx context.Context, operation, id string) (transaction.
 	return job, auth.Check(ctx, operation, transaction.ObjectOf(found.Kind, found.Object), transaction.NotFound(ref))
 }
 
-// errNoJob is the answer for what is not the id of a job. It does not quote the id, which may hold anything.
+// errNoJob is the error for a malformed id of a job. It does not quote the id, which may contain anything.
 var errNoJob = protocol.Errorf(protocol.TransactionNotFound, "job_id names no job: the id of a job is %d lower-case hexadecimal digits", 32)
 
-// Revive queues a job again whose message seems lost. A failure is ignored, because the client only
-// asked for the state of the job.
+// Revive resends the message of a job if it seems lost. It ignores failures, because the request
+// only reads the state of the job.
 func Revive(ctx context.Context, tables tables.Tables, job *transaction.Transaction) {
 	if tables.Jobs != nil {
 		_ = tables.Jobs.Revive(ctx, job, tables.Now())

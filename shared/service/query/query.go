@@ -42,11 +42,11 @@ func queryOf(req *queryapi.Request) *query.Query {
 	return q
 }
 
-// defaultK is how many rows a search for vectors returns when the request does not set k.
+// defaultK is the number of rows of a vector search without k.
 const defaultK = 10
 
-// limitOf returns the limit of a request. A k of zero is as good as none, except that clients of LanceDB ask
-// for no rows with it; for all rows they have another form. In a search for words it is no limit for them, too.
+// limitOf returns the limit of a request. A k of zero means no limit, except in vector searches of LanceDB clients, which
+// request no rows by it: they express a query for all rows in another way.
 func limitOf(req *queryapi.Request) *int64 {
 	zero := req.K != nil && *req.K == 0
 	switch {
@@ -86,8 +86,8 @@ func metricOf(asked protocol.DistanceType) *vector.Metric {
 	return nil
 }
 
-// probesOf returns how many partitions a request wants to have searched, at least and at most; 0 is no limit.
-// An effort of the search replaces nprobes, but not the bounds.
+// probesOf returns the bounds of the number of partitions to search; 0 is no limit. A search effort replaces nprobes, but
+// not the bounds.
 func probesOf(req *queryapi.Request) (least, most int) {
 	if req.NProbes != nil && req.SearchEffort == nil {
 		least, most = int(max(1, *req.NProbes)), int(max(1, *req.NProbes))

@@ -32,8 +32,9 @@ func (s *Service) diff(ctx context.Context, id []string, branch string) (*cherry
 	})
 }
 
-// CherryPick adds the columns that a branch has added to its table, or only tells whether they can be
-// added. A branch that cannot be cherry-picked is an answer and no error.
+// CherryPick adds the columns that a branch has added to its table. In a dry run it only reports
+// whether that is possible. A branch that cannot be cherry-picked is a regular answer and not an
+// error.
 func (s *Service) CherryPick(ctx context.Context, req *refapi.CherryPickRequest) (*refapi.CherryPickResponse, error) {
 	if req.DryRun {
 		diff, err := s.diff(ctx, req.ID, req.FromBranch)

@@ -1,5 +1,5 @@
-// Package ref answers the operations on tags and branches. A tag names a version; a branch names a
-// line of versions beside that of the table.
+// Package ref answers the operations on tags and branches. A tag names a version; a branch is a
+// sequence of versions of its own that begins at a version of the table.
 package ref
 
 import (

@@ -34,8 +34,9 @@ func (s *Service) Backfill(ctx context.Context, req *schemaapi.BackfillColumnsRe
 		return nil, err
 	}
 	if use != nil {
-		// The metadata of a table is what its writers, native ones too, have put there. A worker may call
-		// each function and open each secret, so the caller must be one who may use these.
+		// Any writer of a table, native ones included, can change its metadata. A worker may call every
+		// function and open every secret, so the caller must have the right to use those that the metadata
+		// names.
 		if _, err := s.useFunction(ctx, use.Function); err != nil {
 			return nil, err
 		}
@@ -55,8 +56,8 @@ func (s *Service) Backfill(ctx context.Context, req *schemaapi.BackfillColumnsRe
 	return &schemaapi.BackfillColumnsResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 
-// adoptUse makes the sender who has the columns of a table use a function, if it is somebody whose credentials are gone.
-// Where policies tell callers apart, nobody is made that: the sender would be used by whoever has written the metadata.
+// adoptUse makes the sender the principal for whom the columns call a function, if the former one has lost its
+// credentials. It does nothing under policies: a writer of the metadata could then use the rights of the sender.
 func (s *Service) adoptUse(ctx context.Context, id []string, use *schemaapi.FunctionBinding) error {
 	if auth.Limited(ctx) {
 		return nil

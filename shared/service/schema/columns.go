@@ -150,7 +150,7 @@ func addVirtual(ctx context.Context, columns []schemaapi.NewColumn) (func(*engin
 	}, nil
 }
 
-// maxInline is how many bytes of a function are kept in the metadata of the schema, which is read whenever
+// maxInline bounds the bytes of a function in the metadata of the schema, which is read whenever
 // the table is opened.
 const maxInline = 64 << 10
 

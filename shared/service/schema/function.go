@@ -55,7 +55,7 @@ func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequ
 // useFunction returns a function that runs here and that the caller may use with the secrets that it is given.
 func (s *Service) useFunction(ctx context.Context, ref schemaapi.FunctionReference) (*calling.Found, error) {
 	found, err := calling.Find(ctx, s.tables.Names, ref)
-	if functions.IsNotFound(err) { // clients read a 404 as that of the table
+	if functions.IsNotFound(err) { // clients would take a 404 to mean the table
 		return nil, protocol.Errorf(protocol.InvalidInput, "%w; create it, or drop the columns that it computes", err)
 	}
 	if err != nil {
@@ -184,7 +184,7 @@ func checkMember(f arrow.Field, value json.RawMessage) error {
 	return nil
 }
 
-// goTypes are the types that hold the values of constants.
+// goTypes are the Go types of the constants.
 var goTypes = map[arrow.Type]reflect.Type{
 	arrow.BOOL: reflect.TypeFor[bool](), arrow.STRING: reflect.TypeFor[string](), arrow.LARGE_STRING: reflect.TypeFor[string](),
 	arrow.FLOAT32: reflect.TypeFor[float32](), arrow.FLOAT64: reflect.TypeFor[float64](),

@@ -31,7 +31,7 @@ import (
 // Root is the URI of the folder in which [Open] keeps tables.
 const Root = "memory://test"
 
-// A House holds tables in memory. It runs no jobs.
+// A House has services over tables in memory. It runs no jobs.
 type House struct {
 	tables.Tables
 	Objects objectstore.Store
@@ -73,7 +73,7 @@ func Upload(t *testing.T, rows string) protocol.Upload {
 	return UploadOf(t, Columns, rows)
 }
 
-// UploadOf is [Upload] with other columns.
+// UploadOf returns an upload of rows with the given columns.
 func UploadOf(t *testing.T, columns *arrow.Schema, rows string) protocol.Upload {
 	t.Helper()
 	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, columns, strings.NewReader(rows))

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/protocol/tableapi"
 )
 
-// conditions are those of a search, in lower case.
+// conditions are the conditions of a search, in lower case.
 type conditions struct {
 	words      []string
 	in         []tableapi.FindPlace
@@ -69,11 +69,11 @@ type parts struct {
 	fields     []tableapi.Match // columns, with their types
 	comments   []tableapi.Match
 
-	columns    int    // how many were looked at
-	unreadable string // why the others are missing; else empty
+	columns    int    // number of visited columns
+	unreadable string // why the other parts are missing; "" if none are
 }
 
-// addFields adds columns and those inside of them, as far as conditions are about them.
+// addFields adds columns and their nested fields, if there are conditions on columns.
 func (p *parts) addFields(path string, fields []arrow.Field, c *conditions) {
 	for _, field := range fields {
 		name := path + field.Name
@@ -129,8 +129,8 @@ func (p *parts) addComments(column string, metadata map[string]string, c *condit
 	}
 }
 
-// meet returns what meets the conditions, and false unless all are met. p may be nil if the conditions are about
-// names only.
+// meet returns the parts of a table that meet the conditions; all is false unless every condition is met. p may be nil if
+// the conditions are on names only.
 func (c *conditions) meet(id []string, p *parts) (met []tableapi.Match, all bool) {
 	if p == nil {
 		p = new(parts)
@@ -161,7 +161,7 @@ func (c *conditions) meet(id []string, p *parts) (met []tableapi.Match, all bool
 	return few(met), true
 }
 
-// inProperties returns what meets each condition about properties.
+// inProperties returns the matches of each condition on properties.
 func (c *conditions) inProperties(p *parts) (found [][]tableapi.Match) {
 	for _, one := range c.properties {
 		found = append(found, matching(p.propertyMatches(), one.Key, one.Value, is, occurs))
@@ -194,7 +194,8 @@ func (p *parts) tagMatches() []tableapi.Match {
 	return all
 }
 
-// holding returns what a word occurs in. p may be nil if words are in names only.
+// holding returns the parts of a table that contain a word. p may be nil if words are searched in
+// names only.
 func (c *conditions) holding(word string, id []string, p *parts) (met []tableapi.Match) {
 	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
 	for _, place := range c.in {
@@ -222,10 +223,10 @@ func (c *conditions) holding(word string, id []string, p *parts) (met []tableapi
 	return met
 }
 
-// holds reports whether a text has a word in it.
+// holds reports whether a text contains a word.
 func holds(word, text string) bool { return strings.Contains(text, word) }
 
-// matching returns those whose name and value fit.
+// matching returns the entries whose name and value match.
 func matching(all []tableapi.Match, name, value string, nameFits, valueFits func(pattern, text string) bool) (found []tableapi.Match) {
 	for _, one := range all {
 		if nameFits(name, strings.ToLower(one.Name)) && valueFits(value, strings.ToLower(one.Value)) {
@@ -235,7 +236,7 @@ func matching(all []tableapi.Match, name, value string, nameFits, valueFits func
 	return found
 }
 
-// These bound what an answer has of one table.
+// These bound the part of an answer about one table.
 const (
 	maxMatches    = 20
 	maxMatchRunes = 200

@@ -14,8 +14,7 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Errors answers what rows of tables functions failed for. Another function serves it than the other operations
-// on tables.
+// Errors answers the operation that lists the rows for which functions failed. A separate function serves it.
 type Errors struct{ tables tables.Tables }
 
 // NewErrors returns the service over tables.

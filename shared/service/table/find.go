@@ -27,13 +27,13 @@ const (
 	maxFoundColumns = 500_000
 	maxFoundBytes   = 1 << 20 // of matches in the answer
 	maxFoundTime    = 5 * time.Second
-	// findTogether is how many tables are read before the results are counted.
+	// findTogether is the number of tables that are read between two counts of the results.
 	findTogether = 4 * maxChecks
 )
 
-// Find returns the tables inside a namespace that meet all conditions and that the caller may see. Conditions
-// about names need no more than the lists of the catalog. Others need the record of each table whose name fits,
-// those about tags a LIST, and those about columns and comments the manifest of the newest version.
+// Find returns the tables inside a namespace that meet all conditions and that the caller may see. Conditions on names
+// need only the lists of the catalog. The others need the record of each table whose name matches; conditions on tags need
+// a LIST as well, and those on columns and comments the manifest of the newest version.
 func (s *Service) Find(ctx context.Context, req *tableapi.FindRequest) (*tableapi.FindResponse, error) {
 	limit := maxFound
 	if bound, ok := req.Bound(); ok {
@@ -106,8 +106,7 @@ func (f *finder) spent() bool {
 	return f.reads >= maxFoundReads || f.columns >= maxFoundColumns || !f.service.tables.Now().Before(f.until)
 }
 
-// check adds those of some tables that meet the conditions to the answer, until that is full. It returns how
-// many of the tables it has dealt with.
+// check adds the matching tables to the answer, until that is full. It returns the number of tables that it has processed.
 func (f *finder) check(ctx context.Context, some []lists.Walked) (dealt int, err error) {
 	parts := make([]*parts, len(some))
 	if f.conditions.needRecord {
@@ -132,7 +131,7 @@ func (f *finder) check(ctx context.Context, some []lists.Walked) (dealt int, err
 	for i, one := range some {
 		p := parts[i]
 		if p == nil && f.conditions.needRecord {
-			continue // gone
+			continue // dropped meanwhile
 		}
 		if p != nil && p.unreadable != "" {
 			f.answer.Unreadable = append(f.answer.Unreadable, tableapi.Unreadable{ID: one.ID, Reason: p.unreadable})
@@ -156,7 +155,8 @@ func (f *finder) check(ctx context.Context, some []lists.Walked) (dealt int, err
 	return len(some), nil
 }
 
-// read reads what the conditions need of a table. It returns nil for a table that is gone.
+// read reads the parts of a table that the conditions need. It returns nil for a table that no
+// longer exists.
 func (f *finder) read(ctx context.Context, one lists.Walked) (*parts, error) {
 	t, err := f.service.tables.Names.Walked(ctx, one)
 	if err == nil {
@@ -212,10 +212,10 @@ func (f *finder) readData(ctx context.Context, t *catalog.Table) (*parts, error)
 	return read, err
 }
 
-// columnBytes is about what a column with its comments takes.
+// columnBytes is the approximate memory of a column with its comments.
 const columnBytes = 256
 
-// count counts columns, and those inside of them.
+// count counts columns and their nested fields.
 func count(fields []arrow.Field) int {
 	n := len(fields)
 	for _, field := range fields {

@@ -16,12 +16,12 @@ import (
 	"tiltyard/shared/record"
 )
 
-// A search that ends early goes on at the last record that it has seen, which the caller may not be allowed to
-// see. So the token of a caller whom policies limit is sealed: AES-256-GCM hides the position, and padding its
-// length. The key is a record that the first process that needs it makes. Who can read the record can read
-// the names in the catalog, too.
+// A search that ends early continues at the last record that it has read, which the caller may not be allowed to see. So
+// the token of a caller under policies is encrypted: AES-256-GCM hides the position, and padding its length. The key is a
+// record that the first process that needs it creates. A principal that can read this record can read the names in the
+// catalog as well.
 
-// positionRecord is the key of the record that holds the key of tokens.
+// positionRecord is the key of the record with the encryption key of tokens.
 const positionRecord = "tokens/find"
 
 const (

@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Compare tells which rows differ between two versions of a table.
+// Compare returns the rows that differ between two versions of a table.
 func (s *Service) Compare(ctx context.Context, req *versionapi.CompareRequest) (*versionapi.CompareResponse, error) {
 	type answer = *versionapi.CompareResponse
 	return tables.Read(ctx, s.tables.Open(req.ID, req.Branch), req.ToVersion, func(ctx context.Context, now tables.Version) (answer, error) {

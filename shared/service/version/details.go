@@ -13,11 +13,12 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// detailFanOut is how many versions of a page are read in parallel. Each may have a large manifest.
+// detailFanOut bounds the versions of a page that are read in parallel. Each may have a large
+// manifest.
 const detailFanOut = 8
 
-// addDetails reads the versions of a table and adds what they hold to their entries. Versions that are
-// deleted meanwhile stay without details, and one that cannot be read says so.
+// addDetails reads the versions of a table and adds their content to the entries. Versions deleted
+// meanwhile have no details, and the entry of an unreadable one has the error.
 func addDetails(ctx context.Context, id []string, table *engine.Table, branch string, entries []versionapi.Version) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(detailFanOut)

@@ -59,7 +59,8 @@ func entry(t *catalog.Table, v listing.Version) versionapi.Version {
 	return entryAt(t.Location.Path(), t, v)
 }
 
-// entryAt is entry for a table whose path in its bucket or file system is known.
+// entryAt returns the entry of a version; place is the path of the table in its bucket or file
+// system.
 func entryAt(place string, t *catalog.Table, v listing.Version) versionapi.Version {
 	return versionapi.Version{
 		Version:         int64(v.Number),

@@ -108,9 +108,8 @@ func (s *Service) fromQuery(ctx context.Context, req *viewapi.CreateMaterialized
 	return fresh, err
 }
 
-// fromKind returns a view whose query the client made.
-// The query is opaque: neither the service nor the source that it names has to exist for a view to be made of
-// it. A refresh finds what is missing.
+// fromKind returns a view whose query the client has serialized, with its schema. The backend and the source that the
+// query names need not exist yet; a refresh reports missing ones.
 func (s *Service) fromKind(ctx context.Context, req *viewapi.CreateMaterializedRequest, location objectstore.Location) (*newView, error) {
 	schema, err := schemaOf(ctx, req.OutputSchema)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"tiltyard/shared/work/refresh"
 )
 
-// DescribeMaterialized describes a view by its definition and by what its rows show.
+// DescribeMaterialized returns the definition of a view and the version of the source that its rows
+// reflect.
 func (s *Service) DescribeMaterialized(ctx context.Context, req *viewapi.MaterializedRequest) (*viewapi.DescribeMaterializedResponse, error) {
 	found, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {

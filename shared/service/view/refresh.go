@@ -65,9 +65,9 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *viewapi.RefreshR
 	return &viewapi.RefreshResponse{JobID: id, TransactionID: id}, nil
 }
 
-// defined returns the record of a view whose definition is that in its metadata. Writers of the table may have put
-// another one there. It would be run with the rights of the sender, and show what it reads to them, so where
-// policies tell senders apart the sender has to name the definition that he adopts.
+// defined returns the record of a view, and checks its definition against the one in the table's metadata. Another writer
+// of the table may have replaced the latter, to run it with the rights of the sender. So under policies a sender must name
+// the digest of the definition to adopt it.
 func (s *Service) defined(ctx context.Context, found *catalog.Table, d *view.Definition, adopt string) (*stored.View, error) {
 	digest, v := d.Digest(), found.View
 	stands := v != nil && v.Digest == digest

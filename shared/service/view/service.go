@@ -73,7 +73,7 @@ func (s *Service) begin(ctx context.Context, id []string, v *stored.View, d *vie
 	return begun.ID, nil
 }
 
-// jobs returns what begins jobs.
+// jobs returns the starter of jobs, or an error if the deployment has none.
 func (s *Service) jobs() (*job.Starter, error) {
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{

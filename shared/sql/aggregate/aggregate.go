@@ -1,9 +1,9 @@
-// Package aggregate knows the aggregate functions of SQL: their names, the types that their arguments are
-// cast to, and those of their results. They are those of the native LanceDB, which takes them from
-// DataFusion. Functions whose result depends on the order of rows, and those that approximate, are not
-// among them: a view would have other rows with each refresh.
+// Package aggregate defines the aggregate functions of SQL: their names, the types to which their arguments
+// are cast, and the types of their results. They are those of native LanceDB, which takes them from
+// DataFusion. Functions that depend on the order of rows or approximate are left out, because a view would
+// change with each refresh.
 //
-// Package grouping of the engine computes them.
+// Package grouping of the engine evaluates them.
 package aggregate
 
 import (
@@ -21,19 +21,19 @@ type Function string
 
 // These are the functions.
 const (
-	Count     Function = "count" // rows whose arguments are all not NULL
+	Count     Function = "count" // rows in which no argument is NULL
 	Sum       Function = "sum"   // integers wrap around on overflow
 	Avg       Function = "avg"
 	Min       Function = "min" // by the order of values: floats by their total order
 	Max       Function = "max"
-	ArrayAgg  Function = "array_agg" // a list of all values, NULL among them
+	ArrayAgg  Function = "array_agg" // a list of all values, including NULLs
 	BoolAnd   Function = "bool_and"
 	BoolOr    Function = "bool_or"
 	BitAnd    Function = "bit_and"
 	BitOr     Function = "bit_or"
 	BitXor    Function = "bit_xor"
 	VarPop    Function = "var_pop"
-	Var       Function = "var" // of a sample, as the next but one
+	Var       Function = "var" // of a sample, as is Stddev
 	StddevPop Function = "stddev_pop"
 	Stddev    Function = "stddev"
 	Median    Function = "median"
@@ -46,7 +46,7 @@ var names = map[string]Function{
 	"stddev_pop": StddevPop, "stddev": Stddev, "stddev_samp": Stddev, "median": Median,
 }
 
-// Named reports whether there is an aggregate function of a name, in any case.
+// Named reports whether an aggregate function has the name, in any case.
 func Named(name string) bool {
 	_, ok := names[strings.ToLower(name)]
 	return ok
@@ -55,8 +55,8 @@ func Named(name string) bool {
 // A Call is a call of a function with arguments of certain types.
 type Call struct {
 	Function Function
-	Args     []arrow.DataType // to which the arguments are cast
-	Distinct bool             // of equal values only one counts
+	Args     []arrow.DataType // types to which the arguments are cast
+	Distinct bool             // equal values count once
 	Type     arrow.DataType   // of the result
 	Nullable bool             // the result may be NULL
 }
@@ -64,7 +64,7 @@ type Call struct {
 // ErrName is the error for a name that no function has.
 var ErrName = errors.New("no such aggregate function")
 
-// Of returns the call of a function with arguments of some types.
+// Of returns the call of a function with arguments of the given types.
 func Of(name string, args []arrow.DataType, distinct bool) (*Call, error) {
 	f, ok := names[strings.ToLower(name)]
 	if !ok {
@@ -114,8 +114,8 @@ func Of(name string, args []arrow.DataType, distinct bool) (*Call, error) {
 	return c, c.check()
 }
 
-// number returns the type that the argument of sum or avg is cast to, and that of the result; nil for
-// other types than numbers.
+// number returns the type to which the argument of sum or avg is cast, and the type of the result. Both are
+// nil if t is not numeric.
 func number(f Function, t arrow.DataType) (args []arrow.DataType, result arrow.DataType) {
 	switch {
 	case t.ID() == arrow.DECIMAL128:
@@ -145,8 +145,8 @@ func (c *Call) check() error {
 	return nil
 }
 
-// Flat reports whether values of a type can be those of keys of groups and of functions that keep them:
-// numbers, texts, bytes, bools and times.
+// Flat reports whether a type can be a GROUP BY key, or the argument of a function that keeps values:
+// numbers, texts, binaries, bools, dates and times.
 func Flat(t arrow.DataType) bool {
 	switch t.ID() {
 	case arrow.NULL, arrow.EXTENSION, arrow.DICTIONARY, arrow.INTERVAL_MONTHS, arrow.INTERVAL_DAY_TIME, arrow.INTERVAL_MONTH_DAY_NANO:

@@ -32,7 +32,7 @@ func Possible(from, to arrow.DataType) bool {
 	case column.IsNested(from) || column.IsNested(to):
 		return false
 	case column.IsNumeric(from) && column.IsNumeric(to):
-		// The native Lance has no conversion between float16 and decimals.
+		// Native Lance has no conversion between float16 and decimals.
 		return !(from.ID() == arrow.FLOAT16 && column.IsDecimal(to)) && !(column.IsDecimal(from) && to.ID() == arrow.FLOAT16)
 	case from.ID() == arrow.BOOL:
 		return column.IsInteger(to) || column.IsFloat(to) || column.IsString(to)
@@ -50,7 +50,7 @@ func Possible(from, to arrow.DataType) bool {
 	return temporalCastable(from, to)
 }
 
-// holdsOne reports whether a list of a type may have one element.
+// holdsOne reports whether a list of a type can have exactly one element.
 func holdsOne(list arrow.DataType) bool {
 	fixed, ok := list.(*arrow.FixedSizeListType)
 	return !ok || fixed.Len() == 1
@@ -68,9 +68,9 @@ type caster struct {
 	err  error
 }
 
-// Convert converts values as CAST does, also to dictionaries. A value without a counterpart in the type is
-// sql.ErrValue, and NULLs stay NULL. It stops when the context ends. While it works, it holds
-// the memory of its result in the share of the context; the caller accounts for what it returns.
+// Convert implements CAST, including casts to dictionaries. A value without a counterpart in the type is
+// sql.ErrValue, and NULLs stay NULL. It stops when the context ends. During the conversion the memory of
+// the result is accounted to the context's share; afterwards the caller accounts for it.
 func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func (c *caster) each(f func(i int) bool) {
 	})
 }
 
-// convert chooses the conversion by the kinds of the two types. Possible has refused all
-// other pairs.
+// convert selects the conversion by the kinds of the two types. Possible has already refused all
+// unsupported pairs.
 func (c *caster) convert() {
 	from, to := c.from.Type, c.to
 	switch {
@@ -240,7 +240,7 @@ func (c *caster) maps() {
 	c.out.Data, c.err = column.Entries(c.m, c.to, l.Off, members[0], members[1])
 }
 
-// singles makes a list of each value; NULL becomes a list of one NULL.
+// singles turns each value into a list of one element; NULL becomes a list with one NULL.
 func (c *caster) singles() {
 	elems, err := Vec(c.m, c.from, column.ElemType(c.to), c.live, c.try)
 	c.err = err
@@ -263,7 +263,7 @@ func (c *caster) bytes() {
 	c.out.Data = b.Text()
 }
 
-// checkWidth converts binaries to binaries of one width; each must have that width.
+// checkWidth converts binaries to fixed-size binaries, and fails for values of another length.
 func (c *caster) checkWidth() {
 	t, width := c.from.Data.(column.Text), c.to.(*arrow.FixedSizeBinaryType).ByteWidth
 	c.out.Data = t
@@ -273,8 +273,7 @@ func (c *caster) checkWidth() {
 	})
 }
 
-// checkUTF8 converts binaries to strings, after a check that those of the given rows are
-// valid UTF-8.
+// checkUTF8 converts binaries to strings, and fails for values in the given rows that are not valid UTF-8.
 func (c *caster) checkUTF8() {
 	t := c.from.Data.(column.Text)
 	c.out.Data = t

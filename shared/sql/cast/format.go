@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// format converts values to strings as Arrow's Rust implementation prints them:
+// format converts values to strings like Arrow's Rust implementation:
 //
 //	bool        true
 //	floats      1.0  0.1  1e16  1.5e-7  inf  NaN     the shortest digits that read back
@@ -55,8 +55,7 @@ func (c *caster) format() {
 	c.out.Data = b.Text()
 }
 
-// appendText appends the text of one value. A value that is stored as an integer is
-// converted from that.
+// appendText appends the text of one value.
 func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
 	switch d := v.Data.(type) {
 	case column.Bitset:
@@ -67,7 +66,7 @@ func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
 		return appendFloat(dst, d[i], 64)
 	case column.Lists:
 		return appendList(dst, d, i, zone)
-	case column.Text: // of a list
+	case column.Text: // binaries within a list
 		if column.IsBinary(v.Type) {
 			return hex.AppendEncode(dst, d.At(i))
 		}

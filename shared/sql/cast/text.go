@@ -151,7 +151,7 @@ func parseDecimal(s string, scale int32) (*big.Int, bool) {
 	}
 	whole, fraction, _ := strings.Cut(s, ".")
 	if whole+fraction == "" {
-		return new(big.Int), scale > 0 // zero if there is something after the point to fill in
+		return new(big.Int), scale > 0 // zero if digits after the point follow
 	}
 	if len(s) > 200 {
 		return nil, false

@@ -36,7 +36,7 @@ func temporalCastable(from, to arrow.DataType) bool {
 	return false
 }
 
-// ticksOf returns the integer type in which a type counts.
+// ticksOf returns the integer type that stores the ticks of a type.
 func ticksOf(t arrow.DataType) arrow.DataType {
 	if t.ID() == arrow.TIME32 {
 		return arrow.PrimitiveTypes.Int32
@@ -44,22 +44,20 @@ func ticksOf(t arrow.DataType) arrow.DataType {
 	return column.TypeInt64
 }
 
-// temporal converts between numbers, dates, times and timestamps. A number is the count of
-// days or ticks, so most of these conversions only change the type.
+// temporal converts between numbers, dates, times and timestamps. Numbers are counts of days or ticks, so
+// most of these conversions only change the type.
 //
-// Dates count days (date32) or milliseconds (date64) since 1970, times since midnight, and
-// timestamps since 1970 in UTC. A timestamp without a zone counts as if clocks showed UTC.
-// Between them:
+// Dates count days (date32) or milliseconds (date64) since 1970, times since midnight, and timestamps since
+// 1970 in UTC. A timestamp without a zone is treated as UTC. The conversions are:
 //
 //	date → timestamp        midnight, in the zone of the timestamp
 //	timestamp → date        the day in the zone of the timestamp
-//	timestamp → time        the time of day in the zone of the timestamp, cut off if finer
-//	timestamp → timestamp   cut off towards 1970 if the unit is coarser; given a zone, the
-//	                        clock stays and the instant moves; of two zones it is the
-//	                        instant that stays
+//	timestamp → time        the time of day in the zone of the timestamp, truncated if finer
+//	timestamp → timestamp   truncated towards 1970 if the unit is coarser; adding a zone keeps the
+//	                        clock time and changes the instant; changing the zone keeps the instant
 //	number ↔ timestamp      ticks, whatever the unit
-//	number ↔ duration       the same
-//	integer ↔ time          the same, of 32 bits or of 64
+//	number ↔ duration       ticks, whatever the unit
+//	integer ↔ time          ticks, of 32 bits or of 64
 //
 // Source: arrow-cast 58, cast/mod.rs.
 func (c *caster) temporal() {
@@ -150,8 +148,7 @@ func (c *caster) dates() {
 	c.out.Data = out
 }
 
-// dateToTimestamp returns the midnight of each date, in the zone of the timestamp if that
-// has one.
+// dateToTimestamp returns the midnight of each date, in the time zone of the timestamp type or else in UTC.
 func (c *caster) dateToTimestamp() {
 	per := clock.PerSecond(column.UnitOf(c.to))
 	out := make([]int64, c.from.N)

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// intervalUnits are what the units of an interval are made of.
+// intervalUnits defines the units of interval literals in months, days and nanoseconds.
 var intervalUnits = map[string]struct {
 	months, days, nanos int64
 }{
@@ -34,8 +34,8 @@ func IsUnit(word string) bool {
 	return ok
 }
 
-// ParseInterval reads numbers with units. Fractions of what has no fixed length, and clocks,
-// are not supported.
+// ParseInterval parses numbers with units. Fractions of units without a fixed length, and clock times, are
+// unsupported.
 func ParseInterval(s string) (out arrow.MonthDayNanoInterval, err error) {
 	words := strings.Fields(s)
 	if len(words) == 0 || len(words)%2 != 0 {
@@ -67,7 +67,8 @@ func ParseInterval(s string) (out arrow.MonthDayNanoInterval, err error) {
 	return out, nil
 }
 
-// addScaled adds count times unit, cutting off fractions. It is false past the limit.
+// addScaled returns x plus count times unit, truncated. It returns false if the magnitude exceeds the
+// limit.
 func addScaled(x int64, count *big.Rat, unit, limit int64) (int64, bool) {
 	r := new(big.Rat).Mul(count, new(big.Rat).SetInt64(unit))
 	sum := new(big.Int).Quo(r.Num(), r.Denom())

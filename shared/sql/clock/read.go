@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ParseTimestamp reads 2024-01-31, optionally followed by T or a space, hh:mm:ss with a
-// fraction or hhmmss, and a zone. Without a zone the clock is that of the given one.
+// ParseTimestamp parses 2024-01-31, optionally followed by T or a space, hh:mm:ss with a fraction or
+// hhmmss, and a zone. Without a zone the time is local to the given one.
 func ParseTimestamp(s string, zone *time.Location) (time.Time, bool) {
 	if len(s) < 10 {
 		return time.Time{}, false
@@ -41,7 +41,7 @@ func ParseTimestamp(s string, zone *time.Location) (time.Time, bool) {
 	return time.Unix(at, nanos).UTC(), ok
 }
 
-// clockTime reads hh:mm:ss[.fraction] or hhmmss and returns what follows.
+// clockTime parses hh:mm:ss[.fraction] or hhmmss, and returns the rest of s.
 func clockTime(s string) (seconds, nanos int64, rest string, ok bool) {
 	if len(s) >= 6 && allDigits(s[:6]) && (len(s) < 7 || !isDigit(s[6])) && (len(s) < 8 || !isDigit(s[7])) {
 		seconds, ok = timeOfDay(twoDigits(s), twoDigits(s[2:]), twoDigits(s[4:]))
@@ -69,8 +69,7 @@ func timeOfDay(h, m, s int) (int64, bool) {
 	return int64(h*3600 + m*60 + s), h < 24 && m < 60 && s <= 60
 }
 
-// fraction reads digits as a fraction of a second, cutting off what is finer than a
-// nanosecond.
+// fraction parses digits as a fraction of a second, truncated to nanoseconds.
 func fraction(s string) (nanos int64, digits int) {
 	for digits < len(s) && isDigit(s[digits]) {
 		if digits < 9 {
@@ -103,8 +102,8 @@ func isoDate(s string) (int64, bool) {
 	return DaysOf(int64(twoDigits(s)*100+twoDigits(s[2:])), int64(twoDigits(s[5:])), int64(twoDigits(s[8:])))
 }
 
-// ParseDate reads yyyy-mm-dd, where month and day may have one digit, yyyymmdd, a signed
-// year of four digits or more, or a timestamp of which it takes the date in UTC.
+// ParseDate parses yyyy-mm-dd, where month and day may have one digit, yyyymmdd, or a signed year of at
+// least four digits. It also accepts a timestamp, and returns its date in UTC.
 func ParseDate(s string) (int64, bool) {
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		year, rest, ok := strings.Cut(s[1:], "-")

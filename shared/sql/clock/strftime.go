@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// A Format is a format of dates and times in the language of strftime, as the native
-// engine's calendar (crate chrono) reads it: its words, and the text between them.
+// A Format is a parsed strftime format with the syntax of crate chrono, which native Lance uses:
+// specifiers, and the text between them.
 type Format []formatItem
 
 // formatItem is a specifier, or a literal text if its verb is 0.
 type formatItem struct {
 	verb   byte
-	digits int  // of a fraction: 3, 6 or 9 for %3f, 0 for as many as there are
+	digits int  // digits of a fraction: 3, 6 or 9 for %3f; 0 for all significant digits
 	dot    bool // a fraction with its point: %.f
 	pad    byte // '-', '_' or '0' in place of the specifier's own padding, or 0
 	text   string
 }
 
-// shorthands are specifiers that stand for several.
+// shorthands maps specifiers to the sequences that they abbreviate.
 var shorthands = map[byte]string{
 	'D': "%m/%d/%y", 'x': "%m/%d/%y", 'F': "%Y-%m-%d", 'v': "%e-%b-%Y", 'R': "%H:%M", 'T': "%H:%M:%S", 'X': "%H:%M:%S",
 	'r': "%I:%M:%S %p", 'c': "%a %b %e %H:%M:%S %Y", 't': "\t", 'n': "\n", '%': "%%",
@@ -32,7 +32,7 @@ const (
 	ZoneVerbs = "Zz"
 )
 
-// ParseFormat reads a format; false if it has a specifier that there is not.
+// ParseFormat parses a format. It returns false for an unknown specifier.
 func ParseFormat(s string) (Format, bool) {
 	var f Format
 	literal := func(text string) {
@@ -64,7 +64,7 @@ func ParseFormat(s string) (Format, bool) {
 	}
 }
 
-// specifier reads what follows a percent sign.
+// specifier parses the part after a percent sign.
 func specifier(s string) (item formatItem, rest string, ok bool) {
 	if s != "" && strings.IndexByte("-_0", s[0]) >= 0 {
 		item.pad, s = s[0], s[1:]
@@ -87,7 +87,7 @@ func specifier(s string) (item formatItem, rest string, ok bool) {
 	return item, s[1:], known && (!fraction || item.verb == 'f') && !(fraction && item.pad != 0)
 }
 
-// Needs reports whether an item is one of those verbs.
+// Needs reports whether the format contains at least one of the verbs.
 func (f Format) Needs(verbs string) bool {
 	for _, item := range f {
 		if item.verb != 0 && strings.IndexByte(verbs, item.verb) >= 0 {
@@ -105,6 +105,8 @@ func (f Format) Append(dst []byte, t time.Time) []byte {
 	return dst
 }
 
+// append appends the item for a time. It covers the specifiers that package time formats; numberOf covers
+// numbers.
 func (item formatItem) append(dst []byte, t time.Time) []byte {
 	switch item.verb {
 	case 0:
@@ -165,7 +167,7 @@ func (item formatItem) appendFraction(dst []byte, nanos int) []byte {
 	return append(dst, all[:digits]...)
 }
 
-// numberOf is the number of a specifier and how it is padded.
+// numberOf returns the number of a specifier and its padding.
 func numberOf(verb byte, t time.Time) (value, width int, pad byte) {
 	isoYear, isoWeek := t.ISOWeek()
 	weekday := int(t.Weekday())
@@ -216,8 +218,7 @@ func numberOf(verb byte, t time.Time) (value, width int, pad byte) {
 	return int(t.Unix()), 0, '0' // 's'
 }
 
-// appendPadded writes a number; one of more than four digits where four are usual, which is
-// a year, has a sign.
+// appendPadded appends a padded number. A year of more than four digits gets a sign.
 func appendPadded(dst []byte, value, width int, pad byte) []byte {
 	digits := strconv.Itoa(max(value, -value))
 	if value < 0 {

@@ -7,23 +7,23 @@ import (
 	"unicode"
 )
 
-// A Reading is what a text says about a moment: the numbers that were in it.
+// A Reading holds the numbers that were parsed from the text of a date and time.
 type Reading struct {
 	numbers map[byte]int // by verb: year Y, month m, day d, day of the year j, hour H, minute M, second S, unix s
-	half    int          // 12 for PM, 0 for AM, -1 if it does not say
+	half    int          // 12 for PM, 0 for AM, -1 if unspecified
 	nanos   int
-	zone    *time.Location // nil if it does not say
+	zone    *time.Location // nil if unspecified
 }
 
-// widths are how many digits a number has at most.
+// widths is the maximal number of digits of each verb.
 var widths = map[byte]int{
 	'Y': 9, 'C': 2, 'y': 2, 'm': 2, 'd': 2, 'e': 2, 'j': 3, 'H': 2, 'k': 2, 'I': 2, 'l': 2, 'M': 2, 'S': 2, 's': 19,
 }
 
-// twins are verbs that read as another one does.
+// twins maps verbs to verbs that are parsed in the same way.
 var twins = map[byte]byte{'e': 'd', 'k': 'H', 'l': 'I', 'h': 'b', 'P': 'p'}
 
-// Read takes the numbers out of a text; false if it does not have the format.
+// Read parses the numbers of a text. It returns false if the text does not have the format.
 func (f Format) Read(s string) (Reading, bool) {
 	r := Reading{numbers: map[byte]int{}, half: -1}
 	for _, item := range f {
@@ -55,7 +55,7 @@ func (f Format) Read(s string) (Reading, bool) {
 	return r, s == ""
 }
 
-// cutLiteral takes a text off; white space in the format is any white space, or none.
+// cutLiteral removes a literal text; white space in the format matches any white space, or none.
 func cutLiteral(s, text string) (string, bool) {
 	for _, c := range text {
 		if unicode.IsSpace(c) {
@@ -70,7 +70,7 @@ func cutLiteral(s, text string) (string, bool) {
 	return s, true
 }
 
-// number reads digits behind white space; a year and a count of seconds may have a sign.
+// number parses digits after optional white space; a year and a count of seconds may have a sign.
 func (r *Reading) number(s string, verb byte) (string, bool) {
 	most, ok := widths[verb]
 	if !ok {
@@ -116,7 +116,7 @@ func cutWeekday(s string) (string, bool) {
 	return s, false
 }
 
-// cutName takes a name or its first three letters off, whatever their case.
+// cutName removes a name or its first three letters, in any case.
 func cutName(s, name string) (string, bool) {
 	for _, n := range []int{len(name), 3} {
 		if len(s) >= n && strings.EqualFold(s[:n], name[:n]) {
@@ -126,6 +126,7 @@ func cutName(s, name string) (string, bool) {
 	return s, false
 }
 
+// halfOfDay parses AM or PM, in any case.
 func (r *Reading) halfOfDay(s string) (string, bool) {
 	if len(s) < 2 {
 		return s, false
@@ -156,7 +157,7 @@ func (r *Reading) offset(s string) (string, bool) {
 	return s[n:], ok
 }
 
-// fraction reads digits of a second; without any, those of %.f are zero.
+// fraction parses the digits of a fraction of a second. For %.f the digits are optional.
 func (r *Reading) fraction(s string, item formatItem) (string, bool) {
 	if item.dot {
 		rest, ok := strings.CutPrefix(s, ".")
@@ -183,7 +184,8 @@ func (r *Reading) fraction(s string, item formatItem) (string, bool) {
 	return s[digits:], digits > 0 && (item.digits == 0 || digits == item.digits)
 }
 
-// TimeOfDay is nanoseconds since midnight; false unless there are an hour and a minute.
+// TimeOfDay returns the nanoseconds since midnight. It returns false unless the hour and the minute are
+// set.
 func (r *Reading) TimeOfDay() (int64, bool) {
 	hour, ok := r.numbers['H']
 	if twelve, isTwelve := r.numbers['I']; isTwelve && r.half >= 0 {
@@ -225,8 +227,8 @@ func (r *Reading) date() (int64, bool) {
 	return DaysOf(int64(year), int64(month), int64(day))
 }
 
-// Moment puts a date and a time together; without a time it is midnight, and without a zone
-// the clock is that of the given one.
+// Moment combines the date and the time; a missing time is midnight. Without a zone the time is local to
+// the given one.
 func (r *Reading) Moment(zone *time.Location) (time.Time, bool) {
 	if seconds, ok := r.numbers['s']; ok {
 		return time.Unix(int64(seconds), int64(r.nanos)).UTC(), true

@@ -41,7 +41,7 @@ func FloorDiv(a, b int64) int64 {
 	return q
 }
 
-// MulChecked multiplies by a positive factor; it is false on overflow.
+// MulChecked multiplies by a positive factor. It returns false on overflow.
 func MulChecked(a, b int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(max(a, -a)), uint64(b))
 	if hi != 0 || lo > math.MaxInt64 {
@@ -50,7 +50,7 @@ func MulChecked(a, b int64) (int64, bool) {
 	return a * b, true
 }
 
-// NanosecondYears reports whether nanoseconds since 1970 reach that far.
+// NanosecondYears reports whether the year of t is representable in nanoseconds since 1970.
 func NanosecondYears(t time.Time) bool { return t.Year() >= 1678 && t.Year() <= 2261 }
 
 // AddMonths adds months to seconds since 1970.

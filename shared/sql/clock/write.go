@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AppendDate prints years of four digits, and a sign before others.
+// AppendDate appends a date. Years outside 0 to 9999 get a sign.
 func AppendDate(dst []byte, t time.Time) []byte {
 	year := t.Year()
 	switch {

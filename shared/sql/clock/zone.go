@@ -6,9 +6,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// Instant returns the seconds since the epoch at which clocks of a zone show a time, given
-// as the seconds since the epoch of the same time in UTC. It is false if clocks never show
-// it, or show it twice.
+// Instant returns the Unix time at which clocks of a zone show a time. clock is that time, as if it were
+// UTC, in Unix seconds. It returns false if clocks never show the time, or show it twice.
 func Instant(clock int64, zone *time.Location) (int64, bool) {
 	found, at := 0, int64(0)
 	// Offsets in force a day around are all that can apply.

@@ -12,7 +12,7 @@ type Bitset []uint64
 // NewBitset returns an empty set for n rows.
 func NewBitset(n int) Bitset { return make(Bitset, (n+63)/64) }
 
-// FullBitset returns a set of n rows that contains all of them.
+// FullBitset returns a set of all n rows.
 func FullBitset(n int) Bitset {
 	b := NewBitset(n)
 	for i := range b {
@@ -35,7 +35,7 @@ func (b Bitset) Has(i int) bool { return b[i>>6]>>(i&63)&1 != 0 }
 // Set puts a row into the set.
 func (b Bitset) Set(i int) { b[i>>6] |= 1 << (i & 63) }
 
-// Clear takes a row out of the set.
+// Clear removes a row from the set.
 func (b Bitset) Clear(i int) { b[i>>6] &^= 1 << (i & 63) }
 
 // Count returns the number of rows in the set.
@@ -170,7 +170,7 @@ func Bit(b bool) uint64 {
 	return x
 }
 
-// Or returns the union of two sets, neither of which may be nil.
+// Or returns the union of two sets, which must not be nil.
 func Or(a, b Bitset) Bitset {
 	out := make(Bitset, len(a))
 	for i, w := range a {

@@ -41,7 +41,7 @@ func NewBranches(m *meter.Meter, n int, typ arrow.DataType) *Branches {
 	return &Branches{m: m, n: n, typ: typ}
 }
 
-// Add sets the given rows to their values in v. No other branch may have these rows.
+// Add sets the given rows to their values in v. The rows of all branches must be disjoint.
 func (b *Branches) Add(rows Bitset, v Vec) {
 	b.rows = append(b.rows, rows)
 	b.vals = append(b.vals, v)

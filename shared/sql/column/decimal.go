@@ -8,12 +8,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
-// Decimals are computed with math/big, because they are rare in filters. Comparisons of
-// decimals are more frequent and use the stored form.
+// Arithmetic on decimals uses math/big, because they are rare in filters. Comparisons are more frequent and
+// use the stored form.
 
-// Integer returns the number in a slot as an integer: the unscaled value of a decimal, or
-// the count of days or ticks of a date, time or timestamp. It is false for types that are
-// not stored as integers.
+// Integer returns the number in a slot as an integer: the unscaled value of a decimal, or the count of days
+// or ticks of a date, time or timestamp. It returns false for types that are not stored as integers.
 func (v Vec) Integer(row int) (*big.Int, bool) {
 	i := v.Slot(row)
 	switch d := v.Data.(type) {
@@ -56,7 +55,7 @@ func Pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// DigitsFit reports whether x has at most so many digits.
+// DigitsFit reports whether x has at most precision digits.
 func DigitsFit(x *big.Int, precision int32) bool { return x.CmpAbs(Pow10(precision)) < 0 }
 
 // Rescale changes the scale of an unscaled value, rounding half away from zero.

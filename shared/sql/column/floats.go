@@ -14,12 +14,12 @@ var QuietNaN = math.Float64frombits(0x7ff8 << 48)
 // IsNaN reports whether a float is not a number.
 func IsNaN[T float32 | float64](x T) bool { return math.IsNaN(float64(x)) }
 
-// Bits64 returns the bits of floats as integers. The slices share memory.
+// Bits64 returns the bits of floats as integers, without a copy.
 func Bits64(f []float64) []int64 {
 	return arrow.Int64Traits.CastFromBytes(arrow.Float64Traits.CastToBytes(f))
 }
 
-// Bits32 returns the bits of floats as integers. The slices share memory.
+// Bits32 returns the bits of floats as integers, without a copy.
 func Bits32(f []float32) []int32 {
 	return arrow.Int32Traits.CastFromBytes(arrow.Float32Traits.CastToBytes(f))
 }

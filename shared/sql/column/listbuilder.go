@@ -14,7 +14,7 @@ type ListBuilder struct {
 	from    []int32 // source of each element, -1 for NULL
 	slot    []int   // and its place there
 	off     []int64
-	err     error // what refused an element
+	err     error // the reason for ignoring further elements
 }
 
 // NewListBuilder returns a builder for n lists.
@@ -44,7 +44,7 @@ func (b *ListBuilder) append(source int32, slot int) {
 	}
 }
 
-// pickBytes is the size of an element before it is copied.
+// pickBytes is the memory per element before elements are copied.
 const pickBytes = 12
 
 // grow reserves memory for more elements, after it has taken it from the meter.
@@ -68,8 +68,8 @@ func (b *ListBuilder) grow() {
 // Count returns the number of elements in all lists.
 func (b *ListBuilder) Count() int { return len(b.slot) }
 
-// Refuse makes the builder ignore further elements if err is not nil. It reports whether
-// the builder ignores elements, because of this error or an earlier one.
+// Refuse makes the builder ignore further elements if err is not nil. It reports whether elements are
+// ignored, because of this error or an earlier one.
 func (b *ListBuilder) Refuse(err error) bool {
 	if b.err == nil {
 		b.err = err
@@ -77,7 +77,7 @@ func (b *ListBuilder) Refuse(err error) bool {
 	return b.err != nil
 }
 
-// Refused returns the error because of which elements are ignored.
+// Refused returns the error for which elements are ignored.
 func (b *ListBuilder) Refused() error { return b.err }
 
 // End ends a list. It returns an error if there is no memory for it.
@@ -90,11 +90,11 @@ func (b *ListBuilder) End() error {
 	return b.m.Step(8 + 4*(len(b.slot)-int(before)))
 }
 
-// maxElements bounds the elements that one batch can produce.
+// maxElements bounds the list elements of one batch.
 const maxElements = 64 << 20
 
-// MaxMade bounds the elements that one batch can produce by functions that make many
-// elements from a number.
+// MaxMade bounds the elements per batch of functions that generate many elements from a number, such as
+// range.
 const MaxMade = 4 << 20
 
 // Lists returns the lists, with their elements copied.

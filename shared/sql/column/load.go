@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// ValueType returns the type of a column's values in expressions: a dictionary counts as the type
-// of its items, also within lists. Those within structs stay what they are until a member is used.
+// ValueType returns the type of a column's values in expressions. A dictionary counts as the type of its
+// items, also within lists. Struct members keep their types until they are accessed.
 func ValueType(typ arrow.DataType) arrow.DataType {
 	switch t := typ.(type) {
 	case *arrow.DictionaryType:
@@ -32,7 +32,7 @@ func ValueType(typ arrow.DataType) arrow.DataType {
 	return typ
 }
 
-// becomesValue gives the elements of a list their ValueType, and reports whether it is another type.
+// becomesValue replaces the element type of a list by its ValueType, and reports whether it changed.
 func becomesValue(elem *arrow.Field) bool {
 	before := elem.Type
 	elem.Type = ValueType(before)
@@ -49,7 +49,7 @@ func Loadable(typ arrow.DataType) bool {
 	case *arrow.MapType:
 		return Loadable(typ.KeyType()) && Loadable(typ.ItemType())
 	case *arrow.StructType:
-		return true // members are looked at when they are used
+		return true // members are converted when they are accessed
 	}
 	return typ.ID() == arrow.NULL || Zeros(typ, 0) != nil
 }
@@ -223,8 +223,8 @@ func loadDictionary(m *meter.Meter, d *array.Dictionary) (Vec, error) {
 	return values.Pick(m, slots)
 }
 
-// Pick returns the values of the slots, where -1 means NULL. It replaces slots whose values are NULL by -1.
-// Texts are not copied.
+// Pick returns the values of the slots, where -1 means NULL. It sets slots with a NULL value to -1. Texts
+// are not copied.
 func (v Vec) Pick(m *meter.Meter, slots []int) (Vec, error) {
 	valid := FullBitset(len(slots))
 	for i, s := range slots {
@@ -253,8 +253,7 @@ func (t Text) view(slots []int) Text {
 	return Text{views: views}
 }
 
-// Gather returns the values of the slots, where -1 means NULL. valid must mark the other
-// slots.
+// Gather returns the values of the slots, where -1 means NULL. valid must contain all other slots.
 func (v Vec) Gather(m *meter.Meter, slots []int, valid Bitset) (Vec, error) {
 	out := Vec{Type: v.Type, N: len(slots), Valid: valid}
 	bits, _ := SlotBits(v.Type)

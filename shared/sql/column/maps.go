@@ -14,8 +14,8 @@ func (l Lists) Member(m *meter.Meter, i int) (Vec, error) {
 	return Load(m, l.Elems.Data.(*array.Struct).Field(i))
 }
 
-// Entries returns the maps of a type whose entries are keys and values: map i has those from off[i]
-// to off[i+1]. A key that is NULL is sql.ErrValue, as a map has none.
+// Entries returns maps with the given keys and values: map i has the entries off[i] to off[i+1]. A NULL key
+// is sql.ErrValue.
 func Entries(m *meter.Meter, typ arrow.DataType, off []int64, keys, values Vec) (Lists, error) {
 	n := int(off[len(off)-1])
 	if keys.Valid != nil && keys.Valid.Count() < n {

@@ -5,8 +5,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// ShortText is the length up to which the work on a text is counted per slice and not per
-// text.
+// ShortText is the maximal length of texts whose work is counted per slice instead of per text.
 const ShortText = 64
 
 // AreLong reports whether n texts are longer than ShortText on average.
@@ -24,7 +23,7 @@ func RowWork(args []Vec) int {
 	return work
 }
 
-// Bytes returns how much memory the values hold, including memory shared with other values.
+// Bytes returns the memory of the values, including memory shared with other values.
 func (v Vec) Bytes() int {
 	size := 8 * len(v.Valid)
 	switch d := v.Data.(type) {
@@ -45,7 +44,7 @@ func (v Vec) Bytes() int {
 	return size
 }
 
-// Bytes returns how much memory the texts hold.
+// Bytes returns the memory of the texts.
 func (t Text) Bytes() int {
 	switch {
 	case t.off32 != nil:

@@ -15,8 +15,8 @@ import (
 // Allocator allocates the buffers of assembled arrays.
 var Allocator = memory.DefaultAllocator
 
-// Array returns the Vec as an Arrow array of n rows. It shares memory where the layouts
-// agree. The slots of NULLs keep their content.
+// Array returns the Vec as an Arrow array of n rows. It shares memory where the layouts agree. Slots of
+// NULLs are not cleared.
 func (v Vec) Array(m *meter.Meter, n int) (arrow.Array, error) {
 	if v.Const {
 		if err := m.Take(8 * n); err != nil {
@@ -120,7 +120,7 @@ func textArray(m *meter.Meter, typ arrow.DataType, t Text, n int, valid Bitset) 
 			return nil, err
 		}
 	}
-	if err := m.Take(8 * n); err != nil { // offsets of another width, and what is NULL
+	if err := m.Take(8 * n); err != nil { // offsets of another width, and the validity bitmap
 		return nil, err
 	}
 	bitmap, nulls := validity(valid, n)
@@ -155,7 +155,7 @@ func textArray(m *meter.Meter, typ arrow.DataType, t Text, n int, valid Bitset) 
 		[]*memory.Buffer{bitmap, memory.NewBufferBytes(off), memory.NewBufferBytes(t.data)}, nil, nulls, 0)), nil
 }
 
-// fixedWidthBytes lays out values of one width, with zeros for NULLs.
+// fixedWidthBytes copies values of one width to a contiguous buffer, with zeros for NULLs.
 func fixedWidthBytes(m *meter.Meter, t Text, width, n int, valid Bitset) ([]byte, error) {
 	if t.width == width {
 		return t.data[:n*width], nil
@@ -238,7 +238,7 @@ func listArray(m *meter.Meter, typ arrow.DataType, l Lists, valid Bitset) (arrow
 	return array.MakeFromData(array.NewData(typ, n, buffers, []arrow.ArrayData{elems.Data()}, nulls, 0)), nil
 }
 
-// padded returns lists that all have size elements, including those that are NULL.
+// padded returns lists that all have size elements, also where a list is NULL.
 func (l Lists) padded(m *meter.Meter, size int, valid Bitset) (Lists, error) {
 	n := len(l.Off) - 1
 	fits := true

@@ -60,7 +60,7 @@ func gatherStruct(m *meter.Meter, out Vec, from *array.Struct, slots []int) (Vec
 	return out, nil
 }
 
-// withValidity returns the structs with other validity.
+// withValidity returns the structs with another validity bitmap.
 func withValidity(s *array.Struct, valid Bitset) *array.Struct {
 	if valid == nil {
 		return s

@@ -53,7 +53,7 @@ func IsDecimal(t arrow.DataType) bool {
 	return t.ID() == arrow.DECIMAL128 || t.ID() == arrow.DECIMAL256
 }
 
-// IsNumeric reports whether the type is of numbers.
+// IsNumeric reports whether the type is an integer, float or decimal type.
 func IsNumeric(t arrow.DataType) bool { return IsInteger(t) || IsFloat(t) || IsDecimal(t) }
 
 // IsString reports whether the type is of strings.
@@ -91,7 +91,7 @@ func IsList(t arrow.DataType) bool {
 	return false
 }
 
-// IsSimpleList reports whether the type is of lists whose elements are not nested.
+// IsSimpleList reports whether the type is a list type whose elements are not nested.
 func IsSimpleList(t arrow.DataType) bool { return IsList(t) && !IsNested(ElemType(t)) }
 
 // IsMap reports whether the type is of maps.
@@ -136,7 +136,7 @@ func IsVarBinary(t arrow.DataType) bool {
 // are structs of a key and a value.
 func ElemType(t arrow.DataType) arrow.DataType { return t.(arrow.ListLikeType).Elem() }
 
-// UnitOf returns the unit in which a type counts.
+// UnitOf returns the time unit of a type.
 func UnitOf(t arrow.DataType) arrow.TimeUnit { return t.(arrow.TemporalWithUnit).TimeUnit() }
 
 // ZoneOf returns the time zone of a type of timestamps, or "" if it has none.

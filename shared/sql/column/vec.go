@@ -18,8 +18,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A Vec is a column of values during evaluation, or one constant that stands for every row.
-// A Vec does not change once it has been made; it may share memory with the record batch.
+// A Vec is a column of values during evaluation, or one constant that stands for every row. A Vec is
+// immutable; it may share memory with the record batch.
 //
 // The type of data follows from the Arrow type:
 //
@@ -34,8 +34,7 @@ import (
 //	struct                                 *array.Struct
 //	null                                   nil
 //
-// Dictionaries are resolved when a column is loaded. The slots of NULLs have arbitrary
-// content.
+// Dictionaries are decoded when a column is loaded. The slots of NULLs have arbitrary content.
 type Vec struct {
 	Type  arrow.DataType
 	N     int    // number of values: the rows, or 1 for a constant
@@ -54,7 +53,7 @@ type Text struct {
 	width int
 }
 
-// At returns a value, which shares memory with the text.
+// At returns a value. It shares memory with the text.
 func (t Text) At(i int) []byte {
 	switch {
 	case t.off32 != nil:
@@ -85,7 +84,8 @@ func (v Vec) Slot(i int) int {
 	return i
 }
 
-// Mask returns the number by which row & mask is the slot of a row's value.
+// Mask returns a mask such that row & mask is the slot of the row's value: 0 for a constant, all bits
+// otherwise.
 func (v Vec) Mask() int {
 	if v.Const {
 		return 0
@@ -93,7 +93,7 @@ func (v Vec) Mask() int {
 	return -1
 }
 
-// Live returns the given rows, of n rows in all, in which v is not NULL.
+// Live returns the subset of rows in which v is not NULL. n is the number of all rows; nil rows are all.
 func (v Vec) Live(rows Bitset, n int) Bitset {
 	switch {
 	case v.Valid == nil:
@@ -178,8 +178,8 @@ func NoLists(typ arrow.DataType, n int) Lists {
 	return Lists{Off: make([]int64, n+1), Elems: Vec{Type: elem, Data: NoValues(elem)}}
 }
 
-// Empty returns an array without values. That of Arrow does not support the type null inside of
-// others.
+// Empty returns an array without values. Arrow's own builder does not support the null type in nested
+// types.
 func Empty(t arrow.DataType) arrow.Array {
 	var children []arrow.ArrayData
 	switch t := t.(type) {
@@ -195,7 +195,7 @@ func Empty(t arrow.DataType) arrow.Array {
 	return array.MakeFromData(array.NewData(t, 0, []*memory.Buffer{nil}, children, 0, 0))
 }
 
-// Constant returns a constant that is not NULL. data holds its one value.
+// Constant returns a non-NULL constant. data is a slice with its one value.
 func Constant(typ arrow.DataType, data any) Vec {
 	return Vec{Type: typ, N: 1, Const: true, Data: data}
 }
@@ -230,7 +230,7 @@ type TextBuilder struct {
 	m     *meter.Meter
 	Data  []byte
 	Off   []int64
-	taken int // capacity of data that the meter knows of
+	taken int // capacity of data that the meter has accounted for
 }
 
 // NewTextBuilder returns a builder for n values. The caller takes the memory of the offsets
@@ -239,8 +239,7 @@ func NewTextBuilder(m *meter.Meter, n int) *TextBuilder {
 	return &TextBuilder{m: m, Off: append(make([]int64, 0, n+1), 0)}
 }
 
-// MaxText bounds the size of one text, and of all texts that one operation makes for a
-// slice.
+// MaxText bounds the size of one text, and of all texts that one operation creates for a slice.
 const MaxText = 256 << 20
 
 // Reserve reserves memory for more bytes, after it has taken it from the meter.
@@ -253,7 +252,7 @@ func (b *TextBuilder) Reserve(more int) error {
 		return b.Account()
 	}
 	size := need
-	if len(b.Data) > 0 { // not the first value
+	if len(b.Data) > 0 { // grow in steps after the first value
 		size = min(max(need, 2*cap(b.Data)), need+need/4+1024)
 	}
 	if err := b.m.Take(size); err != nil {
@@ -278,17 +277,17 @@ func (b *TextBuilder) Account() error {
 	return b.m.Take(grown)
 }
 
-// Done ends a value, whose bytes have been appended to Data.
+// Done ends the current value, whose bytes were appended to Data.
 func (b *TextBuilder) Done() { b.Off = append(b.Off, int64(len(b.Data))) }
 
-// Count returns how many values are done.
+// Count returns the number of completed values.
 func (b *TextBuilder) Count() int { return len(b.Off) - 1 }
 
 // Text returns the values that are done.
 func (b *TextBuilder) Text() Text { return Text{data: b.Data, off64: b.Off} }
 
-// AppendKey appends bytes that are equal for two slots of one type if and only if their
-// values are equal. Floats are equal if their bits are.
+// AppendKey appends bytes that are equal for two slots of one type if and only if their values are equal.
+// Floats are compared by their bits.
 func (v Vec) AppendKey(dst []byte, slot int) []byte {
 	le := binary.LittleEndian
 	switch d := v.Data.(type) {
@@ -334,9 +333,8 @@ func (v Vec) AppendKey(dst []byte, slot int) []byte {
 	return dst
 }
 
-// Named returns the text of a value of v for an error. A constant is part of the
-// expression, so it is quoted in a short form. Any other value may be that of a row, so the
-// text is its type.
+// Named returns the text of a value for an error message. A constant is part of the expression, so it is
+// quoted, shortened. Other values may be row data, so only their type is named.
 func (v Vec) Named(value any) string {
 	if !v.Const {
 		return "a value of type " + v.Type.String()
@@ -358,7 +356,7 @@ func Width(vecs ...Vec) (n int, konst bool) {
 	return n, konst
 }
 
-// BothValid returns the rows in which neither operand is NULL; n is the number of all rows.
+// BothValid returns the rows, of n, in which neither operand is NULL.
 func BothValid(l, r Vec, n int) Bitset {
 	return r.Live(l.Live(nil, n), n)
 }

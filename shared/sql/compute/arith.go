@@ -62,11 +62,12 @@ func Arithmetic(op expr.Op, typ arrow.DataType, l, r column.Vec, rows column.Bit
 	return out, a.err
 }
 
+// arith is the evaluation of an arithmetic operator on two columns.
 type arith struct {
 	op   expr.Op
 	l, r column.Vec
 	n    int
-	live column.Bitset // rows whose errors count
+	live column.Bitset // rows whose errors are reported
 	err  error
 }
 
@@ -212,7 +213,7 @@ func Negate(v column.Vec, rows column.Bitset) (column.Vec, error) {
 	return out, nil
 }
 
-// Negated is the opposite of each number.
+// Negated returns the numbers with the opposite sign. The least integer stays unchanged.
 func Negated[T int8 | int16 | int32 | int64 | float32 | float64](d []T) []T {
 	out := make([]T, len(d))
 	for i, x := range d {

@@ -27,8 +27,8 @@ func Bitwise(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset
 	return bitRows[uint64](m, n, args, rows)
 }
 
-// bitRows evaluates a bitwise operator. A shift uses only the low bits of its distance, so
-// that a shift of an int64 by 65 is one by 1. Signed integers keep their sign.
+// bitRows evaluates a bitwise operator. A shift uses only the low bits of its distance: an int64 shifted by
+// 65 is shifted by 1. Signed integers keep their sign.
 func bitRows[T integer](m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, r := column.ValuesOf[T](args[0]), column.ValuesOf[T](args[1])
 	width := T(column.BitWidth(n.Type) - 1)

@@ -16,14 +16,13 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// Compare evaluates a comparison of two columns of one type. Floats have the total order of
-// IEEE 754, in which everything is comparable:
+// Compare evaluates a comparison of two columns of one type. Floats have the total order of IEEE 754, in
+// which everything is comparable:
 //
 //	-NaN < -inf < -1 < -0.0 < 0.0 < 1 < inf < NaN
 //
-// Two floats are equal if their bits are. Package plan rewrites comparisons with a literal
-// zero so that both zeros count; two columns of which one has 0.0 and the other -0.0 are
-// not equal.
+// Two floats are equal if their bits are. Package plan rewrites comparisons with a literal zero so that
+// both zeros match; but 0.0 in one column and -0.0 in another are not equal.
 func Compare(op expr.Op, l, r column.Vec) column.Vec {
 	n, konst := column.Width(l, r)
 	out := column.Vec{Type: column.TypeBool, N: n, Const: konst}
@@ -176,9 +175,10 @@ func equalBools(l, r column.Vec, n int) column.Bitset {
 	return out
 }
 
-// The loops below process eight values at a time and collect their bits in one byte of a
-// word. They are the innermost loops of most filters.
+// The loops below process eight values at a time and collect their bits in one byte of a word. They are the
+// hot loops of most filters.
 
+// equalSlices returns the rows in which a and b are equal. Constants have one value.
 func equalSlices[T comparable](a, b []T, aKonst, bKonst bool, n int) column.Bitset {
 	switch {
 	case aKonst && bKonst:
@@ -203,7 +203,7 @@ func equalSlices[T comparable](a, b []T, aKonst, bKonst bool, n int) column.Bits
 	return out
 }
 
-// EqualConst compares values with one for equality.
+// EqualConst returns the rows of a that equal c.
 func EqualConst[T comparable](a []T, c T) column.Bitset {
 	out := column.NewBitset(len(a))
 	i := 0
@@ -219,6 +219,7 @@ func EqualConst[T comparable](a []T, c T) column.Bitset {
 	return out
 }
 
+// lessSlices returns the rows in which a is less than b. Constants have one value.
 func lessSlices[T cmp.Ordered](a, b []T, aKonst, bKonst bool, n int) column.Bitset {
 	switch {
 	case aKonst && bKonst:
@@ -243,6 +244,7 @@ func lessSlices[T cmp.Ordered](a, b []T, aKonst, bKonst bool, n int) column.Bits
 	return out
 }
 
+// lessConst returns the rows in which a is less than c.
 func lessConst[T cmp.Ordered](a []T, c T) column.Bitset {
 	out := column.NewBitset(len(a))
 	i := 0
@@ -258,6 +260,7 @@ func lessConst[T cmp.Ordered](a []T, c T) column.Bitset {
 	return out
 }
 
+// greaterConst returns the rows in which a is greater than c.
 func greaterConst[T cmp.Ordered](a []T, c T) column.Bitset {
 	out := column.NewBitset(len(a))
 	i := 0
@@ -273,10 +276,9 @@ func greaterConst[T cmp.Ordered](a []T, c T) column.Bitset {
 	return out
 }
 
-// lessFloats is lessSlices over the bits of floats. A comparison with a constant becomes
-// one of integers: if the constant has no sign, the bits as signed integers have the order
-// of the floats, even where a sign is set; if it has one, the bits as unsigned integers
-// have the reverse order.
+// lessFloats compares the bits of floats as integers, which is faster. Against a non-negative constant, the
+// bits as signed integers have the order of the floats. Against a negative constant, the bits as unsigned
+// integers have the reverse order.
 func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S) []U, aKonst, bKonst bool, n, sign int, low S) column.Bitset {
 	switch {
 	case aKonst && bKonst:

@@ -2,7 +2,7 @@ package compute
 
 import "tiltyard/shared/sql/column"
 
-// Truth returns the rows whose value is known to be value. A constant has one row.
+// Truth returns the rows whose value is not NULL and equals value. A constant has one row.
 func Truth(v column.Vec, value bool) column.Bitset {
 	bits := v.Data.(column.Bitset)
 	if !value {
@@ -11,9 +11,8 @@ func Truth(v column.Vec, value bool) column.Bitset {
 	return column.And(bits, v.Valid)
 }
 
-// Kleene combines two bools in three-valued logic, by OR if deciding is true and by AND if
-// it is false. The result has the deciding value if at least one operand has it, the other
-// value if both have that, and is NULL otherwise.
+// Kleene combines two bools in three-valued logic: OR if deciding is true, AND if it is false. The result
+// is deciding if at least one operand is, the other value if both operands are, and NULL otherwise.
 func Kleene(l, r column.Vec, deciding bool) column.Vec {
 	n, konst := column.Width(l, r)
 	l, r = Spread(l, n), Spread(r, n)

@@ -44,7 +44,7 @@ func Between(n *expr.Node, args []column.Vec) column.Vec {
 	return Kleene(Compare(low, args[0], args[1]), Compare(high, args[0], args[2]), n.Not)
 }
 
-// TextTest evaluates a test of one string for the rows that count.
+// TextTest evaluates a test on one string column for the given rows.
 func TextTest(m *meter.Meter, v column.Vec, rows column.Bitset, test func(s []byte) (bool, error)) (column.Vec, error) {
 	out := column.Vec{Type: column.TypeBool, N: v.N, Const: v.Const, Valid: v.Valid, Data: column.NewBitset(v.N)}
 	if v.Const {

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// TemporalRows computes the operations to which temporalArithmetic of package plan has
-// given types.
+// TemporalRows computes additions and subtractions of dates, times, timestamps and intervals.
+// temporalArithmetic in package plan determines their types.
 func TemporalRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	sign := int64(1)
 	if n.Op == expr.OpSub {

@@ -1,6 +1,6 @@
-// Package expr holds the operations of a compiled expression: nodes with arguments, the
-// rules for their types (types.go), and the parts that functions are made of (function.go,
-// signature.go). Package plan makes nodes of syntax trees and evaluates them.
+// Package expr defines the nodes of a compiled expression: operations with arguments, the rules for their
+// types (types.go), and the parts of functions (function.go, signature.go). Package plan compiles syntax
+// trees to nodes and evaluates them.
 package expr
 
 import (
@@ -68,7 +68,7 @@ var opNames = [...]string{
 	OpLike: "LIKE", OpCast: "CAST", OpCase: "CASE", OpCall: "call", OpListLit: "list",
 }
 
-// String returns the operator as it is written in SQL.
+// String returns the SQL spelling of the operator.
 func (op Op) String() string { return opNames[op] }
 
 // IsComparison reports whether the operation compares two values.
@@ -95,21 +95,21 @@ type Node struct {
 	Null  bool       // OpCol, OpMember: may be NULL
 	Not   bool       // inverts the tests
 	Fold  bool       // OpLike: ILIKE
-	Given bool       // OpLike: the escape character is given, which is the one that it always is
+	Given bool       // OpLike: ESCAPE is given, with the default escape character
 	Try   bool       // OpCast
 	Fixed bool       // an operation of nothing but constants; set by prepare
 	Heavy bool       // a constant that is too much for Bind to compute
 	Exact bool       // a comparison that the rewrites of simplify leave alone
 	Func  *Function  // OpCall
-	memo  Key        // key, once it was asked for
-	Ready any        // OpIn, OpLike, OpCall: what Bind prepared from constant arguments
+	memo  Key        // the cached Key
+	Ready any        // OpIn, OpLike, OpCall: prepared from constant arguments by Bind
 
-	// Leaf is the only column, or member of one, whose values the operation depends on, as one node for all
-	// of an expression that are the same; nil if there are several, or none. Set by prepare.
+	// Leaf is the only column, or struct member, on which the operation depends; nil if it depends on
+	// several or none. Equal leaves of an expression are the same node. Set by prepare.
 	Leaf *Node
 }
 
-// IsLeaf reports whether the node is a column or a member of one.
+// IsLeaf reports whether the node is a column or a member of a struct column.
 func (n *Node) IsLeaf() bool {
 	for n.Op == OpMember {
 		n = n.Args[0]
@@ -155,9 +155,9 @@ func (n *Node) BoolLiteral() (value, ok bool) {
 // MayBeNull reports whether the node can be NULL, by the nullability in the schema.
 func (n *Node) MayBeNull() bool { return n.Nullable(false) }
 
-// Nullable is MayBeNull. With declared it reports whether native Lance declares a column of
-// the values as nullable. The two differ for IS TRUE, IS FALSE and IS DISTINCT FROM: their
-// values are never NULL, but native Lance declares them as nullable if an operand is.
+// Nullable reports whether a value may be NULL or, with declared, whether native Lance declares a column of
+// the values as nullable. The two differ for IS TRUE, IS FALSE and IS DISTINCT FROM: their values are never
+// NULL, but native Lance declares them as nullable if an operand is.
 func (n *Node) Nullable(declared bool) bool {
 	switch n.Op {
 	case OpLit:
@@ -189,9 +189,9 @@ func (n *Node) Nullable(declared bool) bool {
 	return false
 }
 
-// caseNullable is Nullable for a CASE. It ignores the value x of a branch with the condition
-// x IS NOT NULL, the form that coalesce is planned as. In a CASE of bools it does not:
-// native Lance turns that into AND and OR, and then no longer sees the condition.
+// caseNullable implements Nullable for CASE. It ignores the value x of a branch with the condition x IS NOT
+// NULL, the form of a planned coalesce. It does not do so in a CASE of bools, because native Lance rewrites
+// that as AND and OR, and then no longer recognizes the condition.
 func (n *Node) caseNullable(declared bool) bool {
 	if len(n.Args)%2 == 0 || n.Args[len(n.Args)-1].Nullable(declared) {
 		return true
@@ -206,7 +206,7 @@ func (n *Node) caseNullable(declared bool) bool {
 	return false
 }
 
-// IsWithin reports whether an operation has at most that many nodes.
+// IsWithin reports whether an operation has at most the given number of nodes.
 func (n *Node) IsWithin(nodes int) bool {
 	left := nodes
 	var count func(n *Node) bool
@@ -217,8 +217,8 @@ func (n *Node) IsWithin(nodes int) bool {
 	return count(n)
 }
 
-// maxNodes bounds the size of an expression. Calls such as coalesce, and BETWEEN, repeat an
-// operand, so nesting them doubles the size at each level.
+// maxNodes bounds the size of an expression. coalesce, BETWEEN and other calls repeat an operand, so
+// nesting them doubles the size at each level.
 const maxNodes = 1 << 18
 
 // CheckSize refuses an operation of too many nodes.
@@ -232,9 +232,9 @@ func (n *Node) CheckSize() error {
 // A Key identifies an operation.
 type Key [sha256.Size]byte
 
-// Key returns the same value for two nodes if and only if they are the same operation over
-// the same columns. It is a hash, because a text would grow with the square of the depth,
-// and a cryptographic one, so that no expression can cause a collision.
+// Key returns equal values for two nodes if and only if they are the same operation over the same columns.
+// It is a cryptographic hash, so that no expression can cause a collision. The text of a node is no
+// alternative, because its total size is quadratic in the depth.
 func (n *Node) Key() Key {
 	if n.memo != (Key{}) {
 		return n.memo

@@ -8,13 +8,11 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A Param returns the type to which an argument of a type is cast, or nil if the type is
-// refused.
+// A Param returns the type to which an argument of type t is cast, or nil if t is not accepted.
 type Param func(t arrow.DataType) arrow.DataType
 
-// Signature returns a Bind that casts the arguments by params, of which the last one
-// applies to all further arguments too. result returns the type of the result for the types
-// of the cast arguments.
+// Signature returns a Bind function that casts the arguments by params; the last one also applies to all
+// further arguments. result returns the result type for the cast argument types.
 func Signature(result func(types []arrow.DataType) arrow.DataType, params ...Param) func(n *Node) (*Node, error) {
 	return func(n *Node) (*Node, error) {
 		types := make([]arrow.DataType, len(n.Args))
@@ -27,7 +25,7 @@ func Signature(result func(types []arrow.DataType) arrow.DataType, params ...Par
 	}
 }
 
-// Gives is the result of functions whose type does not depend on the arguments.
+// Gives returns a result function for a constant type.
 func Gives(t arrow.DataType) func([]arrow.DataType) arrow.DataType {
 	return func([]arrow.DataType) arrow.DataType { return t }
 }
@@ -35,7 +33,7 @@ func Gives(t arrow.DataType) func([]arrow.DataType) arrow.DataType {
 // LikeFirst is the result of functions that return the type of their first argument.
 func LikeFirst(types []arrow.DataType) arrow.DataType { return types[0] }
 
-// LikeWidest is a string with long offsets if one of the arguments has long offsets.
+// LikeWidest returns large_utf8 if one of the arguments has that type, else utf8.
 func LikeWidest(types []arrow.DataType) arrow.DataType {
 	for _, t := range types {
 		if t.ID() == arrow.LARGE_STRING {
@@ -48,7 +46,7 @@ func LikeWidest(types []arrow.DataType) arrow.DataType {
 // LengthOfFirst is the type of lengths of, and positions within, the first argument.
 func LengthOfFirst(types []arrow.DataType) arrow.DataType { return LengthType(types[0]) }
 
-// CastText casts numbers, bools, dates and times to strings, and takes strings as they are.
+// CastText casts numbers, bools, dates and times to strings, and leaves strings unchanged.
 func CastText(t arrow.DataType) arrow.DataType {
 	if s := AsText(t); s != nil {
 		return s
@@ -75,7 +73,7 @@ func WholeNumber(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// FloatNumber takes float32 without a cast and casts other numbers to float64.
+// FloatNumber leaves float32 unchanged and casts other numbers to float64.
 func FloatNumber(t arrow.DataType) arrow.DataType {
 	switch {
 	case t.ID() == arrow.FLOAT32:
@@ -100,7 +98,8 @@ func CallRows(n *Node, args []column.Vec, rows column.Bitset) (out column.Vec, l
 	return StrictRows(n, args, args, rows)
 }
 
-// StrictRows is CallRows for a call that is NULL only where one of the arguments strict is.
+// StrictRows prepares the result of a call that is NULL only where one of the strict arguments is NULL.
+// live are the rows to compute.
 func StrictRows(n *Node, args, strict []column.Vec, rows column.Bitset) (out column.Vec, live column.Bitset) {
 	size, konst := column.Width(args...)
 	out = column.Vec{Type: n.Type, N: size, Const: konst}
@@ -118,8 +117,7 @@ func TextRows(m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f 
 	return strictTexts(m, n, args, args, rows, f)
 }
 
-// strictTexts is TextRows for a call that is NULL only where one of the arguments strict
-// is.
+// strictTexts evaluates a text function that is NULL only where one of the strict arguments is NULL.
 func strictTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column.Bitset, f func(dst []byte, i int) ([]byte, error)) (column.Vec, error) {
 	return BuildTexts(m, n, args, strict, rows, func(b *column.TextBuilder, i int) (err error) {
 		b.Data, err = f(b.Data, i)
@@ -127,8 +125,8 @@ func strictTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column
 	})
 }
 
-// BuildTexts is strictTexts for an f whose result can be much longer than its arguments,
-// and which reserves memory itself.
+// BuildTexts is the variant of strictTexts for functions whose result can be much longer than the
+// arguments. f reserves the memory itself.
 func BuildTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column.Bitset, f func(b *column.TextBuilder, i int) error) (column.Vec, error) {
 	out, live := StrictRows(n, args, strict, rows)
 	b, each := column.NewTextBuilder(m, out.N), column.RowWork(args)
@@ -224,8 +222,8 @@ func CastArgs(n *Node, result arrow.DataType, types ...arrow.DataType) (*Node, e
 	return n, nil
 }
 
-// AsText returns the type of a string argument: its own, or string for NULL. It is nil if
-// the argument is not a string.
+// AsText returns the type of a string argument: its own type, or utf8 for NULL. It returns nil for other
+// types.
 func AsText(t arrow.DataType) arrow.DataType {
 	switch {
 	case column.IsString(t):
@@ -236,9 +234,9 @@ func AsText(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// UnionOf returns one type for several types. Apart from NULL, all must be of one kind: strings
-// and numbers, strings and bools, strings and dates and times, or all of the same other type. Binaries
-// do not go with NULL either.
+// UnionOf returns the common type of several types. Apart from NULL, all must be of one kind: strings and
+// numbers, strings and bools, strings and dates and times, or all of one other type. Binaries have no
+// common type with NULL.
 func UnionOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
 	kind := func(t arrow.DataType) int {
 		switch {
@@ -271,7 +269,8 @@ func UnionOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
 	return common, nil
 }
 
-// CoalesceOf is UnionOf for coalesce: of several time zones the last one counts, and not the first.
+// CoalesceOf returns the common type of the arguments of coalesce. It differs from UnionOf in the time
+// zone: the last one wins instead of the first.
 func CoalesceOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
 	common, err := UnionOf(n, types)
 	if at, ok := common.(*arrow.TimestampType); ok && at.TimeZone != "" {

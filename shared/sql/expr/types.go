@@ -9,10 +9,10 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// The functions of this file choose a common type for two types, by the rules of DataFusion
-// (module type_coercion of its crate expr-common). They return nil if there is none.
+// The functions in this file return the common type of two types, or nil if there is none. They follow
+// DataFusion (module type_coercion of its crate expr-common).
 
-// ComparisonType is the type in which values of two types are compared.
+// ComparisonType returns the type in which values of two types are compared.
 func ComparisonType(l, r arrow.DataType) arrow.DataType {
 	return firstType(l, r, numericType, TemporalType, stringType, NullType,
 		stringToNumber, stringToTemporal, binaryType)
@@ -25,8 +25,8 @@ func UnionType(l, r arrow.DataType) arrow.DataType {
 		numberToString, stringToTemporal, binaryType)
 }
 
-// CoalesceType is the type of the result of coalesce, and the common type of list elements
-// and the value to find among them.
+// CoalesceType returns the result type of coalesce, which is also the common type of list elements and a
+// searched value.
 func CoalesceType(l, r arrow.DataType) arrow.DataType {
 	return firstType(l, r, numericType, TemporalType, stringType, NullType, stringToNumber, binaryType)
 }
@@ -59,8 +59,8 @@ func numericType(l, r arrow.DataType) arrow.DataType {
 	return PlainNumericType(l, r)
 }
 
-// PlainNumericType is numericType for integers and floats, and for arithmetic on decimals
-// and floats:
+// PlainNumericType returns the common type of integers and floats, and of decimals and floats in
+// arithmetic:
 //
 //	any float with anything     the wider float, also if an integer does not fit it
 //	integers of one kind        the wider one
@@ -93,7 +93,8 @@ func PlainNumericType(l, r arrow.DataType) arrow.DataType {
 	if unsigned.ID() == arrow.UINT64 {
 		return &arrow.Decimal128Type{Precision: 20, Scale: 0}
 	}
-	// The next wider signed type than the unsigned one, or the signed one if that is wider.
+	// The signed type that is wider than the unsigned one, or the signed operand's type if that is wider
+	// still.
 	wider := map[arrow.Type]arrow.DataType{
 		arrow.UINT8: arrow.PrimitiveTypes.Int16, arrow.UINT16: arrow.PrimitiveTypes.Int32, arrow.UINT32: column.TypeInt64,
 	}[unsigned.ID()]
@@ -103,7 +104,7 @@ func PlainNumericType(l, r arrow.DataType) arrow.DataType {
 	return wider
 }
 
-// widerDecimal is the decimal type in which a decimal and another number are compared.
+// widerDecimal returns the decimal type in which a decimal and another number are compared.
 func widerDecimal(l, r arrow.DataType) arrow.DataType {
 	if !column.IsDecimal(l) {
 		l, r = r, l
@@ -151,8 +152,8 @@ func decimalOf(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// TemporalType is the type in which dates, times and timestamps are compared. Of two units
-// it is the coarser one: '…00.5' compared with a column of seconds is '…00'.
+// TemporalType returns the type in which dates, times and timestamps are compared. The coarser of two units
+// wins: '…00.5' compared with a column of seconds is '…00'.
 func TemporalType(l, r arrow.DataType) arrow.DataType {
 	nanos := column.TimestampType(arrow.Nanosecond, "")
 	switch {
@@ -188,7 +189,7 @@ func stringType(l, r arrow.DataType) arrow.DataType {
 	return r
 }
 
-// NullType is the other type if one of the types is NULL.
+// NullType returns the other type if one of the types is NULL.
 func NullType(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case l.ID() == arrow.NULL:
@@ -220,8 +221,8 @@ func numberToString(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// stringToTemporal converts a string to the type that it is compared with. For a timestamp
-// the unit is fine enough for all its digits.
+// stringToTemporal returns the type to which a string is converted for a comparison with the other operand.
+// The unit of a timestamp is fine enough for all digits of the string.
 func stringToTemporal(l, r arrow.DataType) arrow.DataType {
 	if column.IsString(r) {
 		l, r = r, l
@@ -259,7 +260,7 @@ func binaryType(l, r arrow.DataType) arrow.DataType {
 	return column.TypeBinary
 }
 
-// LikeType is the type in which LIKE matches: a string.
+// LikeType returns the string type in which LIKE matches.
 func LikeType(l, r arrow.DataType) arrow.DataType {
 	if t := stringType(l, r); t != nil {
 		return t
@@ -313,8 +314,8 @@ func ConcatType(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// ArithmeticTypes returns the types to which the operands of an arithmetic operator are
-// cast, and the type of its result; nil if the operator does not accept the types.
+// ArithmeticTypes returns the types to which the operands of an arithmetic operator are cast, and the type
+// of its result. All are nil if the operator does not accept the types.
 func ArithmeticTypes(op Op, l, r arrow.DataType) (left, right, result arrow.DataType) {
 	if l.ID() == arrow.NULL && r.ID() == arrow.NULL {
 		return column.TypeInt64, column.TypeInt64, column.TypeInt64
@@ -331,8 +332,7 @@ func ArithmeticTypes(op Op, l, r arrow.DataType) (left, right, result arrow.Data
 			t = PlainNumericType(l, r)
 		}
 		if column.IsDecimal(t) {
-			// uint64 with a signed integer; what the operation makes of two such
-			// decimals is the type of the result.
+			// uint64 with a signed integer: the result has the type of the operation on two such decimals.
 			return t, t, decimalResult(op, t, t)
 		}
 		return t, t, t
@@ -360,16 +360,16 @@ func decimalOfWidth(like, t arrow.DataType) arrow.DataType {
 	return column.DecimalLike(like, p, s)
 }
 
-// decimalResult is the type of an operation on two decimals of one width, nil if its
-// scale would be too large. Of decimal(p1, s1) and decimal(p2, s2):
+// decimalResult returns the type of an operation on two decimals of one width, or nil if its scale would be
+// too large. For decimal(p1, s1) and decimal(p2, s2):
 //
 //   - -   scale max(s1, s2)       digits scale + max(p1-s1, p2-s2) + 1
 //   - scale s1 + s2           digits p1 + p2 + 1
 //     /     scale s1 + 4            digits p1 - s1 + s2 + scale
 //     %     scale max(s1, s2)       digits scale + min(p1-s1, p2-s2)
 //
-// The digits are limited to those that the width holds, which may leave too few for the
-// scale: then results overflow that would otherwise fit.
+// The digits are limited by the width, which may leave too few for the scale. Then some results overflow
+// that would otherwise fit.
 //
 // Source: arrow-arith 58, numeric.rs, decimal_op.
 func decimalResult(op Op, l, r arrow.DataType) arrow.DataType {

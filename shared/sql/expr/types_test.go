@@ -32,8 +32,7 @@ const (
 	counted = "n i u u64 f g dec s b NULL"
 )
 
-// differ are the operations to which the package gives another type than the native Lance, or
-// which it refuses, or does not refuse, other than the native Lance.
+// differ are the operations whose type or refusal differs from native Lance.
 var differ = map[string]string{
 	"CASE, st, NULL": "refused", "CASE, NULL, st": "refused",
 }

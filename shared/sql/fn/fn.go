@@ -21,8 +21,8 @@ import (
 var tables = slices.Concat(
 	text.Tables, choice.Tables, number.Tables, calendar.Tables, list.Tables, types.Tables, json.Tables)
 
-// aliases are other names of functions. Each list function whose name begins with array_
-// also has a name that begins with list_, see Named.
+// aliases are the alternative names of functions. A list function whose name begins with array_ also has a
+// name that begins with list_, see Named.
 var aliases = map[string]string{
 	"length": "character_length", "char_length": "character_length",
 	"instr": "strpos", "substring_index": "substr_index",
@@ -37,7 +37,7 @@ var aliases = map[string]string{
 	"current_timestamp": "now", "today": "current_date", "rand": "random", "date_format": "to_char",
 }
 
-// Named returns the function with a name in any case, or nil if there is none.
+// Named returns the function with a name, in any case, or nil.
 func Named(name string) *expr.Function {
 	name = strings.ToLower(name)
 	if rest, ok := strings.CutPrefix(name, "list_"); ok {

@@ -12,28 +12,27 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// A Meter accounts for one evaluation. An operation takes the bytes of its results from the
-// meter before it makes them, and the meter takes them from the share of its context. An
-// operation reports its work, and the meter checks the context now and then. A Meter lives
-// within one call, so the functions it holds may be bound to the context of the call. A nil
-// Meter has no bound.
+// A Meter accounts for one evaluation. An operation reserves the bytes of its results before it allocates
+// them, and the meter reserves them in the memory share of its context. An operation also reports its work,
+// and the meter periodically checks the context. A Meter lives within one call, so its functions may be
+// bound to the context of the call. A nil Meter has no limits.
 //
-// The bytes in use form a stack: an operation takes bytes for intermediate values and for
-// its result, and when it is done only those of its result stay in use. Columns are in use
-// for a slice of rows, and constants for the whole evaluation.
+// The bytes in use form a stack: an operation adds bytes for intermediate values and its result, and at its
+// end only the bytes of the result remain. Columns are in use for a slice of rows, and constants for the
+// whole evaluation.
 type Meter struct {
 	ended func() error            // the error of the context once it has ended
-	take  func(bytes int64) error // takes bytes from the share
+	take  func(bytes int64) error // reserves bytes in the share
 	share *memory.Share
 
 	made    int64 // bytes of the results and intermediate values of a slice
 	columns int64 // bytes of the columns that were converted for the slice
 	kept    int64 // bytes that stay in use to the end
-	taken   int64 // bytes of the share, never fewer than are in use
+	taken   int64 // bytes reserved in the share, at least those in use
 
 	peak int64 // most bytes that were in use for the slice at once
-	most int64 // bytes that a slice may have in use; 0: what the share allows
-	work int   // until the next look at the context
+	most int64 // maximal bytes in use for a slice; 0: limited by the share only
+	work int   // units of work until the next check of the context
 	left int   // work until a constant is given up; 0: no bound
 	plan int   // work that is left for all constants of an expression
 
@@ -41,9 +40,9 @@ type Meter struct {
 }
 
 const (
-	// SliceBytes is how much a slice of more than one row may have in use.
+	// SliceBytes is the maximal memory of a slice of more than one row.
 	SliceBytes = 16 << 20
-	// TakeBytes is the least number of bytes that a meter takes from its share at once.
+	// TakeBytes is the least number of bytes that a meter reserves in its share at once.
 	TakeBytes = 64 << 10
 	// LookWork is the work between two checks of the context, in steps of about a
 	// nanosecond.
@@ -60,7 +59,7 @@ var errEffort = errors.New("too much work for planning")
 // New returns a meter for an evaluation within the share of the context.
 func New(ctx context.Context) *Meter { return within(ctx, memory.FromContext(ctx)) }
 
-// Unshared returns a meter that checks the context and takes nothing from its share.
+// Unshared returns a meter that checks the context but does not account for memory.
 func Unshared(ctx context.Context) *Meter { return within(ctx, nil) }
 
 func within(ctx context.Context, share *memory.Share) *Meter {
@@ -68,8 +67,8 @@ func within(ctx context.Context, share *memory.Share) *Meter {
 	return &Meter{ended: ctx.Err, take: take, share: share, work: LookWork}
 }
 
-// Take puts bytes into use that are about to be allocated. Its errors are ErrNarrow,
-// *memory.Error and those of the context.
+// Take reserves bytes before they are allocated. Its errors are ErrNarrow, *memory.Error and the errors of
+// the context.
 func (m *Meter) Take(bytes int) error {
 	if m == nil || bytes <= 0 {
 		return nil
@@ -86,7 +85,7 @@ func (m *Meter) Take(bytes int) error {
 	return m.grow()
 }
 
-// grow takes the bytes in use from the share, and some more if they are free.
+// grow reserves the bytes in use in the share, and some more if they are free.
 func (m *Meter) grow() error {
 	more := m.made + m.columns + m.kept - m.taken
 	if ahead := max(more, TakeBytes); ahead > more && m.share.Try(ahead) {
@@ -103,15 +102,15 @@ func (m *Meter) grow() error {
 	return nil
 }
 
-// Give takes bytes out of use.
+// Give releases bytes.
 func (m *Meter) Give(bytes int) {
 	if m != nil {
 		m.made = max(m.made-int64(bytes), 0)
 	}
 }
 
-// TooMuch refuses values that exceed a limit. The error is final only if the slice has one
-// row.
+// TooMuch returns the error for values that exceed a limit. It is ErrNarrow, with which the caller tries a
+// smaller slice, unless the slice has one row.
 func (m *Meter) TooMuch(format string, args ...any) error {
 	if m != nil && m.most > 0 {
 		return ErrNarrow
@@ -119,7 +118,7 @@ func (m *Meter) TooMuch(format string, args ...any) error {
 	return sql.Errorf(sql.ErrTooLarge, sql.NoPos, format, args...)
 }
 
-// Mark returns how much is in use.
+// Mark returns the number of bytes in use.
 func (m *Meter) Mark() int64 {
 	if m == nil {
 		return 0
@@ -127,15 +126,14 @@ func (m *Meter) Mark() int64 {
 	return m.made
 }
 
-// Settle takes all bytes out of use that came into use since the mark, except for a result
-// of the given size.
+// Settle releases all bytes reserved since the mark, except for a result of the given size.
 func (m *Meter) Settle(mark int64, result int) {
 	if m != nil && m.made > mark {
 		m.made = min(m.made, mark+int64(result))
 	}
 }
 
-// HoldColumn keeps the bytes since the mark in use for the whole slice: they are a column.
+// HoldColumn keeps the bytes since the mark for the whole slice, because they belong to a loaded column.
 func (m *Meter) HoldColumn(mark int64) {
 	m.columns += m.made - mark
 	m.made = mark
@@ -157,7 +155,7 @@ func (m *Meter) Apart(f func() (bytes int, err error)) error {
 	return err
 }
 
-// Begin starts a slice. If it has several rows, it may have at most most bytes in use.
+// Begin starts a slice. With several rows, it may use at most most bytes.
 func (m *Meter) Begin(rows int, most int64) {
 	m.made, m.columns, m.peak, m.most = 0, 0, 0, 0
 	if rows > 1 {
@@ -175,7 +173,7 @@ func (m *Meter) End() {
 	m.taken, m.made, m.columns, m.kept = 0, 0, 0, 0
 }
 
-// Peak returns the most bytes that the slice has had in use at once.
+// Peak returns the maximal number of bytes that the slice has used at once.
 func (m *Meter) Peak() int64 { return m.peak }
 
 // Err returns the error of the context if it has ended.
@@ -192,7 +190,7 @@ func (m *Meter) Step(work int) error {
 	return m.look()
 }
 
-// LookBytes is how much of one value is processed between two checks of the context.
+// LookBytes is the number of bytes of one value that are processed between two checks of the context.
 const LookBytes = 1 << 18
 
 // Pieces calls f for the parts of a text, which end between characters, and checks the
@@ -218,7 +216,7 @@ func (m *Meter) Pieces(s []byte, f func(from, to int)) error {
 func (m *Meter) look() error {
 	if m.left > 0 {
 		if m.left -= LookWork - m.work; m.left <= 0 {
-			m.left = 1 // and no further
+			m.left = 1 // and no more
 			m.work = 0
 			return errEffort
 		}

@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// Bounds of the constants that Bind computes, in bytes and in steps of work: for a single
-// one, and for all constants of an expression.
+// Limits for constants that Bind computes, in bytes and in units of work: per constant, and for all
+// constants of an expression.
 const (
 	maxFolded    = 4 << 20
 	maxFoldWork  = 1 << 23
@@ -25,12 +25,12 @@ func ForPlan(ctx context.Context) *Meter {
 	return m
 }
 
-// MayFold reports whether there is work left for constants.
+// MayFold reports whether the work for constant folding is not used up.
 func (m *Meter) MayFold() bool { return m.plan > 0 }
 
 // Fold accounts for f, which computes a constant.
 func (m *Meter) Fold(f func() error) error {
-	m.Begin(2, maxFolded) // as if of more rows than one, so that what is too much is only that
+	m.Begin(2, maxFolded) // as for several rows, so that exceeding the limit is ErrNarrow
 	m.left = maxFoldWork
 	work := m.work + m.left
 	err := f()
@@ -38,8 +38,7 @@ func (m *Meter) Fold(f func() error) error {
 	return err
 }
 
-// KeepConstant keeps a constant in use until the end, and reports whether it is small
-// enough.
+// KeepConstant keeps a constant in use until the end, and reports whether it is small enough.
 func (m *Meter) KeepConstant(bytes int64) bool {
 	if bytes <= 64 {
 		return true
@@ -68,7 +67,7 @@ func (m *Meter) KeepProgram(instructions, bytes int) error {
 	return err
 }
 
-// SettlePlan returns all bytes but those of kept values to the share.
+// SettlePlan releases all bytes except those of kept constants.
 func (m *Meter) SettlePlan() {
 	m.share.Give(m.taken - m.kept)
 	m.taken = m.kept

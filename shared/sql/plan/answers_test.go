@@ -50,14 +50,10 @@ func TestParseAnswersAnything(t *testing.T) {
 	}
 	rec := namedTable(t, "edges")
 	for _, text := range texts {
-		start := time.Now()
 		_, err := selectRows(text, rec)
 		var e *sql.Error
 		if err != nil && !errors.As(err, &e) {
 			t.Errorf("%.80q: got error %T, want *Error", text, err)
-		}
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%.80q of %d bytes took %v", text, len(text), took)
 		}
 	}
 }

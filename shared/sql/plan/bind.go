@@ -17,44 +17,43 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A Bound is an expression over the columns of a schema, ready for evaluation. It does not
-// change and is safe for concurrent use.
+// A Bound is a compiled expression over the columns of a schema. It is immutable and safe for concurrent
+// use.
 type Bound struct {
 	root     *expr.Node
 	schema   *arrow.Schema
 	columns  []int // indices of the columns it reads, ascending
 	nullable bool
-	volatile string // a function whose values change by themselves
+	volatile string // a function with a different value in each evaluation
 	slice    int    // most rows that are evaluated at once
 }
 
-// Bind binds an expression whose value is wanted, such as a computed column. Its errors
-// wrap sql.ErrUnknownColumn, sql.ErrType, sql.ErrUnsupported or, for a constant that cannot
-// be computed, sql.ErrValue.
+// Bind compiles an expression for its value, such as a computed column. Its errors wrap
+// sql.ErrUnknownColumn, sql.ErrType, sql.ErrUnsupported or, for a constant that cannot be computed,
+// sql.ErrValue.
 //
-// The bare name of a column matches exactly, or otherwise without regard to the case of
-// ASCII letters. Inside the arguments of functions, and in backticks, it matches only
-// exactly. Columns that are not stored, such as _rowid, are ordinary columns of the schema.
+// The bare name of a column matches exactly, or otherwise without regard to the case of ASCII letters.
+// Inside the arguments of functions, and in backticks, it matches only exactly. Columns that are not
+// stored, such as _rowid, are ordinary columns of the schema.
 //
 // now is the value of now(), current_date and similar functions, for every row.
 //
-// Bind computes constants if that is little work. The bytes that they take from the share
-// of the context stay taken until the share is closed, because a Bound keeps them.
+// Bind folds constants within limits. Their bytes stay accounted to the context's share until the share is
+// closed, because a Bound keeps the constants.
 func Bind(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
 	return bind(ctx, e, planner{schema: s, now: now}, asIs, asIs)
 }
 
-// BindAs is Bind for an expression whose value is wanted in a certain type, such as that of
-// the column that it is assigned to. Values are cast to the type; a value that does not fit
-// is sql.ErrValue.
+// BindAs compiles an expression whose value is cast to a type, such as the type of the column that it is
+// assigned to. A value that does not fit is sql.ErrValue.
 func BindAs(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
 	return bind(ctx, e, planner{schema: s, now: now}, asIs, func(n *expr.Node) (*expr.Node, error) { return convertTo(n, typ) })
 }
 
 func asIs(n *expr.Node) (*expr.Node, error) { return n, nil }
 
-// BindFilter binds an expression that selects rows. It must be of type bool. A call of
-// regexp_match counts as the test whether it matches.
+// BindFilter binds an expression of type bool that selects rows. A call of regexp_match counts as the test
+// whether it matches.
 func BindFilter(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
 	b, err := bind(ctx, e, planner{schema: s, now: now}, func(n *expr.Node) (*expr.Node, error) { return matchesAsTests(n), nil }, asIs)
 	if err != nil {
@@ -66,9 +65,9 @@ func BindFilter(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Ti
 	return b, nil
 }
 
-// bind runs the stages from plan to prepare. adapt is the step of filters between resolve
-// and coerce. It has that place because the result of regexp_match is a list, which cannot
-// be an operand of AND. convert is applied to the value once its type is known.
+// bind runs the stages from plan to prepare. adapt is the additional stage of filters between resolve and
+// coerce; it comes before coerce because the result of regexp_match is a list, which cannot be an operand
+// of AND. convert is applied to the root once its type is known.
 func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *expr.Node) (*expr.Node, error)) (*Bound, error) {
 	n, err := p.plan(e)
 	if err != nil {
@@ -77,7 +76,7 @@ func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *
 	return finish(ctx, n, p, resolve, adapt, coerce, convert)
 }
 
-// finish runs stages on a node that p has planned, and then those that every expression passes through.
+// finish runs the given stages on a planned node, and then the common stages of all expressions.
 func finish(ctx context.Context, n *expr.Node, p planner, stages ...func(n *expr.Node) (*expr.Node, error)) (*Bound, error) {
 	m := meter.ForPlan(ctx)
 	defer m.SettlePlan()
@@ -101,7 +100,7 @@ func finish(ctx context.Context, n *expr.Node, p planner, stages ...func(n *expr
 	return bound(n, p.schema, p.volatile), nil
 }
 
-// bound returns an expression whose nodes are ready over the columns of a schema.
+// bound returns the compiled expression over the columns of a schema.
 func bound(n *expr.Node, s *arrow.Schema, volatile string) *Bound {
 	b := &Bound{root: n, schema: s, nullable: n.Nullable(true), volatile: volatile}
 	b.collect(n)
@@ -136,6 +135,8 @@ type preparer struct {
 	leaves map[expr.Key]*expr.Node
 }
 
+// prepare prepares a node after its arguments: it sets the leaf and whether the value is constant, and
+// compiles constant lists and patterns.
 func (p preparer) prepare(n *expr.Node) (*expr.Node, error) {
 	if n.Op == expr.OpCol {
 		return p.withLeaf(n.Copy()), nil
@@ -171,7 +172,7 @@ func (p preparer) prepare(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// withLeaf sets the leaf of a node whose arguments have theirs.
+// withLeaf sets the leaf of a node whose arguments already have leaves.
 func (p preparer) withLeaf(n *expr.Node) *expr.Node {
 	switch {
 	case n.IsLeaf():
@@ -195,7 +196,7 @@ func (p preparer) withLeaf(n *expr.Node) *expr.Node {
 	return n
 }
 
-// isConstant reports whether an operation has arguments and all of them are constants.
+// isConstant reports whether all arguments of an operation are constants. It is false without arguments.
 func isConstant(n *expr.Node) bool {
 	for _, a := range n.Args {
 		if a.Op != expr.OpLit && !a.Fixed {
@@ -208,8 +209,7 @@ func isConstant(n *expr.Node) bool {
 // maxPrepared bounds the patterns of LIKE that Bind prepares.
 const maxPrepared = 64 << 10
 
-// collect records the columns below a node. It runs after simplify, which may have dropped
-// some of them.
+// collect records the columns below a node. It runs after simplify, which may have removed some columns.
 func (b *Bound) collect(n *expr.Node) {
 	if n.Op == expr.OpCol {
 		b.columns = append(b.columns, n.Index)
@@ -230,8 +230,7 @@ func (b *Bound) Column() (name string, ok bool) {
 	return b.schema.Field(b.root.Index).Name, true
 }
 
-// Path returns the names of a column and of members below it, if the expression is nothing
-// else.
+// Path returns the names of a column and its struct members, if the expression consists only of them.
 func (b *Bound) Path() (path []string, ok bool) { return pathOf(b.root, b.schema) }
 
 // pathOf returns the path of a node that is a column or a member of one.
@@ -247,9 +246,8 @@ func pathOf(n *expr.Node, s *arrow.Schema) (path []string, ok bool) {
 	return path, true
 }
 
-// Volatile returns the name of a function in the text of the expression that gives other
-// values for the same arguments at another time or in another table, such as now or random,
-// and "" if there is none.
+// Volatile returns the name of a function in the expression whose value does not depend on its arguments
+// alone, such as now or random, and "" if there is none.
 func (b *Bound) Volatile() string { return b.volatile }
 
 // Nullable reports whether the values may be NULL, by the nullability in the schema.
@@ -265,13 +263,12 @@ func (b *Bound) Columns() []string {
 	return names
 }
 
-// Eval computes the expression for every row of a batch. It finds the batch's columns by
-// name; they must have the types of the schema. Errors wrap sql.ErrValue,
-// sql.ErrUnsupported, sql.ErrUnknownColumn, sql.ErrType or sql.ErrTooLarge, or are
-// *memory.Error or the error of the context.
+// Eval computes the expression for every row of a batch. It finds the batch's columns by name; they must
+// have the types of the schema. Errors wrap sql.ErrValue, sql.ErrUnsupported, sql.ErrUnknownColumn,
+// sql.ErrType or sql.ErrTooLarge, or are *memory.Error or the error of the context.
 //
-// While Eval works, it holds memory for intermediate values in the share of the context.
-// The caller accounts for the values that it returns.
+// During Eval, intermediate values are accounted to the context's share. The caller accounts for the
+// returned values.
 func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
 	if rec.NumRows() == 0 {
 		return column.Empty(b.root.Type), nil
@@ -280,10 +277,9 @@ func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, e
 	return arr, sql.At(err, b.root.Pos)
 }
 
-// Select returns the numbers of the rows for which the expression, of type bool, is TRUE,
-// in ascending order. It considers only the rows in among, which has one bit for each row,
-// the first row in the lowest bit of the first word; nil means all rows. Its errors are
-// those of Eval.
+// Select returns the numbers of the rows for which the expression, of type bool, is TRUE, in ascending
+// order. It considers only the rows in among, which has one bit per row, the first row in the lowest bit of
+// the first word; nil selects all rows. Its errors are the same as those of Eval.
 func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint64) ([]int32, error) {
 	if b.root.Type.ID() != arrow.BOOL {
 		return nil, sql.Errorf(sql.ErrType, b.root.Pos, "only a bool selects rows, not %s", b.root.Type)
@@ -304,7 +300,7 @@ func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint6
 			return err
 		}
 		m.Retain(4 * count)
-		if len(dst)+count > cap(dst) { // as if all slices were like those up to here
+		if len(dst)+count > cap(dst) { // extrapolated from the slices so far
 			dst = slices.Grow(dst, count*int(rec.NumRows()-int64(from))/n+1)
 		}
 		out := dst

@@ -85,7 +85,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What repeats its operands does so with those in each other more and more often.
+// Nested operations that repeat their operands grow exponentially, so their size is limited.
 func TestOperationsThatRepeatTheirOperandsAreBounded(t *testing.T) {
 	schema := namedTable(t, "edges").Schema()
 	for _, c := range []struct{ before, x, behind, compared string }{
@@ -142,7 +142,7 @@ func TestBoundKnowsItsColumnsAndType(t *testing.T) {
 	}
 }
 
-// What native Lance declares of the columns of a query's result.
+// The nullability that native Lance declares for the columns of a query's result.
 func TestBoundKnowsWhetherItIsNullable(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
@@ -182,7 +182,7 @@ func TestListsOfAnythingHaveLengths(t *testing.T) {
 	}
 }
 
-// TestEvalComputesValues covers what the golden filters, which see only TRUE, do not.
+// TestEvalComputesValues covers values, because the golden filters only show whether a row is TRUE.
 func TestEvalComputesValues(t *testing.T) {
 	rec := namedTable(t, "edges")
 	cases := []struct{ in, want string }{

@@ -68,7 +68,7 @@ func coerce(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// coerceLogic accepts bools and NULL, and no other type, even if it can be cast.
+// coerceLogic accepts only bools and NULL, even if another type could be cast.
 func coerceLogic(n *expr.Node) (*expr.Node, error) {
 	for _, a := range n.Args {
 		if id := a.Type.ID(); id != arrow.BOOL && id != arrow.NULL {
@@ -78,6 +78,8 @@ func coerceLogic(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, column.TypeBool, nil)
 }
 
+// coerceComparison casts both operands to their common type. Lists, structs and maps are compared element
+// by element, and other nested types not at all.
 func coerceComparison(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0].Type, n.Args[1].Type
 	if column.IsSimpleList(l) && column.IsSimpleList(r) {
@@ -98,8 +100,8 @@ func coerceComparison(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, expr.ComparisonType(l, r), column.TypeBool)
 }
 
-// structComparison turns an equality of structs into those of their members, which are compared by
-// their names. Members are compared as elements of lists are: NULL equals NULL.
+// structComparison rewrites the equality of structs as equalities of their members, matched by name. As
+// with list elements, a NULL member equals NULL.
 //
 //	a IS NOT DISTINCT FROM b    (a IS NULL) = (b IS NULL) AND members, or both are NULL
 //	a = b                       CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN members END
@@ -153,8 +155,8 @@ func structComparison(n *expr.Node) (*expr.Node, error) {
 	return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s and %s", n.Op, l.Type, r.Type)
 }
 
-// mapComparison turns an equality of maps into those of the lists of their keys and of their values.
-// The order of the entries counts.
+// mapComparison rewrites the equality of maps as the equality of their key lists and value lists. The order
+// of entries matters.
 func mapComparison(n *expr.Node) (*expr.Node, error) {
 	both := expr.OpAnd
 	switch n.Op {
@@ -212,7 +214,7 @@ func coerceArithmetic(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// coerceBitwise accepts integers and casts them to one type.
+// coerceBitwise accepts integers and casts both operands to one type.
 func coerceBitwise(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0].Type, n.Args[1].Type
 	if t := expr.NullType(l, r); t != nil {
@@ -228,7 +230,7 @@ func coerceBitwise(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, t, nil)
 }
 
-// coerceNeg refuses unsigned integers; native Lance does not convert them either.
+// coerceNeg refuses unsigned integers, as native Lance does.
 func coerceNeg(n *expr.Node) (*expr.Node, error) {
 	t := n.Args[0].Type
 	switch {
@@ -241,8 +243,8 @@ func coerceNeg(n *expr.Node) (*expr.Node, error) {
 	return nil, expr.Mismatch(n)
 }
 
-// coerceTest finds one type for IN and BETWEEN. For BETWEEN it combines the operand with
-// each bound, and then the two results; for IN it goes through the list in order.
+// coerceTest casts the arguments of IN and BETWEEN to one type. For BETWEEN it combines the operand with
+// each bound, and then the two results; for IN it combines the list in order.
 func coerceTest(n *expr.Node) (*expr.Node, error) {
 	x := n.Args[0].Type
 	for _, a := range n.Args {
@@ -265,8 +267,8 @@ func coerceTest(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, x, column.TypeBool)
 }
 
-// coerceCase turns CASE x WHEN a into CASE WHEN x = a and finds the type of the result.
-// That comparison uses the total order of floats, even with a literal zero.
+// coerceCase rewrites CASE x WHEN a as CASE WHEN x = a, and determines the type of the result. The
+// comparison uses the total order of floats, even with a literal zero.
 func coerceCase(n *expr.Node) (*expr.Node, error) {
 	args := append([]*expr.Node(nil), n.Args...)
 	if n.Exact {
@@ -309,8 +311,7 @@ func coerceCase(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// coerceOperand replaces the conditions among the arguments of CASE x by comparisons with
-// x, all of one type.
+// coerceOperand rewrites the conditions of CASE x as comparisons with x, all of one type.
 func coerceOperand(n, x *expr.Node, args []*expr.Node) error {
 	typ := x.Type
 	for i := 0; i+1 < len(args); i += 2 {
@@ -332,8 +333,8 @@ func coerceOperand(n, x *expr.Node, args []*expr.Node) error {
 	return nil
 }
 
-// listLiteral makes a literal of a list of literals. Outside of a call, the list has the
-// type of its first element. Elements are always cast to one type.
+// listLiteral turns a list of literals into one literal. Outside of a call, the list has the type of its
+// first element. All elements are cast to one type.
 func listLiteral(n *expr.Node) (*expr.Node, error) {
 	elem := column.TypeNull
 	for _, a := range n.Args {

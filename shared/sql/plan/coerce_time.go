@@ -8,17 +8,17 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// temporalArithmetic finds the types of + and - of dates, times and intervals:
+// temporalArithmetic determines the types of + and - on dates, times and intervals:
 //
 //	timestamp - timestamp        duration, in the coarser unit; dates count as timestamps
 //	date - date                  days, an int64
 //	date + integer               date
-//	timestamp + duration         timestamp; the duration takes its unit
+//	timestamp + duration         timestamp; the duration is cast to its unit
 //	duration + duration          duration, of one unit
 //	date, timestamp + interval   date, timestamp
 func temporalArithmetic(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0].Type, n.Args[1].Type
-	if n.Op == expr.OpAdd && !column.IsDate(l) && !column.IsTimestamp(l) { // what is added comes second
+	if n.Op == expr.OpAdd && !column.IsDate(l) && !column.IsTimestamp(l) { // the addend becomes the second operand
 		l, r = r, l
 		n = n.With(n.Args[1], n.Args[0])
 	}

@@ -9,11 +9,10 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// Over returns an expression over the columns of another schema. values has, by name, the
-// values of columns that the other schema does not have, as expressions over it; it must have
-// all others, with their types. So over a schema with n, the expression y + 1 becomes n * 2 +
-// 1 if values has n * 2 for y. Types are those that were bound: a value stands for a column
-// wherever it is, as if it had been stored. Errors wrap sql.ErrTooLarge.
+// Over returns the expression over the columns of another schema s, by substitution. values holds, by name,
+// expressions over s for the columns that s lacks; s must have all other columns, with the same types. For
+// example, y + 1 becomes n * 2 + 1 over a schema with n, if values has n * 2 for y. Types do not change: a
+// value stands for its column as if it were stored. Errors wrap sql.ErrTooLarge.
 func (b *Bound) Over(s *arrow.Schema, values map[string]*Bound) (*Bound, error) {
 	root, err := b.replace(b.root, s, values)
 	if err != nil {
@@ -26,6 +25,7 @@ func (b *Bound) Over(s *arrow.Schema, values map[string]*Bound) (*Bound, error) 
 	return bound(root, s, volatile), root.CheckSize()
 }
 
+// replace copies a tree and replaces its columns by values, or by the columns of the same name in s.
 func (b *Bound) replace(n *expr.Node, s *arrow.Schema, values map[string]*Bound) (*expr.Node, error) {
 	if n.Op != expr.OpCol {
 		if len(n.Args) == 0 {
@@ -53,7 +53,7 @@ func (b *Bound) replace(n *expr.Node, s *arrow.Schema, values map[string]*Bound)
 	return &moved, nil
 }
 
-// And returns the expression that is TRUE where both are, which are filters over one schema.
+// And returns the conjunction of two filters over one schema.
 func (b *Bound) And(other *Bound) (*Bound, error) {
 	n := &expr.Node{Op: expr.OpAnd, Type: b.root.Type, Args: []*expr.Node{b.root, other.root}, Pos: b.root.Pos}
 	return bound(n, b.schema, cmp.Or(b.volatile, other.volatile)), n.CheckSize()

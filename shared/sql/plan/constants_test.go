@@ -70,8 +70,8 @@ func bindAndEval(e syntax.Expr, rec arrow.RecordBatch) (*plan.Bound, arrow.Array
 	return b, values, err
 }
 
-// compareConstants evaluates an expression with constants for each set of its columns, and
-// returns how often it did. The rows of the batch are the same ones again after some.
+// compareConstants evaluates an expression with each subset of its columns replaced by constants, and
+// returns the number of comparisons. The rows of the batch repeat after again rows.
 func compareConstants(t *testing.T, text string, b *plan.Bound, rec arrow.RecordBatch, want arrow.Array, again int64) (compared int) {
 	for constants := 1; constants < 1<<b.ColumnCount(); constants++ {
 		for row := range again {
@@ -183,7 +183,7 @@ func replaceIn(v reflect.Value, replace func(syntax.Expr) syntax.Expr) {
 	}
 }
 
-// repeat returns the rows of a batch so many times.
+// repeat returns the rows of a batch, times times.
 func repeat(t *testing.T, rec arrow.RecordBatch, times int) arrow.RecordBatch {
 	t.Helper()
 	columns := make([]arrow.Array, rec.NumCols())

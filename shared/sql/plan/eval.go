@@ -26,16 +26,16 @@ type frame struct {
 	cols   map[int]column.Vec // loaded columns
 	consts constants
 
-	dictionaries map[*expr.Node]*dictionary // by leaf; nil for a leaf without one
-	leaf         *expr.Node                 // of a frame whose rows are values of a dictionary; else nil
+	dictionaries map[*expr.Node]*dictionary // by leaf; nil for a leaf without a dictionary
+	leaf         *expr.Node                 // the leaf, in a frame over the values of its dictionary; else nil
 	given        column.Vec                 // these values
 }
 
 // constants are the values of operations on constants only, shared by all slices.
 type constants map[*expr.Node]column.Vec
 
-// eval computes a node for the given rows; nil means all. The result is undefined for other
-// rows, and these cause no errors.
+// eval computes a node for the given rows; nil selects all. The result is undefined for other rows, which
+// cause no errors.
 func (f *frame) eval(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	switch {
 	case n.Op == expr.OpLit:
@@ -55,8 +55,8 @@ func (f *frame) eval(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	return v, nil
 }
 
-// constant computes an operation on constants only, once for all slices. Bind has left
-// those that fail, or that are too large for a Bound to keep.
+// constant computes an operation on constants once for all slices. Bind has folded all other constants,
+// except for those that fail or are too large to keep.
 func (f *frame) constant(n *expr.Node) (column.Vec, error) {
 	if v, ok := f.consts[n]; ok {
 		return v, nil
@@ -70,13 +70,13 @@ func (f *frame) constant(n *expr.Node) (column.Vec, error) {
 	if err != nil {
 		return column.Vec{}, sql.At(err, n.Pos)
 	}
-	v.Const = true // CASE and list functions make a column, of one row here
+	v.Const = true // CASE and list functions return a column, here with one row
 	f.consts[n] = v
 	return v, nil
 }
 
-// compute evaluates the arguments that the operation needs, and then the operation. AND, OR
-// and CASE choose rows for their arguments; all others pass their own rows on.
+// compute evaluates the arguments of an operation, and then the operation. AND, OR and CASE evaluate
+// arguments for some of the rows only; all other operations for all given rows.
 func (f *frame) compute(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	switch {
 	case f.leaf != nil && n.Leaf == f.leaf && n.IsLeaf():
@@ -113,7 +113,7 @@ func (f *frame) compute(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	return f.apply(n, args, rows)
 }
 
-// apply computes an operation whose arguments are all evaluated.
+// apply computes an operation whose arguments are evaluated.
 func (f *frame) apply(n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	switch op := n.Op; {
 	case op == expr.OpMember:
@@ -176,7 +176,7 @@ func (f *frame) random(n *expr.Node) (column.Vec, error) {
 // randomBytes is the size of a row's value of random or uuid, with an offset.
 const randomBytes = 44
 
-// selectMember returns a member of structs; it is NULL where the struct is NULL.
+// selectMember returns a struct member. It is NULL where the struct is NULL.
 func selectMember(m *meter.Meter, n *expr.Node, x column.Vec) (column.Vec, error) {
 	v, err := column.Load(m, x.Data.(*array.Struct).Field(n.Index))
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// A dictionary is a leaf of an expression, in a frame, whose values are those of a dictionary. An operation
-// that depends on nothing else is computed once for each distinct value, and not for each row.
+// A dictionary is a dictionary-encoded leaf of an expression in a frame. An operation that depends on this
+// leaf alone is computed once per distinct value instead of once per row.
 type dictionary struct {
 	numbers []int // by row: that of its value
-	values  frame // the distinct values of the rows, of which one may be NULL
+	values  frame // the distinct values of the rows, possibly with one NULL
 }
 
 // byValue computes a node for each distinct value of its leaf that some of the rows have. It reports whether
@@ -24,7 +24,7 @@ func (f *frame) byValue(n *expr.Node, rows column.Bitset) (v column.Vec, ok bool
 	if d == nil || err != nil {
 		return v, false, err
 	}
-	var among column.Bitset // the values of the rows, so that others cause no errors
+	var among column.Bitset // the values that occur in the rows; others must not cause errors
 	if rows != nil {
 		among = column.NewBitset(d.values.n)
 		for row, number := range d.numbers {
@@ -45,7 +45,8 @@ func (f *frame) byValue(n *expr.Node, rows column.Bitset) (v column.Vec, ok bool
 	return v, true, err
 }
 
-// dictionary returns the dictionary of a leaf; nil if it has none, or one with about as many values as rows.
+// dictionary returns the dictionary of a leaf. It returns nil if there is none, or if it has about as many
+// values as rows.
 func (f *frame) dictionary(leaf *expr.Node) (*dictionary, error) {
 	d, ok := f.dictionaries[leaf]
 	if ok {
@@ -102,7 +103,7 @@ func (f *frame) slots(leaf *expr.Node) (slot func(row int) int, values arrow.Arr
 	}, values
 }
 
-// array returns the array of a leaf, or nil if it is not as it was loaded.
+// array returns the array of a leaf as it was loaded, or nil if the leaf was computed.
 func (f *frame) array(leaf *expr.Node) arrow.Array {
 	if leaf.Op == expr.OpCol {
 		return f.arrs[leaf.Index]

@@ -12,16 +12,15 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// A memberSet is the literals of an IN list, prepared for lookup. A few numbers are
-// compared one by one; more are looked up in a map, after a check of their range; strings
-// always are.
+// A memberSet holds the literals of an IN list, prepared for lookup. A few numbers are compared one by one.
+// More numbers use a map, after a range check. Strings always use a map.
 type memberSet struct {
-	contains func(x column.Vec) column.Bitset // rows whose value, if not NULL, is in the list
+	contains func(x column.Vec) column.Bitset // rows whose value is in the list, NULLs excepted
 	hasNull  bool
 }
 
-// in evaluates IN: TRUE where the value is in the list, NULL where it is not but the list
-// has a NULL, and NULL for NULL.
+// in evaluates IN. The result is TRUE if the value is in the list. Otherwise it is NULL if the value or an
+// item is NULL, else FALSE.
 func (f *frame) in(n *expr.Node, args []column.Vec) (column.Vec, error) {
 	x := args[0]
 	var found column.Vec
@@ -98,8 +97,7 @@ func prepareIn(n *expr.Node) *memberSet {
 	return set
 }
 
-// fewItems is the length up to which it is faster to compare with every item than to
-// search.
+// fewItems is the maximal length of a list for which linear search is faster.
 const fewItems = 4
 
 // orderedSet looks up integers.
@@ -147,7 +145,8 @@ type integer interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// A sieve holds back most numbers that are not in a set, for which a map takes ten times as long.
+// A sieve is a one-hash Bloom filter that excludes most numbers outside a set, because a map lookup takes
+// ten times as long.
 type sieve struct {
 	bits  []uint64
 	shift int // of a hash, to the number of its bit
@@ -186,7 +185,7 @@ func floatSet(items []column.Vec) func(x column.Vec) column.Bitset {
 	return func(x column.Vec) column.Bitset { return lookup(column.Bits64(x.Data.([]float64))) }
 }
 
-// keySet looks up strings, and other values without an order of their own.
+// keySet looks up strings, and other values without an order, by their keys.
 func keySet(items []column.Vec) func(x column.Vec) column.Bitset {
 	set := make(map[string]struct{}, len(items))
 	for _, item := range items {

@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// logic evaluates AND and OR in three-valued logic. It evaluates the right side for the
-// rows that the left side leaves undecided, and skips it if there are none.
+// logic evaluates AND and OR in three-valued logic. It evaluates the right side only for the rows that the
+// left side leaves undecided.
 func (f *frame) logic(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	l, err := f.eval(n.Args[0], rows)
 	if err != nil {

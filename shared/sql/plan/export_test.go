@@ -11,14 +11,14 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// InSlicesOf returns the same expression, evaluated in slices of so many rows.
+// InSlicesOf returns the same expression, evaluated in slices of the given number of rows.
 func (b *Bound) InSlicesOf(rows int) *Bound {
 	narrow := *b
 	narrow.slice = rows
 	return &narrow
 }
 
-// ColumnCount returns how many columns the expression reads.
+// ColumnCount returns the number of columns that the expression reads.
 func (b *Bound) ColumnCount() int { return len(b.columns) }
 
 // EvalWithConstants is Eval for the rows that count, nil being all, but some of the columns,

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// refusedFunctions are those of the native Lance that are not here, and why.
+// refusedFunctions are the functions of native Lance that are unsupported here, with the reasons.
 var refusedFunctions = []struct {
 	names *regexp.Regexp
 	why   string

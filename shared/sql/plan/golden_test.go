@@ -34,9 +34,9 @@ type goldenCase struct {
 	Error  bool
 }
 
-// goldenCounts has how many cases each golden file holds: those that the native Lance answers
-// and those that it refuses. A case that vanishes from a file fails the tests that read it;
-// whoever adds cases counts them here.
+// goldenCounts has the number of cases in each golden file: those that native Lance answers and those that
+// it refuses. A case that disappears from a file fails the tests that read it. New cases must be counted
+// here.
 var goldenCounts = map[string]struct{ answered, refused int }{
 	"edges.jsonl":  {556, 140},
 	"random.jsonl": {216, 28},
@@ -141,9 +141,8 @@ func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
 	}
 }
 
-// TestSelectsTheSameRowsFromPieces evaluates filters on slices of a table, of which the
-// first bits of the bitmaps are in the middle of bytes, and with no other columns than
-// those that the filter names.
+// TestSelectsTheSameRowsFromPieces evaluates filters on slices of a table whose bitmaps begin in the middle
+// of a byte, and with only the columns that the filter names.
 func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 	rec := namedTable(t, "random")
 	for _, c := range readGolden(t, "random.jsonl") {
@@ -235,7 +234,7 @@ func TestDiffersFromTheNativeLanceOnPurpose(t *testing.T) {
 		{"list of columns outside of calls", "array_length([i8, i16]) = 2 AND i32 = 5", []int32{4}, nil},
 		{"guarded division", "i32 = 5 AND 10 / i64 = 2", []int32{4}, nil},
 		{"division guarded for some rows", "i32 > 0 AND 10 / i64 = 2", []int32{4, 9}, nil},
-		// It ignores what follows an expression.
+		// Native Lance ignores text after an expression.
 		{"words after the filter", "i32 > 3 ORDER BY i32", nil, sql.ErrSyntax},
 		{"bracket after the filter", "i32 = 5)", nil, sql.ErrSyntax},
 		{"semicolons after the filter", "i32 > 3;; ", []int32{4, 5, 9, 10, 11}, nil},

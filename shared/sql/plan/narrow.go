@@ -25,6 +25,7 @@ func (b *Bound) Narrow(answer func(pruning.Probe) pruning.Answer) (n *pruning.Tr
 // itself.
 var trueLiteral = expr.Literal(column.BoolConstant(true), 0)
 
+// probing derives probes from the nodes of a filter. answer selects the probes that some index answers.
 type probing struct {
 	schema *arrow.Schema
 	answer func(pruning.Probe) pruning.Answer
@@ -107,7 +108,7 @@ func (p *probing) probe(n *expr.Node) (probe *pruning.Probe, partly bool) {
 	return nil, false
 }
 
-// negated sets whether a probe is for the rows that fail its test.
+// negated sets whether a probe selects the rows that fail its test.
 func negated(not bool, p *pruning.Probe) *pruning.Probe {
 	if p != nil {
 		p.Not = not
@@ -131,6 +132,8 @@ func (p *probing) on(n *expr.Node, test pruning.Test) *pruning.Probe {
 	return &pruning.Probe{Column: append([]string{p.schema.Field(n.Index).Name}, path...), Test: test}
 }
 
+// comparison returns the probe of a comparison of a column with a constant, on either side; for a constant
+// on the left the direction is reversed.
 func (p *probing) comparison(n *expr.Node, test pruning.Test) *pruning.Probe {
 	for i, x := range n.Args {
 		constant := n.Args[1-i]

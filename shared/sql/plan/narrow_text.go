@@ -28,7 +28,7 @@ func (p *probing) regexp(n *expr.Node) *pruning.Probe {
 		return nil
 	}
 	if n.Func.Name == "regexp_match" && n.Args[0].Type.ID() != arrow.STRING {
-		return nil // it is cast
+		return nil // the column is cast
 	}
 	probe := p.on(n.Args[0], pruning.Regexp)
 	if probe != nil {
@@ -37,8 +37,8 @@ func (p *probing) regexp(n *expr.Node) *pruning.Probe {
 	return probe
 }
 
-// like returns the probe for a LIKE: for its prefix if it is nothing more, for its prefix
-// as a part of it, or for the texts that must occur in a match.
+// like returns the probe for a LIKE: an exact prefix probe if the pattern is a prefix, a partial prefix
+// probe if it begins with one, or a probe for the texts that a match must contain.
 func (p *probing) like(n *expr.Node) (probe *pruning.Probe, partly bool) {
 	pattern, ok := constantText(n.Args[1])
 	if !ok || n.Not || n.Fold {
@@ -76,13 +76,13 @@ func prefixOf(pattern string) (prefix string, partly bool) {
 	return "", false
 }
 
-// shortestRun is the least number of successive letters and digits in a LIKE for which an
-// index is used.
+// shortestRun is the least number of successive letters and digits in a LIKE pattern for which an index is
+// used.
 const shortestRun = 3
 
-// textsOfLike returns an expression for the texts that match a pattern, or nil if the
-// pattern has no long run of letters and digits. As in native Lance, a backslash is an
-// ordinary character here, unless it is given as the escape character.
+// textsOfLike returns a regular expression for the texts that match a pattern, or nil if the pattern has no
+// run of shortestRun letters and digits. As in native Lance, a backslash is an ordinary character here,
+// unless it is given as the escape character.
 func textsOfLike(pattern string, given bool) *rustregex.Node {
 	var parts []*rustregex.Node
 	var plain []rune // before the next wildcard

@@ -10,9 +10,9 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// Paths returns the columns of a schema and the members of structs that the text of an expression
-// names, each as the names from the column down, sorted and once. A column that is named as a whole
-// is a path of one name. The errors are those of names in [Bind].
+// Paths returns the columns and struct members that an expression names. Each path lists the names from the
+// column down; the paths are sorted and distinct. A column that is named as a whole has a path of one name.
+// Errors for names are the same as in [Bind].
 func Paths(e syntax.Expr, s *arrow.Schema, now time.Time) ([][]string, error) {
 	p := planner{schema: s, now: now}
 	n, err := p.plan(e)
@@ -24,6 +24,8 @@ func Paths(e syntax.Expr, s *arrow.Schema, now time.Time) ([][]string, error) {
 	return slices.CompactFunc(paths, slices.Equal[[]string]), nil
 }
 
+// appendPaths appends the paths below a node. It does not descend into a path, whose prefixes are no paths
+// of their own.
 func appendPaths(paths [][]string, n *expr.Node, s *arrow.Schema) [][]string {
 	if path, ok := pathOf(n, s); ok {
 		return append(paths, path)

@@ -18,7 +18,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A lookedAt counts the looks at a context.
+// A lookedAt counts the checks of a context.
 type lookedAt struct {
 	context.Context
 	looks int
@@ -37,7 +37,8 @@ func textsOf(values ...string) arrow.RecordBatch {
 	return array.NewRecordBatch(s, []arrow.Array{b.NewArray()}, int64(len(values)))
 }
 
-// TestOneLongValueIsWorkedOnInPieces looks at the context within functions of one value.
+// TestOneLongValueIsWorkedOnInPieces verifies that functions check the context while they process one long
+// value.
 func TestOneLongValueIsWorkedOnInPieces(t *testing.T) {
 	const megabytes = 16
 	rec := textsOf(strings.Repeat("aé Σ", megabytes<<20/6))
@@ -63,7 +64,7 @@ func TestOneLongValueIsWorkedOnInPieces(t *testing.T) {
 	}
 }
 
-// TestPiecesOfALongValueAreOneText computes what lies across the ends of pieces.
+// TestPiecesOfALongValueAreOneText tests matches across the boundaries of pieces.
 func TestPiecesOfALongValueAreOneText(t *testing.T) {
 	for before := meter.LookBytes - 8; before <= meter.LookBytes+2; before++ {
 		s := strings.Repeat("x", before) + "ΑΣßé" + strings.Repeat("y", meter.LookBytes)
@@ -81,7 +82,7 @@ func TestPiecesOfALongValueAreOneText(t *testing.T) {
 	}
 }
 
-// TestTrimsByAnySet cuts off what is in sets of all sizes.
+// TestTrimsByAnySet trims characters with sets of all sizes.
 func TestTrimsByAnySet(t *testing.T) {
 	const many = "0123456789abcdefghijé"
 	for text, want := range map[string]string{

@@ -19,11 +19,11 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A planner turns an Expr into nodes over the columns of a schema. It looks up columns,
-// functions and the names of types, but does not check the operands of operators yet.
+// A planner turns an Expr into nodes over the columns of a schema. It resolves columns, functions and type
+// names, but does not check operands yet.
 //
-// Inside a call the rules are DataFusion's and not Lance's: the name of a column must match
-// exactly, and types have other names.
+// Inside a call DataFusion's rules apply instead of Lance's: column names are case-sensitive, and types
+// have other names.
 type planner struct {
 	schema   *arrow.Schema
 	now      time.Time
@@ -31,11 +31,10 @@ type planner struct {
 	volatile string // the first function that is not determined by its arguments alone
 
 	grouped bool   // a part of a query with GROUP BY
-	groups  *tally // of such a query, when the columns are those of its groups; else nil
+	groups  *tally // of a GROUP BY query whose columns are resolved to groups; else nil
 }
 
-// plan plans an expression. It plans arguments in order, so that the first mistake in the
-// text is the one that is reported.
+// plan plans an expression. It plans arguments in order, so that it reports the first error in the text.
 func (p *planner) plan(e syntax.Expr) (*expr.Node, error) {
 	pos := e.Pos()
 	if p.groups != nil {
@@ -116,8 +115,7 @@ func (p *planner) node(n expr.Node, args ...syntax.Expr) (*expr.Node, error) {
 	return &n, nil
 }
 
-// number returns an int64 if the number is one, otherwise a uint64 if it is one, otherwise
-// a float64.
+// number returns an int64, uint64 or float64, the first of these types that can represent the number.
 func (p *planner) number(e *syntax.Number) (column.Vec, error) {
 	digits, negative := strings.CutPrefix(e.Text, "-")
 	// Lance parses the digits without their sign, so outside of a call the smallest int64
@@ -151,9 +149,8 @@ func bytesConstant(digits string) column.Vec {
 	return column.TextConstant(column.TypeBinary, string(b))
 }
 
-// column looks up a path. The first part of a path may differ in the case of its ASCII
-// letters, unless it is the only part and in backticks. The members of structs may not
-// differ.
+// column resolves a path. The first name ignores the case of ASCII letters, unless it is the only name and
+// in backticks. Names of struct members are case-sensitive.
 func (p *planner) column(e *syntax.Column) (*expr.Node, error) {
 	first := e.Path[0]
 	index := p.fieldIndex(first.Text, !p.inCall && (len(e.Path) > 1 || !first.Quoted))
@@ -174,8 +171,8 @@ func (p *planner) column(e *syntax.Column) (*expr.Node, error) {
 	return n, nil
 }
 
-// fieldIndex returns the index of the column with exactly this name or, with fold, of the
-// first one that differs in case only; -1 if there is none.
+// fieldIndex returns the index of the column with a name, or -1. With fold, if no name is equal, it returns
+// the first one that differs only in case.
 func (p *planner) fieldIndex(name string, fold bool) int {
 	folded := -1
 	for i, f := range p.schema.Fields() {
@@ -208,7 +205,7 @@ func lowerASCII(c byte) byte {
 	return c
 }
 
-// fieldNames lists the names of fields for messages, the first hundred of them.
+// fieldNames lists the names of the first hundred fields for messages.
 func fieldNames(fields []arrow.Field) string {
 	const most = 100
 	names := make([]string, 0, min(len(fields), most))
@@ -227,7 +224,7 @@ func fieldNames(fields []arrow.Field) string {
 
 // member selects a member of a struct, or the value of a key of a map.
 func member(x *expr.Node, name string, pos int) (*expr.Node, error) {
-	if x.Type == nil { // a call, say: coerce looks when it knows
+	if x.Type == nil { // for example a call; coerce checks it once the type is set
 		return &expr.Node{Op: expr.OpMember, Index: -1, Name: name, Args: []*expr.Node{x}, Pos: pos}, nil
 	}
 	if column.IsMap(x.Type) {
@@ -265,8 +262,8 @@ func (p *planner) binary(e *syntax.Binary) (*expr.Node, error) {
 	if op != expr.OpAnd && op != expr.OpOr || p.inCall {
 		return p.node(expr.Node{Op: op, Pos: e.Pos()}, e.L, e.R)
 	}
-	// A chain of one logical operator becomes a balanced tree. Programs write long chains,
-	// and a tree with a thousand levels would be slow.
+	// A chain of one logical operator becomes a balanced tree. Programs generate long chains, and a tree
+	// with a thousand levels would be slow.
 	nodes, err := p.chain(nil, e.Op, e.L)
 	if err != nil {
 		return nil, err
@@ -287,8 +284,8 @@ func (p *planner) binary(e *syntax.Binary) (*expr.Node, error) {
 	return nodes[0], nil
 }
 
-// chain plans the operands of a chain of one operator, in order. An operation in
-// parentheses is one operand.
+// chain plans the operands of a chain of one operator, in order. An operation in parentheses is a single
+// operand.
 func (p *planner) chain(nodes []*expr.Node, op syntax.BinaryOp, e syntax.Expr) ([]*expr.Node, error) {
 	if b, ok := e.(*syntax.Binary); ok && b.Op == op && !b.Grouped {
 		nodes, err := p.chain(nodes, op, b.L)
@@ -301,6 +298,7 @@ func (p *planner) chain(nodes []*expr.Node, op syntax.BinaryOp, e syntax.Expr) (
 	return append(nodes, n), err
 }
 
+// cast plans a CAST. The names of types differ inside and outside of calls.
 func (p *planner) cast(x *expr.Node, name syntax.TypeName, try bool, pos int) (*expr.Node, error) {
 	typ := lanceType(name)
 	if p.inCall {
@@ -309,7 +307,7 @@ func (p *planner) cast(x *expr.Node, name syntax.TypeName, try bool, pos int) (*
 	if typ == nil {
 		return nil, sql.Errorf(sql.ErrUnsupported, pos, "type %s", name)
 	}
-	if p.grouped && typ.ID() == arrow.STRING { // native LanceDB makes a view of them, which no table can hold
+	if p.grouped && typ.ID() == arrow.STRING { // native LanceDB casts to a string view, which a table cannot store
 		return nil, sql.Errorf(sql.ErrUnsupported, pos, "CAST to a text in a query with GROUP BY")
 	}
 	return &expr.Node{Op: expr.OpCast, Type: typ, Args: []*expr.Node{x}, Try: try, Pos: pos}, nil
@@ -330,9 +328,9 @@ func (p *planner) caseExpr(e *syntax.Case) (*expr.Node, error) {
 	return p.node(expr.Node{Op: expr.OpCase, Exact: e.X != nil, Pos: e.Pos()}, args...)
 }
 
-// call plans a function call, for whose arguments other rules apply.
+// call plans a function call, to whose arguments DataFusion's rules apply.
 func (p *planner) call(e *syntax.Call) (*expr.Node, error) {
-	if e.Name == "is_valid" && !p.inCall { // a word of Lance's own; its argument is not inside a call
+	if e.Name == "is_valid" && !p.inCall { // Lance's own function; its argument is not inside a call
 		if len(e.Args) != 1 {
 			return nil, sql.Errorf(sql.ErrType, e.Pos(), "function is_valid takes 1 argument, not %d", len(e.Args))
 		}

@@ -92,8 +92,7 @@ var commonTypes = map[string]arrow.DataType{
 	"date":              arrow.FixedWidthTypes.Date32,
 }
 
-// timestampOf returns a timestamp whose unit follows from the number of digits after the
-// second, if that is given.
+// timestampOf returns a timestamp type. Its unit follows from the number of fractional digits, if given.
 func timestampOf(args []int, unit arrow.TimeUnit) arrow.DataType {
 	if len(args) == 0 {
 		return column.TimestampType(unit, "")

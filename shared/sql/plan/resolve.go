@@ -11,9 +11,9 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// resolve gives a literal beside a column the type of the column, but only at the top of an
-// expression and below AND and OR there. So small = 0.1 compares two float32, and small_int
-// = 3.5 is an error, while NOT (small = 0.1) and NOT (small_int = 3.5) compare float64.
+// resolve gives a literal beside a column the type of the column, but only at the top of an expression and
+// below AND and OR there. So small = 0.1 compares two float32, and small_int = 3.5 is an error, while NOT
+// (small = 0.1) and NOT (small_int = 3.5) compare float64.
 //
 // A literal beside a column can become:
 //
@@ -25,8 +25,7 @@ import (
 //
 // Everything else is an error: a date or a timestamp must be written with its type.
 //
-// These are the rules of the native Lance (logical_expr.rs and expr.rs of its crate
-// lance-datafusion).
+// These are the rules of native Lance (logical_expr.rs and expr.rs of its crate lance-datafusion).
 func resolve(n *expr.Node) (*expr.Node, error) {
 	switch {
 	case n.Op == expr.OpAnd || n.Op == expr.OpOr:
@@ -79,7 +78,7 @@ func resolveAll(n *expr.Node) (*expr.Node, error) {
 	return n.With(args...), nil
 }
 
-// isColumn reports whether the node is a column or a member of one.
+// isColumn reports whether the node is a column or a struct member.
 func isColumn(n *expr.Node) bool {
 	for n.Op == expr.OpMember {
 		n = n.Args[0]
@@ -102,7 +101,7 @@ func isLiteralArithmetic(n *expr.Node) bool {
 	return true
 }
 
-// literalAs converts the literals of n to a type. It does not change other nodes.
+// literalAs converts the literals in n to a type. Other nodes stay unchanged.
 func literalAs(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	switch {
 	case n.Op == expr.OpLit:
@@ -124,8 +123,8 @@ func literalAs(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	return n, nil
 }
 
-// narrowFloat turns a literal that is cast to float64 into a float32, if the column has
-// that type and the value stays the same.
+// narrowFloat replaces a literal that is cast to float64 by a float32 literal, if the column has that type
+// and the value does not change.
 func narrowFloat(n *expr.Node, typ arrow.DataType) *expr.Node {
 	x := n.Args[0]
 	if typ.ID() != arrow.FLOAT32 || n.Type.ID() != arrow.FLOAT64 || x.Op != expr.OpLit {
@@ -145,8 +144,8 @@ func narrowFloat(n *expr.Node, typ arrow.DataType) *expr.Node {
 	return expr.Literal(column.Constant(typ, []float32{float32(f)}), n.Pos)
 }
 
-// literalOf converts a literal, of one of the types that planned literals have, to the type
-// of a column. It fails if the conversion loses more than the precision of a float.
+// literalOf converts a planned literal to the type of a column. It fails if more than the precision of a
+// float is lost.
 func literalOf(v column.Vec, typ arrow.DataType) (column.Vec, bool) {
 	if v.Type.ID() == arrow.NULL || v.Type.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return v, true
@@ -204,8 +203,8 @@ func castLiteral(v column.Vec, typ arrow.DataType) (column.Vec, bool) {
 	return out, err == nil
 }
 
-// floatLiteral returns a float of any width. It fails if a half would turn a finite number
-// into infinity, or a number other than zero into zero.
+// floatLiteral returns a float of any width. It fails if rounding to float16 would turn a finite number
+// into infinity, or a nonzero number into zero.
 func floatLiteral(f float64, narrow float32, typ arrow.DataType) (column.Vec, bool) {
 	switch typ.ID() {
 	case arrow.FLOAT64:

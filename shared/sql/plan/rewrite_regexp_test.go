@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/sql/rustregex"
 )
 
-// What is compiled is also read, what is made of a call of regexp_like finds the same, and
-// a text that matches has the pieces that it is found to need.
+// A pattern that compiles can also be parsed, the rewrite of regexp_like finds the same rows, and a
+// matching text contains the pieces of the need.
 func FuzzRegex(f *testing.F) {
 	for _, pattern := range []string{"", "abc", "^abc$", "^(abc|a_c)$", "abc|^b|c$", "(?i)a1|b2c", `\x41\pL[^a]{2,3}?`, "(((a|b|c){1000}){1000})", "a.b|a.c", `a\\b`} {
 		f.Add(pattern, "xabc", false)
@@ -73,7 +73,7 @@ func triples(text string) (pieces []string) {
 
 var lowerTriple = regexp.MustCompile("^[a-z0-9]{3}$")
 
-// meets reports whether a text contains what is needed.
+// meets reports whether a text meets a need.
 func meets(need *rustregex.Need, text string) bool {
 	lacks := func(piece string) bool { return !strings.Contains(text, piece) }
 	misses := func(part *rustregex.Need) bool { return !meets(part, text) }

@@ -14,11 +14,10 @@ import (
 
 // simplify folds constants and rewrites operations to cheaper ones.
 //
-// Most of its rules keep every answer. The rules on casts (unwrap.go), on IN lists
-// (simplify_logic.go) and on literal zeros (zero.go) do not, and the nodes that they meet
-// depend on the rules that ran before. All rules are therefore DataFusion's (crate
-// optimizer, simplify_expressions), in its order, with the additional steps of Lance for
-// zeros.
+// Most rules preserve every answer. The rules on casts (unwrap.go), on IN lists (simplify_logic.go) and on
+// literal zeros (zero.go) do not, and their effect depends on the earlier rules. Therefore all rules are
+// the same, and run in the same order, as in DataFusion (crate optimizer, simplify_expressions), with
+// Lance's additional steps for zeros.
 func simplify(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	n, err := mapUp(n, func(n *expr.Node) (*expr.Node, error) { return zeroOperands(m, n) })
 	if err != nil {
@@ -46,8 +45,8 @@ func zeroOperands(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	return rewriteZero(n.With(args...)), nil
 }
 
-// simplifyRounds folds and rewrites until nothing changes, at most as often as DataFusion
-// does.
+// simplifyRounds folds and rewrites until nothing changes, with the same maximal number of rounds as
+// DataFusion.
 func simplifyRounds(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	if n.Op == expr.OpLit {
 		return n, nil
@@ -106,9 +105,8 @@ func canonical(n *expr.Node) *expr.Node {
 	return n
 }
 
-// fold computes a node whose arguments are all literals. If that fails, or is too much
-// work, the node stays, and fails or is computed when it is evaluated for a row. Only the
-// cast of a literal fails at once.
+// fold computes a node whose arguments are all literals. If that fails or exceeds the limits, the node
+// stays, and is evaluated only for rows. The failing cast of a literal, however, is an error at once.
 func fold(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	if n.Op == expr.OpLit || n.Op == expr.OpCol || n.Op == expr.OpCall && n.Func.PerRow != nil || n.Heavy || !m.MayFold() {
 		return n, nil
@@ -127,7 +125,7 @@ func fold(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	var own *sql.Error
 	switch {
 	case err == nil && m.KeepConstant(constantBytes(v)):
-		v.Const = true // CASE and list functions make a column, of one row here
+		v.Const = true // CASE and list functions return a column, here with one row
 		return expr.Literal(v, n.Pos), nil
 	case err != nil && !errors.As(err, &own), err == nil:
 		n = n.Copy()
@@ -151,7 +149,7 @@ func constantBytes(v column.Vec) int64 {
 	return size
 }
 
-// rewrite applies the rules for one node, its arguments excluded.
+// rewrite applies the rules to one node, but not to its arguments.
 func rewrite(n *expr.Node) *expr.Node {
 	switch op := n.Op; {
 	case op == expr.OpAnd || op == expr.OpOr:
@@ -223,7 +221,7 @@ func rewriteComparison(n *expr.Node) *expr.Node {
 	return unwrapComparison(n)
 }
 
-// rewriteArithmetic removes factors and divisors of one, and products with zero.
+// rewriteArithmetic removes factors and divisors of one, and replaces products with zero.
 func rewriteArithmetic(n *expr.Node) *expr.Node {
 	l, r := n.Args[0], n.Args[1]
 	plain := func(x *expr.Node) bool { return !x.MayBeNull() && !column.IsFloat(x.Type) }
@@ -244,7 +242,7 @@ func rewriteArithmetic(n *expr.Node) *expr.Node {
 	return n
 }
 
-// rewriteCase removes branches that are never taken, and branches after one that always is.
+// rewriteCase removes branches that are never taken, and the branches after one that is always taken.
 func rewriteCase(n *expr.Node) *expr.Node {
 	pairs := len(n.Args) / 2
 	last := n.Args[2*pairs:]
@@ -272,8 +270,8 @@ func rewriteCase(n *expr.Node) *expr.Node {
 	return expr.Literal(column.Null(n.Type), n.Pos)
 }
 
-// hasAsIn turns a search in a constant list into IN. A NULL in the list then matters, as in
-// native Lance: a value that is not in such a list gives NULL and not FALSE.
+// hasAsIn rewrites a search in a constant list as IN. A NULL in the list then matters, as in native Lance:
+// the result for a value outside the list is NULL instead of FALSE.
 func hasAsIn(n *expr.Node) *expr.Node {
 	list, x := n.Args[0], n.Args[1]
 	if list.IsNullLiteral() {

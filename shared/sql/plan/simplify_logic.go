@@ -9,8 +9,7 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// rewriteLogic simplifies AND and OR. If operands may be NULL, all rules but those on lists
-// keep the three-valued answer.
+// rewriteLogic simplifies AND and OR. All rules except those on lists preserve NULLs.
 func rewriteLogic(n *expr.Node) *expr.Node {
 	l, r := n.Args[0], n.Args[1]
 	deciding := n.Op == expr.OpOr
@@ -126,8 +125,7 @@ func mergeComparisons(n *expr.Node) *expr.Node {
 	return nil
 }
 
-// literalSide returns the other operand and the literal of a comparison, or nil if it has
-// no literal.
+// literalSide returns the two operands of a comparison with a literal, or nil if neither is a literal.
 func literalSide(n *expr.Node) (x, lit *expr.Node) {
 	l, r := n.Args[0], n.Args[1]
 	switch {
@@ -139,14 +137,13 @@ func literalSide(n *expr.Node) (x, lit *expr.Node) {
 	return l, nil
 }
 
-// combineLists combines two tests of one expression against literals, joined by AND or OR,
-// into one. It returns nil for other operations.
+// combineLists combines two tests of one expression against literals, joined by AND or OR, into one. It
+// returns nil for other operations.
 //
-// Lists are intersected, united or subtracted as if there were no NULL, neither among the
-// literals nor as the value. So x IN (1, 2) AND x NOT IN (1, 2) is FALSE and not NULL if x
-// is NULL, and x IN (1, NULL) AND x NOT IN (NULL) is TRUE if x is 1. This is wrong by the
-// SQL standard, and rare filters show it, such as the negation of the first one; but
-// DataFusion does it.
+// The lists are intersected, united or subtracted without regard to NULLs in the lists or as the value. So
+// x IN (1, 2) AND x NOT IN (1, 2) is FALSE and not NULL if x is NULL, and x IN (1, NULL) AND x NOT IN
+// (NULL) is TRUE if x is 1. This violates the SQL standard, and shows in rare filters such as the negation
+// of the first example; but DataFusion does the same.
 func combineLists(n *expr.Node) *expr.Node {
 	l, r := n.Args[0], n.Args[1]
 	if n.Op == expr.OpOr {
@@ -233,12 +230,11 @@ func listNode(in *expr.Node, not bool, list []*expr.Node) *expr.Node {
 	return m
 }
 
-// maxRepeatedNodes bounds the nodes that a rewrite may repeat, since nested rewrites would
-// multiply them.
+// maxRepeatedNodes bounds the nodes that a rewrite may duplicate, because nested rewrites multiply them.
 const maxRepeatedNodes = 100
 
-// caseAsTests returns the equivalent in AND and OR of a CASE with one or two tests for
-// NULL, the form that coalesce is planned as. It returns nil for another CASE.
+// caseAsTests rewrites a CASE with one or two tests for NULL, the form in which coalesce is planned, as AND
+// and OR. It returns nil for other nodes.
 func caseAsTests(n *expr.Node) *expr.Node {
 	pairs := len(n.Args) / 2
 	if n.Type.ID() != arrow.BOOL || pairs > 2 || !n.IsWithin(maxRepeatedNodes) {

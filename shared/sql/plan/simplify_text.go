@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/sql/rustregex"
 )
 
-// Tests of texts become LIKE, =, IN and others where DataFusion rewrites them. These are
-// faster, and the choice of an index depends on their form.
+// Like DataFusion, the rules of this file rewrite tests of texts as LIKE, =, IN and others. These are
+// faster, and determine which index is used.
 
 var percentSigns = regexp.MustCompile("%%+")
 
@@ -34,7 +34,7 @@ func rewriteLike(n *expr.Node) *expr.Node {
 	return n.Binary(op, column.TypeBool, n.Args[0], n.Args[1])
 }
 
-// constantText returns the text of a node that is a constant other than NULL.
+// constantText returns the text of a non-NULL string literal.
 func constantText(n *expr.Node) (s string, ok bool) {
 	if n.Op != expr.OpLit || !column.IsString(n.Type) || n.IsNullLiteral() {
 		return "", false
@@ -145,9 +145,9 @@ func (m regexMatch) like(pattern string) *expr.Node {
 	return &expr.Node{Op: expr.OpLike, Type: column.TypeBool, Fold: m.fold, Args: []*expr.Node{m.Args[0], textLike(m.Node, pattern)}, Pos: m.Pos}
 }
 
-// contains returns a LIKE, or nil if the expression is not a literal or contains a character
-// with a special meaning in patterns. DataFusion overlooks the backslash among these, and
-// its LIKE then finds other rows than the expression; that is not repeated here.
+// contains returns a LIKE, or nil if the expression is not a literal or contains a character that is
+// special in LIKE patterns. DataFusion overlooks the backslash, so that its LIKE finds different rows; this
+// error is not repeated here.
 func (m regexMatch) contains(before string, re *rustregex.Node, behind string) *expr.Node {
 	if re.Kind != rustregex.KindLiteral || strings.ContainsAny(re.Text, `%_\`) {
 		return nil
@@ -155,6 +155,8 @@ func (m regexMatch) contains(before string, re *rustregex.Node, behind string) *
 	return m.like(before + re.Text + behind)
 }
 
+// equal returns an equality or, if case is ignored, a LIKE. A backslash is special in LIKE, so the latter
+// returns nil for it.
 func (m regexMatch) equal(s string) *expr.Node {
 	if m.fold {
 		if strings.Contains(s, `\`) {
@@ -165,8 +167,7 @@ func (m regexMatch) equal(s string) *expr.Node {
 	return m.Binary(expr.OpEq, column.TypeBool, m.Args[0], textLike(m.Node, s))
 }
 
-// in returns the test for one of some literals, or nil if the alternatives are something
-// else.
+// in returns an IN test if the expression is an alternation of literals, or nil.
 func (m regexMatch) in(re *rustregex.Node) *expr.Node {
 	literals := []*rustregex.Node{re}
 	if re.Kind == rustregex.KindAlternate {

@@ -17,8 +17,8 @@ import (
 // sliceRows bounds the rows of a slice for expressions that make texts, lists or structs.
 const sliceRows = 8192
 
-// rowBits estimates how many bits an operation and its arguments have in use for a row.
-// wide reports whether they make values of variable width.
+// rowBits estimates the bits per row that an operation and its arguments use. wide is true if some values
+// have variable width.
 func rowBits(n *expr.Node) (bits int, wide bool) {
 	bits, fixed := column.SlotBits(n.Type)
 	switch n.Op {
@@ -36,9 +36,9 @@ func rowBits(n *expr.Node) (bits int, wide bool) {
 	return bits, wide
 }
 
-// slices evaluates the expression in slices of the given rows, nil being all rows, and
-// calls f with the value of n rows from row from on. A slice that needs too much memory is
-// evaluated again in narrower ones.
+// slices evaluates the expression in slices of the given rows, and calls f with the values of the n rows
+// beginning with row from. Nil selects all rows. A slice that needs too much memory is divided and
+// evaluated again.
 func (b *Bound) slices(m *meter.Meter, rec arrow.RecordBatch, rows column.Bitset, f func(from, n int, v column.Vec) error) error {
 	columns, err := b.read(rec)
 	if err != nil {
@@ -110,7 +110,7 @@ func (b *Bound) read(rec arrow.RecordBatch) ([]arrow.Array, error) {
 	return columns, nil
 }
 
-// A collected collects the values of slices for one array.
+// A collected concatenates the values of slices to one array.
 type collected struct {
 	m     *meter.Meter
 	typ   arrow.DataType
@@ -154,7 +154,7 @@ func (c *collected) array() (arrow.Array, error) {
 	return arr, nil
 }
 
-// evaluate returns the values of all rows of a batch, of which there are some.
+// evaluate returns the values of all rows of a non-empty batch.
 func (b *Bound) evaluate(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
 	m := meter.New(ctx)
 	defer m.End()

@@ -49,7 +49,8 @@ func unwrapComparison(n *expr.Node) *expr.Node {
 	return n
 }
 
-// unwrapIn does the same for a list of literals, if all of them can be converted.
+// unwrapIn removes the cast from an IN test, if all items of the list can be converted to the type below
+// the cast.
 func unwrapIn(n *expr.Node) *expr.Node {
 	c := n.Args[0]
 	if c.IsNullLiteral() {

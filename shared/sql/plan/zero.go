@@ -7,9 +7,9 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// rewriteZero makes comparisons with a literal zero treat both zeros of floats as equal. In
-// the order of floats -0.0 is below 0.0. As native Lance does, the rewrite chooses the sign
-// of the literal so that x = 0 and x < 0 have their usual meaning:
+// rewriteZero rewrites comparisons with a literal zero so that they treat both float zeros as equal,
+// although -0.0 is below 0.0 in the total order. Like native Lance, it chooses the sign of the literal so
+// that x = 0 and x < 0 have their usual meaning:
 //
 //	x < 0, x >= 0               -0.0
 //	x > 0, x <= 0               +0.0
@@ -104,7 +104,7 @@ var swapped = map[expr.Op]expr.Op{
 	expr.OpDistinct: expr.OpDistinct, expr.OpNotDistinct: expr.OpNotDistinct,
 }
 
-// zeroList adds the other zero to a list that has one of the two.
+// zeroList adds the other zero to a list that contains one of the two.
 func zeroList(n *expr.Node) *expr.Node {
 	var plus, minus *expr.Node
 	for _, a := range n.Args[1:] {
@@ -130,7 +130,7 @@ func zeroList(n *expr.Node) *expr.Node {
 func zeroProbe(n *expr.Node) *expr.Node {
 	x := n.Args[0]
 	if len(n.Args) == 3 && isZero(n.Args[1]) && isZero(n.Args[2]) {
-		return n // already what this rule makes
+		return n // already rewritten
 	}
 	var found *expr.Node
 	for _, a := range n.Args[1:] {

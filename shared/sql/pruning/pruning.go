@@ -1,5 +1,5 @@
-// Package pruning describes the conditions of a filter that indices may test: package plan makes a [Tree] of them, and
-// kinds of indices choose their [Probe]s.
+// Package pruning describes the conditions of a filter that indices may test. Package plan extracts a
+// [Tree] from a filter, and each kind of index selects the [Probe]s that it can answer.
 package pruning
 
 import (
@@ -20,29 +20,28 @@ type Probe struct {
 	// Column is the name of the column, followed by the names of struct members.
 	Column []string
 	Test   Test
-	// Not means that the rows are wanted for which the test is false.
+	// Not negates the test.
 	Not bool
-	// NullIsFalse means that the test is false for NULL, like IS TRUE. All other tests but
-	// Null are NULL for it, so that the row passes neither the test nor its opposite.
+	// NullIsFalse means that the test is false for NULL, like IS TRUE. All other tests except Null return
+	// NULL for NULL, so that the row passes neither the test nor its negation.
 	NullIsFalse bool
 	// Text is the text that Contains searches for.
 	Text string
-	// Above is, for Range, the side of its constant on which the values lie, and
-	// Included whether the constant is one of them.
+	// Above is, for Range, true if the values lie above the constant. Included is true if the constant
+	// itself is in the range.
 	Above, Included bool
 	// Prefix is the beginning of the texts, for Prefix.
 	Prefix string
-	// Every means, for Elements, that a list has each of the constants, and not just one.
+	// Every means, for Elements, that a list must contain all constants instead of at least one.
 	Every bool
 
 	Values []column.Vec    // the constants of Equal, Range and Elements; see Constants
-	Type   arrow.DataType  // of the constants; nil if there are none
-	Texts  *rustregex.Node // what texts pass that are not only asked where they are in the order
+	Type   arrow.DataType  // type of the constants; nil if there are none
+	Texts  *rustregex.Node // texts that pass, for tests other than comparisons
 }
 
-// Need returns what each text contains that passes the test, in pieces of texts that an index knows,
-// as far as native Lance determines this; nil if that is nothing. pieces returns the pieces of a text,
-// which are words for Tokens.
+// Need returns the pieces, such as trigrams or words, that every passing text contains, as far as native
+// Lance determines them; nil if there are none. pieces cuts a text into the pieces of an index.
 func (p Probe) Need(pieces func(text string) []string) *rustregex.Need {
 	if p.Texts == nil {
 		return nil
@@ -55,10 +54,10 @@ type Test uint8
 
 // The kinds of tests.
 const (
-	Equal    Test = iota // to one of the constants, none of them NULL
+	Equal    Test = iota // equal to one of the constants, which are not NULL
 	Range                // below or above a constant
 	Null                 // IS NULL
-	Elements             // that a list has one of some elements, or all
+	Elements             // a list has at least one, or all, of some elements
 	Prefix               // how a text begins
 	Pattern              // LIKE with anything before, within or behind the text
 	Regexp               // a regular expression
@@ -72,13 +71,12 @@ type Answer uint8
 // The answers.
 const (
 	Open    Answer = iota // nothing
-	Narrows               // it finds the rows, and others which the filter must still test
+	Narrows               // it finds the rows and possibly others, so the filter must test them again
 	Answers               // it finds just the rows
 )
 
-// A Tree is a set of probes that indices can answer for a filter: every row that
-// passes the filter is among the rows of the answer. It is one probe, or several joined by
-// AND or by OR.
+// A Tree is a superset condition of a filter in terms of probes: every row that passes the filter is among
+// the rows of the answer. It is one probe, or several combined by AND or OR.
 type Tree struct {
 	Probe Probe   // when nothing is joined
 	All   []*Tree // by AND
@@ -100,9 +98,9 @@ func (n *Tree) Probes() []Probe {
 	return probes
 }
 
-// Constants returns the values of Equal, the bound of Range, or the elements of
-// Elements: at least one value, all of one type. None is NULL but among several elements. It is
-// nil for other probes.
+// Constants returns the values of Equal, the bound of Range, or the elements of Elements: at least one
+// value, all of one type. An element may be NULL only if there are several. It returns nil for other
+// probes.
 func (p Probe) Constants(ctx context.Context) (arrow.Array, error) {
 	m := meter.Unshared(ctx)
 	values := make([]arrow.Array, len(p.Values))

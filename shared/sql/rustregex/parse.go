@@ -10,11 +10,10 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// maxDepth is the deepest nesting of groups; it is the limit of Rust's parser.
+// maxDepth is the maximal nesting of groups, as in Rust's parser.
 const maxDepth = 250
 
-// A parser parses patterns that Compile accepts. For other patterns its result is not
-// defined.
+// A parser parses patterns that Compile accepts. For other patterns its result is undefined.
 type parser struct {
 	src   string
 	pos   int
@@ -68,6 +67,7 @@ func (p *parser) take(s string) bool {
 	return true
 }
 
+// alternatives parses an alternation up to the end of its group.
 func (p *parser) alternatives() (*Node, error) {
 	var all []*Node
 	for {
@@ -143,7 +143,7 @@ func (p *parser) repetition() (least, most int, ok bool, err error) {
 	return least, most, true, nil
 }
 
-// looks are the escapes that are assertions, with their form in Go.
+// looks maps the escapes that are assertions to their form in Go.
 var looks = map[string]string{`\A`: "^", `\z`: "$", `\b`: `\b`, `\B`: `\B`}
 
 // atom reads the operand of a repetition.
@@ -178,8 +178,7 @@ func (p *parser) atom() (*Node, error) {
 	return p.character(r), nil
 }
 
-// character returns a literal, or a class if the character has other cases and case is
-// ignored.
+// character returns a literal, or a class if case is ignored and the character has several cases.
 func (p *parser) character(r rune) *Node {
 	if !p.flags.fold || unicode.SimpleFold(r) == r {
 		return Literal(string(r))
@@ -204,7 +203,7 @@ func (p *parser) class(translate func(t *translator) error) (*Node, error) {
 		return nil, err
 	}
 	size, written, flags := t.pos, t.wide.String(), syntax.Perl
-	switch written { // the translation leaves it to Go how they go on
+	switch written { // Go compiles the rest of these escapes
 	case `\x`:
 		size += 2
 	case `\p`, `\P`:
@@ -257,7 +256,7 @@ func classOf(re *syntax.Regexp) (class []rune, ok bool) {
 	return nil, false
 }
 
-// group reads a group in parentheses, or sets the flags that are in them.
+// group parses a group in parentheses, or the flags in them.
 func (p *parser) group() (*Node, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.invalid("groups are nested too deeply")
@@ -313,7 +312,7 @@ func (p *parser) setFlags(flags string) error {
 			p.flags.lines = value
 		case 's':
 			p.flags.dotAll = value
-		case 'U': // how much is matched, not whether
+		case 'U': // affects the length of a match, not its existence
 		case '-':
 			value = false
 		default:

@@ -17,23 +17,22 @@ import (
 type Program struct {
 	re   *regexp.Regexp
 	size int // instructions, about
-	// further is the program for matches after the first rune of a text, with the whole
-	// match as group 1. The rune is the one before the position from which the search
-	// starts.
+	// further is the program for searches that do not start at the beginning of a text. Its input begins
+	// one rune before the start, for assertions that look back; the match is group 1.
 	further func() (*regexp.Regexp, error)
 }
 
 const (
-	// maxProgram bounds the instructions of one program. Counted repetitions are written
-	// out: a{1000} is a thousand of them.
+	// maxProgram bounds the instructions of one program. Counted repetitions are expanded: a{1000} is a
+	// thousand of them.
 	maxProgram = 1 << 15
-	// programBytes is about the size of an instruction, and classBytes the largest size
-	// that one byte of a pattern can have as a Unicode class.
+	// programBytes is the approximate size of an instruction, and classBytes the greatest size of a Unicode
+	// class per byte of a pattern.
 	programBytes = 256
 	classBytes   = 64
-	// directWork bounds the work of matching a text without a look at the context.
+	// directWork bounds the work of matching a text without a check of the context.
 	directWork = 1 << 22
-	// allMatches bounds the size of texts of which all matches are found at once.
+	// allMatches bounds the size of texts for which all matches are found at once.
 	allMatches = 4 << 10
 )
 
@@ -55,7 +54,7 @@ func compileProgram(src string) (*Program, error) {
 	})}, nil
 }
 
-// instructions estimates how many instructions a regular expression compiles to.
+// instructions estimates the number of instructions of a compiled regular expression.
 func instructions(tree *syntax.Regexp) int {
 	const enough = 1 << 30
 	size := 1
@@ -110,7 +109,7 @@ func (p *Program) find(m *meter.Meter, s []byte) ([]int, error) {
 	return found, r.err
 }
 
-// Each calls f for at most most matches that do not overlap; -1 means all.
+// Each calls f for the first most non-overlapping matches; -1 means all.
 func (p *Program) Each(m *meter.Meter, s []byte, most int, f func(match []int) error) error {
 	direct, err := p.isDirect(m, s)
 	if err != nil {
@@ -130,7 +129,7 @@ func (p *Program) Each(m *meter.Meter, s []byte, most int, f func(match []int) e
 			return err
 		}
 		accepted := true
-		if match[1] == at { // an empty match, which does not count right after another one
+		if match[1] == at { // an empty match directly after another match does not count
 			accepted = match[0] != before
 			_, size := utf8.DecodeRune(s[at:])
 			at += max(size, 1)
@@ -209,7 +208,7 @@ func (t *watchedText) ReadRune() (rune, int, error) {
 // watchedRunes is the number of runes between two checks.
 const watchedRunes = 64
 
-// A Cache keeps expressions that were compiled for other rows, within bounds.
+// A Cache holds expressions compiled for earlier rows, within limits.
 type Cache struct {
 	m     *meter.Meter
 	all   map[string]*Regexp
@@ -225,7 +224,7 @@ const (
 // NewCache returns a cache that takes the memory of expressions from a meter.
 func NewCache(m *meter.Meter) *Cache { return &Cache{m: m, all: map[string]*Regexp{}} }
 
-// Compile compiles an expression, or returns the one compiled for an earlier row.
+// Compile compiles an expression, or returns it from the cache.
 func (c *Cache) Compile(pattern, flags []byte) (*Regexp, error) {
 	if len(pattern)+len(flags) > MaxLength {
 		return nil, tooLong()

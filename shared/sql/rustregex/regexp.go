@@ -1,7 +1,6 @@
-// Package rustregex compiles and matches regular expressions in the dialect of Rust's crate
-// regex, which native Lance uses. [Compile] translates an expression to Go's dialect;
-// [Parse] returns it as a tree, from which package plan derives simpler tests and the texts
-// that an index can look up.
+// Package rustregex compiles and matches regular expressions in the dialect of Rust's crate regex, which
+// native Lance uses. [Compile] translates an expression to Go's dialect; [Parse] returns it as a tree, from
+// which package plan derives simpler tests and the texts to look up in an index.
 package rustregex
 
 import (
@@ -16,10 +15,9 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A Regexp is a regular expression in the dialect of Rust's crate regex. Go's dialect
-// belongs to the same family. The differences are translated here: \d, \w, \s and \b cover
-// all of Unicode, \s includes the vertical tab, and braces and nested brackets are
-// operators where Go takes plain characters.
+// A Regexp is a regular expression in the dialect of Rust's crate regex, translated to Go's similar
+// dialect. The differences are: \d, \w, \s and \b cover all of Unicode, \s includes the vertical tab, and
+// braces and nested brackets are operators where Go takes plain characters.
 //
 //	Rust     text of ASCII       other text
 //	\d       \d                  \p{Nd}
@@ -29,12 +27,12 @@ import (
 //	{        an error            unless it begins {n}, {n,} or {n,m}
 //	[a[b]]   none, as are &&, -- and ~~ in a class
 //
-// There are two translations. Text that is ASCII only, as most text is, is matched by the
-// one with short classes. The other has Unicode classes. It does not exist for expressions
-// with word boundaries, because those of Go are for ASCII only.
+// There are two translations. One has short classes, and matches ASCII text, the most frequent case. The
+// other has Unicode classes. It does not exist for expressions with word boundaries, because Go's word
+// boundaries are ASCII-only.
 type Regexp struct {
 	ascii *Program
-	wide  func() (*Program, error) // compiles when it is first called
+	wide  func() (*Program, error) // compiles on its first call
 	text  int                      // length of the wide translation
 }
 
@@ -48,9 +46,8 @@ func tooLong() error {
 	return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expression of more than %d bytes", MaxLength)
 }
 
-// MaxLength is the longest pattern that is compiled, and maxWide the longest one after its
-// classes of Unicode are written out. Matching takes time in proportion to the length of
-// the pattern, and each class of Unicode makes it longer.
+// MaxLength is the maximal length of a pattern, and maxWide its maximal length with expanded Unicode
+// classes. Matching takes time proportional to the length of the pattern.
 const (
 	MaxLength = 4096 // bytes
 	maxWide   = 64 << 10
@@ -88,8 +85,8 @@ func Compile(pattern, flags string) (*Regexp, error) {
 	})}, nil
 }
 
-// compileGo compiles a Go expression. Its errors distinguish patterns that may be valid in
-// Rust from those that are invalid everywhere.
+// compileGo compiles a Go expression. Its errors distinguish patterns that may be valid in Rust from
+// patterns that are always invalid.
 func compileGo(src string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(src)
 	if err == nil {
@@ -101,7 +98,7 @@ func compileGo(src string) (*regexp.Regexp, error) {
 		switch se.Code {
 		case syntax.ErrInvalidRepeatSize, syntax.ErrInvalidRepeatOp, syntax.ErrInvalidCharRange, syntax.ErrLarge,
 			syntax.ErrNestingDepth, syntax.ErrInvalidNamedCapture:
-			kind = sql.ErrUnsupported // Rust may know it
+			kind = sql.ErrUnsupported // Rust may support it
 		}
 	}
 	return nil, sql.Errorf(kind, sql.NoPos, "regular expression: %s", wrongPart(err))
@@ -136,8 +133,8 @@ func (re *Regexp) Match(m *meter.Meter, s []byte) (bool, error) {
 	return p.match(m, s)
 }
 
-// Groups returns the captures of the first match: those of the groups that took part in it,
-// or the whole match if there are no groups. It returns nil if there is no match.
+// Groups returns the captures of the first match: those of the participating groups, or the whole match if
+// the expression has no groups. It returns nil without a match.
 func (re *Regexp) Groups(m *meter.Meter, s []byte) ([][]byte, error) {
 	p, err := re.Translation(s)
 	if err != nil {
@@ -164,8 +161,8 @@ const (
 	wideSpace    = `\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}`
 	wideNonSpace = `\x00-\x08\x0e-\x1f!-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
 		`\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}`
-	// Alphabetic is the letters, the letter numbers, some of the marks and the circled
-	// and squared letters. With the marks, digits, connectors and joiners it is \w.
+	// The Unicode property Alphabetic consists of letters, letter numbers, some marks, and the circled and
+	// squared letters. Together with marks, digits, connectors and joiners it is \w.
 	wideWord = `\pL\pM\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}\x{24b6}-\x{24e9}` +
 		`\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}`
 	asciiSpace    = `\t-\r `
@@ -236,7 +233,7 @@ func (t *translator) escape(inClass bool) error {
 		t.ascii.WriteString(`\` + string(c))
 		t.asciiOnly = true
 	case c == 'x' || c == 'p' || c == 'P':
-		t.both(`\` + string(c)) // what follows has no special meaning to us, but for braces
+		t.both(`\` + string(c)) // the next character has no special meaning here, except for braces
 		if strings.HasPrefix(t.src[t.pos:], "{") {
 			end := strings.IndexByte(t.src[t.pos:], '}')
 			if end < 0 {
@@ -302,7 +299,7 @@ func (t *translator) class() error {
 		t.both("^")
 		t.pos++
 	}
-	if strings.HasPrefix(t.src[t.pos:], "]") { // a bracket that comes first is a plain one
+	if strings.HasPrefix(t.src[t.pos:], "]") { // a bracket in first position is literal
 		t.both(`\]`)
 		t.pos++
 	}
@@ -347,8 +344,8 @@ func (t *translator) group() error {
 	return nil
 }
 
-// repetition checks that a brace begins {n}, {n,} or {n,m}. Any other brace is plain text
-// in Go and an error in Rust.
+// repetition checks that a brace begins {n}, {n,} or {n,m}. Any other brace is literal in Go and an error
+// in Rust.
 func (t *translator) repetition() error {
 	end := strings.IndexByte(t.src[t.pos:], '}')
 	if end < 0 {

@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// TestRegularExpressionsAreBounded refuses programs that are too large, and finds in texts that
-// are read rune by rune what regexp finds at once.
+// TestRegularExpressionsAreBounded verifies that too large programs are refused, and that matching rune by
+// rune finds the same as package regexp.
 func TestRegularExpressionsAreBounded(t *testing.T) {
 	if _, err := Compile(strings.Repeat("(a|b|[c-e]){1000}", 100), ""); !errors.Is(err, sql.ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)

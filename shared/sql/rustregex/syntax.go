@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Node is a regular expression in the form of Rust's parser (crate regex-syntax) after
-// its simplifications. The rewrites of native Lance depend on that form. Go's parser makes
-// another one: it factors common prefixes out of alternatives, as in a[bc] for ab|ac.
+// A Node is a regular expression in the form of Rust's parser (crate regex-syntax) after its
+// simplifications, on which the rewrites of native Lance depend. Go's parser simplifies differently: it
+// factors common prefixes out of alternatives, a[bc] for ab|ac.
 type Node struct {
 	Kind     Kind
 	Text     string // of a literal
 	class    []rune // first and last character of each range, in order
-	Look     string // how an assertion is written, with (?m) in front if it is one of lines
-	min, max int    // of a repetition; max is negative if there is none
-	isNoText bool   // a repetition of what only the empty text matches
+	Look     string // text of an assertion, with (?m) in front if it is a line assertion
+	min, max int    // of a repetition; max is negative if unlimited
+	isNoText bool   // a repetition of an expression that matches only the empty text
 	Subs     []*Node
 }
 
@@ -26,7 +26,7 @@ type Kind uint8
 const (
 	KindEmpty Kind = iota
 	KindLiteral
-	KindClass // never of one character, which is a literal; of none it matches nothing
+	KindClass // never of one character, which is a literal; an empty class matches nothing
 	KindLook
 	KindRepeat
 	KindGroup // that captures
@@ -44,8 +44,8 @@ func Literal(s string) *Node {
 	return &Node{Kind: KindLiteral, Text: s}
 }
 
-// Characters returns the expression that matches one character of some ranges, given as the
-// first and last character of each, in order.
+// Characters returns the expression that matches one character of some ranges. class holds the first and
+// last character of each range, in order.
 func Characters(class []rune) *Node {
 	if len(class) == 2 && class[0] == class[1] {
 		return Literal(string(class[0]))
@@ -66,6 +66,8 @@ func (n *Node) isZeroWidth() bool {
 	return !slices.ContainsFunc(n.Subs, func(sub *Node) bool { return !sub.isZeroWidth() })
 }
 
+// repeat returns a repetition of n. Repetitions of an expression of zero width are reduced to at most one,
+// as in Rust.
 func (n *Node) repeat(least, most int) *Node {
 	isNoText := n.isZeroWidth()
 	if isNoText { // another time makes no difference
@@ -122,8 +124,8 @@ func Concat(subs []*Node) *Node {
 	return &Node{Kind: KindConcat, Subs: joined}
 }
 
-// alternate returns the alternatives as one expression. Alternatives that are all single
-// characters or classes become one class, and common prefixes are shared.
+// alternate returns the alternation of expressions. Single characters and classes are merged to one class,
+// and common prefixes are factored out.
 func alternate(subs []*Node) *Node {
 	var all []*Node
 	for _, n := range subs {

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
-// shape writes an expression with brackets around what each part is of.
+// shape writes an expression with brackets around the parts of each node.
 func shape(n *Node) string {
 	subs := make([]string, len(n.Subs))
 	for i, sub := range n.Subs {
@@ -38,7 +37,7 @@ func shape(n *Node) string {
 	}
 }
 
-// The forms are those that Rust's crate regex-syntax 0.8 makes.
+// The expected forms come from Rust's crate regex-syntax 0.8.
 func TestRegexesAreReadAsRustReadsThem(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"":                           "empty",
@@ -103,7 +102,7 @@ func TestRegexesThatAreNone(t *testing.T) {
 	}
 }
 
-// triples are the pieces that an index of ngrams knows of texts in lower case.
+// triples returns the trigrams of a lowercase text.
 func triples(text string) (pieces []string) {
 	run := 0
 	for i := range len(text) {
@@ -213,6 +212,7 @@ func TestWhichRegexesNeedWhatAnIndexKnows(t *testing.T) {
 	}
 }
 
+// A pattern whose reading takes exponential time outlasts the limit of go test.
 func TestRegexesAreReadInBoundedTime(t *testing.T) {
 	group := "(" + strings.Repeat("-a|b-|", 8) + "--)" // of few texts
 	many := "("
@@ -233,17 +233,11 @@ func TestRegexesAreReadInBoundedTime(t *testing.T) {
 		"shared beginnings":  strings.Repeat("a.b.c.d.e.f|", MaxLength/12),
 		"same beginning":     strings.Repeat("(?:.^|.", 200) + "a" + strings.Repeat(")", 200),
 	} {
-		start := time.Now()
 		n, err := Parse(pattern, "")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		n.Need(triples)
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%s: took %v", name, took)
-		} else {
-			t.Logf("%s: took %v", name, took)
-		}
 	}
 }

@@ -5,25 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// A Need is a condition that all texts pass which match a regular expression: they contain each of
-// Pieces, pass each of All, and, unless there is none in Any, pass one of Any.
+// A Need is a necessary condition of the texts that match a regular expression: they contain each of
+// Pieces, meet each of All and, if Any is not empty, at least one of Any.
 type Need struct {
 	Pieces []string
 	All    []*Need
 	Any    []*Need
 }
 
-// Need returns what each text contains that matches, as far as native Lance can determine, or nil if
-// that is nothing. pieces returns the pieces of a text that an index knows.
+// Need returns a necessary condition of the matching texts, as far as native Lance determines it, or nil if
+// there is none. pieces cuts a text into the pieces of an index.
 func (n *Node) Need(pieces func(text string) []string) *Need {
 	t := n.texts(pieces)
 	if whole := oneOfTexts(pieces, t.all); whole != nil {
-		return whole // it implies all that is known of parts
+		return whole // it implies all conditions on parts
 	}
 	return both(t.need, both(oneOfTexts(pieces, t.begins), oneOfTexts(pieces, t.ends)))
 }
 
-// both returns the condition that two conditions are met, of which each may be nil.
+// both returns the conjunction of two conditions, either of which may be nil.
 func both(a, b *Need) *Need {
 	switch {
 	case a == nil:
@@ -34,7 +34,8 @@ func both(a, b *Need) *Need {
 	return &Need{All: []*Need{a, b}}
 }
 
-// oneOfTexts returns what is needed to contain one of some texts: nil if one of them has no pieces.
+// oneOfTexts returns the condition that a text contains at least one of texts: nil if one of them has no
+// pieces.
 func oneOfTexts(pieces func(text string) []string, texts []string) *Need {
 	var needs []*Need
 	for _, text := range texts {
@@ -47,8 +48,7 @@ func oneOfTexts(pieces func(text string) []string, texts []string) *Need {
 	return oneOfNeeds(needs)
 }
 
-// oneOfNeeds returns the condition that one of some is met: nil if there are none or one of them is
-// nil.
+// oneOfNeeds returns the disjunction of conditions: nil if there are none or one of them is nil.
 func oneOfNeeds(needs []*Need) *Need {
 	switch {
 	case len(needs) == 0 || slices.Contains(needs, nil):
@@ -59,7 +59,7 @@ func oneOfNeeds(needs []*Need) *Need {
 	return &Need{Any: needs}
 }
 
-// needOf returns what is needed to contain a text.
+// needOf returns the condition that a text contains the given text, or nil if it has no pieces.
 func needOf(pieces func(text string) []string, text string) *Need {
 	if known := pieces(text); len(known) > 0 {
 		return &Need{Pieces: known}
@@ -67,14 +67,13 @@ func needOf(pieces func(text string) []string, text string) *Need {
 	return nil
 }
 
-// A knownTexts describes the texts that match a part of a regular expression. It serves to
-// find which of the pieces of texts that an index knows are in every text that matches the
-// whole. Native Lance decides with bounds whether there are any, which are the same here.
+// A knownTexts describes the texts that match a part of a regular expression, in order to find the pieces
+// that every match of the whole contains. Native Lance limits this analysis; the limits here are the same.
 type knownTexts struct {
-	all    []string // all texts that match; none if they are unknown or too many
-	begins []string // with one of which each text begins that matches; none if unknown
+	all    []string // all matching texts; empty if unknown or too many
+	begins []string // every match begins with one of these; empty if unknown
 	ends   []string // likewise
-	need   *Need    // what each text contains that matches; nil for nothing that is known
+	need   *Need    // condition that all matches meet; nil if none is known
 }
 
 const (
@@ -82,6 +81,7 @@ const (
 	maxTextsRunes = 32 // in each text
 )
 
+// texts describes the texts that match n, bottom-up.
 func (n *Node) texts(pieces func(text string) []string) knownTexts {
 	var t knownTexts
 	switch n.Kind {
@@ -117,7 +117,7 @@ func (n *Node) texts(pieces func(text string) []string) knownTexts {
 // then returns the description of a sequence of two parts.
 func (t knownTexts) then(next knownTexts, pieces func(text string) []string) knownTexts {
 	sequence := knownTexts{begins: t.begins, ends: next.ends, need: both(t.need, next.need)}
-	if sequence.need == nil { // a piece may be of the end of the one and the beginning of the other
+	if sequence.need == nil { // a piece may span the end of one part and the beginning of the next
 		sequence.need = oneOfTexts(pieces, pairs(t.ends, next.begins))
 	}
 	if t.all != nil {
@@ -159,8 +159,8 @@ func oneOf(parts []knownTexts) knownTexts {
 	}
 }
 
-// bound drops lists that are too long, of which it keeps the pieces that the index knows,
-// and shortens texts that are only prefixes or suffixes.
+// bound drops lists that are too long, but keeps the condition on their pieces. It shortens texts that are
+// only prefixes or suffixes.
 func (t *knownTexts) bound(pieces func(text string) []string) {
 	forget := func(list *[]string) {
 		t.need = both(t.need, oneOfTexts(pieces, *list))
@@ -195,8 +195,7 @@ func shortened(texts []string, cut func(runes []rune) []rune) []string {
 	return distinct(short)
 }
 
-// pairs returns all combinations of a text of a and a text of b, or nil if either is
-// unknown.
+// pairs returns all concatenations of a text of a with a text of b, or nil if either is unknown.
 func pairs(a, b []string) []string {
 	var all []string
 	for _, x := range a {

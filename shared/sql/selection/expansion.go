@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// An Expansion makes rows of each row of the source: one for each item of a list, or for each result of
-// a function. A list or text that is null or empty gives none.
+// An Expansion produces several rows from each row of the source: one for each item of a list, or for each
+// result of a function. A NULL or empty list or text produces none.
 type Expansion struct {
 	Column string        // of the source, with the lists; "" for a function
 	Call   *Call         // of a function of texts; nil for lists
@@ -74,7 +74,7 @@ func (e *Each) plan(ctx context.Context, source *arrow.Schema) (*Expansion, erro
 	return x, nil
 }
 
-// inputs returns the columns of the source that the values are made of.
+// inputs returns the source columns on which the values depend.
 func (x *Expansion) inputs() []string {
 	if x.Call == nil {
 		return []string{x.Column}
@@ -125,8 +125,8 @@ func (e *Each) call(ctx context.Context, source *arrow.Schema) (*Call, error) {
 	return &Call{Function: f, Text: text, Split: split}, nil
 }
 
-// constant returns the value of an expression without columns, as an int64 or a string. It is nil for a
-// value of another kind.
+// constant returns the value of an expression without columns, as an int64 or a string. It returns nil for
+// other types.
 func constant(ctx context.Context, text string, source *arrow.Schema) (any, error) {
 	_, bound, err := bind(ctx, text, source, plan.Bind)
 	if err != nil {

@@ -22,6 +22,7 @@ func outputField(name string, bound *plan.Bound, source *arrow.Schema) arrow.Fie
 	return described(f)
 }
 
+// fieldAt returns the field at a path through struct members.
 func fieldAt(fields []arrow.Field, path []string) (arrow.Field, bool) {
 	i := slices.IndexFunc(fields, func(f arrow.Field) bool { return f.Name == path[0] })
 	if i < 0 || len(path) == 1 {
@@ -34,8 +35,8 @@ func fieldAt(fields []arrow.Field, path []string) (arrow.Field, bool) {
 	return fieldAt(st.Fields(), path[1:])
 }
 
-// described returns a field with the metadata that describes its values, such as that they
-// are blobs or JSON, and without that which says how the source stores or computes them.
+// described returns a field with only the metadata that describes its values, such as blob or JSON. It
+// drops the metadata on storage and computation.
 func described(f arrow.Field) arrow.Field {
 	f.Metadata = withoutDeclarations(f.Metadata)
 	switch t := f.Type.(type) {
@@ -69,8 +70,7 @@ func withoutDeclarations(m arrow.Metadata) arrow.Metadata {
 	return arrow.NewMetadata(keys, values)
 }
 
-// isDeclaration reports whether a key of a field's metadata says how the field is stored or
-// computed.
+// isDeclaration reports whether a key of field metadata concerns the storage or computation of the field.
 func isDeclaration(key string) bool {
 	return key == "lance:field_id" || key == "computed_column" || strings.HasPrefix(key, "lance-schema:") ||
 		strings.HasPrefix(key, "computed_column.") || strings.HasPrefix(key, "computed_refresh.")
@@ -85,16 +85,16 @@ func (l lineage) add(bound *plan.Bound, name string) {
 	}
 }
 
-// embeddingFunctions is the key of schema metadata under which LanceDB's clients keep which
-// columns are embeddings of which: a JSON list of objects.
+// embeddingFunctions is the schema metadata key in which LanceDB's clients record the source column of each
+// embedding column, as a JSON list of objects.
 const embeddingFunctions = "embedding_functions"
 
-// columnDefinitions is the key of schema metadata under which LanceDB itself keeps the same: a JSON list
-// with an object for each column, in their order.
+// columnDefinitions is the key of schema metadata under which LanceDB itself stores the definitions: a JSON
+// list with an object for each column, in their order.
 const columnDefinitions = "lancedb::column_definitions"
 
-// metadata returns that of the answer's schema, which has some fields: which of its columns are embeddings
-// of which others.
+// metadata returns the schema metadata for a result with the given fields: which of its columns are
+// embeddings of which others.
 func (l lineage) metadata(source *arrow.Schema, fields []arrow.Field) arrow.Metadata {
 	var keys, values []string
 	add := func(key, text string) {
@@ -111,7 +111,7 @@ func (l lineage) metadata(source *arrow.Schema, fields []arrow.Field) arrow.Meta
 	return arrow.NewMetadata(keys, values)
 }
 
-// A definition is that of a column, which is an embedding or else "Physical".
+// A definition describes a column, which is an embedding or else "Physical".
 type definition struct {
 	Kind json.RawMessage `json:"kind"`
 }
@@ -120,7 +120,7 @@ type embeddingKind struct {
 	Embedding embedding `json:"Embedding"`
 }
 
-// An embedding is how LanceDB keeps of a column what it is an embedding of.
+// An embedding is LanceDB's record of the source of an embedding column.
 type embedding struct {
 	Source string  `json:"source_column"`
 	Dest   *string `json:"dest_column"`
@@ -129,8 +129,8 @@ type embedding struct {
 
 var physical = definition{Kind: json.RawMessage(`"Physical"`)}
 
-// definitions returns the definitions of the columns of the answer, and "" if none is an embedding of another
-// one. A column that is one of several of its source is an embedding of the first.
+// definitions returns the column definitions of the result, and "" if no column is an embedding of another.
+// If the result has several columns of one source, the first is named as the source of an embedding.
 //
 // Source: lancedb 0.40, materialized_view.rs, column_definitions_for_view.
 func (l lineage) definitions(raw string, source *arrow.Schema, fields []arrow.Field) string {
@@ -162,8 +162,7 @@ func (l lineage) definitions(raw string, source *arrow.Schema, fields []arrow.Fi
 	return string(text)
 }
 
-// AddPhysical adds a further column to the definitions of columns in the metadata of a schema, if there
-// are any.
+// AddPhysical adds a physical column to the column definitions in schema metadata, if there are any.
 func AddPhysical(metadata map[string]string) {
 	var all []definition
 	if json.Unmarshal([]byte(metadata[columnDefinitions]), &all) != nil {
@@ -173,8 +172,8 @@ func AddPhysical(metadata map[string]string) {
 	metadata[columnDefinitions] = string(text)
 }
 
-// embeddings returns the entries whose two columns the answer has, under its names for them,
-// and "" if there are none.
+// embeddings returns the entries whose two columns are in the result, with their names there, and "" if
+// there are none.
 func embeddings(raw string, l lineage) string {
 	var entries []map[string]json.RawMessage
 	if json.Unmarshal([]byte(raw), &entries) != nil {

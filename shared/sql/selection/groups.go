@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// planGroups is Plan for a query with GROUP BY. The condition chooses rows of the source, so it is planned as
-// in other queries. Keys and columns are planned by the rules of DataFusion: see [plan.BindGroups].
+// planGroups plans a query with GROUP BY. Its condition selects source rows and is planned by Lance's
+// rules; keys and columns follow the rules of DataFusion, see [plan.BindGroups].
 //
 // Source: lancedb 0.40, materialized_view/grouped.rs, plan.
 func (q *Query) planGroups(ctx context.Context, source *arrow.Schema) (*Plan, error) {
@@ -64,7 +64,7 @@ func (q *Query) planGroups(ctx context.Context, source *arrow.Schema) (*Plan, er
 	return p, nil
 }
 
-// groupItems reads the columns of the answer, and notes how they are spelled.
+// groupItems parses the columns of the result and sets their spelling.
 func (p *Plan) groupItems(columns []Column) ([]syntax.Expr, error) {
 	var items []syntax.Expr
 	seen := map[string]bool{}

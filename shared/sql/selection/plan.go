@@ -14,40 +14,39 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// Names that a view cannot give to its columns, because materialized views use them.
+// Column names that a view must not define, because materialized views use them.
 const (
 	SourceRowID = "__source_row_id" // the row id of the row of the source
 	rowID       = "_rowid"
 	inputPrefix = "__input_" // columns that computed columns of a view read
 )
 
-// ChildIndex is the name of the column with the number of a value among those of its source row, from
-// 0, of a query whose values are spread.
+// ChildIndex is the column that numbers the values of a source row from 0, in a query with spread values.
 const ChildIndex = "__child_index"
 
 // ordinal is the field of the values of functions with that number.
 const ordinal = "ordinal"
 
-// A Plan is a query over the columns of its source. It is safe for concurrent use.
+// A Plan is a query resolved over the columns of its source. It is safe for concurrent use.
 type Plan struct {
-	Query   *Query         // as it is stored: with the columns that * stands for
-	Each    *Expansion     // nil when a row of the source gives at most one of the answer
+	Query   *Query         // as it is stored, with * expanded
+	Each    *Expansion     // nil if a source row gives at most one row
 	Columns []*plan.Bound  // the values of the columns of Query, over the rows that Each makes
-	Filter  *plan.Bound    // of those rows; nil for all of them
-	Groups  *plan.Grouping // what groups the chosen rows, over whose groups Columns are; nil without GROUP BY
+	Filter  *plan.Bound    // of those rows; nil: all of them
+	Groups  *plan.Grouping // the groups over which Columns are evaluated; nil without GROUP BY
 	Schema  *arrow.Schema  // of the answer, with the metadata that describes its columns
 	Inputs  []string       // the columns of the source that are read, in its order
 }
 
-// Plan resolves a query over the columns of its source. * stands for all of them without
-// __source_row_id, which the source has if it is a view itself.
+// Plan resolves a query over the columns of its source. * stands for all columns except __source_row_id,
+// which a source that is itself a view has.
 //
-// A column of the answer that is a column of the source has its nullability, and one that is
-// a path into it has its metadata, without what says how the column is stored and computed.
-// All other columns are nullable.
+// A result column that is a source column has its nullability. One that is a path in a source column has
+// the metadata of the source field, except for the metadata on storage and computation. All other columns
+// are nullable.
 //
-// Errors are *sql.Error. Functions whose values change by themselves, such as now, are
-// refused, and so are names that appear twice or that materialized views use themselves.
+// Errors are *sql.Error. Volatile functions such as now, duplicate names, and the names that materialized
+// views reserve are refused.
 func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	if q.Limit != nil && *q.Limit > math.MaxInt64 {
 		return nil, refused("LIMIT %d is more than %d", *q.Limit, math.MaxInt64)
@@ -178,7 +177,7 @@ func isReserved(name string) bool {
 	return name == SourceRowID || name == rowID || strings.HasPrefix(name, inputPrefix)
 }
 
-// bind spells an expression and resolves the spelled text, which is the one that is stored.
+// bind spells an expression canonically and resolves the spelled text, because that is the text stored.
 func bind(ctx context.Context, text string, source *arrow.Schema,
 	resolve func(context.Context, syntax.Expr, *arrow.Schema, time.Time) (*plan.Bound, error),
 ) (string, *plan.Bound, error) {

@@ -1,17 +1,17 @@
-// Package selection reads the queries that define views, and plans them over the schema of
-// the table that they read:
+// Package selection parses the queries that define views, and plans them over the schema of their source
+// table:
 //
 //	SELECT column, expr AS name, … | *
 //	FROM [namespace.]table [, UNNEST(column) AS name | , function(argument, …) AS name]
 //	[WHERE condition] [GROUP BY expr, …] [LIMIT n]
 //
-// [Parse] reads a text, [Query.String] writes it in the one spelling that native LanceDB
-// stores in the metadata of its materialized views, and [Query.Plan] binds the expressions
-// and works out the columns of the answer. A clause that is not part of this shape is an
-// error that names it: a view with a clause that is ignored would have other rows.
+// [Parse] parses a text, [Query.String] writes it in the canonical spelling that native LanceDB stores in
+// the metadata of its materialized views, and [Query.Plan] binds the expressions and determines the columns
+// of the result. Any other clause is an error that names it: a view that ignores a clause would have wrong
+// rows.
 //
-// Sources: lancedb 0.40, materialized_view.rs and materialized_view/query.rs. The files in
-// testdata hold queries with what lancedb 0.40 makes of them.
+// Sources: lancedb 0.40, materialized_view.rs and materialized_view/query.rs. The files in testdata hold
+// queries with the results of lancedb 0.40.
 package selection
 
 import (
@@ -21,20 +21,20 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A Query is the definition of a view. Its expressions are SQL in any spelling that Parse
-// reads; those of a parsed or planned Query are spelled as native LanceDB spells them.
+// A Query is the definition of a view. Its expressions are SQL in any spelling that Parse accepts. A parsed
+// or planned Query has the spelling of native LanceDB.
 type Query struct {
 	Source  []string // the namespace of the table, and its name as the last part
-	Each    *Each    // what expands the rows of the table; nil when each gives at most one
+	Each    *Each    // expands the rows of the table; nil if each gives at most one row
 	Columns []Column // nil for *: all columns of the table
 	Filter  string   // "" for all rows
-	GroupBy []string // expressions whose values make the groups, one row each; nil for no groups
+	GroupBy []string // key expressions of the groups, one row each; nil: no groups
 	Limit   *uint64  // nil for any number of rows
 
-	// Spread gives the fields of the values of Each, which are structs, columns of their own behind the
-	// others, unless one of those has the name. No query says so in SQL.
+	// Spread appends the fields of the values of Each, which are structs, as columns, unless a column
+	// already has the name. SQL has no syntax for it.
 	Spread bool
-	// Only lists the columns of the answer that are wanted; nil for all.
+	// Only restricts the columns of the result; nil for all.
 	Only []string
 }
 
@@ -44,8 +44,8 @@ type Column struct {
 	Expr string // over the columns of the source
 }
 
-// An Each expands a row of the table to one row for each of several values: the items of a list, or
-// the results of a function. Expressions refer to the value by its name.
+// An Each expands a row of the table to one row per value: the items of a list, or the results of a
+// function. Expressions refer to the value by its name.
 type Each syntax.Each
 
 // Parse reads a query. Double quotes delimit names, as in SQL, and not strings, as in a
@@ -65,8 +65,8 @@ func Parse(text string) (*Query, error) {
 	return q, nil
 }
 
-// String returns the text of the query. Parse gives an equal query for it if the expressions
-// are spelled as Parse spells them.
+// String returns the text of the query. Parse of the text returns an equal query if the expressions have
+// the canonical spelling.
 func (q *Query) String() string {
 	var b strings.Builder
 	b.WriteString("SELECT ")
@@ -101,8 +101,8 @@ func (q *Query) String() string {
 	return b.String()
 }
 
-// String returns the column as it stands in the query. A path that ends in the name of the
-// column is not named again.
+// String returns the column as written in a query: expr AS name, or a path alone if its last name is the
+// name of the column.
 func (c Column) String() string {
 	if syntax.LastName(c.Expr) == c.Name {
 		return c.Expr
@@ -110,7 +110,7 @@ func (c Column) String() string {
 	return c.Expr + " AS " + syntax.Identifier(c.Name)
 }
 
-// String returns the expansion as it stands in the query.
+// String returns the expansion as written in a query.
 func (e *Each) String() string {
 	call := "UNNEST(" + syntax.Identifier(e.Column) + ")"
 	if e.Column == "" {

@@ -186,7 +186,7 @@ func TestAColumnKeepsWhatDescribesIt(t *testing.T) {
 	}
 }
 
-// A query that is read is written in a spelling that is read as the same query.
+// The spelling of a parsed query parses to the same query.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"select * from t", "SELECT id AS \"a b\", -x::int as y FROM `A`.t WHERE not(case when a then 'b' end) LIMIT 5;",

@@ -9,21 +9,21 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// windowName is the name of the function that cuts lists into windows. It is a reserved word, so it is
-// stored in quotes.
+// windowName is the name of the function that cuts lists into windows. It is a reserved word, so stored
+// texts quote it.
 const windowName = "window"
 
-// A Window makes structs of neighbouring items of a list:
+// A Window makes structs of consecutive list items:
 //
 //	items    Size items of the list, or fewer at its end
-//	start    the number of the first one, from 0
-//	end      that behind the last one
-//	ordinal  the number of the window, from 0
+//	start    index of the first item, from 0
+//	end      index after the last item
+//	ordinal  index of the window, from 0
 //
-// A window begins Step items behind the one before, until one reaches the end of the list.
+// Each window begins Step items after the previous one, until one reaches the end of the list.
 type Window struct{ Size, Step int64 }
 
-// Limits of windows: how many items are in one, and in how many an item is.
+// Limits of windows: items per window, and windows per item.
 const (
 	maxWindow       = 1 << 20
 	maxWindowCopies = 64

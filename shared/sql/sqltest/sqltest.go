@@ -1,8 +1,7 @@
-// Package sqltest compares the values of expressions with those that the native Lance computes.
-// Each package of expressions keeps its own cases in its folder testdata: calls.sql has an
-// expression per line, and values.arrow a column for each expression that the native Lance
-// accepts, named as the expression. All are over the rows of [Table].
-// The script scripts/fixtures/sql.py writes the values.
+// Package sqltest compares the values of expressions with the results of native Lance. Each package of
+// functions keeps its cases in testdata: calls.sql has an expression per line, and values.arrow a column
+// for each expression that native Lance accepts, named like the expression. All are evaluated over the rows
+// of [Table]. The script scripts/fixtures/sql.py writes the values.
 package sqltest
 
 import (
@@ -26,7 +25,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// Clock is when the golden files were written, as far as their values depend on the time.
+// Clock is the time at which the golden files were written, on which some of their values depend.
 var Clock = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 //go:embed testdata/calls.arrow
@@ -39,7 +38,7 @@ func Table(t testing.TB) arrow.RecordBatch {
 	return readBatch(t, table)
 }
 
-// ReadTable returns the one record batch of an Arrow IPC file.
+// ReadTable returns the only record batch of an Arrow IPC file.
 func ReadTable(t testing.TB, name string) arrow.RecordBatch {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -88,7 +87,7 @@ func Compute(expr string, rec arrow.RecordBatch) (arrow.Array, error) {
 // A Call is a line of a file calls.sql.
 type Call struct {
 	Expr    string
-	Refused bool // by the native Lance; such a line ends with "-- refused"
+	Refused bool // by native Lance; such a line ends with "-- refused"
 }
 
 // ReadCalls returns the expressions of a file calls.sql.
@@ -102,10 +101,10 @@ func ReadCalls(t testing.TB, name string) []Call {
 	return calls
 }
 
-// TestValues computes the expressions of testdata/calls.sql, which lies beside the calling test,
-// and compares them with testdata/values.arrow: over all rows, and over slices of the rows. An
-// expression that the native Lance refuses has to be refused. Both files name all expressions that it
-// answers, so that no case vanishes unseen.
+// TestValues evaluates the expressions of testdata/calls.sql in the folder of the calling test, over all
+// rows and over slices of rows, and compares them with testdata/values.arrow. An expression that native
+// Lance refuses must be refused. Both files name all accepted expressions, so that no case can disappear
+// unnoticed.
 func TestValues(t *testing.T) {
 	t.Helper()
 	rec, calls, values := Table(t), ReadCalls(t, "testdata/calls.sql"), ReadTable(t, "testdata/values.arrow")
@@ -146,8 +145,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Same compares floats within some units of their last place, as the logarithms and the like of
-// two libraries differ there, and everything else exactly.
+// Same compares floats within some units in the last place, because mathematical functions differ that much
+// between libraries, and everything else exactly.
 func Same(got, want arrow.Array) bool {
 	if !arrow.TypeEqual(got.DataType(), want.DataType()) || got.Len() != want.Len() {
 		return false
@@ -163,6 +162,7 @@ func Same(got, want arrow.Array) bool {
 	return array.ApproxEqual(got, want, array.WithNaNsEqual(true), array.WithAbsTolerance(0))
 }
 
+// nearFloats reports whether all values are equal up to ulps units in the last place. All NaNs are equal.
 func nearFloats(got, want arrow.Array, g, w func(i int) float64, ulps int64) bool {
 	for i := range want.Len() {
 		if got.IsNull(i) != want.IsNull(i) {

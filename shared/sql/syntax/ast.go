@@ -14,8 +14,8 @@ package syntax
 type Expr interface {
 	// String prints the expression. Parsing the text gives an equal tree.
 	String() string
-	// Pos returns the byte offset in the text where the expression begins; for an infix
-	// operation it is the offset of the operator.
+	// Pos returns the byte offset at which the expression begins. For an infix operation it is the offset
+	// of the operator.
 	Pos() int
 }
 
@@ -28,7 +28,7 @@ func (p position) Pos() int { return int(p) }
 // A Number is a numeric literal.
 type Number struct {
 	position
-	Text string // digits with optional fraction and exponent, and a sign if one was written directly before
+	Text string // digits with optional fraction and exponent, and an immediately preceding sign
 }
 
 // A Text is a string literal. Double quotes delimit strings, too.
@@ -71,7 +71,7 @@ type Column struct {
 	Path []Name
 }
 
-// A Name is one part of a column's path.
+// A Name is one component of a column path.
 type Name struct {
 	Text   string
 	Quoted bool // written in backticks
@@ -105,8 +105,8 @@ type Binary struct {
 	position
 	Op   BinaryOp
 	L, R Expr
-	// Grouped means that an AND or OR stands in parentheses. They do not change the value,
-	// but native Lance plans a AND b AND c as one chain and (a AND b) AND c as two.
+	// Grouped means that an AND or OR stands in parentheses. They do not change the value, but native Lance
+	// plans a AND b AND c as one chain, and (a AND b) AND c as two.
 	Grouped bool
 }
 
@@ -188,8 +188,7 @@ type Cast struct {
 	Try  bool // NULL where the value cannot be converted, instead of an error
 }
 
-// A TypeName is a type as it is written: its words in lower case, and the numbers in
-// parentheses.
+// A TypeName is the name of a type in the text: its words in lower case, and the numbers in parentheses.
 type TypeName struct {
 	Name string // such as "timestamp" or "int unsigned"
 	Args []int  // such as 10 and 2 of decimal(10, 2)
@@ -214,7 +213,7 @@ type Call struct {
 
 	// These are of calls of aggregate functions, which only ParseGrouped and ParseSelect read.
 	Star     bool // count(*)
-	Distinct bool // of equal arguments only one counts
+	Distinct bool // equal arguments count once
 	Filter   Expr // the rows that count; nil for all
 }
 

@@ -2,10 +2,11 @@ package syntax
 
 import "tiltyard/shared/sql"
 
-// An Each expands a row of the table to one row for each of several values, which have a name.
+// An Each expands a row of the table to one row per value of a list or function. Expressions refer to the
+// value by a name.
 type Each struct {
-	Column   string   // a column of lists, whose items are the values; "" for a function
-	Function string   // whose results are the values
+	Column   string   // a list column, whose items are the values; "" for a function
+	Function string   // a function, whose results are the values
 	Args     []string // of the function, spelled
 	Name     string   // of the values
 }
@@ -39,7 +40,7 @@ func (p *parser) from() ([]Name, error) {
 	return parts, nil
 }
 
-// each reads what follows the table, if anything does. A function may be LATERAL, which it is anyhow.
+// each parses the clause after the table, if any. LATERAL before a function is optional.
 func (p *parser) each() (*Each, error) {
 	start := p.peek()
 	if !p.takeOp(",") && !p.takeWords("CROSS", "JOIN") {
@@ -88,7 +89,7 @@ func (p *parser) listColumn(e *Each) error {
 	return nil
 }
 
-// function reads a call, which a further table in its place is not.
+// function parses a function call. It refuses a second table in its place.
 func (p *parser) function(e *Each, start token) error {
 	if p.peek().keyword() == "WINDOW" && p.peekAt(1).isOp("(") { // a reserved word, which nothing else can be here
 		p.tokens[p.next].kind, p.tokens[p.next].text = tokQuoted, "window"

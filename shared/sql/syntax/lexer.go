@@ -26,7 +26,7 @@ type token struct {
 	kind tokenKind
 	text string
 	pos  int
-	role role // what it is in the expression, for Spell
+	role role // its syntactic role, for Spell
 }
 
 // keyword returns the upper-cased text of a bare word, and "" for everything else.
@@ -51,8 +51,7 @@ func (t token) describe() string {
 	}
 }
 
-// operators, longest first. Unsupported operators are tokens, too, so that the message can
-// name them.
+// operators, longest first. It includes unsupported operators, so that errors can name them.
 var operators = []string{
 	"<=>", "!~*", "->>", "#>>",
 	"==", "!=", "<>", "<=", ">=", "||", "::", "//", "<<", ">>", "->", "#>", "&&", "!~", "~*", "@>", "<@", "=>",
@@ -63,14 +62,14 @@ var operators = []string{
 // A lexer cuts a text into tokens:
 //
 //	name  _x  #x  @x  été        words; keywords are words in any case
-//	`any thing`                  an identifier, `` in it is one `
-//	'it''s'  "it""s"             the same string; double quotes make no identifiers
+//	`any thing`                  an identifier; `` stands for one `
+//	'it''s'  "it""s"             the same string; double quotes do not delimit identifiers
 //	1  1.5  .5  1.  1e-3  1L     numbers, always without sign
 //	X'0aff'  0x0aff              bytes
 //	-- to the end  /* within */  blank; the latter do not nest
 //
-// Source: sqlparser 0.62, tokenizer.rs, with the dialect of lance-datafusion 14, sql.rs,
-// which does not quote identifiers by " and is the generic dialect otherwise.
+// Source: sqlparser 0.62, tokenizer.rs, with the dialect of lance-datafusion 14, sql.rs, the generic
+// dialect without " for identifiers.
 type lexer struct {
 	src   string
 	pos   int
@@ -154,8 +153,8 @@ func (l *lexer) skipBlank() error {
 	return nil
 }
 
-// quoted reads a string or a quoted identifier, in which a doubled quote stands for one
-// quote. There are no other escapes.
+// quoted reads a string or a quoted identifier. A doubled quote stands for one quote; there are no other
+// escapes.
 func (l *lexer) quoted(kind tokenKind) (token, error) {
 	start, quote := l.pos, l.src[l.pos]
 	var text strings.Builder

@@ -6,7 +6,7 @@ type Limits struct {
 	Bytes  int // length of the text; default 64 KiB
 	Depth  int // nesting of parentheses, calls and prefix operators; default 64
 	Nodes  int // operators, calls, columns and literals outside of IN lists; default 4,096
-	InList int // elements of one IN list; default 10,000
+	InList int // items of one IN list; default 10,000
 }
 
 func (l Limits) withDefaults() Limits {

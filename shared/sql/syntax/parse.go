@@ -2,18 +2,17 @@ package syntax
 
 import "tiltyard/shared/sql"
 
-// Parse parses one expression within the default limits. Errors wrap sql.ErrSyntax,
-// sql.ErrUnsupported or sql.ErrTooLarge.
+// Parse parses one expression within the default limits. Errors wrap sql.ErrSyntax, sql.ErrUnsupported or
+// sql.ErrTooLarge.
 //
-// Semicolons may follow the expression, and any other text is an error. (Native Lance ignores it, so the
-// filter "a = 1 b = 2" means "a = 1" there.)
+// Only semicolons may follow the expression. (Native Lance ignores any other text, so the filter "a = 1 b =
+// 2" means "a = 1" there.)
 func Parse(src string) (Expr, error) {
 	return Limits{}.Parse(src)
 }
 
-// ParseGrouped parses an expression of a query with GROUP BY. Calls may be those of aggregate functions.
-// Names without quotes count as written in lower case, as such queries have it: they are planned by
-// DataFusion and not by Lance.
+// ParseGrouped parses an expression of a query with GROUP BY, which may call aggregate functions. Unquoted
+// names are lowercased, because DataFusion plans such queries instead of Lance.
 func ParseGrouped(src string) (Expr, error) {
 	p, err := Limits{}.parser(lexer{src: src})
 	if err != nil {
@@ -42,7 +41,7 @@ func (l Limits) parser(text lexer) (*parser, error) {
 	return &parser{tokens: tokens, limits: l}, err
 }
 
-// whole reads one expression up to the end of the text.
+// whole parses one expression and the end of the text.
 func (p *parser) whole() (Expr, error) {
 	e, err := p.expr(precNone)
 	if err != nil {
@@ -59,8 +58,8 @@ func (p *parser) whole() (Expr, error) {
 	return e, nil
 }
 
-// A precedence is the binding strength of an operator, weakest first. Only the order of the
-// numbers has a meaning.
+// A precedence is the binding strength of an operator, weakest first. Only the order of the numbers
+// matters.
 //
 //	OR
 //	AND
@@ -75,8 +74,8 @@ func (p *parser) whole() (Expr, error) {
 //	* / % ||, the minus sign
 //	::
 //
-// Operators of one line associate to the left. So a = b = c compares a bool with c, and a
-// LIKE 'x' = b compares a with the bool 'x' = b.
+// Operators of one line associate to the left. So a = b = c compares a bool with c, and a LIKE 'x' = b
+// compares a with the bool 'x' = b.
 //
 // Source: sqlparser 0.62, dialect/mod.rs, get_next_precedence_default.
 type precedence int
@@ -128,7 +127,7 @@ type parser struct {
 	depth  int
 	nodes  int
 
-	aggregates bool // calls may be those of aggregate functions
+	aggregates bool // calls of aggregate functions are allowed
 	lower      bool // names without quotes are in lower case
 }
 
@@ -156,7 +155,7 @@ func (p *parser) takeOp(op string) bool {
 	return false
 }
 
-// takeWords skips the keywords if all of them come next, and reports whether they do.
+// takeWords skips the given keywords if they all come next, and reports whether it did.
 func (p *parser) takeWords(words ...string) bool {
 	for i, w := range words {
 		if p.peekAt(i).keyword() != w {
@@ -170,7 +169,7 @@ func (p *parser) takeWords(words ...string) bool {
 	return true
 }
 
-// mark notes what the next token is in the expression.
+// mark sets the role of the next token.
 func (p *parser) mark(r role) { p.tokens[p.next].role = r }
 
 func (p *parser) expectOp(op string) error {
@@ -192,7 +191,7 @@ func (p *parser) unexpected(want string) error {
 	return sql.Errorf(sql.ErrSyntax, t.pos, "expected %s, found %s", want, t.describe())
 }
 
-// node counts one more node, at a position.
+// node counts one node, for the limit on the size of an expression.
 func (p *parser) node(pos int) error {
 	p.nodes++
 	if p.nodes > p.limits.Nodes {
@@ -226,8 +225,7 @@ func (p *parser) expr(prec precedence) (Expr, error) {
 	}
 }
 
-// infixPrecedence returns the precedence of the next operator, or precNone if the next
-// token is not one.
+// infixPrecedence returns the precedence of the next token, or precNone if it is not an infix operator.
 func (p *parser) infixPrecedence() precedence {
 	t := p.peek()
 	if t.kind == tokOp {
@@ -362,8 +360,8 @@ func isLiteral(e Expr) bool {
 	return false
 }
 
-// between reads bounds that bind more strongly than comparisons, so that the AND between
-// them is not read as an operator.
+// between parses the bounds with a precedence above AND, so that the AND between them is not taken for an
+// operator.
 func (p *parser) between(left Expr, pos position, not bool) (Expr, error) {
 	low, err := p.expr(precCompare)
 	if err != nil {
@@ -376,7 +374,7 @@ func (p *parser) between(left Expr, pos position, not bool) (Expr, error) {
 	return &Between{position: pos, X: left, Low: low, High: high, Not: not}, err
 }
 
-// like reads the pattern and, if there is one, the escape character.
+// like parses the pattern and the optional escape character.
 func (p *parser) like(left Expr, pos position, not, fold bool) (Expr, error) {
 	if w := p.peek().keyword(); (w == "ANY" || w == "ALL") && p.peekAt(1).isOp("(") {
 		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "LIKE %s", w)

@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// call reads a function call without the clauses of windows. The clauses of aggregates are refused where
-// there are none.
+// call parses a function call. It refuses OVER clauses, and clauses of aggregate functions where aggregates
+// are not allowed.
 func (p *parser) call() (Expr, error) {
 	name := p.next
 	t := p.take()
@@ -74,8 +74,8 @@ func (p *parser) filter(c *Call) (err error) {
 	return p.expectOp(")")
 }
 
-// hasForm reports whether sqlparser reads a call as one of its own forms. In those of CEIL
-// and FLOOR only a number can be the second argument.
+// hasForm reports whether sqlparser has a syntax of its own for a function. For CEIL and FLOOR, the second
+// argument must then be a number.
 func hasForm(name token, args []Expr) bool {
 	switch name.keyword() {
 	case "STRUCT":

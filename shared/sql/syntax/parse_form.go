@@ -6,8 +6,7 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// The functions of this file read calls with keywords between their arguments, and return
-// plain calls:
+// The functions of this file parse calls with keywords between their arguments, and return plain calls:
 //
 //	EXTRACT(field FROM x)                      date_part('field', x)
 //	SUBSTRING(x FROM a FOR n)                  substr(x, a, n)
@@ -15,10 +14,10 @@ import (
 //	POSITION(a IN x)                           strpos(x, a)
 //	OVERLAY(x PLACING y FROM a FOR n)          overlay(x, y, a, n)
 //
-// Native Lance has separate expressions for these. It refuses them outside of the arguments
-// of another function, even in the form with commas.
+// Native Lance has separate expressions for these. It refuses them outside of the arguments of another
+// function, even in the form with commas.
 
-// specialCall reads such a call if one comes next, and returns nil otherwise.
+// specialCall parses a call with keywords, or returns nil if the next tokens are none.
 func (p *parser) specialCall() (Expr, error) {
 	t := p.peek()
 	if !p.peekAt(1).isOp("(") {
@@ -100,7 +99,7 @@ func (p *parser) fromFor(args []Expr, least int) ([]Expr, error) {
 	return args, nil
 }
 
-// arguments reads at most that many expressions.
+// arguments parses up to most expressions.
 func (p *parser) arguments(most int) ([]Expr, error) {
 	var args []Expr
 	for {
@@ -153,7 +152,7 @@ func (p *parser) overlay() (string, []Expr, error) {
 	name := p.next - 2
 	args, err := p.arguments(4)
 	if err != nil || len(args) > 1 {
-		p.tokens[name].role = plain // the form with commas is a call like others
+		p.tokens[name].role = plain // the form with commas is an ordinary call
 		return "overlay", args, err
 	}
 	if err := p.expectWord("PLACING"); err != nil {

@@ -114,7 +114,7 @@ func (p *parser) prefixOp() (Expr, error) {
 	return nil, p.unexpected("an expression")
 }
 
-// minus reads a minus sign. Directly before a number it is part of the number.
+// minus parses a minus sign. Directly before a number it is part of the number.
 func (p *parser) minus() (Expr, error) {
 	p.mark(prefix)
 	pos := position(p.take().pos)
@@ -201,8 +201,8 @@ func (p *parser) word() (Expr, error) {
 	return p.column()
 }
 
-// beginsOperand reports whether the token n places ahead begins an operand and cannot
-// follow one. It distinguishes the keyword CASE from a column of that name.
+// beginsOperand reports whether the token n places ahead can only begin an operand, and cannot follow one.
+// It distinguishes the keyword CASE from a column of that name.
 func (p *parser) beginsOperand(n int) bool {
 	t := p.peekAt(n)
 	switch t.kind {
@@ -239,7 +239,7 @@ func (p *parser) specialForm() error {
 	return nil
 }
 
-// column reads a path. The schema decides later how much of it is a column and how much are
+// column parses a path. The schema later determines which names are the column and which are struct
 // members.
 func (p *parser) column() (Expr, error) {
 	c := &Column{position: position(p.peek().pos)}

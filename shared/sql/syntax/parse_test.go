@@ -214,8 +214,8 @@ func anyExpr(t *rapid.T, depth int) Expr {
 		op := rapid.SampledFrom([]BinaryOp{Or, And, Eq, Ne, Lt, Le, Gt, Ge, Distinct, NotDistinct, Add, Sub, Mul, Div, Mod, Concat}).Draw(t, "op")
 		b := &Binary{Op: op, L: sub(), R: sub()}
 		if op == And || op == Or {
-			// A chain in parentheses is told apart from one without, so what needs
-			// parentheses has them.
+			// Chains with and without parentheses are distinguished, so operands that need parentheses have
+			// them.
 			b.Grouped = flag()
 			for _, x := range []Expr{b.L, b.R} {
 				if c, ok := x.(*Binary); ok && (c.Op == And || c.Op == Or) {

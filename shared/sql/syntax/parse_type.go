@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// typeWords are the words that begin the name of a type. Package plan decides which type a
-// name is, and whether it is supported.
+// typeWords are the words that begin type names. Package plan resolves the names and refuses unsupported
+// types.
 var typeWords = map[string]bool{
 	"BOOLEAN": true, "BOOL": true,
 	"TINYINT": true, "SMALLINT": true, "INT": true, "INTEGER": true, "BIGINT": true,

@@ -53,7 +53,7 @@ func (e *Unary) String() string {
 	return "-(" + e.X.String() + ")"
 }
 
-// String prints the operands around the operator, in parentheses where they need them.
+// String returns the operands around the operator, in parentheses where necessary.
 func (e *Binary) String() string {
 	if e.Grouped {
 		return "(" + e.body() + ")"

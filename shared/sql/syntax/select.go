@@ -16,7 +16,7 @@ import (
 type Select struct {
 	Items []Item   // nil for *
 	From  []Name   // the parts of the name of the table
-	Each  *Each    // what expands the rows of the table; nil for nothing
+	Each  *Each    // expands the rows of the table; nil if absent
 	Where string   // spelled; "" without condition
 	Group []string // expressions of GROUP BY, spelled; nil without
 	Limit *uint64  // nil without limit
@@ -28,9 +28,9 @@ type Item struct {
 	Expr string // spelled
 }
 
-// ParseSelect parses a query within the default limits. Double quotes delimit names here,
-// not strings. Expressions are spelled as native LanceDB stores them. Errors wrap
-// sql.ErrSyntax, sql.ErrUnsupported or sql.ErrTooLarge.
+// ParseSelect parses a query within the default limits. In contrast to Parse, double quotes delimit names.
+// Expressions get the spelling that native LanceDB stores. Errors wrap sql.ErrSyntax, sql.ErrUnsupported or
+// sql.ErrTooLarge.
 func ParseSelect(src string) (*Select, error) {
 	p, err := queryParser(src)
 	if err != nil {
@@ -48,8 +48,8 @@ func ParseSelect(src string) (*Select, error) {
 	return s, nil
 }
 
-// Spell returns an expression as native LanceDB stores it in the text of a query. Double
-// quotes delimit names here, not strings. Its errors are those of Parse.
+// Spell returns an expression in the spelling that native LanceDB stores in a query. In contrast to Parse,
+// double quotes delimit names. Its errors are the same as those of Parse.
 func Spell(src string) (string, error) {
 	p, err := queryParser(src)
 	if err != nil {
@@ -61,8 +61,8 @@ func Spell(src string) (string, error) {
 	return spell(p.tokens[:p.next])
 }
 
-// queryParser returns a parser of a text in which double quotes delimit names. Names that
-// need no quotes count as written without them, because the stored text has none.
+// queryParser returns a parser for a text in which double quotes delimit names. It drops unnecessary
+// quotes, as the stored text has none.
 func queryParser(src string) (*parser, error) {
 	p, err := Limits{}.parser(lexer{src: src, names: true})
 	if err != nil {
@@ -77,6 +77,7 @@ func queryParser(src string) (*parser, error) {
 	return p, nil
 }
 
+// selectQuery parses the clauses of a query in their fixed order.
 func (p *parser) selectQuery() (*Select, error) {
 	if err := p.expectWord("SELECT"); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (p *parser) selectQuery() (*Select, error) {
 	return &s, err
 }
 
-// group reads the expressions of GROUP BY. Other clauses that count rows of the source do not go with it.
+// group parses the expressions of GROUP BY. It refuses clauses that count source rows, such as LIMIT.
 func (p *parser) group(s *Select) error {
 	pos := p.peek().pos
 	switch next := p.peekAt(1); p.peek().keyword() {
@@ -199,8 +200,8 @@ func (p *parser) spelled() (string, Expr, error) {
 	return text, e, err
 }
 
-// name reads a name. One that is not written in quotes must not need them, so that it has
-// one spelling.
+// name parses a name. An unquoted name that would need quotes is refused, so that each name has one
+// spelling.
 func (p *parser) name(what string) (Name, error) {
 	t := p.peek()
 	switch {
@@ -227,7 +228,7 @@ func (p *parser) limit() (*uint64, error) {
 	return &n, nil
 }
 
-// unsupportedClause is the error of what is not part of a query here.
+// unsupportedClause returns the error for a clause that queries do not support here.
 func unsupportedClause(t token) error {
 	return sql.Errorf(sql.ErrUnsupported, t.pos, "%s: a query is SELECT columns FROM table [, UNNEST(column) AS name | , function(…) AS name] [WHERE condition] [GROUP BY expr, …] [LIMIT n]", t.describe())
 }

@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// A role is what a token is in an expression. The parser notes it where the token alone does
-// not show how it is spelled.
+// A role is the syntactic role of a token. The parser sets it where the token alone does not determine its
+// spelling.
 type role uint8
 
 const (
@@ -22,11 +22,11 @@ const (
 	long                // a number with L at its end
 )
 
-// spell writes the tokens of an expression as native LanceDB stores it: with one blank
-// between words, keywords and types in upper case, and parentheses where they were.
+// spell writes the tokens of an expression in the spelling of native LanceDB: one blank between words,
+// keywords and types in upper case, parentheses unchanged.
 //
-// A string in which a quote follows another quote or a backslash is refused: native LanceDB
-// stores another string in its place, or one that it cannot read.
+// It refuses a string in which a quote follows another quote or a backslash, because native LanceDB would
+// store a different or unreadable string.
 //
 // Source: sqlparser 0.62, the Display of ast.Expr, and lancedb 0.40, materialized_view/query.rs.
 func spell(tokens []token) (string, error) {
@@ -58,6 +58,8 @@ func spaced(left, right token) bool {
 	return true
 }
 
+// spelling returns the canonical text of a token. Synonyms of operators are unified: == becomes =, and !=
+// becomes <>.
 func (t token) spelling() string {
 	switch t.kind {
 	case tokWord:
@@ -114,9 +116,8 @@ func IsBare(name string) bool {
 	return name != "" && !reserved
 }
 
-// reservedWords are the words that lancedb 0.40 writes in backticks as names of columns,
-// sorted. They are those of a view over a table with a column for each keyword of sqlparser
-// 0.62.
+// reservedWords are the column names that lancedb 0.40 writes in backticks, sorted. They come from a view
+// over a table with a column for each keyword of sqlparser 0.62.
 var reservedWords = strings.Fields(`
 	all analyze anti array asof cluster connect cross current_date current_time current_timestamp
 	distinct distribute end except exclude exists explain false fetch for format from full global
@@ -125,8 +126,8 @@ var reservedWords = strings.Fields(`
 	prewhere qualify returning right sample select semi set settings sort start struct table
 	tablesample top trim true union unnest unpivot using values view where window with`)
 
-// LastName returns the last name of a spelled expression that is a path, such as title for
-// meta.title, and "" for every other expression, also for a path in parentheses.
+// LastName returns the last name of an expression that is a path, such as title for meta.title, and "" for
+// any other expression, including a path in parentheses.
 func LastName(src string) string {
 	e, err := Parse(src)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package pieces works on the rows of a batch in parts when memory is too short for all of them.
+// Package pieces processes the rows of a batch in parts if memory is short.
 package pieces
 
 import (
@@ -11,14 +11,14 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// part is the fraction of what a request may hold that the results for several rows may take, so that there
-// is memory for the consumer, too.
+// part is the fraction of a request's memory limit available for the results of several rows, so that
+// memory remains for the consumer.
 const part = 8
 
-// Cut yields the results of work on a number of rows: on all at once, or on half as many at a time for as
-// long as they take too much memory. work gets the first row and how many there are; it is called again with
-// fewer after it was refused memory. What it takes from the share of its context is held until the consumer
-// asks for the next result. Without rows work is called once.
+// Cut yields the results of work on some rows: on all at once, or on half as many at a time while work is
+// refused memory. work receives the first row and the number of rows, and is called again with fewer after
+// a refusal. Its reservations in the share of its context are kept until the consumer requests the next
+// result. Without rows work is called once.
 func Cut[T any](ctx context.Context, rows int64, work func(ctx context.Context, from, n int64) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for from, n := int64(0), rows; from < rows || rows == 0; n = min(n, rows-from) {
@@ -49,12 +49,12 @@ func Cut[T any](ctx context.Context, rows int64, work func(ctx context.Context, 
 	}
 }
 
-// Whole is [Cut] for work that is done once for all rows.
+// Whole yields the result of work that is done once for all rows, with the memory rules of [Cut].
 func Whole[T any](ctx context.Context, work func(ctx context.Context) (T, error)) iter.Seq2[T, error] {
 	return Cut(ctx, 0, func(ctx context.Context, _, _ int64) (T, error) { return work(ctx) })
 }
 
-// Of is [Cut] for the rows of a batch. work gets the rows and the position of the first.
+// Of applies [Cut] to the rows of a batch. work receives the rows and the position of the first.
 func Of(ctx context.Context, batch arrow.RecordBatch, work func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
 	return Cut(ctx, batch.NumRows(), func(ctx context.Context, from, n int64) (arrow.RecordBatch, error) {
 		rows := batch

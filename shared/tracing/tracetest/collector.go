@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// A Collector keeps the spans that it is sent. Its URL is what a tracer needs.
+// A Collector stores the spans that it receives. A tracer sends them to its URL.
 type Collector struct {
 	*httptest.Server
 	mu    sync.Mutex
 	spans []Span
 }
 
-// A Span is one that the collector got.
+// A Span is a received span.
 type Span struct {
 	Trace, ID, Parent, Name string
 	Kind, Status            int
@@ -77,7 +77,7 @@ func (c *Collector) Spans() []Span {
 	return slices.Clone(c.spans)
 }
 
-// ByName returns the spans by their names. It is an error if two have the same.
+// ByName returns the spans by name. A duplicate name is an error.
 func (c *Collector) ByName(t *testing.T) map[string]Span {
 	t.Helper()
 	spans := map[string]Span{}

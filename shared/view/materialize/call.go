@@ -21,22 +21,23 @@ import (
 	"tiltyard/shared/view"
 )
 
-// A Call is a function that makes the rows of a view: of each row that the query gives, any number; or, when
-// it is AllRows, any number of all of them.
+// A Call is a function that makes the rows of a view: any number from each row of the query or, if AllRows
+// is set, any number from all rows together.
 type Call struct {
 	*view.Call
 	AllRows bool
-	// Open opens the function. It is called again for each attempt to make the commit.
+	// Open opens the function. It is called again for each attempt to commit.
 	Open func(ctx context.Context, inputs, outputs []arrow.Field) (function.Caller, error)
-	// Failed is called for a row of a version of the source that the function failed for, by its address; or
-	// for a part of it, by its number, when the function is called with all rows. Addresses ascend.
+	// Failed is called for each failure of the function. at is the address of the source row or, if the
+	// function is called with partitions, the number of the partition. Addresses ascend.
 	Failed func(ctx context.Context, version, at uint64, f function.Failure) error
 
 	inputs *selection.Plan
 	failed int64 // of the last attempt
 }
 
-// plan resolves the query of what the function gets, and makes its columns some that the query reads.
+// plan resolves the query of the function's input, and adds its columns to the columns that the main query
+// reads.
 func (c *Call) plan(ctx context.Context, source *arrow.Schema, beside *selection.Plan) (err error) {
 	if c.inputs, err = c.Inputs.Plan(ctx, source); err != nil {
 		return err
@@ -52,24 +53,23 @@ func (c *Call) plan(ctx context.Context, source *arrow.Schema, beside *selection
 	return nil
 }
 
-// rowsOfCall bounds how many rows of the source are passed to a function at once, so that what it makes of
-// them is in memory.
+// rowsOfCall bounds the source rows per call, because the output of a call is held in memory.
 const rowsOfCall = 1024
 
-// A called is an output whose rows a function makes of those of the source, some of each.
+// A called is an output whose rows come from a function that is called with source rows.
 type called struct {
 	*output
 	caller  function.Caller
 	outputs []int // for each column of the view, the number of the output; -1: none
 }
 
-// isProvenance reports whether a view has a column of its own that says where a row came from.
+// isProvenance reports whether a column of a view identifies the source of a row.
 func isProvenance(name string) bool {
 	return name == selection.SourceRowID || name == selection.ChildIndex || name == view.IsSet
 }
 
-// outputsOf returns the columns of a view that its function makes. from has the numbers of the columns of the
-// query, -1 for others.
+// outputsOf returns the columns of a view that its function computes. from has the number of each column's
+// query column, or -1.
 func outputsOf(d *dataset.Dataset, from []int) (fields []arrow.Field, numbers []int, err error) {
 	filled := computedFields(d)
 	for i, f := range d.Schema().BlobValues().Fields() {
@@ -103,7 +103,7 @@ func (c *Call) inputFields() []arrow.Field {
 	return fields
 }
 
-// calling returns rows that a function makes, which is open while they are.
+// calling returns the rows of a function, which stays open while they are read.
 func (o *output) calling(ctx context.Context, d *dataset.Dataset, rows dataset.Rows) (dataset.Rows, error) {
 	fields, numbers, err := outputsOf(d, o.from)
 	if err != nil {
@@ -124,7 +124,7 @@ func (o *output) calling(ctx context.Context, d *dataset.Dataset, rows dataset.R
 	return rows, nil
 }
 
-// made returns the rows of the view that a function makes of a batch of the source.
+// made returns the view rows that a function makes from a batch of the source.
 func (c *called) made(ctx context.Context, batch arrow.RecordBatch) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for from := int64(0); from < batch.NumRows(); from += rowsOfCall {
@@ -159,7 +159,7 @@ func (c *called) compute(ctx context.Context, batch arrow.RecordBatch, _ int64) 
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range result.Failed { // once it is certain that the rows are not computed again in pieces
+	for _, f := range result.Failed { // counted once the rows cannot be recomputed in pieces
 		addresses := batch.Column(int(batch.NumCols()) - 2).(*array.Uint64) //nolint:forcetypeassert // the type of addresses
 		if err := c.call.Failed(ctx, c.version.Version(), addresses.Value(f.Row), f); err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func (c *called) compute(ctx context.Context, batch arrow.RecordBatch, _ int64) 
 	return made, nil
 }
 
-// arguments returns what the function gets for rows of the source.
+// arguments returns the input of the function for source rows.
 func (c *Call) arguments(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	fields := c.inputFields()
 	columns := make([]arrow.Array, len(fields))
@@ -188,8 +188,8 @@ func (c *Call) arguments(ctx context.Context, batch arrow.RecordBatch) (arrow.Re
 	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, batch.NumRows()), nil
 }
 
-// rows puts the columns of the view together: those of the query for the parent of each row that the function
-// has made, and those of the function.
+// rows assembles the columns of the view: for each output row the query columns of its parent, and the
+// columns of the function.
 func (c *called) rows(ctx context.Context, batch arrow.RecordBatch, result function.Result) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(c.from))
 	for i, f := range c.schema.Fields() {
@@ -231,7 +231,7 @@ func childIndices(parents []int32) arrow.Array {
 	return b.NewArray()
 }
 
-// asType returns values with the type of a column, which differs in the names of items and extensions at most.
+// asType returns values with the type of a column. The types differ at most in item names and extensions.
 func asType(values arrow.Array, t arrow.DataType) arrow.Array {
 	if e, ok := t.(arrow.ExtensionType); ok {
 		return array.NewExtensionArrayWithStorage(e, values)

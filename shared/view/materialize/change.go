@@ -21,21 +21,22 @@ import (
 	"tiltyard/shared/view"
 )
 
-// A change is what makes a version of a view show a target.
+// A change computes a version of a view that shows a target.
 type change struct {
 	*target
 	view  *dataset.Dataset
 	order Order
 
-	// Memory of sets of rows, until the plan is dropped.
-	old memory.Hold // rows of the view that have to go
+	// Memory of row sets, held until the plan is dropped.
+	old memory.Hold // view rows to remove
 	new memory.Hold // rows of the source to compute
 }
 
 // errRebuild means that all rows have to be computed.
 var errRebuild = errors.New("all rows of the view have to be computed")
 
-// replacement returns what has to be replaced, or errShown, or a [*Divided]. s is the state of the view.
+// replacement returns the rows to replace, or errShown if there are none, or a [*Divided]. s is the state
+// of the view.
 func (c *change) replacement(ctx context.Context, s state) (mode string, r dataset.Replacement, err error) {
 	if c.call != nil && c.call.AllRows {
 		return c.tables(ctx, s)
@@ -90,15 +91,15 @@ func (c *change) replacement(ctx context.Context, s state) (mode string, r datas
 	return mode, r, err
 }
 
-// refreshKey is the key that all refreshes say to have inserted, so that two of one view conflict. No
-// row has it: native refreshes record the row id 2^64-1, in a filter that readers take to hold any key
-// of a set of another form, such as this one.
+// refreshKey is the key that every refresh declares as inserted, so that two refreshes of one view
+// conflict. No row has it. Native refreshes record the row id 2^64-1 in a filter; conflict checks assume
+// that such a filter may contain any key of a set of another form, such as this one.
 //
 // Source: lancedb 0.40, materialized_view/refresh.rs, REFRESH_TOKEN_ID.
 const refreshKey = math.MaxUint64
 
-// difference returns the rows of the view that have to go, and those of the source to compute. The
-// error is errRebuild when that is not known, and a [*Divided] when they are many.
+// difference returns the rows to remove from the view, and the source rows to compute. The error is
+// errRebuild if the difference is unknown, and a [*Divided] if there are many rows.
 func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, compute *rowset.Set, err error) {
 	err = c.sinceShown(ctx, shown, func(ctx context.Context, rows *difference.Rows) error {
 		if c.query.Limit != nil && !(rows.Gone.IsEmpty() && rows.Changed.IsEmpty()) {
@@ -119,20 +120,20 @@ func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, 
 	return evict, compute, err
 }
 
-// evicted returns the rows of the view that have to go.
+// evicted returns the view rows to remove.
 func (c *change) evicted(ctx context.Context, rows *difference.Rows) (*rowset.Set, error) {
 	rows.Gone.Or(rows.Changed)
 	return difference.Find(ctx, &c.old, c.view.Snapshot, selection.SourceRowID, rows.Gone)
 }
 
-// computed returns the rows of the source whose rows of the view have to be computed.
+// computed returns the source rows whose view rows must be computed.
 func (c *change) computed(ctx context.Context, rows *difference.Rows) (*rowset.Set, error) {
 	rows.Fresh.Or(rows.Changed)
 	return difference.Places(ctx, &c.new, c.version.Snapshot, rows.Fresh)
 }
 
-// sinceShown passes the rows of the source that differ from those that the view shows to use. The error
-// is errRebuild when they are not known.
+// sinceShown calls use with the source rows that changed since the version that the view shows. The error
+// is errRebuild if they are unknown.
 func (c *change) sinceShown(ctx context.Context, shown *view.Watermark, use func(ctx context.Context, rows *difference.Rows) error) error {
 	before := int64(shown.Source)
 	err := engine.Do(ctx, c.source, &before, func(ctx context.Context, was *dataset.Dataset) error {
@@ -165,7 +166,7 @@ func (c *change) all(ctx context.Context) (*rowset.Set, error) {
 	return live(ctx, &c.old, fragment.Whole(c.view.Fragments()))
 }
 
-// live returns the rows of spans that are not deleted, whose memory held holds.
+// live returns the rows of spans that are not deleted, and accounts for them in held.
 func live(ctx context.Context, held *memory.Hold, spans []fragment.Span) (*rowset.Set, error) {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
@@ -191,8 +192,7 @@ func live(ctx context.Context, held *memory.Hold, spans []fragment.Span) (*rowse
 	return rows, nil
 }
 
-// output works out where the values of the columns of the view come from. Computed columns are not
-// among those that the query computes.
+// output determines the source of each column of the view. The query does not compute computed columns.
 func (c *change) output() (*output, error) {
 	o := &output{target: c.target, progress: c.order.Progress, schema: c.view.Schema().BlobValues()}
 	computed := computedFields(c.view)
@@ -210,7 +210,7 @@ func (c *change) output() (*output, error) {
 			seen = f.Type.ID() == arrow.UINT64 || f.Type.ID() == arrow.INT64
 		case number >= 0:
 			planned := c.plan.Schema.Field(number)
-			// Native LanceDB sees of more expressions over groups that they are never NULL.
+			// Native LanceDB derives non-nullability for more expressions over groups than this planner.
 			nullable := planned.Nullable && c.plan.Groups == nil
 			if !arrow.TypeEqual(planned.Type, f.Type) || nullable && !f.Nullable {
 				return nil, errSchema("column %q is of type %s, and the query gives %s", f.Name, f.Type, planned.Type)

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/sql/selection"
 )
 
-// chunksOf returns the rows that a function makes of texts. A group has the places of its pieces, which
-// are parts of the texts, and copies them when its rows are taken.
+// chunksOf returns the rows that a function cuts from texts. A group holds the positions of its pieces, and
+// copies the texts only when its rows are taken.
 func chunksOf(ctx context.Context, call *selection.Call, texts array.StringLike) iter.Seq2[*group, error] {
 	return func(yield func(*group, error) bool) {
 		g := new(group)

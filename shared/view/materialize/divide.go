@@ -21,27 +21,27 @@ import (
 
 // Sizes bound the parts of refreshes.
 type Sizes struct {
-	Whole int64 // rows of the source that one worker reads without parts
+	Whole int64 // number of source rows that one worker reads undivided
 	Rows  int64 // of the source, that a part should read
 	Parts int   // most parts
 }
 
-// A Division is a refresh that is done in parts. Each part finds its own rows: the division does not grow with
-// their number. It is part of the state of jobs.
+// A Division is a refresh in parallel parts. Each part finds its own rows, so the size of a Division does
+// not depend on their number. It is stored in the state of jobs.
 type Division struct {
 	Source uint64 `json:"source"` // the version of the source to show
-	// Shown is the version that the view shows before, from which the refresh goes on; nil: all rows are
-	// computed.
+	// Shown is the version that the view showed at planning time; nil: all rows are computed.
 	Shown *view.Watermark `json:"shown,omitempty"`
-	// Difference identifies the rows that differ between the two. All parts and the commit have to find the
-	// same: when a version or a commit between them is cleaned up, fewer rows are known to be as they were.
+	// Difference is a digest of the rows that differ between the two versions. All parts and the commit
+	// must find the same rows. A cleanup of a version between the two can change the set, because fewer
+	// rows are then known to be unchanged.
 	Difference string `json:"difference,omitempty"`
 	Receipts   string `json:"receipts"` // where the receipts of parts are kept
 	Rows       int64  `json:"rows"`     // of the source, that are read
 	Parts      int    `json:"parts"`
 }
 
-// Divided is the error that ends a refresh which is to be done in parts.
+// Divided is the error that ends a refresh which is to be done in parallel parts.
 type Divided struct{ Division Division }
 
 // Error describes the division.
@@ -49,9 +49,9 @@ func (d *Divided) Error() string {
 	return fmt.Sprintf("the refresh reads %d rows in %d parts", d.Division.Rows, d.Division.Parts)
 }
 
-// divide returns a [*Divided] for a change that is to be made in parts, and nil for one that is one worker's.
-// It computes rows of the source: those that differ from the shown version, nil for all. One worker makes the
-// rows of a view with a limit, those that are made of many rows of the source, and those that a function makes.
+// divide returns a [*Divided] if a change should be made in parts, else nil. differ are the source rows
+// that changed since the shown version; nil: all. A view with a limit, groups or a function is computed by
+// one worker.
 func (c *change) divide(rows int64, shown *view.Watermark, differ *difference.Rows) error {
 	sizes := c.order.Sizes
 	if sizes == nil || rows <= sizes.Whole || c.query.Limit != nil || c.order.Limit != nil || c.plan.Groups != nil || c.call != nil {
@@ -72,7 +72,7 @@ func (c *change) divide(rows int64, shown *view.Watermark, differ *difference.Ro
 	return &Divided{d}
 }
 
-// ErrPlanAgain means that the view or its source is not what it was when the refresh was divided.
+// ErrPlanAgain means that the view or its source has changed since the refresh was divided.
 var ErrPlanAgain = errors.New("the view has changed since its refresh was divided")
 
 // PlanAgain reports whether a part or a commit of a division cannot be done any more, but another division
@@ -81,7 +81,7 @@ func PlanAgain(err error) bool {
 	return errors.Is(err, ErrPlanAgain) || errors.Is(err, errRebuild) || protocol.HasCode(err, protocol.TableVersionNotFound)
 }
 
-// sinceDivided is sinceShown for a division: the rows are those that it was made of.
+// sinceDivided calls use with the changed rows and fails if they differ from those at planning time.
 func (c *change) sinceDivided(ctx context.Context, v Division, use func(ctx context.Context, rows *difference.Rows) error) error {
 	return c.sinceShown(ctx, v.Shown, func(ctx context.Context, rows *difference.Rows) error {
 		if rows.Digest() != v.Difference {
@@ -91,8 +91,8 @@ func (c *change) sinceDivided(ctx context.Context, v Division, use func(ctx cont
 	})
 }
 
-// Publish commits what all parts have computed, in one version of the view. When the view has changed so that
-// these rows do not fit, the error is ErrPlanAgain.
+// Publish commits the results of all parts in one version of the view. If the view has changed so that they
+// no longer fit, the error is ErrPlanAgain.
 func Publish(ctx context.Context, t, as *engine.Table, o Order, v Division, parts []Computed) (Result, error) {
 	version := int64(v.Source)
 	return engine.Settled(ctx, o.Source, &version, func(ctx context.Context, source *dataset.Dataset) (Result, error) {

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/take/pieces"
 )
 
-// made returns the rows of the view that the rows of a batch of the source give.
+// made returns the view rows for the source rows of a batch.
 func (o *output) made(ctx context.Context, batch arrow.RecordBatch) iter.Seq2[arrow.RecordBatch, error] {
 	if o.called != nil {
 		return o.called.made(ctx, batch)
@@ -27,20 +27,20 @@ func (o *output) made(ctx context.Context, batch arrow.RecordBatch) iter.Seq2[ar
 	return expand(ctx, o.plan.Each, batch, o.compute)
 }
 
-// maxExpanded is how many rows of an expansion are made at once at most. They are fewer when memory is
-// too short for that many, as when a long text stands beside each.
+// maxExpanded is the maximal number of rows per piece of an expansion. Pieces are smaller if memory is
+// short, for example if each row repeats a long text.
 const maxExpanded = 8192
 
 // A group is some rows of an expansion that are made together.
 type group struct {
-	rows []int32 // for each one, the place of its row in the batch of the source
-	// items are the places of their values, of which take returns some.
+	rows []int32 // for each row, the position of its parent in the source batch
+	// items are the positions of the values; take returns some of the values.
 	items []int32
 	take  func(ctx context.Context, items []int32) (arrow.Array, error)
 }
 
-// expand passes the rows that an expansion makes of a batch of the source to work, some at a time. The
-// last column of the batch is that of row ids, and stays the last.
+// expand passes the rows of an expansion of a source batch to work, in pieces. The last column of the batch
+// holds the row ids, and stays the last.
 func expand(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch,
 	work func(context.Context, arrow.RecordBatch, int64) (arrow.RecordBatch, error),
 ) iter.Seq2[arrow.RecordBatch, error] {
@@ -73,8 +73,7 @@ func int32s(values []int32) arrow.Array {
 	return array.NewInt32Data(data)
 }
 
-// join returns rows of a group: the columns of the source that are read beside the values, the values,
-// and the row ids.
+// join returns rows of a group: the additional source columns, the values, and the row ids.
 func (g *group) join(ctx context.Context, x *selection.Expansion, batch, places arrow.RecordBatch) (arrow.RecordBatch, error) {
 	rows, items := places.Column(0).(*array.Int32).Int32Values(), places.Column(1).(*array.Int32).Int32Values()
 	var fields []arrow.Field

@@ -108,8 +108,8 @@ func TestAnExpansionKeepsItsShareOfMemory(t *testing.T) {
 	}
 }
 
-// A text that a function cuts into a million pieces does not need memory for all of them, and is not
-// repeated beside each when no column has it.
+// The pieces of a text are made one at a time, so a million of them need little memory. The text is not
+// repeated for each piece unless a column needs it.
 func TestATextOfManyPiecesKeepsItsShareOfMemory(t *testing.T) {
 	const count, limit = 1_000_000, 4 << 20
 	_, batch := expansion(t, strings.Repeat("x", count-1), 0) // and the number of its row

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/take/pieces"
 )
 
-// groups yields the rows of a view with GROUP BY: those of the groups of all rows of the source, total in
-// number. A group may have rows anywhere in the source, so all are read before the first is yielded.
+// groups yields the rows of a view with GROUP BY. total is the number of source rows. A group may have rows
+// anywhere in the source, so all rows are read before the first group is yielded.
 func (o *output) groups(ctx context.Context, batches iter.Seq2[arrow.RecordBatch, error], total int64, yield func(arrow.RecordBatch, error) bool) {
 	table := grouping.New(ctx, o.plan.Groups)
 	defer table.Close()

@@ -12,23 +12,22 @@ import (
 	"tiltyard/shared/view"
 )
 
-// A Lag is how far a view is behind its source.
+// A Lag is the distance of a view behind its source.
 type Lag struct {
 	Source    uint64    // the newest version of the source
-	Rows      int64     // of the source that the view does not show as they are; 0 when that is not known
+	Rows      int64     // source rows that have changed since the shown version; 0 if unknown
 	Of        int64     // rows of the source
-	Since     time.Time // when the oldest change that the view does not show was made; zero: not known
-	Refreshed time.Time // zero: never, as far as is known
+	Since     time.Time // time of the oldest change not shown; zero: unknown
+	Refreshed time.Time // zero: never, or unknown
 }
 
-// Shown returns what the rows of a view show, nil when they are not as a refresh left them.
+// Shown returns the watermark of a view's rows, or nil if they changed since the last refresh.
 func Shown(ctx context.Context, t *engine.Table) (*view.Watermark, error) {
 	s, err := engine.Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (state, error) { return stateOf(ctx, t, d) })
 	return s.mark, err
 }
 
-// Behind returns how far a view is behind the newest version of its source, nil when there is nothing to
-// show.
+// Behind returns the lag of a view behind the newest version of its source, or nil if it is up to date.
 func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 	mark, err := Shown(ctx, t)
 	if err != nil {

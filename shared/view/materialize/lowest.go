@@ -15,15 +15,15 @@ import (
 	"tiltyard/shared/take"
 )
 
-// A lowest keeps the rows of a view that rows of the source with the lowest ids give, at most most of them. Rows
-// of one row of the source come in their order.
+// A lowest keeps up to most view rows, those of the source rows with the lowest ids. Rows of one source row
+// keep their order.
 type lowest struct {
 	most  int64
 	at    int // the column of the ids
 	rows  []arrow.RecordBatch
 	count int64
 	held  memory.Hold
-	// below is an id: rows of the source from it on give no rows that are kept, once there are enough.
+	// below is an id: once there are enough rows, source rows with this id or a higher one are not needed.
 	below uint64
 }
 
@@ -42,7 +42,7 @@ func idsOf(column arrow.Array) []uint64 {
 	return nil
 }
 
-// add adds some rows, and drops others when there are far too many.
+// add adds rows, and drops the surplus once there are far too many.
 func (l *lowest) add(ctx context.Context, rows arrow.RecordBatch) error {
 	if err := l.held.Resize(ctx, l.held.Bytes()+take.BatchBytes(rows)+16*rows.NumRows()); err != nil {
 		return err
@@ -100,8 +100,8 @@ func (l *lowest) trim(ctx context.Context) error {
 	return l.held.Resize(ctx, bytes)
 }
 
-// lowest yields the rows that rows of the source with the lowest ids give, at most most of them. It reads the
-// source in its order, and makes no rows of those whose ids are too high.
+// lowest yields up to most rows, those of the source rows with the lowest ids. It reads the source in
+// storage order, and skips rows whose ids are too high.
 func (o *output) lowest(ctx context.Context, most int64, batches iter.Seq2[arrow.RecordBatch, error], yield func(arrow.RecordBatch, error) bool) {
 	l := lowest{most: most, at: o.schema.FieldIndices(selection.SourceRowID)[0], below: math.MaxUint64}
 	defer l.held.Release()
@@ -116,6 +116,8 @@ func (o *output) lowest(ctx context.Context, most int64, batches iter.Seq2[arrow
 	}
 }
 
+// keepLowest reads the source and keeps the rows with the lowest ids. It stops when no later fragment has a
+// lower id than those kept.
 func (o *output) keepLowest(ctx context.Context, l *lowest, batches iter.Seq2[arrow.RecordBatch, error]) error {
 	lows := o.lows
 	read, total := int64(0), o.version.CountRows()
@@ -146,7 +148,7 @@ func (o *output) keepLowest(ctx context.Context, l *lowest, batches iter.Seq2[ar
 	return l.trim(ctx)
 }
 
-// makeLowest makes rows of those of a batch at some places.
+// makeLowest makes the view rows for the given rows of a batch.
 func (o *output) makeLowest(ctx context.Context, l *lowest, batch arrow.RecordBatch, places []int32) error {
 	if int64(len(places)) < batch.NumRows() {
 		held, err := memory.Take(ctx, take.BatchBytes(batch))
@@ -169,7 +171,7 @@ func (o *output) makeLowest(ctx context.Context, l *lowest, batch arrow.RecordBa
 	return nil
 }
 
-// A low is the lowest id of the rows of a fragment, and the number of rows up to its last one.
+// A low holds the lowest row id of a fragment, and the number of rows up to the end of the fragment.
 type low struct {
 	id     uint64
 	behind int64

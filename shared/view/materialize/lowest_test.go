@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Of rows in any order those with the lowest ids are kept, and of one id the first ones.
+// From rows in any order, the rows with the lowest ids are kept, and of equal ids the first ones.
 func TestLowestRowsAreKept(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Uint64}, {Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,19 +1,18 @@
 // Package materialize computes the rows of materialized views and commits them.
 //
-// A refresh pins the version of the source that the view shall show. When the view shows another one,
-// and its rows are as that refresh left them, only rows that differ between the two versions are
-// computed (package difference). Otherwise all rows are. Either way one commit takes rows out of the
-// view and puts others in; its transaction has the watermark among its properties, so that the view
-// never shows rows of one version and the watermark of another. A second commit, the stamp, copies the
-// watermark into the metadata of the schema, where native readers look for it. A refresh that ends
-// between the two costs a stamp, and no rows.
+// A refresh pins a version of the source. If the rows of the view are unchanged since an earlier refresh,
+// it computes only the rows that differ between the two source versions (package difference), otherwise all
+// rows. Either way one commit removes old rows and adds new ones. The properties of its transaction contain
+// the watermark, so that rows and watermark always agree. A second commit, the stamp, copies the watermark
+// into the metadata of the schema, where native readers look for it. If a refresh is interrupted between
+// the two commits, only the stamp is missing.
 //
-// Two refreshes of one view carry the same key in their transactions, whichever program makes them, so
-// they conflict: the second begins again on what the first has left, and most often finds nothing to
-// do.
+// The transactions of all refreshes of a view contain the same key, whichever program commits them, so
+// concurrent refreshes conflict. The second one starts again on the result of the first, and usually finds
+// nothing to do.
 //
-// A refresh of many rows ends with a [Division] before it reads them. Its parts compute rows and write files
-// of them ([Compute]), each from rows of its own, and one commit puts all of them into the view ([Publish]).
+// A refresh of many rows returns a [Division] before it reads them. Its parts compute disjoint rows and
+// write them to files ([Compute]), and one commit adds all files to the view ([Publish]).
 package materialize
 
 import (
@@ -30,7 +29,7 @@ import (
 	"tiltyard/shared/view"
 )
 
-// Modes of a refresh, as results name them.
+// Modes of a refresh, as in results.
 const (
 	modeRebuild     = "rebuild"
 	modeIncremental = "incremental"
@@ -40,42 +39,43 @@ const (
 // modeProperty is the property with the mode in the transaction of a refresh.
 const modeProperty = "tiltyard.refresh"
 
-// A Result is what a refresh did.
+// A Result summarizes a refresh.
 type Result struct {
 	Mode    string `json:"mode"`
 	Rows    int64  `json:"rows_written"`
 	Source  uint64 `json:"source_version"`
 	Version int64  `json:"version"` // of the view
-	// Failed counts rows, or parts, of the source that a function failed for, so that the view lacks them.
+	// Failed is the number of source rows, or partitions, for which a function failed. The view lacks their
+	// rows.
 	Failed int64 `json:"rows_failed,omitempty"`
 }
 
-// Progress is called with how many of the rows to read were read, and how many rows of the view they
-// gave.
+// Progress is called with the number of source rows read so far, their total, and the number of view rows
+// made.
 type Progress func(read, total, made int64)
 
-// An Order is what a view shall show.
+// An Order describes the target of a refresh.
 type Order struct {
 	Query         *selection.Query
 	Call          *Call // a function that makes the rows; nil when the query does
 	Source        *engine.Table
 	SourceVersion *int64 // nil is the newest
 	Full          bool   // compute all rows
-	// Limit is how many rows are computed at most, in the order of the rows of the source; nil is any
-	// number. With a limit all rows are computed, and by the next refresh again: the view then does not
-	// show a version of its source.
+	// Limit is the maximal number of computed rows, in source order; nil is unlimited. With a limit the
+	// refresh is a full one, and so is the next refresh, because the view then does not show a version of
+	// its source.
 	Limit *int64
-	// Check is asked before each commit whether the schema of the view still defines it.
+	// Check is called before each commit, to verify that the schema still defines the view.
 	Check    func(d *dataset.Dataset) error
 	Progress Progress
-	// Sizes are those of parts. A large refresh then ends with a [*Divided] before it reads rows of the source.
-	// Nil: it does not, whatever its size.
+	// Sizes are the sizes of parts. With them a large refresh returns a [*Divided] before it reads source
+	// rows. Nil: it is never divided.
 	Sizes *Sizes
 	Parts int // most parts; 0 is no bound of the order
 }
 
-// Refresh makes a view show what an order wants. as is the table of the view for the one commit that
-// changes rows (see [engine.Table.As]), and t is the same without an attempt.
+// Refresh brings a view up to date. as is the handle of the view for the one commit that changes rows (see
+// [engine.Table.As]), and t the same handle without an attempt.
 func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) {
 	return engine.Settled(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
 		to, err := o.target(ctx, s)
@@ -91,7 +91,7 @@ func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) 
 // all reports whether all rows are computed, whatever the view shows.
 func (o Order) all() bool { return o.Full || o.Limit != nil }
 
-// target resolves what the order wants over a version of the source.
+// target resolves the order over a version of the source.
 func (o Order) target(ctx context.Context, s *dataset.Dataset) (*target, error) {
 	if err := wal.CheckWhole(s); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (o Order) target(ctx context.Context, s *dataset.Dataset) (*target, error) 
 	return &target{source: o.Source, version: s, plan: plan, query: o.Query, call: o.Call}, nil
 }
 
-// A target is what a view shall show: a query on a version of its source.
+// A target is the state that a view shall show: a query on a version of its source.
 type target struct {
 	source  *engine.Table
 	version *dataset.Dataset
@@ -116,7 +116,7 @@ type target struct {
 	call    *Call
 }
 
-// mark returns what a view of the target shows.
+// mark returns the watermark of a view that shows the target.
 func (t *target) mark() view.Watermark {
 	m := t.version.Manifest()
 	return view.Watermark{Source: m.Version, SourceTS: uint64(m.Time().UnixNano()), At: t.version.Now()}
@@ -125,7 +125,7 @@ func (t *target) mark() view.Watermark {
 // errShown ends a change of a view that already shows the target.
 var errShown = errors.New("the view shows this version of its source")
 
-// A replacer returns what has to be replaced in a view of some state, and in which mode that is.
+// A replacer returns the rows to replace in a view with a given state, and the mode of the refresh.
 type replacer func(ctx context.Context, c *change, s state) (mode string, r dataset.Replacement, err error)
 
 // show makes the view show the target.
@@ -145,7 +145,7 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target, replace
 			return r, err
 		}
 		key := newest.Schema().Field(selection.SourceRowID)
-		if key == nil { // the rows do not know what they were made of
+		if key == nil { // the rows have no source row ids
 			key = newest.Schema().Fields[0]
 		}
 		r.Keys = &pb.KeyExistenceFilter{FieldIDs: []int32{key.ID}, Exact: &pb.KeyHashes{Hashes: []uint64{refreshKey}}}
@@ -155,7 +155,7 @@ func show(ctx context.Context, t, as *engine.Table, o Order, to *target, replace
 			r.Properties = map[string]string{}
 		}
 		r.Properties[modeProperty] = mode
-		r.Whole = true // rows that others write to the view meanwhile are no rows of its source
+		r.Whole = true // concurrent rows of other writers do not come from the source
 		return r, nil
 	})
 	switch {

@@ -25,13 +25,12 @@ type output struct {
 	schema   *arrow.Schema // of the view
 	from     []int         // for each column of the view, the number of the query's column; -1: none
 	progress Progress
-	called   *called // what makes rows of those of the source, if a function does
-	// lows are set when the rows of the source with the lowest ids come first, which are not the first ones.
+	called   *called // the function that makes the rows, if any
+	// lows is set if rows are kept by the lowest source row ids, and these are not in storage order.
 	lows []low
 }
 
-// rows returns the rows of the view that some rows of the source give, at most most of them; nil are
-// all rows of the source.
+// rows returns the view rows for source rows, at most most of them. A nil set selects all source rows.
 func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.Rows {
 	return dataset.Rows{Schema: o.schema, Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		if most <= 0 || of != nil && of.Len() == 0 {
@@ -106,7 +105,7 @@ func (o *output) chosen(ctx context.Context, batch arrow.RecordBatch) (arrow.Rec
 	return take.Batch(batch, chosen)
 }
 
-// columns returns the rows of the view that chosen rows give.
+// columns returns the view rows for the selected source rows.
 func (o *output) columns(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.from))
 	for i, f := range o.schema.Fields() {
@@ -121,8 +120,8 @@ func (o *output) columns(ctx context.Context, batch arrow.RecordBatch) (arrow.Re
 	return array.NewRecordBatch(o.schema, columns, batch.NumRows()), nil
 }
 
-// eval returns the values of an expression. Those of a column, or of a member of one, have the type that they are
-// stored with, also one that SQL does not have.
+// eval returns the values of an expression. A column, or a struct member, keeps its stored type, even one
+// that SQL does not support.
 func eval(ctx context.Context, bound *plan.Bound, batch arrow.RecordBatch) (arrow.Array, error) {
 	path, ok := bound.Path()
 	if !ok {

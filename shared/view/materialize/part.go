@@ -19,10 +19,10 @@ import (
 	"tiltyard/shared/lance/rowset"
 )
 
-// A Computed is what a part has computed so far. Its size does not depend on the number of rows, but on the
-// minutes of work.
+// A Computed is the progress of a part. Its size grows with the minutes of work, not with the number of
+// rows.
 type Computed struct {
-	Receipts []string `json:"receipts,omitempty"` // names of those of rows that are written: see package part
+	Receipts []string `json:"receipts,omitempty"` // names of the receipts of written rows: see package part
 	Begun    bool     `json:"begun,omitempty"`
 	Last     uint64   `json:"last,omitempty"` // the address of the last row that was read
 	Read     int64    `json:"read,omitempty"` // rows of the source
@@ -30,14 +30,15 @@ type Computed struct {
 }
 
 const (
-	// unitTime is how long a part computes rows before it completes their files.
+	// unitTime is the time for which a part computes rows before it completes their files.
 	unitTime = time.Minute
-	// lateMargin is how long before the deadline of its context it does so.
+	// lateMargin is the time before the context's deadline at which it completes them in any case.
 	lateMargin = 90 * time.Second
 )
 
-// Compute computes the rows of a part of a refresh, from 0, as far as done has not, what an earlier try has
-// kept. It calls keep after each minute with what it has, and returns that in the end.
+// Compute computes the rows of a part of a refresh, counted from 0. It continues from done, the progress
+// that an earlier attempt has saved. Each minute it calls keep with its progress, which it also returns at
+// the end.
 func Compute(ctx context.Context, t *engine.Table, o Order, v Division, number int, done Computed, keep func(context.Context, Computed) error) (Computed, error) {
 	version := int64(v.Source)
 	_, err := engine.Settled(ctx, o.Source, &version, func(ctx context.Context, source *dataset.Dataset) (struct{}, error) {
@@ -68,6 +69,7 @@ type partOf struct {
 	done     Computed
 }
 
+// work computes the rows of the part in units of a minute, and saves the progress after each.
 func (p *partOf) work(ctx context.Context, keep func(context.Context, Computed) error) (err error) {
 	if p.output, err = p.change.output(); err != nil {
 		return err
@@ -86,8 +88,8 @@ func (p *partOf) work(ctx context.Context, keep func(context.Context, Computed) 
 	return nil
 }
 
-// choose finds the rows that the part has to read. Those of the whole source are divided where fragments
-// begin if possible, and those that differ so that each part has as many of them.
+// choose determines the rows of the part. A full refresh divides the source at fragment boundaries if
+// possible; an incremental one divides the changed rows evenly.
 func (p *partOf) choose(ctx context.Context) (err error) {
 	if p.division.Shown == nil {
 		p.left, err = live(ctx, &p.new, fragment.Share(p.version.Fragments(), p.number, p.division.Parts))
@@ -111,11 +113,11 @@ func (p *partOf) choose(ctx context.Context) (err error) {
 	return err
 }
 
-// skipRead takes the rows up to the last one that was read out of those that are left. It changes a copy,
-// because a scan that has been broken off may still look at the rows.
+// skipRead removes the rows up to the last one read from the remaining rows. It works on a copy, because an
+// interrupted scan may still use the set.
 func (p *partOf) skipRead() {
 	p.left = p.left.Slice(0, p.left.Len())
-	for _, f := range p.version.Fragments() { // in the order in which they are read
+	for _, f := range p.version.Fragments() { // in reading order
 		if f.Meta.ID == p.done.Last>>32 {
 			p.left.RemoveBefore(f.Meta.ID, int64(uint32(p.done.Last))+1)
 			return
@@ -124,7 +126,7 @@ func (p *partOf) skipRead() {
 	}
 }
 
-// unit computes rows for a minute, and reports whether there are more.
+// unit computes rows for a minute, and reports whether more remain.
 func (p *partOf) unit(ctx context.Context) (more bool, err error) {
 	u := unitOf{partOf: p, began: time.Now()}
 	staged, err := p.view.StageRows(ctx, dataset.Rows{Schema: p.output.schema, Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {

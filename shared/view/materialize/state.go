@@ -18,9 +18,9 @@ import (
 	"tiltyard/shared/view"
 )
 
-// A state is what is known about the rows of a version of a view.
+// A state describes the rows of a version of a view.
 type state struct {
-	mark    *view.Watermark // what the rows show; nil when they are not as a refresh left them
+	mark    *view.Watermark // watermark of the rows; nil if they changed since the last refresh
 	stamped bool            // the metadata of the version has the watermark
 }
 
@@ -29,12 +29,12 @@ func (s state) shows(mark view.Watermark) bool {
 	return s.mark != nil && s.mark.Source == mark.Source && s.mark.SourceTS == mark.SourceTS
 }
 
-// maxWalk bounds how many versions of a view are looked at since its last refresh.
+// maxWalk bounds the number of versions since the last refresh that are examined.
 const maxWalk = 512
 
-// stateOf finds the last refresh of a view. Commits since then that leave rows as they are do no harm:
-// of indices, metadata and compactions, and those that fill computed columns. After any other one the
-// view is not what a refresh made of it.
+// stateOf finds the last refresh of a view. Later commits that do not change rows are ignored: of indices,
+// metadata and compactions, and those that fill computed columns. After any other commit the view no longer
+// shows a version of its source.
 func stateOf(ctx context.Context, t *engine.Table, newest *dataset.Dataset) (state, error) {
 	if w, ok := view.StampOf(newest.Schema().Metadata, newest.Version()); ok {
 		return state{&w, true}, nil
@@ -49,7 +49,7 @@ func stateOf(ctx context.Context, t *engine.Table, newest *dataset.Dataset) (sta
 			txn, err := d.Transaction(ctx)
 			switch {
 			case errors.Is(err, dataset.ErrNoTransaction) || snapshot.IsDamage(err):
-				return state{}, true, nil // it is not known what the commit did
+				return state{}, true, nil // the commit's transaction is unavailable
 			case err != nil:
 				return state{}, true, err
 			}
@@ -77,8 +77,8 @@ func engineRead(ctx context.Context, t *engine.Table, version *int64, work func(
 	return s, ok, err
 }
 
-// computedFields returns the ids of the fields of computed columns, which refreshes write as NULL and
-// other jobs fill.
+// computedFields returns the field ids of computed columns. Refreshes write them as NULL, and other jobs
+// fill them.
 func computedFields(d *dataset.Dataset) map[int32]bool {
 	ids := map[int32]bool{}
 	for _, f := range d.Schema().Fields {
@@ -93,7 +93,7 @@ func computedFields(d *dataset.Dataset) map[int32]bool {
 	return ids
 }
 
-// keepsRows reports whether an operation leaves the rows of a view as a refresh made them.
+// keepsRows reports whether an operation preserves the rows of a refresh.
 func keepsRows(op pb.Operation, computed map[int32]bool) bool {
 	switch op := op.(type) {
 	case *pb.CreateIndex, *pb.UpdateConfig, *pb.Rewrite, *pb.ReserveFragments:
@@ -123,8 +123,8 @@ func keepsRows(op pb.Operation, computed map[int32]bool) bool {
 
 var errStamped = errors.New("the view is stamped")
 
-// stamp writes the watermark into the metadata of the newest version, if the rows are still as a
-// refresh left them. It returns that version.
+// stamp copies the watermark into the schema metadata of the newest version, unless the rows have changed
+// since the refresh. It returns that version.
 func stamp(ctx context.Context, t *engine.Table) (int64, error) {
 	version := int64(0)
 	for range maxStamps {
@@ -155,8 +155,8 @@ func stamp(ctx context.Context, t *engine.Table) (int64, error) {
 	return version, nil
 }
 
-// maxStamps bounds how often a stamp is written while others commit at the same time. A view without a
-// stamp costs its readers a look at its last commits.
+// maxStamps bounds the attempts to write a stamp during concurrent commits. Without a stamp, readers must
+// search the last commits.
 const maxStamps = 5
 
 func metadataOf(set map[string]string) *pb.UpdateConfig {

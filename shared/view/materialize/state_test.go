@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Only operations that leave every column of the query as it is let a refresh go on from the watermark.
+// A refresh continues from the watermark only after operations that preserve every column of the query.
 func TestOperationsThatKeepTheRowsOfAView(t *testing.T) {
 	const computed, other = 7, 3
 	replaced := func(ids ...int32) *pb.DataReplacement {

@@ -20,8 +20,8 @@ import (
 	"tiltyard/shared/view"
 )
 
-// tables is replacement for a view whose function is called with all rows, or with all rows that have one
-// value in a column. Its rows do not know what they were made of, so all are made anew.
+// tables computes the replacement for a view whose function is called with all rows, or with each partition
+// of rows. Its rows have no source row ids, so all are replaced.
 func (c *change) tables(ctx context.Context, s state) (mode string, r dataset.Replacement, err error) {
 	if !c.order.all() && s.shows(c.mark()) {
 		return "", r, errShown
@@ -60,7 +60,7 @@ type tableMaker struct {
 	rows    int64         // made
 }
 
-// make passes what the function makes of each part of the source to yield, until that returns false.
+// make passes the function's output for each partition to yield, until yield returns false.
 func (m *tableMaker) make(ctx context.Context, yield func(arrow.RecordBatch) bool) error {
 	parts := []*partition{{}}
 	if m.call.PartitionBy != "" {
@@ -93,7 +93,7 @@ func (m *tableMaker) make(ctx context.Context, yield func(arrow.RecordBatch) boo
 	return nil
 }
 
-// callWith calls the function for one part. It returns nil for a part that is skipped.
+// callWith calls the function for one partition. It returns nil for a skipped partition.
 func (m *tableMaker) callWith(ctx context.Context, p *partition, number uint64, of int64) (arrow.RecordBatch, error) {
 	in, err := m.gather(ctx, p)
 	if err != nil {
@@ -142,7 +142,7 @@ func (m *tableMaker) fail(ctx context.Context, p *partition, number uint64, of i
 	return nil
 }
 
-// gather returns what the function gets for a part.
+// gather returns the input of the function for a partition.
 func (m *tableMaker) gather(ctx context.Context, p *partition) (arrow.RecordBatch, error) {
 	var all []arrow.RecordBatch
 	left := int64(math.MaxInt64)
@@ -157,7 +157,7 @@ func (m *tableMaker) gather(ctx context.Context, p *partition) (arrow.RecordBatc
 			return false, err
 		}
 		all = append(all, in)
-		return left > 0, memory.FromContext(ctx).Take(ctx, 2*take.BatchBytes(in)) // until it is joined with the others
+		return left > 0, memory.FromContext(ctx).Take(ctx, 2*take.BatchBytes(in)) // until the batches are concatenated
 	})
 	if err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func (m *tableMaker) gather(ctx context.Context, p *partition) (arrow.RecordBatc
 	return take.Concat(arrow.NewSchema(m.call.inputFields(), nil), all)
 }
 
-// scan passes the rows of the source that a query chooses to use, until that returns false. extra are columns
-// that are read, too, behind the others.
+// scan passes the source rows that a query selects to use, until use returns false. extra names additional
+// columns, which are appended.
 func (c *change) scan(ctx context.Context, plan *selection.Plan, extra []string, rows *rowset.Set, use func(arrow.RecordBatch) (bool, error)) error {
 	columns := append(slices.Clone(plan.Inputs), extra...)
 	if len(columns) == 0 {
@@ -191,17 +191,17 @@ func (c *change) scan(ctx context.Context, plan *selection.Plan, extra []string,
 	return nil
 }
 
-// A partition is the rows of the source with one value in a column.
+// A partition holds the source rows with one value in a column.
 type partition struct {
 	value string
 	rows  *rowset.Set // nil: all
 	held  memory.Hold
 }
 
-// maxPartitions bounds how many values the column that divides the rows may have.
+// maxPartitions bounds the number of distinct values in the partition column.
 const maxPartitions = 10_000
 
-// partitions divides the rows of the source, in the order in which their values first come.
+// partitions divides the source rows by value, in the order of first occurrence.
 func (m *tableMaker) partitions(ctx context.Context) ([]*partition, error) {
 	query := *m.call.inputs.Query
 	expr, ok := view.Expression(m.call.PartitionBy)

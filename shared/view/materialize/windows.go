@@ -20,11 +20,11 @@ type frame struct {
 	ordinal    int32
 }
 
-// maxFramed is about how many items the windows of a group have together at most.
+// maxFramed bounds, approximately, the total number of items in the windows of a group.
 const maxFramed = 4 << 20
 
-// windowsOf returns the rows of the windows of lists. A group has the places of its windows, and copies
-// their items when its rows are taken.
+// windowsOf returns the rows of the windows of lists. A group holds the positions of its windows, and
+// copies their items only when its rows are taken.
 func windowsOf(ctx context.Context, x *selection.Expansion, lists *array.List) iter.Seq2[*group, error] {
 	return func(yield func(*group, error) bool) {
 		g := new(group)
@@ -60,7 +60,7 @@ func windowsOf(ctx context.Context, x *selection.Expansion, lists *array.List) i
 	}
 }
 
-// framesOf returns the windows of a list of n items.
+// framesOf yields the windows of a list of n items.
 func framesOf(w *selection.Window, n int64) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
 		f := frame{}

@@ -1,7 +1,6 @@
-// Package announcing has workers announce what changes in the catalog and in tables: see package event. A look
-// that follows a change announces it within seconds. A job that the clock begins goes through all tables and
-// namespaces, and announces what is missing because a suggestion was lost, or because another program has
-// written to a table directly.
+// Package announcing runs the jobs that announce changes in the catalog and in tables: see package event. A look after a
+// change announces it within seconds. A scheduled job visits all tables and namespaces, and announces changes whose
+// message was lost, or that another program made by writing to a table directly.
 package announcing
 
 import (
@@ -34,7 +33,7 @@ func Kinds(announcer *announce.Announcer) map[string]job.Kind {
 	}
 }
 
-// look returns a kind whose looks do all of the work, so that they never begin a job.
+// look returns a kind whose looks do all the work, so that they never begin a job.
 func (a kinds) look(do func(ctx context.Context, object []string) error) job.Kind {
 	return job.Kind{Wanted: func(ctx context.Context, object []string) (*job.Want, error) {
 		if len(object) == 0 {
@@ -93,7 +92,7 @@ type state struct {
 	Count int64  `json:"looked_at"`
 }
 
-// atOnce bounds how many objects a job looks at at the same time.
+// atOnce bounds the objects that a job processes in parallel.
 const atOnce = 8
 
 // all does the steps of a job, page by page.
@@ -137,8 +136,7 @@ func (a kinds) every(kind lists.Kind) func(ctx context.Context, after string) (i
 	}
 }
 
-// page returns a step that calls one for each object of a page. An object that cannot be read does not keep it
-// from the others.
+// page returns a step that calls one for each object of a page. It continues after an object that cannot be read.
 func (a kinds) page(list func(ctx context.Context, after string) ([][]string, string, error), one func(context.Context, []string) error) func(context.Context, string) (int, string, error) {
 	return func(ctx context.Context, after string) (int, string, error) {
 		objects, next, err := list(ctx, after)
@@ -172,7 +170,8 @@ func single(list func(ctx context.Context, after string) ([]string, string, erro
 	}
 }
 
-// suggestForward is a step of its own, so that what waits is forwarded although no look has followed.
+// suggestForward is a separate step, so that waiting events are forwarded even without a preceding
+// look.
 func (a kinds) suggestForward(ctx context.Context, _ string) (count int, next string, err error) {
 	a.ForwardSoon(ctx)
 	return 0, "", nil

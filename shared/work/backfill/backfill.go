@@ -1,24 +1,23 @@
-// Package backfill computes the values of computed columns in jobs: the engine does the work.
+// Package backfill fills computed columns in jobs. The engine computes the values.
 //
-// One worker does a small backfill, and a large one goes through rounds. In a round many workers compute
-// some rows each and write files of them; rows of one fragment that several workers have computed are
-// joined; and one worker commits the round:
+// One worker does a small backfill; a large one runs in rounds. In a round many workers each compute some rows and write
+// files of them; rows of one fragment that several workers have computed are joined; and one worker commits the round:
 //
 //	backfill ─> fill: part 1 ┐─> join: part 1 ┐─> commit ─┐
 //	        ↑         part 2 ┤         part n ┘           │
 //	        │         part n ┘                            │
 //	        └──────────── the next round ─────────────────┘
 //
-// All parts of a round read one version. Each records what it has, some rows at a time, in its record, which
-// two workers never write at the same time: of two that do the same part one counts. The commit leaves out
-// fragments that others have changed; the next round computes them again.
+// All parts of a round read one version. Each checkpoints its results in its record, which two workers never write at the
+// same time: if two run the same part, only one counts. The commit leaves out fragments that other writers have changed;
+// the next round computes them again.
 //
-// A worker without parts commits as it goes, and records after each commit where it is. A job that was
-// interrupted goes on from there. Two jobs do not fill a column at the same time: the second waits until the
-// first has ended or is paused. Rows that a function fails for are recorded by package rowerror.
-// Columns that ask for it are filled without requests (follow.go).
+// A worker without parts commits as it goes, and records its position after each commit. An interrupted job continues
+// there. Two jobs do not fill a column at the same time: the second waits until the first has ended or is paused. Package
+// rowerror records the rows for which a function fails. Columns with automatic backfill are filled without requests
+// (follow.go).
 //
-// Files that no commit names are garbage, which the cleanup of orphans finds.
+// Files that no commit refers to are garbage, which the cleanup of orphans deletes.
 package backfill
 
 import (
@@ -51,8 +50,8 @@ const Kind = tables.FillKind
 // An Order is the input of a job.
 type Order struct {
 	Column    string `json:"column"`
-	Where     string `json:"where,omitempty"`        // rows to compute; "" is those that need it
-	Version   *int64 `json:"read_version,omitempty"` // whose fragments are filled; nil is the newest
+	Where     string `json:"where,omitempty"`        // rows to compute; "" selects those without an up-to-date value
+	Version   *int64 `json:"read_version,omitempty"` // the version whose fragments are filled; nil is the newest
 	Fragments int    `json:"num_frags,omitempty"`    // most fragments to fill; 0 is all
 	PerCommit int    `json:"commit_granularity,omitempty"`
 	Parts     int    `json:"concurrency,omitempty"` // most workers at a time; 0 is as many as there are
@@ -60,8 +59,8 @@ type Order struct {
 	TaskSize       int64  `json:"task_size,omitempty"`
 	CheckpointSize int64  `json:"checkpoint_size,omitempty"`
 	Branch         string `json:"branch,omitempty"`
-	// Function is the one that the column had when the order was given, and that its giver may use; nil
-	// allows none. The column may have got another one since.
+	// Function is the column's function at the time of the request, which the sender may use; nil
+	// allows none. The column may have another one since.
 	Function *schemaapi.FunctionReference `json:"function,omitempty"`
 	// Use is the id of the use of the function. A job fills all of its columns.
 	Use string `json:"use,omitempty"`
@@ -78,8 +77,8 @@ func (o Order) Work() fill.Order {
 	return work
 }
 
-// claim returns the name of what a job at a place holds while it works: the column, or all that one use of a
-// function computes.
+// claim returns the name of the values that a job reserves at a place: those of the column, or of all columns of one use
+// of a function.
 func (o Order) claim(place string) string {
 	what := []string{"backfill", place, o.Branch, o.Column}
 	if o.Use != "" {
@@ -88,7 +87,7 @@ func (o Order) claim(place string) string {
 	return strings.Join(what, "\x00")
 }
 
-// rowTime and callTime are what a row of an expression and one of a function are taken to need at most.
+// rowTime and callTime are the assumed maximum times of a row of an expression and of a function.
 const (
 	rowTime  = 10 * time.Microsecond
 	callTime = 5 * time.Millisecond
@@ -124,8 +123,8 @@ type filler struct {
 }
 
 const (
-	// leastWait and mostWait bound how long a job waits before it asks again whether another one still
-	// fills its column.
+	// leastWait and mostWait bound the wait before a job checks again whether another one still fills
+	// its column.
 	leastWait, mostWait = time.Second, time.Minute
 	// enough is the time that a run must have left to begin another commit.
 	enough = 2 * time.Minute
@@ -138,7 +137,7 @@ type state struct {
 	fill.State
 }
 
-// A task is what a stage does with the table of a job.
+// A task is the work of a stage on the table of a job.
 type task func(ctx context.Context, t *engine.Table, place string, w fill.Order) (fill.Result, error)
 
 // change does a task that commits.

@@ -20,9 +20,10 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A follower decides which columns are filled without a request. The metadata of a table may be written by
-// those who may not use the functions that it names, so only those are called that the record of the table
-// allows: it was written when the rights of who declared the column were checked.
+// A follower decides which columns are filled without a request. Users without the right to a
+// function may be able to write the metadata of a table, which names it. So only functions listed
+// in the record of the table are called: entries are added there after the rights of the principal
+// that declared the column were checked.
 type follower struct{ on tables.Tables }
 
 // Following returns a kind of job, which [Fill] made, with looks for the columns that are filled without a
@@ -32,8 +33,8 @@ func Following(on tables.Tables, kind job.Kind) job.Kind {
 	return kind
 }
 
-// Allowance returns what the record of a table has for a column that jobs may fill without a request: for
-// those of expressions together, and for each use of a function. use is nil for an expression.
+// Allowance returns the entry in the record of a table that permits jobs to fill a column: one for
+// all expressions, and one for each use of a function. use is nil for an expression.
 func Allowance(use *schemaapi.FunctionBinding) (string, error) {
 	if use == nil {
 		return "expressions", nil
@@ -121,10 +122,10 @@ func wantOf(place string, c fill.Behind) *job.Want {
 
 // A history is the record of the looks at a column.
 type history struct {
-	Behind time.Time `json:"behind,omitzero"` // when a look first saw what the column lacks
+	Behind time.Time `json:"behind,omitzero"` // when a look first found missing values
 	Began  time.Time `json:"began,omitzero"`  // when a look last found that the column has to be filled
 	Look   time.Time `json:"look,omitzero"`   // when the next look comes, if its message is not lost
-	// Refused means that a job has told since the column was last filled that its function may not be used.
+	// Refused means that since the last fill a job has reported that the function may not be used.
 	Refused bool `json:"refused,omitempty"`
 }
 
@@ -141,8 +142,8 @@ func keyOf(place string, c fill.Behind) string {
 	return "fill/" + hex.EncodeToString(sum[:16])
 }
 
-// refuse returns a job for a column that can no longer be filled, nil when there was one since it was last filled: the
-// job fails, and tells those who see the table why.
+// refuse returns a job for a column that can no longer be filled, whose failure reports the reason to users of the table.
+// It returns nil if there was such a job since the last fill.
 func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*job.Want, error) {
 	key := keyOf(place, c)
 	h, version, err := f.historyOf(ctx, key)

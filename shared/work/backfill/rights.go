@@ -15,11 +15,12 @@ import (
 	"tiltyard/shared/work/calling"
 )
 
-// The values that a function computes, and what it makes of its secrets, are for the readers of the table. So it is
-// called with the rights of whoever declared the column, as they are at that time: those of the sender of a request
-// would let him be used by whoever has written the metadata.
+// Readers of the table see the values that a function computes, also from its secrets. So the function is called with the
+// current rights of the principal that declared the column. With the rights of the sender of a request, a writer of the
+// metadata could make use of that sender.
 
-// userOf returns a context with the rights of whoever has the columns of a table use a function.
+// userOf returns a context with the current rights of the principal for whom the columns of a table
+// call a function.
 func userOf(ctx context.Context, rights auth.Rights, found *catalog.Table, column string, use *schemaapi.FunctionBinding) (context.Context, error) {
 	what, err := Allowance(use)
 	if err != nil {

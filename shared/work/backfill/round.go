@@ -16,10 +16,10 @@ type round struct {
 	fill.Round
 }
 
-// errReplaced ends a job whose table was dropped, and another one made under its name.
+// errReplaced ends a job whose table was dropped and replaced by another of that name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while its column was filled")
 
-// A roundTask is what a stage does with the table of a job in a round.
+// A roundTask is the work of a stage on the table of a job in a round.
 type roundTask func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (fill.Result, error)
 
 // inRound returns a task of the present round.
@@ -36,9 +36,9 @@ func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
 	}, nil
 }
 
-// stageRound does a task of the present round that writes files and commits nothing. A task that finds that
-// the version of the round is gone, because a cleanup has taken it, ends without an error: the commit has
-// the fragments of the round computed again.
+// stageRound runs a task of the current round that writes files and commits nothing. If a cleanup
+// has deleted the version of the round, the task ends without an error, and the commit schedules
+// the fragments of the round again.
 func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.Context, t *engine.Table, w fill.Order, this *round) error) error {
 	staged, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (none fill.Result, err error) {
 		if err = do(ctx, t, w, this); protocol.HasCode(err, protocol.TableVersionNotFound) {
@@ -52,7 +52,7 @@ func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.
 	return b.stage(ctx, r, staged)
 }
 
-// pieces are what a part has computed.
+// pieces are the results of a part.
 type pieces []fill.Piece
 
 // parts returns the parts of a round.
@@ -66,7 +66,7 @@ func (b filler) parts(ctx context.Context, r *job.Run) (parts int, err error) {
 	return parts, err
 }
 
-// effort estimates a part. A function has few parts, as it may be slow to start, so those of a large table are heavy.
+// effort estimates a part. A function gets few parts, as it may be slow to start, so the parts of a large table are heavy.
 func (b filler) effort(ctx context.Context, r *job.Run) (effort job.Effort, err error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
@@ -100,7 +100,7 @@ func (b filler) part(ctx context.Context, r *job.Run) (any, error) {
 	return made, err
 }
 
-// byFragment returns the pieces of all parts, those of each fragment in their order.
+// byFragment returns the pieces of all parts, grouped by fragment and in order.
 func byFragment(ctx context.Context, r *job.Run) ([]pieces, error) {
 	parts, err := job.ResultsOf[pieces](ctx, r, fillStage)
 	if err != nil {
@@ -120,7 +120,7 @@ func byFragment(ctx context.Context, r *job.Run) ([]pieces, error) {
 	return all, nil
 }
 
-// divided returns those fragments that have several pieces.
+// divided returns the fragments with several pieces.
 func divided(all []pieces) []pieces {
 	var several []pieces
 	for _, p := range all {
@@ -131,7 +131,7 @@ func divided(all []pieces) []pieces {
 	return several
 }
 
-// joins returns how many parts join pieces.
+// joins returns the number of parts of the join stage.
 func (b filler) joins(ctx context.Context, r *job.Run) (int, error) {
 	all, err := byFragment(ctx, r)
 	if err != nil {

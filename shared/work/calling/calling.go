@@ -31,8 +31,9 @@ type Directory struct {
 	Secrets  sealing.Opener // nil where no secrets can be opened
 }
 
-// Find returns the version of a function that a reference names. The error is of the kind
-// [protocol.FunctionNotFound] when it is gone, and InvalidInput when another function has its name now.
+// Find returns the function version of a reference. The error has the kind
+// [protocol.FunctionNotFound] if it no longer exists, and is InvalidInput if another function has
+// taken the name.
 func Find(ctx context.Context, names *catalog.Catalog, ref schemaapi.FunctionReference) (*Found, error) {
 	number := functionapi.VersionNumber(ref.Version)
 	record, version, err := names.Functions.Version(ctx, ref.ID(), number)
@@ -59,8 +60,8 @@ type Found struct {
 	Artifact   string // key of its content; "" where the service brings the function along
 }
 
-// Fit returns the signature for a use with columns of other types than declared, where the function takes
-// them: those that the service brings along say for themselves which types they know.
+// Fit returns the signature of a use with column types other than the declared ones. Only built-in
+// functions accept such types.
 func (f *Found) Fit(ref schemaapi.FunctionReference, inputs []schemaapi.InputBinding) functionapi.Signature {
 	signature := f.Definition.Signature
 	if !builtin.IsReserved(ref.ID()) || len(inputs) != len(signature.Inputs) {
@@ -73,8 +74,8 @@ func (f *Found) Fit(ref schemaapi.FunctionReference, inputs []schemaapi.InputBin
 	return signature
 }
 
-// CheckUse returns the error for arguments and types that a function that the service brings along does not
-// take. Those of other functions show when they are opened.
+// CheckUse returns an error for arguments and types that a built-in function does not accept. Other
+// functions are checked when they are opened.
 func (f *Found) CheckUse(ctx context.Context, b *schemaapi.FunctionBinding) error {
 	if f.Definition.RuntimeKind() != builtin.Runtime {
 		return nil
@@ -87,7 +88,7 @@ func (f *Found) CheckUse(ctx context.Context, b *schemaapi.FunctionBinding) erro
 	return err
 }
 
-// spec returns what a runtime learns of a function for a binding, but for the secrets.
+// spec returns the specification of a function for a runtime and a binding, without the secrets.
 func (f *Found) spec(b *schemaapi.FunctionBinding, content []byte) (function.Spec, error) {
 	definition := f.Definition
 	definition.Signature = f.Fit(b.Function, b.Inputs)
@@ -175,8 +176,8 @@ func (d Directory) OpenEnvelope(ctx context.Context, spec function.Spec, job str
 	return caller, nil
 }
 
-// secrets puts the values of secrets into an environment, and returns what conceals them. It leaves out a
-// secret whose error refuse makes nil.
+// secrets adds the values of secrets to an environment, and returns the values, which must be
+// concealed. It skips a secret if refuse returns nil for its error.
 func (d Directory) secrets(ctx context.Context, bindings []functionapi.SecretBinding, environment map[string]string, refuse func(error) error) (*function.Concealer, error) {
 	var values []string
 	for _, b := range bindings {
@@ -216,8 +217,8 @@ func (d Directory) secret(ctx context.Context, b functionapi.SecretBinding) (str
 	return string(value), nil
 }
 
-// cannotOpen is the error of a variable whose secret cannot be opened. While the keys are out of reach, the value is as
-// good as ever.
+// cannotOpen returns the error of a variable whose secret cannot be decrypted. An outage of the key service stays an
+// outage, which is retried, because the value is still valid.
 func cannotOpen(variable, secret string, err error) error {
 	if outage.Of(err) != nil {
 		return fmt.Errorf("open the secret %s: %w", secret, err)
@@ -227,7 +228,7 @@ func cannotOpen(variable, secret string, err error) error {
 	}
 }
 
-// masked is a caller whose errors and failures do not show the values of secrets.
+// masked is a caller that removes the values of secrets from errors and failures.
 type masked struct {
 	function.Caller
 	conceal *function.Concealer
@@ -246,8 +247,8 @@ func (m *masked) Call(ctx context.Context, in arrow.RecordBatch) (function.Resul
 // Close ends the use of the function.
 func (m *masked) Close() error { return mask(m.Caller.Close(), m.conceal) }
 
-// mask returns an error without values. One that holds a value keeps its code, if it has one, and what people
-// read, but neither its type nor its causes.
+// mask removes secret values from an error. An error that contains one keeps its code and message, but loses its type and
+// causes.
 func mask(err error, conceal *function.Concealer) error {
 	if err == nil {
 		return nil

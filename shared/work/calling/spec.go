@@ -17,8 +17,8 @@ import (
 	"tiltyard/shared/protocol/functionapi"
 )
 
-// SpecOf returns what a runtime learns of a function with an id. The environment has the declared
-// variables and no secrets.
+// SpecOf returns the specification of a function for a runtime. The environment has the declared
+// variables but no secrets.
 func SpecOf(id []string, d functionapi.Definition, content []byte) (function.Spec, error) {
 	spec := function.Spec{
 		Name: strings.Join(id, protocol.DefaultDelimiter), Kind: d.Artifact.Kind, Entrypoint: d.Artifact.Entrypoint,

@@ -1,5 +1,5 @@
-// Package dropping drops namespaces with all that they hold. It does so in jobs, because dropping
-// many tables takes longer than a request may.
+// Package dropping drops namespaces with their content. It does so in jobs, because dropping many
+// tables takes longer than a request may.
 package dropping
 
 import (
@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Kind is the kind of the jobs that drop a namespace with all that it holds.
+// Kind is the kind of jobs that drop a namespace with its content.
 const Kind = "drop_namespace"
 
 // An Order is the input of a job.

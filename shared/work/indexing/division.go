@@ -16,18 +16,18 @@ import (
 // Sizes bound the parts of builds.
 type Sizes struct {
 	Time   time.Duration // that a part should take on one core
-	Memory int64         // bytes that a part should hold of its rows
+	Memory int64         // target for the bytes of rows in the memory of a part
 }
 
 // PartSizes are the sizes of parts that fit a function of 2 GiB with a limit of 10 minutes, on a core
 // that is several times slower than expected.
 var PartSizes = Sizes{Time: 2 * time.Minute, Memory: 256 << 20}
 
-// readNanos is about how long a worker takes to read or write a byte of a table, in nanoseconds.
+// readNanos is the approximate time to read or write a byte of a table, in nanoseconds.
 const readNanos = 13
 
-// shards returns into how many shards the rows of a version are divided: at most as many as a stage may
-// have parts. It is 1 for an index that one worker builds as a whole.
+// shards returns the number of shards for the rows of a version, at most the number of parts of a
+// stage. It is 1 for an index that one worker builds as a whole.
 func (s Sizes) shards(d *dataset.Dataset, parts index.Parts) int {
 	for _, f := range d.Manifest().Fragments {
 		if f.PhysicalRows == 0 { // early writers of Lance did not count rows
@@ -41,24 +41,25 @@ func (s Sizes) shards(d *dataset.Dataset, parts index.Parts) int {
 	return int(min(math.Ceil(max(byTime, byMemory, 1)), transaction.MaxParts))
 }
 
-// A division is how the rows of a version are divided into shards. It is part of the state of jobs.
+// A division describes how the rows of a version are divided into shards. It is part of the state
+// of jobs.
 type division struct {
 	Place     string `json:"place"`     // where the table is
 	Version   uint64 `json:"version"`   // that all parts read
-	Fragments []byte `json:"fragments"` // the ids of those that are divided, as a roaring bitmap
-	Trained   string `json:"trained"`   // the segment id of what shards share
+	Fragments []byte `json:"fragments"` // the ids of the divided fragments, as a roaring bitmap
+	Trained   string `json:"trained"`   // the segment id of the trained model that all shards use
 	Stage     string `json:"stage"`     // the segment id of the files of shards
 	Shards    int    `json:"shards"`
 	Segment   string `json:"segment,omitempty"` // the id of the only segment, if joins make parts of one
 	Join      int64  `json:"join"`              // nanoseconds that a join should take
-	Memory    int64  `json:"memory"`            // bytes that a join should hold as long as it works
+	Memory    int64  `json:"memory"`            // target for the bytes in the memory of a join
 
 	Segments []segments.Staged `json:"segments,omitempty"` // of earlier rounds
 
-	Fold *segments.StagedFold `json:"fold,omitempty"` // of a job that folds
+	Fold *segments.StagedFold `json:"fold,omitempty"` // of a job that merges rows into an index
 }
 
-// A stretch is fragments of a division, one after the other.
+// A stretch is a run of consecutive fragments of a division.
 type stretch struct {
 	ids    []uint32
 	starts []int64 // the number of rows before each fragment, and of all
@@ -81,7 +82,7 @@ func (v *division) stretch(d *dataset.Dataset) (*stretch, error) {
 	return s, nil
 }
 
-// rows returns how many rows there are, deleted ones too.
+// rows returns the number of rows, deleted ones included.
 func (s *stretch) rows() int64 { return s.starts[len(s.starts)-1] }
 
 // A cut is a place between two rows.

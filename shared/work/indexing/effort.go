@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/job"
 )
 
-// effort estimates a shard. There are as many shards as it takes to make each of them light, but no more than parts of
-// a stage: those of very large tables are heavy.
+// effort estimates a shard. The number of shards makes each of them light, but a stage has a maximum number of parts, so
+// the shards of very large tables are heavy.
 func (w round) effort(ctx context.Context, r *job.Run) (job.Effort, error) {
 	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (job.Effort, error) {
 		e, rows := k.parts.Effort(), float64(k.stretch.rows())/float64(k.stretch.shards)
@@ -36,7 +36,7 @@ func (w round) effortOfJoin(ctx context.Context, r *job.Run) (job.Effort, error)
 	}))
 }
 
-// joinNanos is about how long a join takes for a shard, in nanoseconds.
+// joinNanos is the approximate time of a join for a shard, in nanoseconds.
 func joinNanos(parts index.Parts, shard index.Shard) float64 {
 	return float64(shard.Keys)*parts.Effort().KeyNanos + 2*readNanos*float64(shard.Bytes)
 }

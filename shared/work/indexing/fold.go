@@ -15,21 +15,21 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// FoldKind is the kind of the jobs that fold rows into an index which one worker could not fold in time. Their segments
-// are built like those of a new index, and take the place of others ([dataset.Fold]):
+// FoldKind is the kind of jobs that merge new rows into an index with many workers, because one worker would need too
+// long. Their segments are built like those of a new index, and replace others ([dataset.Fold]):
 //
 //	build ─> shards ─> join ─> commit
 //
-// There is one round only. Fragments whose values changed meanwhile, and an index that got other segments, are left to a
+// There is one round only. Fragments whose values changed meanwhile, and an index whose segments changed, are left to a
 // later job.
 const FoldKind = "fold_index"
 
-// NewFold returns the order to fold rows into an index on a branch of a table.
+// NewFold returns the order to merge new rows into an index on a branch of a table.
 func NewFold(x snapshot.Index, branch string) Order {
 	return Order{Name: x.Name, Column: x.Named[0], Branch: branch}
 }
 
-// Fold returns the kind of job that folds rows into an index.
+// Fold returns the kind of job that merges new rows into an index.
 func Fold(on tables.Tables, sizes Sizes) job.Kind {
 	b := builder{on, sizes}
 	r := round{builder: b, division: buildStage, fold: true}
@@ -41,7 +41,7 @@ func Fold(on tables.Tables, sizes Sizes) job.Kind {
 	}}
 }
 
-// divideFold divides the rows that are to be folded into an index. If there are none, the job ends.
+// divideFold divides the rows to be merged into an index. If there are none, the job ends.
 func (b builder) divideFold(ctx context.Context, r *job.Run) (any, error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
@@ -63,10 +63,11 @@ func (b builder) divideFold(ctx context.Context, r *job.Run) (any, error) {
 	})
 }
 
-// leastFolded is how many rows a fold has at least that many workers share, whatever their size.
+// leastFolded is the minimum number of rows for which many workers are used, whatever the size of
+// the rows.
 const leastFolded = 1 << 10
 
-// IsLarge reports whether a fold is too large for one worker. A fold that many workers cannot share is not.
+// IsLarge reports whether a fold is too large for one worker and can be divided among many.
 func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f segments.Fold) (bool, error) {
 	if f.Rows < leastFolded {
 		return false, nil
@@ -87,7 +88,7 @@ func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f segments.Fold)
 	return float64(s.shards(d, parts))*float64(f.Rows)/float64(max(d.CountRows(), 1)) > 1, nil
 }
 
-// index returns the index that is built, and for a fold the segment that the new ones are like.
+// index returns the index to build, and for a fold the segment after which new ones are modelled.
 func (v *division) index(ctx context.Context, order Order, d *dataset.Dataset) (build.Index, *snapshot.Segment, error) {
 	if v.Fold == nil {
 		return order.index(), nil, nil

@@ -1,22 +1,24 @@
 // Package indexing builds indices of tables in jobs, because a build reads the whole column.
 //
-// A small index is built by one worker as a whole. A large one is divided (package build): one worker
-// learns what all share, many read some rows each and write shards, some join shards to segments, and
-// one commits these:
+// One worker builds a small index as a whole. A large one is divided (package build): one worker
+// trains the model that all shards use, many workers read some rows each and write shards, some
+// join shards to segments, and one commits the segments:
 //
 //	build ─> train ─> shards: part 1 ┐─> join: part 1 ┐─> commit
 //	                          part 2 ┤         part 2 ┘
 //	                          part n ┘
 //
-// All parts read the version at which the job began. Rows that are deleted meanwhile do no harm. When
-// the values of a fragment are no longer what they were, because a compaction has replaced it or its
-// column was written anew, the commit leaves it out of the segments, and before that the fragments
-// that are missing go through further shards, joins and a commit. The same happens when the version was
-// cleaned up before all of its parts had read it. After some of these rounds the job commits what it has.
+// All parts read the version at which the job began. Rows deleted meanwhile do no harm. If the
+// values of a fragment have changed, because a compaction has replaced it or its column was
+// rewritten, the commit leaves it out of the segments; before that, the missing fragments pass
+// through another round of shards, joins and commit. The same happens if a cleanup has deleted the
+// version before all of its parts had read it. After some rounds the job commits the segments that
+// it has.
 //
-// Files that no commit names are garbage: those of shards, of parts that ran twice, and of jobs that
-// ended. They lie among the segments of indices, where the cleanup of orphans finds them. Only what joins
-// of texts that ran twice have written stays as long as the segment, because it is in the folder of that.
+// Files that no commit refers to are garbage: those of shards, of parts that ran twice, and of jobs
+// that ended. They are in the folder of index segments, where the cleanup of orphans finds them.
+// Only the files of text joins that ran twice stay as long as the segment, because they are in its
+// folder.
 package indexing
 
 import (
@@ -49,7 +51,7 @@ const (
 	commitStage = "commit"
 )
 
-// rounds is how many times a job builds shards, at most.
+// rounds bounds the rounds of a job.
 const rounds = 3
 
 // Create returns the kind of job that builds an index.
@@ -126,7 +128,7 @@ func (b builder) build(ctx context.Context, r *job.Run) (any, error) {
 // errDivided ends a change that needs further parts first.
 var errDivided = errors.New("the index is built in parts")
 
-// small is an index that is built as a whole. One that is divided is errDivided.
+// small is an index that is built as a whole. Its build returns errDivided if it must be divided.
 type small struct {
 	build.Index
 	sizes Sizes

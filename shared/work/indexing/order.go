@@ -18,7 +18,7 @@ import (
 // An Order is the input of a job.
 type Order struct {
 	Name    string `json:"name"`
-	Default bool   `json:"default,omitempty"` // Name was not asked for; see [dataset.NewIndex]
+	Default bool   `json:"default,omitempty"` // the request has no name; see [dataset.NewIndex]
 	Column  string `json:"column"`
 	Type    string `json:"type,omitempty"` // as index.Kind spells it; empty is an index of vectors
 	Replace bool   `json:"replace,omitempty"`
@@ -59,7 +59,8 @@ func (o Order) index() build.Index {
 	return n
 }
 
-// named reports whether the index has a name, or may get it because others have those before it.
+// named reports whether the index has a name, or may get it with a suffix because shorter names are
+// taken.
 func (o Order) named(name string) bool {
 	return o.Name == name || o.Default && strings.HasPrefix(name, o.Name+"_")
 }
@@ -70,8 +71,8 @@ func Building(ctx context.Context, transactions *transaction.Store, table []stri
 	return unfinished(ctx, transactions, Kind, table, branch, name)
 }
 
-// Folding returns the unfinished job that folds rows into an index of a name on a branch of a table, nil if there is none
-// among the newest jobs.
+// Folding returns the unfinished job that merges rows into an index on a branch of a table, or nil if the newest jobs
+// include none.
 func Folding(ctx context.Context, transactions *transaction.Store, table []string, branch, name string) (*transaction.Transaction, error) {
 	return unfinished(ctx, transactions, FoldKind, table, branch, name)
 }

@@ -61,7 +61,7 @@ func (b builder) divideFragments(ctx context.Context, v *division, d *dataset.Da
 	if err != nil {
 		return err
 	}
-	// The shards of some fragments are as large as those of all would be.
+	// Shards of some fragments should be as large as those of all fragments.
 	share := float64(s.rows()) / float64(max(d.CountRows(), 1))
 	v.Shards = min(max(int(float64(b.sizes.shards(d, parts))*share), 1), transaction.MaxParts)
 	return nil
@@ -72,20 +72,21 @@ type round struct {
 	builder
 	number   int
 	division string // the stage whose result is the division
-	fold     bool   // the only round of a job that folds
+	fold     bool   // the only round of a job that merges rows
 }
 
-// A work is what the parts of a round work with.
+// A work is the input of the parts of a round.
 type work struct {
 	*division
 	order   Order
 	dataset *dataset.Dataset
 	parts   index.Parts
 	stretch *stretch
-	like    *snapshot.Segment // of a fold
+	like    *snapshot.Segment // for a fold: the model of the new segments
 }
 
-// open calls f with the version that was divided, if it is not gone ([isGone]).
+// open calls f with the version that was divided. The error satisfies [isGone] if it no longer
+// exists.
 func open[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
@@ -138,7 +139,7 @@ func openAt[T any](ctx context.Context, w round, r *job.Run, v *division, versio
 	})
 }
 
-// errReplaced ends a job whose table was dropped, and another one made under its name.
+// errReplaced ends a job whose table was dropped and replaced by another of that name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while the index was built")
 
 // isGone reports whether an error means that a version was cleaned up, or files that other parts have written. Then the
@@ -147,7 +148,8 @@ func isGone(err error) bool {
 	return protocol.HasCode(err, protocol.TableVersionNotFound) || errors.Is(err, objectstore.ErrNotExist)
 }
 
-// unlessGone returns what was made of a version, nothing when the version is gone.
+// unlessGone returns the result of work on a version, or the zero value if the version no longer
+// exists.
 func unlessGone[T any](made T, err error) (T, error) {
 	if isGone(err) {
 		var none T
@@ -156,7 +158,7 @@ func unlessGone[T any](made T, err error) (T, error) {
 	return made, err
 }
 
-// errGone ends a job whose versions are gone before it can make a segment of one.
+// errGone ends a job whose versions were deleted before it could make a segment of any of them.
 var errGone = &protocol.Error{
 	Code: protocol.TableVersionNotFound, Message: fmt.Sprintf("%d versions of the table were deleted, each while the index was built of it", rounds),
 	Detail: "delete versions later, and build the index again",
@@ -171,7 +173,7 @@ func (w round) divided(ctx context.Context, r *job.Run) (*division, error) {
 	return found[0], nil
 }
 
-// staged are the files of other parts. What shards of a fold share is in the segment that theirs are like.
+// staged returns the files of other parts. In a fold, the shared model is in the segment k.like.
 func (k *work) staged() index.Staged {
 	files := build.NewStaged(k.dataset, k.Trained, k.Stage)
 	if k.like != nil {
@@ -180,8 +182,9 @@ func (k *work) staged() index.Staged {
 	return files
 }
 
-// train learns what all shards share. It returns whether there are enough rows for that. A model fits
-// the rows of later versions as well, so it is made of the newest one if the one that was divided is gone.
+// train trains the model that all shards use, and returns whether there are enough rows for it. A
+// model fits the rows of later versions as well, so it is trained on the newest version if the
+// divided one no longer exists.
 func (w round) train(ctx context.Context, r *job.Run) (any, error) {
 	var rows counter
 	learn := func(ctx context.Context, k *work) (enough bool, err error) {
@@ -199,7 +202,7 @@ func (w round) train(ctx context.Context, r *job.Run) (any, error) {
 	return enough, err
 }
 
-// shards returns how many shards there are: none when the version is gone.
+// shards returns the number of shards, 0 if the version no longer exists.
 func (w round) shards(ctx context.Context, r *job.Run) (int, error) {
 	enough, err := w.enough(ctx, r)
 	if err != nil || !enough {
@@ -220,8 +223,8 @@ func (w round) enough(ctx context.Context, r *job.Run) (bool, error) {
 	return err == nil && enough[0], err
 }
 
-// shard makes one shard. Its files have a name of their own in each run. The result is nil when the
-// version is gone.
+// shard makes one shard. Its files have new names in each run. The result is nil if the version no
+// longer exists.
 func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 	var rows counter
 	part, _ := r.Part()
@@ -241,7 +244,8 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 	}))
 }
 
-// made returns the shards of the round. There are none when the version was gone before all were made.
+// made returns the shards of the round. There are none if the version was deleted before all were
+// made.
 func (w round) made(ctx context.Context, r *job.Run) ([]index.Shard, error) {
 	results, err := job.ResultsOf[*index.Shard](ctx, r, stageOf(shardsStage, w.number))
 	if err != nil || slices.Contains(results, nil) {
@@ -254,7 +258,8 @@ func (w round) made(ctx context.Context, r *job.Run) ([]index.Shard, error) {
 	return shards, nil
 }
 
-// joins returns how many segments the shards are joined to, or parts of one.
+// joins returns the number of parts that join shards: one per segment, or several for a single
+// segment.
 func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil || len(shards) == 0 {
@@ -276,7 +281,7 @@ type joined struct {
 	index.Joined
 }
 
-// join makes one segment, or a part of one. The result is nil when the version is gone.
+// join makes one segment, or a part of one. The result is nil if the version no longer exists.
 func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil {
@@ -311,9 +316,9 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 	}))
 }
 
-// commit commits the segments of all rounds, which ends the job. Before the last round it does so only
-// if all fragments have the values that the segments were built of, and no version was gone; else it
-// returns the division of those fragments that are in no segment.
+// commit commits the segments of all rounds, which ends the job. Before the last round it does so
+// only if all fragments have the values of which the segments were built, and every version still
+// existed. Otherwise it returns the division of the fragments that no segment covers.
 func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
@@ -366,8 +371,8 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	return job.End{Result: done}, err
 }
 
-// segments returns the segments that the joins of the round have made. If they are parts of one, it completes that. Some
-// are missing if the version was gone before all were made.
+// segments returns the segments from the joins of the round. It completes a segment of several parts. missing is true if
+// the version was deleted before all were made.
 func (w round) segments(ctx context.Context, r *job.Run, v *division) (staged []segments.Staged, missing bool, err error) {
 	all, err := job.ResultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
 	if err != nil {
@@ -394,7 +399,7 @@ func (w round) segments(ctx context.Context, r *job.Run, v *division) (staged []
 	return []segments.Staged{*whole}, false, nil
 }
 
-// complete completes the only segment, whose parts joins have made.
+// complete completes the single segment from the parts that joins have made.
 func (k *work) complete(ctx context.Context, parts []*joined) (*segments.Staged, error) {
 	whole := &segments.Staged{UUID: k.Segment, Version: k.Version, Covers: k.Fragments}
 	var all []index.Joined
@@ -408,10 +413,10 @@ func (k *work) complete(ctx context.Context, parts []*joined) (*segments.Staged,
 	return whole, err
 }
 
-// fitting returns staged segments with those of their fragments that still have the values of which the
-// segments were built. It leaves out segments of which a file is gone: a job that was paused for long finds that the
-// cleanup of orphans has taken them. If some fragments have other values, or this is not known because a version is gone,
-// or if segments are gone or incomplete, missing are all fragments that no segment covers.
+// fitting returns the staged segments, reduced to fragments that still have the values of which the segments were built.
+// It leaves out segments with a deleted file: during a long pause, the cleanup of orphans may have deleted them. missing
+// are the fragments that no segment covers, if any fragment has other values, a version no longer exists, or a segment is
+// missing or incomplete.
 func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, staged []segments.Staged, incomplete bool) (fit []segments.Staged, missing *roaring.Bitmap, err error) {
 	missing, all, lost := fragmentsOf(newest), roaring.New(), incomplete
 	for _, s := range staged {

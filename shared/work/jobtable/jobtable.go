@@ -1,25 +1,25 @@
-// Package jobtable keeps a table of jobs up to date for clients that read the states of their jobs there and
-// not from the operations on jobs. Such a client makes the table __system$geneva_jobs itself; without it
-// nothing of this happens. The service adds a row for each job that fills a column or refreshes a view, before
-// it answers the request, and sets columns of the row as the job goes on:
+// Package jobtable keeps a table of jobs up to date, for clients that read the states of their jobs there and not from the
+// operations on jobs. Such a client creates the table __system$geneva_jobs itself; without it this package does nothing.
+// The service adds a row for each job that fills a column or refreshes a view, before it answers the request, and updates
+// columns of the row while the job runs:
 //
 //	job_id                    the id of the job
 //	status                    PENDING, RUNNING, DONE, FAILED or CANCELLED
 //	metrics                   a list of JSON objects with name, n, total, done and desc
 //	updated_at, completed_at  times
 //
-// A column of another type, or one that is not there, is left out. All others belong to the client. Where its
+// The service does not write missing columns, and columns of another type. All other columns belong to the client. If the
 // schema requires values of them, a new row has these until the client sets its own:
 //
 //	table_name, column_name   the name of the table or view, and of the column that is filled or ""
 //	job_type                  BACKFILL or REFRESH
 //	launched_at, other times  when the job began
 //	config                    {}
-//	others                    "", 0, false, or what is empty in their type
+//	others                    "", 0, false, or the empty value of their type
 //
-// The record of a job decides: a look reads it and writes the row. Looks follow each other while the job is
-// not done, and one more comes some time after its end, because the client may add a row of its own for a job
-// that it did not find.
+// The record of a job is authoritative: a look reads it and writes the row. Looks follow each other until the job has
+// ended, and one more comes some time after its end, because the client may add a row of its own for a job that it did not
+// find.
 package jobtable
 
 import (
@@ -41,7 +41,7 @@ const (
 	status = "status"
 )
 
-// id is that of the table.
+// id returns the id of the table.
 func id() []string { return []string{"__system", "geneva_jobs"} }
 
 // A Mark is a part of the input of a job that has a row in the table.
@@ -62,8 +62,8 @@ func isMissing(err error) bool {
 	return protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound)
 }
 
-// Announce adds the row of a job that has begun, and asks for a look. The job goes on whether or not it
-// succeeds, so it has no error: the look adds a row that is missing.
+// Announce adds the row of a job that has begun, and schedules a look. It ignores failures, because
+// the look adds a missing row.
 func (m Mark) Announce(ctx context.Context, on tables.Tables, job *transaction.Transaction) {
 	if !m.Listed {
 		return
@@ -77,8 +77,8 @@ func (m Mark) Announce(ctx context.Context, on tables.Tables, job *transaction.T
 	_ = on.Jobs.Suggest(ctx, Kind, []string{job.ID}, 0)
 }
 
-// Follow returns a kind whose jobs ask for looks when they run, so that the table is right although the
-// messages of former looks were lost.
+// Follow returns a kind whose jobs schedule looks while they run, so that the table becomes correct
+// even if earlier messages were lost.
 func Follow(on tables.Tables, kind job.Kind) job.Kind {
 	stages := make([]job.Stage, len(kind.Stages))
 	for i, stage := range kind.Stages {
@@ -118,7 +118,7 @@ const (
 
 type keeper struct{ on tables.Tables }
 
-// look writes the row of a job, and asks for the next look.
+// look writes the row of a job, and schedules the next look.
 func (k keeper) look(ctx context.Context, job string) error {
 	t, err := k.on.Transactions.Job(ctx, transaction.Unit{Job: job})
 	if err != nil {
@@ -140,7 +140,7 @@ func (k keeper) look(ctx context.Context, job string) error {
 	return nil
 }
 
-// unlessGone returns an error, nil for one that the table or the job is gone.
+// unlessGone returns an error, or nil if the table or the job no longer exists.
 func unlessGone(err error) error {
 	if isMissing(err) || protocol.HasCode(err, protocol.TransactionNotFound) {
 		return nil

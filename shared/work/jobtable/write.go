@@ -92,7 +92,8 @@ func described(t *transaction.Transaction) map[string]string {
 	return values
 }
 
-// assignments returns what the columns of a table get for a job. Columns of other types stay as they are.
+// assignments returns the new values of a row's columns for a job. Columns of other types stay
+// unchanged.
 func assignments(columns *arrow.Schema, t *transaction.Transaction) []engine.Assignment {
 	set := []engine.Assignment{{Column: status, SQL: text(states[t.Status])}}
 	for _, f := range columns.Fields() {

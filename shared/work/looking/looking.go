@@ -1,10 +1,9 @@
-// Package looking has workers look at all tables, or at all views: each look then decides whether there is
-// something to do. A catalog may hold more tables than one worker can list in the time of a function, so this is
-// a job itself. It goes through the catalog page by page, sends the messages of a page together, and records
-// after each page where it is.
+// Package looking schedules looks at all tables, or at all views; each look then decides whether there is work. A catalog
+// may have more tables than one worker can list within the time limit of a function, so this is itself a job. It reads the
+// catalog page by page, sends the messages of a page together, and checkpoints its position after each page.
 //
-// The clock of a deployment without a long-running process begins these jobs. A look that is suggested twice,
-// because a worker has died after it sent the messages of a page, does no harm.
+// In a deployment without a long-running process, scheduled events begin these jobs. A look may be scheduled twice, if a
+// worker dies after it has sent the messages of a page; that does no harm.
 package looking
 
 import (
@@ -29,7 +28,7 @@ const (
 	lookStage  = "look"
 )
 
-// Tables returns the kind of job that [TablesKind] names. It begins with what crashed writers have left in the
+// Tables returns the kind of job named TablesKind. Its first stage sweeps the leftovers of crashed writers from the
 // catalog.
 func Tables(keeper *maintain.Keeper) job.Kind {
 	sweep := func(ctx context.Context, _ *job.Run) (any, error) { return nil, keeper.Sweep(ctx) }
@@ -72,13 +71,13 @@ type state struct {
 	result
 }
 
-// A result is what comes of a job.
+// A result is the result of a job.
 type result struct {
 	Looks int64 `json:"looks"` // that were suggested
 }
 
-// pages returns what runs a stage. suggest suggests the looks of the page after another one, and returns how many
-// those are and where the next page begins, "" at the end.
+// pages returns the function of a stage. suggest schedules the looks of the page after a position, and returns their
+// number and the start of the next page, "" at the end.
 func pages(suggest func(ctx context.Context, after string) (looks int, next string, err error)) func(context.Context, *job.Run) (any, error) {
 	return func(ctx context.Context, r *job.Run) (any, error) {
 		var at state

@@ -17,9 +17,9 @@ import (
 	"tiltyard/shared/work/indexing"
 )
 
-// A job that no client asked for brings an index up to date when it lacks so many fragments, or this part
-// of the rows that the new segment covers. Fewer rows are quickly scanned, and each segment is a version
-// of the table and some files.
+// A job without a request updates an index if the index lacks so many fragments, or this fraction
+// of the rows that the new segment would cover. A scan of fewer rows is fast, and each segment
+// costs a version of the table and some files.
 const (
 	gradualFragments = 8
 	gradualShare     = 1.0 / 16
@@ -33,7 +33,7 @@ func (o Order) worth(f segments.Fold) bool {
 	return f.Fresh >= gradualFragments || float64(f.Index.Unindexed) > gradualShare*float64(f.Index.Indexed)
 }
 
-// fold brings the indices of the table and of its branches up to date, one commit for each index.
+// fold updates the indices of the table and of its branches, with one commit for each index.
 func (k *Keeper) fold(ctx context.Context, r *job.Run, order Order, at *progress) error {
 	return k.eachBranch(ctx, r.Object(), func(branch string) error { return k.foldOne(ctx, r, order, at, branch) })
 }
@@ -80,8 +80,8 @@ func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progr
 
 func (k *Keeper) parts() indexing.Sizes { return cmp.Or(k.Parts, indexing.PartSizes) }
 
-// beginFolding begins jobs in which many workers fold rows into indices, once for each index in a job of maintenance,
-// and if no earlier one still does so.
+// beginFolding begins jobs with many workers for large indices: once per index in a job of maintenance, and only if no
+// earlier one is still running.
 func (k *Keeper) beginFolding(ctx context.Context, r *job.Run, at *progress, branch string, large []snapshot.Index) error {
 	for _, x := range large {
 		key := branch + "/" + x.Name
@@ -107,11 +107,11 @@ func (k *Keeper) beginFolding(ctx context.Context, r *job.Run, at *progress, bra
 	return nil
 }
 
-// foldingWait is how long a job waits before it looks again for the end of others.
+// foldingWait is the wait between two checks for the end of such jobs.
 const foldingWait = 5 * time.Second
 
-// folding reports whether a job that a client asked for waits for jobs that it began. Others do not, so that large
-// indices do not keep a table from being maintained.
+// folding reports whether a requested job waits for the jobs that it began. A job without a request does not, so that
+// large indices do not block the maintenance of the table.
 func (k *Keeper) folding(ctx context.Context, order Order, at *progress) (waits bool, err error) {
 	if order.Gradual {
 		return false, nil

@@ -49,12 +49,12 @@ type Keeper struct {
 	Tables  tables.Tables
 	Records record.Store // holds the time of each table's last cleanup
 	Now     func() time.Time
-	// Grace is how long the files of a deleted version stay. It is longer than any request, because
-	// a request that began before the deletion may still read them.
+	// Grace is how long the files of a deleted version stay. It is longer than any request, because a
+	// request that began before the deletion may still read them.
 	Grace time.Duration
 	// Extend builds segments of indices, so that these follow the rows.
 	Extend segments.Extender
-	// Parts are the sizes from which rows are folded into an index by many workers. Zero means indexing.PartSizes.
+	// Parts are the sizes from which many workers update an index. Zero means indexing.PartSizes.
 	Parts indexing.Sizes
 	// FileAge is the age from which a file that no version refers to is garbage. Zero means
 	// DefaultFileAge.
@@ -82,14 +82,14 @@ func (k *Keeper) Kind() job.Kind {
 // An Order is the input of a job: which maintenance a table gets.
 type Order struct {
 	Compact bool `json:"compact,omitempty"`
-	// Gradual is set for jobs that no client asked for. They leave large fragments alone, and skip
-	// a table that has only a few small ones.
+	// Gradual is set for jobs without a request. They leave large fragments alone, and skip a table
+	// with only a few small ones.
 	Gradual bool `json:"gradual,omitempty"`
 	// Indices brings the indices up to date.
 	Indices bool `json:"indices,omitempty"`
 
 	Cleanup   bool          `json:"cleanup,omitempty"`
-	Retention time.Duration `json:"retention,omitempty"` // is how long a replaced version is kept
+	Retention time.Duration `json:"retention,omitempty"` // how long a replaced version is kept
 	Keep      int           `json:"keep,omitempty"`      // is the least number of versions to keep
 }
 
@@ -108,7 +108,7 @@ type progress struct {
 	Phase   phase     `json:"phase"`
 	Expired time.Time `json:"expired,omitzero"` // when the job deleted versions
 	Report  Report    `json:"report"`
-	// Folding are the jobs that fold rows into large indices, by branch and index; empty when they have ended.
+	// Folding are the jobs that update large indices, by branch and index; "" once they have ended.
 	Folding map[string]string `json:"folding,omitempty"`
 }
 
@@ -164,7 +164,7 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 	return at.Report, nil
 }
 
-// gradual chooses the fragments that a job compacts when no client asked for it.
+// gradual selects the fragments that a job without a request compacts.
 var gradual = compaction.Options{MinFragments: 8, Tiered: true, Own: true}
 
 // compaction returns how the tables of an order are compacted.
@@ -252,8 +252,8 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 	})
 }
 
-// expire deletes versions that are old enough. The files of these stay for the grace, and so do those of
-// versions that an earlier cleanup has deleted, which a record of that time tells. Without such versions
+// expire deletes versions that are old enough. Their files stay for the grace, and so do the files
+// of versions that an earlier cleanup has deleted, whose time is in a record. Without such versions
 // there is nothing to wait for.
 func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progress) error {
 	ctx = objectstore.Freeing(ctx)
@@ -282,8 +282,8 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 	return r.Checkpoint(ctx, at)
 }
 
-// sparedFor is how long a version stays because a view shows it: a refresh compares it with a newer one,
-// and without it has to compute all rows.
+// sparedFor is how long a version stays because the rows of a view reflect it: a refresh compares
+// it with a newer one, and would otherwise have to compute all rows.
 const sparedFor = 30 * 24 * time.Hour
 
 func (k *Keeper) expiry(ctx context.Context, id []string, order Order, dry bool) (cleanup.Expiry, error) {

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// cleanupEvery is the interval between two cleanups of a table that no client asked for.
+	// cleanupEvery is the interval between two cleanups of a table without a request.
 	cleanupEvery = 24 * time.Hour
-	// idleEvery is what the interval grows to, by doubling, while nobody writes to the table.
+	// idleEvery is the longest interval. The interval doubles up to it while the table is not written.
 	idleEvery = 30 * 24 * time.Hour
 )
 
@@ -36,12 +36,12 @@ type cleaned struct {
 	Versions  string        `json:"versions,omitempty"`
 	Retention time.Duration `json:"retention,omitempty"`
 	Keep      int           `json:"keep,omitempty"`
-	// Idle is how many cleanups in a row had nothing to delete but what crashed writers have left.
+	// Idle counts the consecutive cleanups that deleted nothing but leftovers of crashed writers.
 	Idle int `json:"idle,omitempty"`
 }
 
-// next returns the record of a cleanup after this one, and when that is due. It is late when the earlier one has
-// deleted all that writers had replaced, and nobody has written since. A deleted tag, too, then frees its version late.
+// next returns the record of the following cleanup and its due time. That is late if the last cleanup deleted all replaced
+// versions, and the table was not written since. The version of a deleted tag is then freed late as well.
 func (c cleaned) next(now time.Time, versions string, made time.Time, policy upkeep.Policy, fileAge time.Duration) (next cleaned, due time.Time) {
 	next = cleaned{At: now, Versions: versions, Retention: policy.Retention, Keep: policy.Keep}
 	if c.Versions != next.Versions || c.Retention != next.Retention || c.Keep != next.Keep || c.At.Sub(made) <= max(policy.Retention, fileAge) {
@@ -159,15 +159,15 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table, family 
 	return err == nil, err
 }
 
-// cleanedKey returns the key of a table's cleanup record. It is made of the location, because a
-// table may get another name.
+// cleanedKey returns the key of a table's cleanup record. It is derived from the location, because
+// the table may be renamed.
 func cleanedKey(found *catalog.Table) string {
 	sum := sha256.Sum256([]byte(found.Location.URI))
 	return "cleaned/" + hex.EncodeToString(sum[:16])
 }
 
-// SuggestAll suggests a check of every table, which includes tables that are no longer written to.
-// It also deletes what crashed writers have left in the catalog. Package looking does the same in a job.
+// SuggestAll schedules a check of every table, including tables that are no longer written to, and
+// sweeps the leftovers of crashed writers from the catalog. Package looking does the same in a job.
 func (k *Keeper) SuggestAll(ctx context.Context) error {
 	if err := k.Sweep(ctx); err != nil {
 		return err
@@ -180,8 +180,8 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 	}
 }
 
-// Sweep deletes dropped tables whose time is over, and what crashed writers have left in the catalog. Records
-// that cannot be read are no error: the log names them, and what they may refer to stays.
+// Sweep deletes expired drops, and the leftovers of crashed writers in the catalog. Unreadable records are logged and not
+// returned as errors; objects to which they may refer stay.
 func (k *Keeper) Sweep(ctx context.Context) error {
 	_, err := k.Tables.Names.Sweeper.Sweep(objectstore.Freeing(ctx), k.fileAge())
 	var left *objects.Unswept

@@ -17,7 +17,8 @@ import (
 	"tiltyard/shared/view/materialize"
 )
 
-// reading returns what the function of a view reads, nil for a view without one that executors run.
+// reading returns a description of the function of a view, which cannot be called yet, or nil if the view has
+// no function that executors run.
 func reading(d *view.Definition) *materialize.Call {
 	if d.Call == nil {
 		return nil
@@ -25,8 +26,8 @@ func reading(d *view.Definition) *materialize.Call {
 	return &materialize.Call{Call: d.Call, AllRows: d.Kind == view.KindUDTF}
 }
 
-// call returns the function of a view, nil for a view without one that executors run. The table of the view
-// is at a location, and failures are recorded.
+// call returns the function of a view, or nil if the view has none that executors run. at is the
+// location of the view's table, where failures are recorded.
 func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *failures) *materialize.Call {
 	c := reading(d)
 	if c == nil {
@@ -64,8 +65,8 @@ func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *
 	return c
 }
 
-// failures records the rows of a source, or the parts of it, that the function of a view failed for. It has
-// those of one fragment at a time.
+// failures records the rows of a source, or the parts of them, for which the function of a view
+// failed. It buffers those of one fragment at a time.
 type failures struct {
 	area rowerror.Area
 	unit *rowerror.Unit
@@ -83,7 +84,7 @@ func (f *failures) add(ctx context.Context, of rowerror.Unit, row rowerror.Row) 
 	return nil
 }
 
-// save stores what is not yet.
+// save stores the buffered failures.
 func (f *failures) save(ctx context.Context) error {
 	if f.unit == nil {
 		return nil
@@ -94,5 +95,5 @@ func (f *failures) save(ctx context.Context) error {
 	return err
 }
 
-// forget drops what is not stored: the rows are computed again.
+// forget drops the buffered failures, because the rows are computed again.
 func (f *failures) forget() { f.unit = nil }

@@ -18,9 +18,10 @@ import (
 	"tiltyard/shared/view/materialize"
 )
 
-// A follower decides which views are refreshed without a request. The metadata of a view may be
-// written by those who may not read its source, so the view is refreshed only by the definition that
-// its record names: it was written when the rights of its creator were checked.
+// A follower decides which views are refreshed without a request. Users without the right to read
+// its source may be able to write the metadata of a view. So the view is refreshed only by the
+// definition whose digest is in its record, which was written after the rights of its creator were
+// checked.
 type follower struct{ on tables.Tables }
 
 // wanted returns the refresh that a view needs, nil if there is none.
@@ -69,7 +70,8 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 
 func follows(v *stored.View) bool { return v != nil && v.Kind == stored.Materialized && v.Auto }
 
-// unlessGone returns an error, nil for one that a table is gone: then there is nothing to refresh.
+// unlessGone returns an error, or nil if a table no longer exists, because there is then nothing to
+// refresh.
 func unlessGone(err error) error {
 	if protocol.HasCode(err, protocol.TableNotFound) || protocol.HasCode(err, protocol.NamespaceNotFound) {
 		return nil
@@ -129,7 +131,7 @@ func SuggestAll(ctx context.Context, on tables.Tables) error {
 	}
 }
 
-// SuggestPage is SuggestAll for the views of the page after another one; see
+// SuggestPage schedules looks at the views of the page after a position; see
 // [tiltyard/shared/catalog/lists.Lists.After].
 func SuggestPage(ctx context.Context, on tables.Tables, after string) (looks int, next string, err error) {
 	if on.Auto.After == 0 || on.Jobs == nil {

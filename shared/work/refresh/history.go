@@ -15,12 +15,13 @@ import (
 
 // A history is the record of the refreshes of a view.
 type history struct {
-	// Job is the last job that held the view. It holds the view as long as a run holds the job, so the
-	// view is free some time after the process of a run has died. While its parts work it holds it, too.
+	// Job is the last job that owned the view. It owns the view while a run owns the job or its parts
+	// work, so the view becomes free some time after the process of a run has died.
 	Job   string    `json:"job,omitempty"`
 	Began time.Time `json:"began,omitzero"` // when a look last found that the view has to be refreshed
 	Look  time.Time `json:"look,omitzero"`  // when the next look comes, if its message is not lost
-	// Refused means that a job has told since the last look that began one that the source cannot be read.
+	// Refused means that since the last look that began a job, a job has reported that the source
+	// cannot be read.
 	Refused bool `json:"refused,omitempty"`
 }
 
@@ -61,11 +62,11 @@ func LastJob(ctx context.Context, on tables.Tables, uid string) (string, error) 
 	return h.Job, err
 }
 
-// tries bounds how often the history of a view is written while others write it.
+// tries bounds the attempts to write the history of a view against concurrent writers.
 const tries = 10
 
-// hold makes a job the one that works on a view. It returns the time to wait while another job does, 0
-// when the view is held.
+// hold makes this job the owner of a view. It returns the time to wait while another job is the
+// owner, 0 on success.
 func (f *refresher) hold(ctx context.Context) (time.Duration, error) {
 	for range tries {
 		h, version, err := historyOf(ctx, f.on, f.order.UID)
@@ -77,7 +78,7 @@ func (f *refresher) hold(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if works {
-			// A refresh that takes long is asked less often.
+			// The longer a refresh takes, the longer is the interval between checks.
 			return min(max(f.on.Now().Sub(f.run.Began())/4, shortestWait), longestWait), nil
 		}
 		h.Job = f.run.ID()
@@ -97,8 +98,8 @@ const (
 	longestWait  = 30 * time.Second
 )
 
-// works reports whether a run holds a job, or goes on with its parts: one of them runs, or waits for a worker
-// with a message that is not lost.
+// works reports whether a job is active: a run owns it, or one of its parts runs or waits for a worker with a message that
+// is not lost.
 func (f *refresher) works(ctx context.Context, id string) (bool, error) {
 	if id == "" {
 		return false, nil

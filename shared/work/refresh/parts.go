@@ -36,7 +36,7 @@ func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error
 	return results, nil
 }
 
-// parts returns how many parts the refresh has.
+// parts returns the number of parts of the refresh.
 func (b builder) parts(ctx context.Context, r *job.Run) (int, error) {
 	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {
@@ -46,10 +46,10 @@ func (b builder) parts(ctx context.Context, r *job.Run) (int, error) {
 	return found[0].Parts, nil
 }
 
-// rowTime is what a row of an expression is taken to need at most.
+// rowTime is the assumed maximum time of a row of an expression.
 const rowTime = 10 * time.Microsecond
 
-// effort estimates a part. Those of a refresh that its sender lets few workers share may be heavy.
+// effort estimates a part. If the request limits the number of workers, parts may be heavy.
 func (b builder) effort(ctx context.Context, r *job.Run) (job.Effort, error) {
 	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {

@@ -1,20 +1,20 @@
-// Package refresh brings materialized views up to date in jobs: package materialize does the work.
+// Package refresh updates materialized views in jobs. Package materialize computes the rows.
 //
-// One worker does a small refresh. For a large one many workers compute rows of the view, each from some rows
-// of its source, and write files of them, which one commit then puts into the view:
+// One worker does a small refresh. For a large one, many workers compute rows of the view, each from some rows of its
+// source, and write files of them, which one commit then adds to the view:
 //
 //	refresh ─> rows: part 1 ┐─> commit
 //	                 part 2 ┤
 //	                 part n ┘
 //
-// Each part records every minute what it has, in its record, which two workers never write at the same time.
-// When the view is not what it was when its refresh was divided, the commit divides it anew.
+// Each part checkpoints its results every minute in its record, which two workers never write at the same time. If the
+// view has changed since its refresh was divided, the commit divides it anew.
 //
-// Of several jobs for one view one works (history.go); the others wait, and most often find then that the
-// view shows what they want. Views that ask for it are refreshed without requests (follow.go).
+// Of several jobs for one view one works at a time (history.go). The others wait, and usually find then that the view is
+// already up to date. Views with automatic refresh are refreshed without requests (follow.go).
 //
-// The commit of a job is made at most once. Each run reads the source with the rights of whoever defined the view
-// (rights.go). A job that finds another definition than that of the record of the view ends.
+// The commit of a job is made at most once. Each run reads the source with the rights of the principal that defined the
+// view (rights.go). A job ends if the definition differs from that in the record of the view.
 package refresh
 
 import (
@@ -66,7 +66,8 @@ const (
 	commitStage = "commit"
 )
 
-// Refresh returns the kind of job that refreshes a view. functions opens those that make rows.
+// Refresh returns the kind of job that refreshes a view. functions opens the functions that compute
+// rows.
 func Refresh(on tables.Tables, functions calling.Directory, sizes materialize.Sizes) job.Kind {
 	b := builder{on, functions, sizes}
 	return job.Kind{Wanted: follower{on}.wanted, Stages: []job.Stage{
@@ -90,22 +91,22 @@ type refresher struct {
 	order Order
 }
 
-// run returns what runs a job.
+// run returns the refresher of a job's run.
 func (b builder) run(r *job.Run) (*refresher, error) {
 	f := &refresher{builder: b, run: r}
 	return f, r.Input(&f.order)
 }
 
-// errChanged ends a job whose view has got another definition.
+// errChanged ends a job whose view has another definition now.
 var errChanged = protocol.Errorf(protocol.InvalidInput, "the definition of the view has changed since its refresh was asked for; refresh it again")
 
-// errReplaced ends a job whose view was dropped, and another one made under its name.
+// errReplaced ends a job whose view was dropped and replaced by another of that name.
 var errReplaced = protocol.Errorf(protocol.TableNotFound, "the view was replaced while its refresh waited")
 
 // A work refreshes a view. as is its table for the commit of the job, and t the same without one.
 type work func(ctx context.Context, t, as *engine.Table, o materialize.Order) (materialize.Result, error)
 
-// change does work that commits, while the job holds the view.
+// change does work that commits, while the job owns the view.
 func (f *refresher) change(ctx context.Context, do work) (materialize.Result, error) {
 	wait, err := f.hold(ctx)
 	if err != nil {

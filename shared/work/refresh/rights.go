@@ -13,10 +13,10 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A view shows its readers the rows of its source, so a refresh reads the source with the rights of whoever defined
-// the view: those of the sender of a request would let him be used by whoever has written the definition. The rights
-// count that there are when a refresh has chosen a version of the source. Rows that were inserted after they were
-// taken away are then not in that version.
+// Readers of a view see rows of its source, so a refresh reads the source with the rights of the principal that defined
+// the view. With the rights of the sender of a request, a writer of the definition could make use of that sender. The
+// rights are checked after a refresh has chosen a version of the source, so rows inserted after a revocation are not in
+// that version.
 
 // mayRead checks that whoever defined a view may read a table.
 func mayRead(ctx context.Context, on tables.Tables, view *catalog.Table, source []string) error {
@@ -36,8 +36,8 @@ func sourceOf(ctx context.Context, on tables.Tables, view *catalog.Table, source
 	return found, unreadable(view.ID, source, err)
 }
 
-// unreadable replaces the error for a source that does not exist, or must not be read: who sees a view need not
-// learn which.
+// unreadable replaces the error for a source that does not exist or must not be read. Users who may see the view need not
+// learn which of the two it is.
 func unreadable(view, source []string, err error) error {
 	switch protocol.CodeOf(err) {
 	case protocol.TableNotFound, protocol.NamespaceNotFound, protocol.PermissionDenied:
@@ -54,8 +54,8 @@ func unreadable(view, source []string, err error) error {
 // isUnreadable reports whether an error is about a source that does not exist or must not be read.
 func isUnreadable(err error) bool { return protocol.HasCode(err, protocol.TableNotFound) }
 
-// refuse returns a job for a view that can no longer be refreshed, nil when there was one since its last refresh: the
-// job fails, and tells those who see the view why.
+// refuse returns a job for a view that can no longer be refreshed, whose failure reports the reason to users of the view.
+// It returns nil if there was such a job since the last refresh.
 func (f follower) refuse(ctx context.Context, view *catalog.Table) (*Order, error) {
 	uid := view.View.UID
 	h, version, err := historyOf(ctx, f.on, uid)

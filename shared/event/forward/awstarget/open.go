@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// maxBatch is how many events both services take in one request, and maxBytes less than how many bytes.
+	// maxBatch is the maximum number of events per request of both services. maxBytes is below their
+	// limit in bytes.
 	maxBatch = 10
 	maxBytes = 200_000
 )
 
-// Open opens the target at an address. key returns the key that the requests to a webhook are signed with. Open sends
-// no request; the credentials are those of the environment.
+// Open opens the target at an address. key returns the signing key for requests to a webhook. Open sends no request; the
+// credentials come from the environment.
 func Open(address string, key func(ctx context.Context) ([]byte, error)) (forward.Target, error) {
 	at, err := forward.ParseAddress(address)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package executortest is the contract of carriers: functions that are called over them get their rows
-// computed, and nothing that an executor does harms the service or its other rows.
+// Package executortest tests the contract of carriers: called functions compute their rows, and no
+// behaviour of an executor harms the service or other rows.
 package executortest
 
 import (
@@ -28,8 +28,8 @@ import (
 // Payload is the limit of the streams in the contract.
 const Payload = 16 << 10
 
-// A Connect starts a program that answers as the peer with a name does, and returns how it is reached. The
-// test ends it.
+// A Connect starts a program that behaves like the named peer, and returns its configuration. The test
+// stops the program.
 type Connect func(t *testing.T, peer string) (executor.Config, executor.Options)
 
 // Run runs the contract.
@@ -93,7 +93,7 @@ func rows(n int) arrow.RecordBatch {
 	return array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, int64(n))
 }
 
-// expect compares a result for n rows: those that failed have no value, the others are doubled.
+// expect compares a result for n rows: failed rows have no value, all others are doubled.
 func expect(t *testing.T, got function.Result, n int, failed ...function.Failure) {
 	t.Helper()
 	if diff := cmp.Diff(failed, got.Failed); diff != "" {
@@ -202,7 +202,7 @@ func (connect Connect) refusesReplies(t *testing.T) {
 	}
 }
 
-// A reply that breaks off may be one of an executor that cannot be reached, or of a function that ended it.
+// A truncated reply can mean an unreachable executor, or a function that killed it.
 func (connect Connect) survivesCuts(t *testing.T) {
 	caller, waits := connect.open(t, "cut", time.Minute)
 	got, err := caller.Call(t.Context(), rows(2))
@@ -259,7 +259,8 @@ func (connect Connect) takesMemory(t *testing.T) {
 	}
 }
 
-// Each call has a span of its own, also those that repeat one, and the executor gets its name. Without traces it gets none.
+// Each attempt of a call has a span of its own, whose id the executor receives. Without tracing it receives
+// none.
 func (connect Connect) passesTracesOn(t *testing.T) {
 	traceOf := func(ctx context.Context) string {
 		caller, _ := connect.open(t, "traced", time.Minute)

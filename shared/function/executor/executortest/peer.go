@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/function/executor"
 )
 
-// A Reply is what a peer does with a call. At most one of the fields other than Stream is set.
+// A Reply is the response of a peer to a call. At most one field other than Stream is set.
 type Reply struct {
 	Stream     []byte
 	Fault      *executor.Fault
@@ -32,7 +32,7 @@ const Secret = "canary-4f1d"
 // poison is the value that some peers fail for.
 const poison = 13
 
-// Answer is the peer with a name. Programs that stand in for executors call it.
+// Answer implements the named peer. Programs that stand in for executors call it.
 func Answer(peer string, call *executor.Call, stream []byte) Reply {
 	values, err := read(stream)
 	if err != nil {
@@ -105,7 +105,7 @@ func Answer(peer string, call *executor.Call, stream []byte) Reply {
 	return Reply{Fault: &executor.Fault{Type: "BadCall", Message: "there is no peer " + peer}}
 }
 
-// hostile are the peers whose replies never fit, with the type of the failures of all rows.
+// hostile maps the peers whose replies are always invalid to the failure type of their rows.
 var hostile = map[string]string{
 	"few rows": executor.Malformed, "many rows": executor.Malformed, "other type": executor.Malformed, "other name": executor.Malformed,
 	"more columns": executor.Malformed, "null": executor.Malformed, "marked value": executor.Malformed, "no end": executor.Malformed,
@@ -131,6 +131,7 @@ func fields() []arrow.Field {
 	return []arrow.Field{{Name: "result", Type: arrow.PrimitiveTypes.Int64}}
 }
 
+// read returns the int64 values of the first column of a stream.
 func read(stream []byte) (values []int64, err error) {
 	r, err := arrowipc.NewReader(context.Background(), bytes.NewReader(stream), arrowipc.Limits{})
 	if err != nil {

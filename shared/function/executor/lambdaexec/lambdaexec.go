@@ -1,14 +1,13 @@
-// Package lambdaexec calls executors that are functions of AWS. An event of one is a call as package
-// executor describes it, and its response a stream or a fault:
+// Package lambdaexec calls executors that are AWS Lambda functions. The event is a call as package executor
+// defines it, and the response a stream or a fault:
 //
 //	{"tiltyard": 1, "call": {…}, "arrow": base64 of the stream}
 //	{"arrow": base64 of the stream}, or {"error_type": …, "message": …, "retryable": …}
 //
-// An event holds six megabytes, and so does a response. Where the service keeps its objects in S3, what is
-// larger goes by way of the bucket (reference.go): call.artifact_url and arrow_url, in place of artifact and
-// arrow, are URLs that the executor GETs, and reply_url is one that it may PUT the stream of a reply to, whose
-// response is then {"stored": true}. The worker signs these URLs, each for one object and for the time of one
-// call.
+// Events and responses are limited to six megabytes. If the service stores its objects in S3, larger data
+// are passed through the bucket (reference.go). call.artifact_url and arrow_url replace artifact and arrow:
+// the executor fetches them with GET. The executor may PUT the stream of a reply to reply_url, and then
+// responds {"stored": true}. The worker signs each URL for one object and for the duration of one call.
 package lambdaexec
 
 import (
@@ -32,22 +31,22 @@ import (
 )
 
 const (
-	// maxEventBytes is the size of the largest event and response that Lambda takes.
+	// maxEventBytes is Lambda's limit for the size of an event and of a response.
 	maxEventBytes = 6 << 20
-	// maxAnswerBytes is how much is read of an answer of Lambda; its errors are small.
+	// maxAnswerBytes bounds the read part of a Lambda response; its errors are short.
 	maxAnswerBytes = maxEventBytes + 64<<10
 )
 
-// A Carrier brings calls to one function.
+// A Carrier transports calls to one Lambda function.
 type Carrier struct {
 	client *lambda.Client
 	arn    string
 	passed passage
 }
 
-// Open returns a function that opens the carrier to a function of AWS, in its region and with the credentials
-// of the environment. It sends no request. What is too large for an event goes by way of objects below a folder,
-// which ends in a slash, of a store that signs URLs.
+// Open returns a function that opens the carrier to a Lambda function, in its region and with the
+// credentials of the environment, without a request. Data too large for an event are passed as objects
+// below folder, which ends in a slash, in a store that signs URLs.
 func Open(by objectstore.Store, folder string) func(arn string) (executor.Carrier, error) {
 	return func(arn string) (executor.Carrier, error) {
 		c, err := cloud.Load()
@@ -69,7 +68,7 @@ func New(c aws.Config, arn string, by objectstore.Store, folder string) *Carrier
 	})}
 }
 
-// bounded is a client that reads no more of a response than one may have.
+// bounded is an HTTP client that limits the size of response bodies.
 type bounded struct{ lambda.HTTPClient }
 
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
@@ -101,16 +100,16 @@ func (b *bound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Connect returns a line, which keeps the place of an artifact that its events cannot carry.
+// Connect returns a line. If an artifact exceeds the events, the line stores it as an object.
 func (c *Carrier) Connect() executor.Line { return &line{Carrier: c} }
 
-// A line carries the calls of one use of a function.
+// A line transports the calls of one use of a function.
 type line struct {
 	*Carrier
-	artifact string // key of the object that has it; "" until an event needs it
+	artifact string // key of the artifact's object; "" until an event needs it
 }
 
-// Close removes what the calls have referred to.
+// Close removes the object of the artifact.
 func (l *line) Close() error {
 	if l.artifact == "" {
 		return nil
@@ -127,10 +126,10 @@ type event struct {
 	ReplyURL string         `json:"reply_url,omitempty"`
 }
 
-// maxInlineArtifact is the size of the largest artifact in events: one that leaves most of them to rows.
+// maxInlineArtifact is the maximal size of an artifact in an event, which leaves most of the event to rows.
 const maxInlineArtifact = 1 << 20
 
-// Room returns how many bytes of a stream an event carries beside a call.
+// Room returns the size of the longest stream that an event transports with a call.
 func (l *line) Room(call *executor.Call) int64 {
 	without := *call
 	without.Artifact = nil
@@ -145,7 +144,7 @@ func (l *line) Room(call *executor.Call) int64 {
 	return max(0, (maxEventBytes-taken)/4*3)
 }
 
-// inBase64 returns how long bytes are as text.
+// inBase64 returns the length of n bytes in base64.
 func inBase64(n int64) int64 { return (n + 2) / 3 * 4 }
 
 // Do invokes the function once.
@@ -197,7 +196,7 @@ func crashOf(payload []byte) *executor.Fault {
 		Type    string `json:"errorType"`
 		Message string `json:"errorMessage"`
 	}
-	_ = json.Unmarshal(payload, &told) // what it does not tell stays empty
+	_ = json.Unmarshal(payload, &told) // missing fields stay empty
 	if strings.HasSuffix(told.Type, "ResponseSizeTooLarge") {
 		return &executor.Fault{Type: executor.TooLarge, Message: "the reply is larger than responses of Lambda: " + told.Message}
 	}

@@ -11,19 +11,19 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A passage passes what events and responses cannot carry, by way of objects below a folder of a store. They
-// are removed after the call; the owner of the folder sweeps those of a worker that ended before.
+// A passage transports data too large for events and responses, as objects below a folder of a store. They
+// are removed after the call; the owner of the folder sweeps the objects of crashed workers.
 type passage struct {
 	store  objectstore.Store
 	folder string
 }
 
 const (
-	// referenceBytes bounds what an event has beside the call and the rows: its URLs, most of all.
+	// referenceBytes bounds the size of an event beside the call and the rows, mostly its URLs.
 	referenceBytes = 16 << 10
-	// margin is how much longer than a call a URL lasts, for clocks that differ and an event that waits.
+	// margin is added to the lifetime of a URL, for clock skew and queued events.
 	margin = 5 * time.Minute
-	// removal is how long the removal of an object may take.
+	// removal is the timeout of the removal of an object.
 	removal = 10 * time.Second
 )
 
@@ -68,8 +68,8 @@ func (p passage) take(ctx context.Context, key string, limit int64) (*executor.B
 	return executor.KeepReply(ctx, parts[0], limit)
 }
 
-// refer replaces what an event cannot carry by URLs, and gives it one for the reply. reply is the key of that,
-// and remove removes the rows.
+// refer moves data that exceed an event to objects, and adds a signed URL for the reply. reply is the key
+// of the reply, and remove removes the object of the rows.
 func (l *line) refer(ctx context.Context, e *event, room int64) (reply string, remove func(), err error) {
 	signer := objectstore.SignerOf(l.passed.store)
 	lasts := time.Duration(e.Call.Milliseconds)*time.Millisecond + margin

@@ -54,14 +54,14 @@ func (s *signingStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
-// received is what a stand-in for a function got.
+// received records the data that a stand-in for a function has received.
 type received struct {
 	eventBytes, artifact, stream int
 	byReference                  bool
 }
 
-// echo answers a call of a function with its rows, as the shipped executor does, by reference when they are too
-// large for a response.
+// echo answers a call with its rows, like the shipped executor: by reference if they exceed the size of a
+// response.
 func echo(t *testing.T, got *[]received) http.HandlerFunc {
 	fetch := func(url string) []byte {
 		answer, err := http.Get(url)
@@ -166,7 +166,7 @@ func newSigningStore(t *testing.T) *signingStore {
 	return s
 }
 
-// What an event cannot carry goes by way of the store, and nothing remains there.
+// Data too large for an event are passed through the store, and no object remains there.
 func TestLargeCallsGoByWayOfTheStore(t *testing.T) {
 	store := newSigningStore(t)
 	for name, c := range map[string]struct {
@@ -208,7 +208,7 @@ func TestLargeCallsGoByWayOfTheStore(t *testing.T) {
 	}
 }
 
-// Without a store that signs, rows are divided, those that do not fit fail, and a function that does not fit is
+// Without a signing store, rows are divided, rows above the limit fail, and a function above the limit is
 // refused.
 func TestCallsWithoutAStoreFitIntoEvents(t *testing.T) {
 	for _, store := range []objectstore.Store{nil, memstore.New()} {

@@ -1,5 +1,5 @@
-// Package frame has the messages between a program and the child process that runs a WebAssembly
-// function for it. They are frames on the child's standard input and output:
+// Package frame defines the messages between a program and the child process that runs a WebAssembly
+// function. They are frames on the child's standard input and output:
 //
 //	0  u8   kind
 //	1  u32  length of the content, little-endian
@@ -8,7 +8,7 @@
 // The program sends Setup and Module. The child answers Opened, or Failed and ends. Then each Call is
 // answered by a Result, or by Failed. After a failure that is not Recoverable the child ends.
 //
-// The ends trust each other's bytes no more than those of strangers: the child runs foreign code.
+// Each side validates the other's bytes as untrusted input, because the child runs foreign code.
 package frame
 
 import (
@@ -23,7 +23,7 @@ import (
 // Argument is the only argument of a program that is to be the child.
 const Argument = "wasm-host"
 
-// A Kind says what a frame holds.
+// A Kind is the kind of a frame.
 type Kind byte
 
 // The kinds of frames.
@@ -41,10 +41,10 @@ const headerBytes = 5
 // MaxText bounds the content of Setup and Failed.
 const MaxText = 1 << 20
 
-// ErrInvalid means that bytes are no frame, or not one that may come here.
+// ErrInvalid means that bytes are not a frame, or not one of the expected kind.
 var ErrInvalid = errors.New("invalid frame")
 
-// An Order is what the child is told of the function before its module.
+// An Order is the description of the function that the child receives before the module.
 type Order struct {
 	Open        json.RawMessage   `json:"open"` // argument of the module's open
 	Environment map[string]string `json:"environment,omitempty"`
@@ -58,23 +58,23 @@ type Order struct {
 	ResultBytes int64 `json:"result_bytes"`
 }
 
-// A Failure says why a function could not be opened, or a batch not be computed.
+// A Failure is the reason why a function could not be opened, or a batch not be computed.
 type Failure struct {
 	Type        string `json:"type"`
 	Message     string `json:"message"`
-	Log         string `json:"log,omitempty"`         // the end of what the module printed
+	Log         string `json:"log,omitempty"`         // the end of the module's output
 	LogCut      bool   `json:"log_cut,omitempty"`     // there was more before it
-	Recoverable bool   `json:"recoverable,omitempty"` // the child takes further calls
+	Recoverable bool   `json:"recoverable,omitempty"` // the child accepts further calls
 }
 
 // These are the types of failures that do not come from the function itself.
 const (
-	InvalidModule = "InvalidModule" // it is no module, or does not follow the ABI
+	InvalidModule = "InvalidModule" // not a module, or it violates the ABI
 	Trap          = "Trap"          // an instruction that ends the module, or endless recursion
 	Exit          = "Exit"          // the module has called proc_exit
 	InvalidReply  = "InvalidReply"  // the reply breaks the ABI
 	InputLimit    = "InputLimit"    // a row is larger than a call may be
-	OutputLimit   = "OutputLimit"   // the reply is larger than one may be
+	OutputLimit   = "OutputLimit"   // the reply exceeds its limit
 	TimeLimit     = "TimeLimit"     // the call took too long
 	HostFailed    = "HostFailed"    // the child process ended: out of memory, or by a fault
 )
@@ -97,7 +97,7 @@ func Write(w io.Writer, kind Kind, parts ...[]byte) error {
 	return nil
 }
 
-// WriteJSON writes a frame whose content is v in JSON.
+// WriteJSON writes a frame with v as JSON.
 func WriteJSON(w io.Writer, kind Kind, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -118,7 +118,8 @@ func Next(r io.Reader) (Kind, int64, error) {
 	return Kind(head[0]), int64(binary.LittleEndian.Uint32(head[1:])), nil
 }
 
-// Expect reads the head of a frame of one kind and of at most most bytes, and returns its length.
+// Expect reads the head of a frame, and returns its length. The frame must be of kind want, with at most
+// most bytes.
 func Expect(r io.Reader, want Kind, most int64) (int64, error) {
 	kind, size, err := Next(r)
 	switch {

@@ -13,8 +13,8 @@ import (
 // takes about 10 MB.
 const maxCached = 256 << 20
 
-// openCache returns the compiled code in a folder, which it makes when it is missing. It returns nil when
-// another user could write to the folder: compiled code is executed as it is found.
+// openCache opens the folder of compiled code, and creates it if missing. It returns nil if another user
+// can write to the folder, because compiled code is executed without a check.
 func openCache(folder string) wazero.CompilationCache {
 	if folder == "" {
 		return nil
@@ -34,8 +34,8 @@ func openCache(folder string) wazero.CompilationCache {
 	return cache
 }
 
-// prune deletes the oldest files until the rest is small enough. A file that another process looks for
-// at that moment is compiled once more.
+// prune deletes the oldest files until the rest is small enough. If another process needs a deleted file at
+// that moment, it compiles the module again.
 func prune(folder string) {
 	type file struct {
 		path string
@@ -61,8 +61,8 @@ func prune(folder string) {
 	}
 }
 
-// compile compiles a module, or takes its code from the folder. Without a usable folder, or when it is
-// full or damaged, it compiles in memory.
+// compile compiles a module, or loads its code from the folder. If the folder is unusable, full or damaged,
+// it compiles in memory.
 func compile(ctx context.Context, config wazero.RuntimeConfig, folder string, module []byte) (wazero.Runtime, wazero.CompiledModule, error) {
 	if cache := openCache(folder); cache != nil {
 		runtime := wazero.NewRuntimeWithConfig(ctx, config.WithCompilationCache(cache))

@@ -84,7 +84,7 @@ func open(ctx context.Context, order *frame.Order, module []byte) (*guest, *fram
 	return g, g.freeArgument(ctx)
 }
 
-// checkModule checks what a module exports and imports.
+// checkModule checks the exports and imports of a module.
 func checkModule(m wazero.CompiledModule) *frame.Failure {
 	if len(m.ExportedMemories()) != 1 || m.ExportedMemories()["memory"] == nil {
 		return invalidModule("it exports %d memories; one with the name memory is needed", len(m.ExportedMemories()))
@@ -115,8 +115,8 @@ func isI32(types []api.ValueType, count int) bool {
 	return len(types) == count && !slices.ContainsFunc(types, func(t api.ValueType) bool { return t != api.ValueTypeI32 })
 }
 
-// call passes a batch of size bytes from in to the module and returns the reply, which lies in the memory
-// of the module. The caller copies it and then calls freeArgument. The error is that of in.
+// call passes a batch of size bytes from in to the module and returns the reply, a slice of the module's
+// memory. The caller copies it and then calls freeArgument. The error comes from in.
 func (g *guest) call(ctx context.Context, in io.Reader, size int64) ([]byte, *frame.Failure, error) {
 	source := &source{r: in}
 	reply, failure := g.exchange(ctx, "call", source, size)
@@ -189,7 +189,7 @@ func (g *guest) reply(ctx context.Context, name string, place uint32) ([]byte, *
 	return nil, invalidReply("the status of the reply is %d, which is neither 0 nor 1", status)
 }
 
-// reported returns the failure that the module reports in JSON. The module goes on.
+// reported parses a failure that the module reports in JSON. The module stays usable.
 func (g *guest) reported(ctx context.Context, text []byte) *frame.Failure {
 	var report struct {
 		Type    string `json:"error_type"`
@@ -235,7 +235,7 @@ func (g *guest) run(ctx context.Context, name string, args ...uint64) (uint32, *
 	return uint32(results[0]), nil
 }
 
-// failure describes an error with which a function of the module ended.
+// failure describes an error with which a module's function ended.
 func (g *guest) failure(err error, name string) *frame.Failure {
 	if exited, ok := errors.AsType[*sys.ExitError](err); ok {
 		return g.logged(&frame.Failure{Type: frame.Exit, Message: fmt.Sprintf("%s ended the module with exit code %d", name, exited.ExitCode())})
@@ -244,8 +244,8 @@ func (g *guest) failure(err error, name string) *frame.Failure {
 	return g.logged(&frame.Failure{Type: frame.Trap, Message: fmt.Sprintf("%s: %s", name, strings.TrimPrefix(reason, "wasm error: "))})
 }
 
-// logged adds the end of what the module has printed to a failure, as valid text. The parent hides the values of
-// variables in it, so it gets all that is kept.
+// logged adds the end of the module's output to a failure, as valid UTF-8. The parent conceals the values
+// of variables in it, and needs the whole kept output for that.
 func (g *guest) logged(f *frame.Failure) *frame.Failure {
 	log := g.world.log
 	f.Log, f.LogCut = strings.ToValidUTF8(string(end(log.bytes)), "�"), log.isCut || len(log.bytes) > logBytes

@@ -1,13 +1,13 @@
-// Package host runs one WebAssembly function in a process of its own, the child of the program that
-// calls the function. It is the only package that contains a WebAssembly runtime, wazero.
+// Package host runs one WebAssembly function in a process of its own, the child of the program that calls
+// the function. It is the only package that contains a WebAssembly runtime, wazero.
 //
 // The module follows ABI version 1 (docs/functions.md). Its memory is bounded by the runtime, and that of
-// the process by the operating system. A call that takes too long is ended by the parent, which kills the
-// process: looking at a clock within compiled loops would make them many times slower.
+// the process by the operating system. On a timeout the parent kills the process, because clock checks
+// within compiled loops would make them many times slower.
 //
 //   - host.go: the process, and its conversation with the parent
 //   - guest.go: an instance of a module, its exports and their arguments
-//   - wasi.go: what a module may import
+//   - wasi.go: the allowed imports of a module
 //   - cache.go: the folder of compiled code
 package host
 
@@ -36,14 +36,14 @@ func Intercept() {
 	os.Exit(0)
 }
 
-// closeTime is how long a module may take for its close, and how long a module that loops outlives a
-// parent that has died.
+// closeTime bounds the close function of a module, and the time for which a looping module outlives a dead
+// parent.
 const closeTime = time.Second
 
 // serveProcess serves standard input, which it also reads while a module runs: its end means that the
 // parent has closed the function, or has died.
 func serveProcess() error {
-	debug.SetTraceback("none") // foreign code has chosen what is on the stacks
+	debug.SetTraceback("none") // foreign code controls the content of the stacks
 	in, out := io.Pipe()
 	go func() {
 		_, err := io.Copy(out, os.Stdin)
@@ -54,8 +54,8 @@ func serveProcess() error {
 	return Serve(in, os.Stdout)
 }
 
-// Serve talks with the parent until in ends or the module has failed. The error is that of the pipes, or
-// says that the parent broke the rules of their conversation.
+// Serve exchanges frames with the parent until in ends or the module fails. An error means a broken pipe or
+// a violation of the protocol by the parent.
 func Serve(in io.Reader, out io.Writer) error {
 	size, err := frame.Expect(in, frame.Setup, frame.MaxText)
 	if err != nil {
@@ -92,7 +92,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 }
 
-// serveCall answers one call. more is false when the module takes no further calls.
+// serveCall answers one call. more is false if the module cannot take further calls.
 func serveCall(ctx context.Context, g *guest, order *frame.Order, in io.Reader, out io.Writer) (more bool, err error) {
 	size, err := frame.Expect(in, frame.Call, order.CallBytes)
 	if errors.Is(err, io.EOF) {

@@ -7,12 +7,11 @@ import (
 	"tiltyard/shared/function/wasm/frame"
 )
 
-// ownMemory is the memory of the process beside that of the module: the runtime, the messages, and what it
-// takes to compile a module.
+// ownMemory is the memory of the process beside the module's: the Go runtime, the messages, and the
+// compilation of a module.
 const ownMemory = 768 << 20
 
-// limitProcess bounds the memory of the process and lets it leave no image of it. Only memory that may be
-// written to counts.
+// limitProcess bounds the memory of the process and disables core dumps. Only writable memory counts.
 func limitProcess(order *frame.Order) error {
 	most := uint64(order.MemoryBytes + order.CallBytes + ownMemory)
 	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most}); err != nil {

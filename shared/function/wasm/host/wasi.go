@@ -29,9 +29,8 @@ const (
 	notProvided = 52
 )
 
-// signatures are the functions of WASI preview 1, with the types of their parameters: i for i32, I for
-// i64. All return a number of an error, except proc_exit. What is not in [world.functions] answers that
-// it is not provided.
+// signatures are the functions of WASI preview 1, with the types of their parameters: i for i32, I for i64.
+// All return an error number, except proc_exit. Functions missing in [world.functions] return ENOSYS.
 //
 // Source: legacy/preview1/witx/wasi_snapshot_preview1.witx of WebAssembly/WASI.
 var signatures = map[string]string{
@@ -50,8 +49,8 @@ var signatures = map[string]string{
 	"sock_accept": "iii", "sock_recv": "iiiiii", "sock_send": "iiiii", "sock_shutdown": "ii",
 }
 
-// A world is all that a module sees beside its arguments. It is the same whenever a function is called
-// with the same batch.
+// A world is the environment of a module beside its arguments. It is identical for each call with the same
+// batch, so that functions are deterministic.
 type world struct {
 	time        time.Time
 	ticks       uint64 // readings of the monotonic clock
@@ -69,8 +68,8 @@ func newWorld(order *frame.Order) *world {
 	return w
 }
 
-// begin makes the random bytes from here on depend on the seed and the argument alone, and forgets what
-// the module has printed.
+// begin derives the following random bytes from the seed and the argument alone, and discards the module's
+// earlier output.
 func (w *world) begin(seed, argument []byte) {
 	w.log.bytes = w.log.bytes[:0]
 	digest := sha256.Sum256(binary.LittleEndian.AppendUint64(slices.Clone(seed), xxhash.Sum64(argument)))
@@ -111,7 +110,7 @@ func exit(ctx context.Context, m api.Module, stack []uint64) {
 	panic(sys.NewExitError(code)) // the runtime returns it from the call of the module
 }
 
-// functions returns what is provided, by name.
+// functions returns the implemented WASI functions by name.
 func (w *world) functions() map[string]func(m api.Module, args []uint64) uint64 {
 	none := func(m api.Module, args []uint64) uint64 { return writeSizes(m, args, 0, 0) }
 	return map[string]func(m api.Module, args []uint64) uint64{
@@ -122,7 +121,7 @@ func (w *world) functions() map[string]func(m api.Module, args []uint64) uint64 
 		"clock_time_get":    w.clock,
 		"random_get":        w.fillRandom,
 		"fd_write":          w.write,
-		// There are no files: this is how a library learns that it has looked at all of them.
+		// There are no preopened folders: this error ends a library's enumeration of them.
 		"fd_prestat_get": func(api.Module, []uint64) uint64 { return badFile },
 	}
 }
@@ -148,6 +147,8 @@ func (w *world) environSizes(m api.Module, args []uint64) uint64 {
 	return writeSizes(m, args, len(w.environment), bytes)
 }
 
+// environ implements environ_get: it writes a pointer per variable to the first argument, and the texts to
+// the second.
 func (w *world) environ(m api.Module, args []uint64) uint64 {
 	memory := m.Memory()
 	place, text := uint32(args[0]), uint32(args[1])
@@ -161,8 +162,8 @@ func (w *world) environ(m api.Module, args []uint64) uint64 {
 	return success
 }
 
-// clock writes the time of the order. The monotonic clock moves a microsecond with each reading, so that
-// a module which waits for it comes to an end.
+// clock returns the time of the order. The monotonic clock advances a microsecond per reading, so that a
+// module that waits for it terminates.
 func (w *world) clock(m api.Module, args []uint64) uint64 {
 	now := uint64(w.time.UnixNano())
 	if args[0] != 0 {
@@ -173,6 +174,7 @@ func (w *world) clock(m api.Module, args []uint64) uint64 {
 	return answer(memory != nil && memory.WriteUint64Le(uint32(args[2]), now))
 }
 
+// fillRandom implements random_get with the deterministic generator.
 func (w *world) fillRandom(m api.Module, args []uint64) uint64 {
 	if m.Memory() == nil {
 		return badAddress
@@ -184,7 +186,7 @@ func (w *world) fillRandom(m api.Module, args []uint64) uint64 {
 	return answer(ok)
 }
 
-// write takes what a module prints to its standard output and its standard error.
+// write accepts the module's writes to standard output and standard error.
 func (w *world) write(m api.Module, args []uint64) uint64 {
 	if file := uint32(args[0]); file != 1 && file != 2 {
 		return badFile
@@ -208,15 +210,17 @@ func (w *world) write(m api.Module, args []uint64) uint64 {
 	return answer(memory.WriteUint32Le(uint32(args[3]), written))
 }
 
-// logBytes is how much of what a module prints is kept.
+// logBytes is the size of the kept end of a module's output.
 const logBytes = 64 << 10
 
-// A tail keeps the end of what is added to it.
+// A tail keeps the end of the data written to it.
 type tail struct {
 	bytes []byte
 	isCut bool // there was more before
 }
 
+// add appends text, and keeps at least the last logBytes bytes. It cuts only at twice that size, so that
+// the cost per byte is constant.
 func (t *tail) add(text []byte) {
 	if len(text) > logBytes {
 		t.bytes, t.isCut = t.bytes[:0], true

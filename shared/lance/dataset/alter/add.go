@@ -27,22 +27,22 @@ import (
 
 // NewColumns describes columns to be added to a table.
 type NewColumns struct {
-	Schema *arrow.Schema // without Values, a column that exists has the members to add to its struct
-	// Read are the columns, as in ScanOptions, that Values looks at.
+	Schema *arrow.Schema // the new columns; without Values, an existing column lists new members of its struct
+	// Read names the input columns of Values, as in ScanOptions.
 	Read []string
-	// Values returns the new columns, in the schema Schema, of the rows of a batch. It is
-	// called with the rows of the table in their order, each once, or again with fewer of them after it
-	// was refused memory. It takes the memory of new columns from the share of its context. Nil: they are
-	// null in every row, which costs nothing.
+	// Values computes the new columns, with schema Schema, for the rows of a batch. Batches come in
+	// table order, each row once; rows are repeated in smaller batches after Values fails for lack
+	// of memory. Values charges the new columns to its context's memory budget. Nil makes the
+	// columns null, without writing files.
 	Values func(context.Context, arrow.RecordBatch) (arrow.RecordBatch, error)
-	// Metadata returns the metadata that the schema of the table gets; nil: it stays. added has the new
-	// columns with their ids.
+	// Metadata returns the new schema metadata of the table; nil keeps the old. added has the new
+	// columns with their field ids.
 	Metadata func(added *schema.Schema) (map[string]string, error)
 }
 
-// AddColumns writes the values of new columns beside the files of each fragment and commits the columns. Nearly every concurrent
-// commit makes it stale; see dataset.IsRowsChanged. The error is operation.ErrInvalid for a name that is taken, or for a
-// column without values that is not nullable.
+// AddColumns writes the values of new columns to additional files of each fragment and commits
+// them. Nearly every concurrent commit makes it fail with an error for which dataset.IsRowsChanged
+// holds. A taken name, and a non-nullable column without values, are operation.ErrInvalid.
 func AddColumns(ctx context.Context, d *dataset.Dataset, c NewColumns) (*dataset.Dataset, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func AddColumns(ctx context.Context, d *dataset.Dataset, c NewColumns) (*dataset
 		return nil, err
 	}
 	fields, highest := d.Schema().PB(), d.Manifest().MaxFieldID()
-	if c.Values == nil && format.Version != lance.Legacy { // the files of legacy fragments hold all columns
+	if c.Values == nil && format.Version != lance.Legacy { // legacy fragments store all columns
 		if fields, c.Schema, err = Adding(d.Snapshot, c.Schema, highest); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func AddColumns(ctx context.Context, d *dataset.Dataset, c NewColumns) (*dataset
 		return nil, err
 	}
 	if format.Version == lance.Legacy && c.Values == nil {
-		// The fragments of such tables hold all columns.
+		// Legacy fragments store all columns, so nulls are written too.
 		c.Values = func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 			return nulls(c.Schema, batch.NumRows()), nil
 		}
@@ -118,7 +118,7 @@ func addFiles(ctx context.Context, d *dataset.Dataset, added *schema.Schema, c N
 	}
 	reads := c.Read
 	if len(reads) == 0 {
-		reads = []string{snapshot.RowAddr} // so that the batches have rows
+		reads = []string{snapshot.RowAddr} // any column, so that batches have a row count
 	}
 	p, err := d.Project(reads)
 	if err != nil {
@@ -145,10 +145,10 @@ func nulls(s *arrow.Schema, n int64) arrow.RecordBatch {
 	return array.NewRecordBatch(s, columns, n)
 }
 
-// columnFiles are new files with some columns, one for each fragment of a version.
+// columnFiles holds new files of some columns, one per fragment of a version.
 type columnFiles struct {
 	files []pb.DataFile
-	puts  *errgroup.Group // small files on their way
+	puts  *errgroup.Group // uploads of small files in flight
 }
 
 // writeColumns writes a file for each fragment with the columns that values returns for its live rows.
@@ -174,7 +174,8 @@ func writeColumnsOf(ctx context.Context, d *dataset.Dataset, f *fragment.Fragmen
 	return file.Close(ctx, puts)
 }
 
-// openColumns returns a new file with the columns that values returns for the rows of a fragment. The caller closes or aborts it.
+// openColumns returns a new file filled with the columns that values computes for a fragment. The
+// caller closes or aborts it.
 func openColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values valuesOf) (*stage.File, error) {
 	file, err := newColumnFile(ctx, d, f, s)
 	if err != nil {
@@ -188,7 +189,7 @@ func openColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment, 
 	return file, nil
 }
 
-// newColumnFile begins a file of columns beside those of a fragment.
+// newColumnFile starts an additional file for a fragment.
 func newColumnFile(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment, s *schema.Schema) (*stage.File, error) {
 	format, err := d.Format(false)
 	if err == nil {
@@ -200,7 +201,8 @@ func newColumnFile(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment
 	return d.Table().Stage().NewFile(ctx, s, format)
 }
 
-// A valuesOf returns columns for the rows of a batch. The memory it takes is held until they are written.
+// A valuesOf computes columns for the rows of a batch. Memory that it takes is held until they are
+// written.
 type valuesOf func(context.Context, arrow.RecordBatch) ([]arrow.Array, error)
 
 // A columnWriter writes computed columns to a file.
@@ -208,11 +210,11 @@ type columnWriter struct {
 	file   *stage.File
 	schema *schema.Schema
 	values valuesOf
-	once   bool        // values is not called again with fewer rows when memory is too short
-	enough func() bool // reports, after some rows, whether the file ends there; nil: it does not
+	once   bool        // do not repeat values with fewer rows for lack of memory
+	enough func() bool // reports, between stretches, whether to end the file; nil: never
 }
 
-// write writes the columns for stretches of rows and returns the number of rows, deleted ones included.
+// write writes columns for stretches of rows and returns the number of physical rows.
 func (w *columnWriter) write(ctx context.Context, rows iter.Seq2[snapshot.Stretch, error]) (n int64, err error) {
 	for stretch, err := range rows {
 		if err != nil {
@@ -246,6 +248,7 @@ type piece struct {
 	rows    int64
 }
 
+// write adds the piece to a file and charges its memory until the file has copied it.
 func (p piece) write(ctx context.Context, file *stage.File) error {
 	held, err := memory.Take(ctx, sizeOfColumns(p.columns))
 	if err != nil {
@@ -263,7 +266,8 @@ func sizeOfColumns(columns []arrow.Array) int64 {
 	return total
 }
 
-// columns returns the new columns of all rows of a stretch, with any values for deleted rows.
+// columns returns the new columns for all physical rows of a stretch. Deleted rows get arbitrary
+// values.
 func (w *columnWriter) columns(ctx context.Context, stretch snapshot.Stretch) (made piece, err error) {
 	made.rows = stretch.Rows
 	if stretch.Batch == nil {
@@ -291,10 +295,10 @@ func blanks(s *schema.Schema, n int) []arrow.Array {
 	for i, f := range s.Fields {
 		t := f.Type
 		if f.IsBlobV2() {
-			t = arrow.BinaryTypes.Binary // is taken, too, and has an empty value
+			t = arrow.BinaryTypes.Binary // blob columns also accept plain binary values
 		}
 		if f.Nullable && take.HasDictionary(t) {
-			columns[i] = take.Nulls(t, n) // the dictionary of legacy files may hold no empty value
+			columns[i] = take.Nulls(t, n) // the dictionary of a legacy file may have no empty value
 			continue
 		}
 		b := array.NewBuilder(arrowmemory.DefaultAllocator, t)

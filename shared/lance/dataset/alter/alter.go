@@ -13,8 +13,9 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// DropColumns commits d without some columns or members of structs, given by their paths. Their values stay in the files. A struct
-// that loses its last member is dropped too, and so are indices on dropped columns.
+// DropColumns commits d without some columns or struct members, named by path. Their values stay in
+// the files. A struct that loses its last member is dropped too, and so are indices on dropped
+// columns.
 func DropColumns(ctx context.Context, d *dataset.Dataset, paths []string) (*dataset.Dataset, error) {
 	left, err := Without(d.Snapshot, paths)
 	if err != nil {
@@ -23,10 +24,10 @@ func DropColumns(ctx context.Context, d *dataset.Dataset, paths []string) (*data
 	return d.Commit(ctx, &pb.Project{Schema: left, PreservesNullability: true})
 }
 
-// Apply commits alterations of columns together. cast is needed if a type changes.
+// Apply commits several alterations of columns at once. cast is needed if a type changes.
 //
-// The error is operation.ErrInvalid if a column with nulls becomes non-nullable, if one call casts and forbids nulls, or if a cast
-// column has an index.
+// It returns operation.ErrInvalid if a column with nulls becomes non-nullable, if one call both
+// casts and forbids nulls, or if a cast column has an index.
 func Apply(ctx context.Context, d *dataset.Dataset, alterations []Alteration, cast Cast) (*dataset.Dataset, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// CastFields casts columns, or members within them, to the types of fields, which are
-// laid out alike: structs stay structs, also within lists.
+// CastFields casts columns, or their members, to the types of fields. Structs stay structs, also
+// inside lists.
 func CastFields(ctx context.Context, columns []arrow.Array, fields []*schema.Field, cast Cast) ([]arrow.Array, error) {
 	out := make([]arrow.Array, len(columns))
 	for i, column := range columns {
@@ -37,7 +37,7 @@ func CastFields(ctx context.Context, columns []arrow.Array, fields []*schema.Fie
 	return out, nil
 }
 
-// isListOfStructs reports whether a type is of lists of structs, or of lists of these.
+// isListOfStructs reports whether a type is a list of structs, at any list depth.
 func isListOfStructs(t arrow.DataType) bool {
 	if id := t.ID(); id != arrow.LIST && id != arrow.LARGE_LIST {
 		return false
@@ -46,7 +46,8 @@ func isListOfStructs(t arrow.DataType) bool {
 	return elem.ID() == arrow.STRUCT || isListOfStructs(elem)
 }
 
-// castElements casts the elements of lists, and keeps the lists. It casts those alone that the lists refer to.
+// castElements casts the elements of lists and keeps the list structure. It casts only elements
+// that a list refers to.
 func castElements(ctx context.Context, from array.ListLike, field *schema.Field, cast Cast) (arrow.Array, error) {
 	var first, end int64
 	if n := from.Len(); n > 0 {
@@ -57,6 +58,7 @@ func castElements(ctx context.Context, from array.ListLike, field *schema.Field,
 	if err != nil {
 		return nil, err
 	}
+	// The sliced elements begin at 0, so offsets are relative to first.
 	valid := make([]byte, bitutil.BytesForBits(int64(from.Len())))
 	var offsets []byte
 	add := func(offset int64) {
@@ -77,6 +79,7 @@ func castElements(ctx context.Context, from array.ListLike, field *schema.Field,
 	return array.MakeFromData(data), nil
 }
 
+// castMembers casts the members of structs and keeps their validity.
 func castMembers(ctx context.Context, from *array.Struct, field *schema.Field, cast Cast) (arrow.Array, error) {
 	members := make([]arrow.Array, from.NumField())
 	for i := range members {

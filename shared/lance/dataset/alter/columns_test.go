@@ -20,7 +20,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// Columns are added, renamed, cast and dropped on fragments with deleted rows, one of which has
+// Columns are added, renamed, cast and dropped on fragments with deleted rows; one fragment has
 // lost nearly all of its rows.
 func TestColumnsComeAndGo(t *testing.T) {
 	ctx := t.Context()

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// Without returns the fields of a version that lacks columns, or members of structs, named by their
-// paths. A struct that loses its last member goes too.
+// Without returns the fields of a version without some columns or struct members, named by path. A
+// struct that loses its last member is dropped too.
 func Without(v *snapshot.Snapshot, paths []string) ([]*pb.Field, error) {
 	gone := map[int32]bool{}
 	for _, path := range paths {
@@ -20,13 +20,13 @@ func Without(v *snapshot.Snapshot, paths []string) ([]*pb.Field, error) {
 		dropField(chain, gone)
 	}
 	return slices.DeleteFunc(v.Schema().PB(), func(f *pb.Field) bool {
-		gone[f.ID] = gone[f.ID] || gone[f.ParentID] // parents come first
+		gone[f.ID] = gone[f.ID] || gone[f.ParentID] // parents precede their children
 		return gone[f.ID]
 	}), nil
 }
 
-// dropField marks the last field of a path as gone, and those around it that then have
-// no member.
+// dropField marks the last field of a path as dropped, and each enclosing field left without
+// members.
 func dropField(chain []*schema.Field, gone map[int32]bool) {
 	for i := len(chain) - 1; i >= 0; i-- {
 		gone[chain[i].ID] = true
@@ -36,16 +36,16 @@ func dropField(chain []*schema.Field, gone map[int32]bool) {
 	}
 }
 
-// ReplaceFields adds a file to each fragment and leaves out those without a field of s.
-// What the new file has of the old fields it has instead of the old files.
+// ReplaceFields adds one file to each fragment. Fields of the new file supersede those of old
+// files; old files without a remaining field of s are dropped.
 func ReplaceFields(fragments []*pb.Fragment, files []pb.DataFile, s *schema.Schema) []*pb.Fragment {
-	const replaced = -2 // in the place of a field's id
+	const replaced = -2 // the id of a superseded field
 	out := make([]*pb.Fragment, len(fragments))
 	for i, f := range fragments {
 		again := *f
 		again.Files = nil
 		for _, file := range f.Files {
-			file.Fields = slices.Clone(file.Fields) // lists are shared
+			file.Fields = slices.Clone(file.Fields) // the slice is shared
 			for j, id := range file.Fields {
 				if slices.Contains(files[i].Fields, id) {
 					file.Fields[j] = replaced

@@ -21,34 +21,34 @@ import (
 // ColumnValues computes new values of columns.
 type ColumnValues struct {
 	Columns []string
-	// Read are the columns, as in ScanOptions, that Values looks at.
+	// Read names the input columns of Values, as in ScanOptions.
 	Read []string
-	// Values returns the columns for the rows of a batch, in their types, and in how many rows they
-	// may differ from what they were. It is called with the rows of a fragment in their order, each
-	// once, or again with fewer of them after it was refused memory. It takes the memory of new values from
-	// the share of its context.
+	// Values computes the columns for the rows of a batch and counts the rows with possibly changed
+	// values. Batches come in fragment order, each row once; rows are repeated in smaller batches
+	// after Values fails for lack of memory. Values charges the new values to its context's memory
+	// budget.
 	Values func(context.Context, arrow.RecordBatch) (values []arrow.Array, changed int64, err error)
-	// AtOnce is how many rows Values gets at once at most, and Enough is asked after each such call whether
-	// the file ends there. 0 and nil are no bounds.
+	// AtOnce bounds the rows per call of Values; 0 means no bound. After each call, Enough decides
+	// whether the file ends there; nil means never.
 	AtOnce int64
 	Enough func() bool
-	// Once means that Values is called once for each row, whether there is memory for its result or not.
+	// Once prevents repeated calls of Values for a row, even if its result exceeds the memory.
 	Once bool
 }
 
-// A ColumnPiece is new values of columns for consecutive rows of a fragment, deleted ones included.
+// A ColumnPiece holds new column values of consecutive physical rows of a fragment.
 type ColumnPiece struct {
 	From, To int64
-	// File holds the values. Nil: the rows keep the values that they have.
+	// File holds the values. Nil means that no value changes.
 	File    *pb.DataFile
-	Changed int64 // rows whose values may be others than before
+	Changed int64 // rows whose values may have changed
 }
 
-// StageColumns writes a file with new values of columns for the rows [from, to) of a fragment, or fewer if v ends it. It writes no
-// file if no value changes.
+// StageColumns writes a file with new column values for rows [from, to) of a fragment, or for fewer
+// rows if v.Enough ends it. It writes no file if no value changes.
 //
-// A file of all rows of a fragment can be committed in a [pb.DataReplacement], together with those of other fragments.
-// [JoinColumns] joins several pieces to one file.
+// A file with all rows of a fragment can be committed by a [pb.DataReplacement], together with
+// files of other fragments. [JoinColumns] joins several pieces to one file.
 func StageColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment, v ColumnValues, from, to int64) (ColumnPiece, error) {
 	piece := ColumnPiece{From: from, To: to}
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
@@ -77,6 +77,7 @@ func StageColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment,
 		return values, err
 	}
 	n, err := w.write(ctx, rows)
+	// Without a changed value the written bytes are worthless: abandon the file.
 	if piece.To = from + n; err != nil || piece.Changed == 0 {
 		file.Abort()
 		return piece, err
@@ -112,8 +113,9 @@ func closeColumns(ctx context.Context, file *stage.File) (*pb.DataFile, error) {
 	return &made, puts.Wait()
 }
 
-// JoinColumns writes one file with the values of neighbouring pieces of a fragment, at least one of which has a file. The pieces were
-// made of d or of a version with the same values of the columns.
+// JoinColumns writes the values of adjacent pieces of a fragment to one file. At least one piece
+// must have a file. The pieces were made from d or from a version with the same values of the
+// columns.
 func JoinColumns(ctx context.Context, d *dataset.Dataset, f *fragment.Fragment, columns []string, pieces []ColumnPiece) (ColumnPiece, error) {
 	joined := ColumnPiece{From: pieces[0].From, To: pieces[0].From}
 	for _, p := range pieces {
@@ -147,7 +149,7 @@ func copyPiece(ctx context.Context, d *dataset.Dataset, file *stage.File, f *fra
 	if piece.File != nil {
 		var err error
 		part := &pb.Fragment{ID: f.Meta.ID, PhysicalRows: uint64(piece.To - piece.From), Files: []pb.DataFile{*piece.File}}
-		if d.Manifest().StableRowIDs() { // each fragment of such a table has ids; nobody asks for these
+		if d.Manifest().StableRowIDs() { // every fragment of such a table must have ids; these are never used
 			part.RowIDs = rowid.Range(0, part.PhysicalRows).Encode()
 		}
 		if from, err = d.Part([]*pb.Fragment{part}); err != nil {

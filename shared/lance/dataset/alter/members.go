@@ -12,9 +12,10 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// Adding returns the fields of a version to which columns are added, and the columns among them that are
-// new. A column that the version has names the members to add to its struct, or to that in its list, or
-// deeper in it; their fields get ids above highest. A field that exists already, and one of another type, is operation.ErrInvalid.
+// Adding merges new columns into the fields of a version. A column with an existing name lists
+// members to add to its struct, also inside lists and nested structs; their field ids start above
+// highest. rest holds the columns that are new as a whole. An existing member, and a field of
+// another type, are operation.ErrInvalid.
 func Adding(v *snapshot.Snapshot, columns *arrow.Schema, highest int32) (fields []*pb.Field, rest *arrow.Schema, err error) {
 	a := adding{fields: v.Schema().PB(), highest: highest}
 	var fresh []arrow.Field
@@ -29,13 +30,13 @@ func Adding(v *snapshot.Snapshot, columns *arrow.Schema, highest int32) (fields 
 	return a.fields, arrow.NewSchema(fresh, &metadata), nil
 }
 
-// An adding is the fields of a version while members are added to them.
+// An adding holds the fields of a version while members are added.
 type adding struct {
 	fields  []*pb.Field
 	highest int32
 }
 
-// merge adds the members that f has and was lacks.
+// merge adds the members of f that was lacks.
 func (a *adding) merge(was *schema.Field, f arrow.Field) error {
 	switch from, to := was.Type, f.Type; {
 	case !f.Nullable && was.Nullable:
@@ -60,7 +61,7 @@ func (a *adding) merge(was *schema.Field, f arrow.Field) error {
 	}
 }
 
-// add puts a new field after all those below parent.
+// add inserts a new field behind all descendants of parent.
 func (a *adding) add(parent *schema.Field, member arrow.Field) error {
 	if !member.Nullable {
 		return fmt.Errorf("%w: field %s without values must be nullable", operation.ErrInvalid, member.Name)

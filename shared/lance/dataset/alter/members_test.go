@@ -20,8 +20,8 @@ func nullable(name string, t arrow.DataType) arrow.Field {
 	return arrow.Field{Name: name, Type: t, Nullable: true}
 }
 
-// The members that a version lacks come after those of their struct, and whole columns are left for the
-// caller.
+// Members that a version lacks are added behind those of their struct, and whole columns are
+// returned to the caller.
 func TestMembersAreAddedToTheirStruct(t *testing.T) {
 	d := newTable(t)
 	number, text := arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String

@@ -1,5 +1,7 @@
-// Package alter plans what alterations of columns do to the schema of a table, and casts the values of
-// those that get another type. It reads a version, and commits nothing.
+// Package alter adds, drops, casts and rewrites columns of a table. A [Plan] computes the new
+// schema: for example, a change of column price from int32 to float64 removes field 3 and adds
+// field 9 of the same name, so that readers with the old schema never read new values as int32. The
+// other files write the values and commit.
 package alter
 
 import (
@@ -20,23 +22,22 @@ import (
 // An Alteration changes a column, or a member of a struct.
 type Alteration struct {
 	Path     string
-	Rename   string         // the new name within its struct; empty keeps it
+	Rename   string         // new name within its struct; empty keeps it
 	Nullable *bool          // nil keeps it
-	Type     arrow.DataType // nil keeps it; else all values are cast and written anew
+	Type     arrow.DataType // nil keeps it; otherwise all values are cast and rewritten
 }
 
-// A Cast returns the values of an array as another type, or an error for one that has no
-// place in it. Nulls stay null.
+// A Cast converts an array to another type. A value that does not fit is an error; nulls stay null.
 type Cast func(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error)
 
-// A Plan is a schema while it is altered.
+// A Plan is a schema under alteration.
 type Plan struct {
 	Fields    []*pb.Field
-	Tightened bool // a column may not be null any more
+	Tightened bool // a column becomes non-nullable
 
 	version *snapshot.Snapshot
-	highest int32           // field id in use
-	casts   map[int32]int32 // ids of fields with a new type: from the old to the new
+	highest int32           // highest field id in use
+	casts   map[int32]int32 // field ids of casts, from old to new
 }
 
 // New plans alterations of a version.
@@ -50,9 +51,11 @@ func New(ctx context.Context, v *snapshot.Snapshot, alterations []Alteration) (*
 	return p, p.recastWhole()
 }
 
-// Casts reports whether some alteration changes types.
+// Casts reports whether any alteration changes a type.
 func (p *Plan) Casts() bool { return len(p.casts) > 0 }
 
+// alter applies one alteration to the fields. A cast field is missing from Fields under its old id,
+// so a second cast of it is rejected.
 func (p *Plan) alter(ctx context.Context, alteration Alteration) error {
 	chain, err := p.version.Schema().Resolve(alteration.Path)
 	if err != nil {
@@ -90,7 +93,7 @@ func (p *Plan) alter(ctx context.Context, alteration Alteration) error {
 	return p.retype(at, was, alteration.Type)
 }
 
-// refuseNulls returns an error when a column has nulls.
+// refuseNulls returns an error if a column holds nulls.
 func refuseNulls(ctx context.Context, s *snapshot.Snapshot, path string) error {
 	_, batches, err := s.Scan(ctx, snapshot.ScanOptions{Columns: []string{path}})
 	if err != nil {
@@ -107,14 +110,14 @@ func refuseNulls(ctx context.Context, s *snapshot.Snapshot, path string) error {
 	return nil
 }
 
-// retype replaces a field and what is below it by one of another type, with new ids: who
-// has the old schema must not take the new values for the old type's.
+// retype replaces a field and its descendants by a field of another type with new ids, so that
+// readers with the old schema never take new values for the old type.
 func (p *Plan) retype(at int, was *schema.Field, to arrow.DataType) error {
 	f := p.Fields[at]
 	if err := p.refuseIndexed(was); err != nil {
 		return err
 	}
-	alone := arrow.Field{Name: "retyped", Type: to, Nullable: f.Nullable} // a member may have names that columns cannot have
+	alone := arrow.Field{Name: "retyped", Type: to, Nullable: f.Nullable} // a placeholder name, because a member's name may be invalid for a column
 	retyped, err := schema.FromArrowAbove(arrow.NewSchema([]arrow.Field{alone}, nil), p.highest)
 	if err != nil {
 		return err
@@ -134,9 +137,9 @@ func (p *Plan) retype(at int, was *schema.Field, to arrow.DataType) error {
 	return nil
 }
 
-// recastWhole makes of casts of members in legacy data files casts of the columns that they are
-// in, with new ids for all fields of those: native readers find no single member of a column
-// whose members are in several legacy files, nor pages of files of which a field was replaced.
+// recastWhole turns casts of members in legacy data files into casts of the whole column, with new
+// ids for all of its fields. Native readers can read neither a column whose members lie in several
+// legacy files, nor legacy pages of a file with a superseded field.
 func (p *Plan) recastWhole() error {
 	if version, err := p.version.Manifest().FileVersion(); err != nil || version != lance.Legacy {
 		return err
@@ -162,10 +165,10 @@ func (p *Plan) recastWhole() error {
 	return nil
 }
 
-// renew gives new ids to a field and all fields below it, and returns its own.
+// renew gives new ids to a field and its descendants and returns the field's.
 func (p *Plan) renew(id int32) int32 {
 	renewed := map[int32]int32{}
-	for _, f := range p.Fields { // those above come first
+	for _, f := range p.Fields { // parents precede their children
 		parent, below := renewed[f.ParentID]
 		if f.ID != id && !below {
 			continue
@@ -180,7 +183,7 @@ func (p *Plan) renew(id int32) int32 {
 	return renewed[id]
 }
 
-// refuseIndexed returns an error when an index depends on a field.
+// refuseIndexed returns an error if an index depends on a field.
 func (p *Plan) refuseIndexed(f *schema.Field) error {
 	indices, err := p.version.Manifest().Indices()
 	if err != nil {
@@ -194,7 +197,7 @@ func (p *Plan) refuseIndexed(f *schema.Field) error {
 	return nil
 }
 
-// Schema returns the altered schema, when it is one.
+// Schema returns the altered schema after validation.
 func (p *Plan) Schema() (*schema.Schema, error) {
 	s, err := schema.FromFields(p.Fields, p.version.Schema().Metadata)
 	if err != nil {
@@ -220,8 +223,8 @@ func (p *Plan) Schema() (*schema.Schema, error) {
 	return s, nil
 }
 
-// Columns returns what is read and what is written to cast, in one order, and whether all of it may
-// be null. s is the altered schema.
+// Columns returns the fields to read and, in the same order, the fields to write for the casts.
+// nullable reports whether all of the written fields are nullable. s is the altered schema.
 func (p *Plan) Columns(s *schema.Schema) (reads, writes *schema.Schema, nullable bool, err error) {
 	v := p.version
 	version, err := v.Manifest().FileVersion()
@@ -242,7 +245,7 @@ func (p *Plan) Columns(s *schema.Schema) (reads, writes *schema.Schema, nullable
 		}
 		nullable = nullable && is.Nullable && top.Nullable
 		if version == lance.V2_0 && top != is {
-			// A struct is a column of its own in these files, and its members in one file.
+			// These files store a struct as a column, with all of its members in one file.
 			was, is = v.Schema().ByID(top.ID), top
 		}
 		from, to = append(from, v.Schema().Path(was.ID)), append(to, s.Path(is.ID))

@@ -180,8 +180,8 @@ func TestDeletedBranchLeavesThoseBelowItsNameAlone(t *testing.T) {
 	}
 }
 
-// What is cached of a branch does not outlive it, and who has it open cannot write to the
-// one that came after it.
+// Cached parts of a branch do not outlive it, and a process that has it open cannot write to a
+// later branch of the same name.
 func TestBranchMadeAnewIsAnotherOne(t *testing.T) {
 	ctx, store := t.Context(), memstore.New()
 	table, other := datasettest.TableIn(store), datasettest.TableIn(store)
@@ -209,7 +209,7 @@ func TestBranchMadeAnewIsAnotherOne(t *testing.T) {
 	}
 }
 
-// A branch of writers that stored no identifier gets the one that native Lance gives it.
+// A branch without a stored identifier gets the one that native Lance computes.
 func TestBranchWithoutIdentifier(t *testing.T) {
 	table := datasettest.TableIn(memstore.New())
 	datasettest.Create(t, table, 1)
@@ -232,8 +232,7 @@ func TestBranchWithoutIdentifier(t *testing.T) {
 	}
 }
 
-// What a branch of another version left, or its maker has not finished, is not taken for
-// the branch.
+// A leftover of another version, or of an unfinished creation, is not taken for the branch.
 func TestLeftoverOfAnotherVersion(t *testing.T) {
 	ctx, store, now := t.Context(), memstore.New(), time.Now()
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
@@ -254,8 +253,8 @@ func TestLeftoverOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// Of many that make one branch of different versions at once at most one does, and it is
-// as its maker was told.
+// Of many concurrent creations of one branch from different versions, at most one succeeds, with
+// the result that its caller got.
 func TestBranchIsMadeOnce(t *testing.T) {
 	for range 50 {
 		store := memstore.New()
@@ -320,7 +319,7 @@ func TestBranchIsMadeByTheFirstToNameIt(t *testing.T) {
 	}
 }
 
-// Somebody who makes the branch of another version crashes while we make it.
+// Another writer crashes while it creates the branch from another version.
 func TestBranchIsNotMadeBesideACloneOfAnotherVersion(t *testing.T) {
 	ctx, store := t.Context(), memstore.New()
 	datasettest.Create(t, datasettest.TableIn(store), 1)
@@ -358,7 +357,7 @@ func TestBranchMadeWhileItsNameIsDeletedIsKept(t *testing.T) {
 	}
 }
 
-// A branch is not made of one that is deleted meanwhile.
+// A branch made from a branch that is deleted concurrently is removed again.
 func TestBranchOfADeletedBranchIsTakenBack(t *testing.T) {
 	ctx, store := t.Context(), memstore.New()
 	datasettest.Create(t, datasettest.TableIn(store), 1)
@@ -403,8 +402,8 @@ func TestBranchesSurviveACrashAnywhere(t *testing.T) {
 	t.Run("delete", func(t *testing.T) { branchCrashAnywhere(t, made, remove, nil, []int64{1, 2, 3, 4}, refs.ErrNoBranch) })
 }
 
-// branchCrashAnywhere does something to branch b that makes it hold other rows; nil is no
-// branch. When done already it answers again.
+// branchCrashAnywhere runs do on branch b with a fault at each request. Afterwards the branch holds
+// the rows before or after; nil means no branch. A repeated do returns the error again.
 func branchCrashAnywhere(t *testing.T, prepare func() objectstore.Store, do func(*dataset.Table) error, after, before []int64, again error) {
 	look := func(store objectstore.Store) []int64 {
 		branches, _, err := datasettest.TableIn(store).Refs().Branches(t.Context(), "", 0)
@@ -446,7 +445,7 @@ func branchCrashAnywhere(t *testing.T, prepare func() objectstore.Store, do func
 			if got := look(inner); !cmp.Equal(got, after) {
 				t.Errorf("%s: after another try the branch holds %v", at, got)
 			}
-			// Whatever was left of it is in nobody's way.
+			// Leftovers do not prevent a new branch of the name.
 			if after == nil {
 				datasettest.Branch(t, datasettest.TableIn(inner), "b", "a", 0)
 				if got := look(inner); !cmp.Equal(got, []int64{1, 2, 3}) {

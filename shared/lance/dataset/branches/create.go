@@ -18,22 +18,26 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A branch is made in two steps. The first writes its first version, a clone of the version it is made from. The second
-// puts the object with its name, if absent. A crash between the two leaves a clone without a name, which no reader sees.
-// The next maker of a branch of that name replaces an equal clone in place, so that it is never missing and its deletion by
-// ETag fails. A different clone is removed, unless it is so young that its maker may still put the name.
+// A branch is created in two steps. The first writes its first version, a clone of the source
+// version. The second puts the object with its name, if absent. A crash between the two leaves a
+// clone without a name, which no reader sees. The next creator of a branch of that name replaces an
+// equal clone in place: the clone then never disappears, and a concurrent deletion by ETag fails. A
+// different clone is removed, unless it is so young that its creator may still put the name.
 const (
-	// putTime bounds the put of the name, also past the end of the request: its outcome must be learnt.
+	// putTime bounds the put of the name. It may outlive the request, because its outcome must be
+	// learnt.
 	putTime     = 30 * time.Second
 	maxForkTime = 20 * time.Second // from the clone to the put of the name
 	youngClone  = 2 * time.Minute  // more than maxForkTime, because clocks differ
 )
 
-// Create makes a branch of a version of another branch, or of the table t itself if from is "" or refs.Main; version 0 is
-// the newest. It returns the first version of the new branch. t must not be a branch.
+// Create makes a branch from a version of another branch, or from the table t itself if from is ""
+// or refs.Main. Version 0 means the newest. It returns the first version of the new branch. t must
+// not be a branch.
 //
-// The error is refs.ErrName or refs.ErrExists for the name, refs.ErrNoBranch or dataset.ErrNoVersion for the source, or
-// dataset.ErrConflict if another writer makes a different branch of the same name at the same time.
+// The error is refs.ErrName or refs.ErrExists for the name, refs.ErrNoBranch or
+// dataset.ErrNoVersion for the source, or dataset.ErrConflict if another writer creates a different
+// branch of the same name at the same time.
 func Create(ctx context.Context, t *dataset.Table, name, from string, version uint64) (*dataset.Dataset, error) {
 	switch _, _, err := t.Refs().Branch(ctx, name); {
 	case err == nil:
@@ -71,7 +75,7 @@ func fork(ctx context.Context, t *dataset.Table, from string, version uint64) (*
 	}
 	source, err := on.Latest(ctx)
 	if err == nil && version != 0 && version != source.Version() {
-		if _, err = on.Info(ctx, version); err == nil { // what is cached may have been cleaned up
+		if _, err = on.Info(ctx, version); err == nil { // the cached version may have been cleaned up
 			source, err = on.Version(ctx, version)
 		}
 	}
@@ -84,7 +88,7 @@ func fork(ctx context.Context, t *dataset.Table, from string, version uint64) (*
 	return source, info, nil
 }
 
-// cloneOnce makes the first version of a branch without a name, at its place t.
+// cloneOnce commits the first version of an unnamed branch at its location t.
 func cloneOnce(ctx context.Context, t *dataset.Table, source *dataset.Dataset, branch string) (*dataset.Dataset, error) {
 	op := clone.Operation(source, branch)
 	same, err := empty(ctx, t, op)
@@ -101,7 +105,7 @@ func cloneOnce(ctx context.Context, t *dataset.Table, source *dataset.Dataset, b
 	if err != nil {
 		return nil, err
 	}
-	// Of two that make the branch of different versions, at least one sees the other.
+	// If two writers create the branch from different versions, at least one sees the other.
 	there, err := t.Versions(ctx, nil, 2)
 	if err == nil && len(there) > 1 {
 		err = fmt.Errorf("%w: somebody else makes branch %s of another version", dataset.ErrConflict, branch)
@@ -110,15 +114,15 @@ func cloneOnce(ctx context.Context, t *dataset.Table, source *dataset.Dataset, b
 	return first, err
 }
 
-// empty removes the versions at the place t of a branch without a name, which are those of deleted branches. It returns
-// an existing clone that equals op instead of removing it. The error is dataset.ErrConflict if another writer may be making
-// the branch.
+// empty removes the versions of deleted branches at t, the location of an unnamed branch. It keeps
+// and returns an existing clone that equals op. The error is dataset.ErrConflict if another writer
+// may be creating the branch.
 func empty(ctx context.Context, t *dataset.Table, op *pb.Clone) (same *objectstore.Info, err error) {
 	there, err := t.Versions(ctx, nil, -1)
 	if err != nil {
 		return nil, err
 	}
-	committed := uint64(0) // the version looked at before, if it is no clone
+	committed := uint64(0) // the version examined before, if it is no clone
 	for _, info := range there {
 		young := t.Now().Sub(info.Modified) < youngClone
 		if !young && len(there) > 1 {
@@ -130,7 +134,7 @@ func empty(ctx context.Context, t *dataset.Table, op *pb.Clone) (same *objectsto
 			committed = dataset.VersionOf(info)
 		case len(there) == 1 && sameClone(made, op):
 			return &there[0], nil
-		case young && dataset.VersionOf(info)+1 != committed: // else there was a branch
+		case young && dataset.VersionOf(info)+1 != committed: // otherwise it belongs to a branch that existed
 			return nil, fmt.Errorf("%w: branch %s is being made of another version, or was not finished just now", dataset.ErrConflict, *op.BranchName)
 		}
 	}
@@ -157,7 +161,8 @@ func removeVersion(ctx context.Context, t *dataset.Table, d *dataset.Dataset) er
 	return t.Remove(ctx, objectstore.Info{Key: at.Key, ETag: at.ETag})
 }
 
-// cloneAt returns the clone that made a version, nil if another operation did or the version is not readable.
+// cloneAt returns the clone that made a version. It returns nil if another operation made it or the
+// version is unreadable.
 func cloneAt(ctx context.Context, t *dataset.Table, info objectstore.Info) *pb.Clone {
 	m, err := manifest.Read(ctx, t.Place().Store, info.Key, info.Size)
 	if err != nil {
@@ -185,7 +190,7 @@ func putBranch(ctx context.Context, t *dataset.Table, name string, info refs.Bra
 	if !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
 		return err
 	}
-	// It may have been us: an earlier try of the same request, whose answer was lost.
+	// An earlier attempt of this request may have put the name and lost its answer.
 	theirs, _, read := t.Refs().Branch(ctx, name)
 	switch {
 	case errors.Is(read, refs.ErrNoBranch) && errors.Is(err, objectstore.ErrPrecondition):
@@ -202,8 +207,8 @@ func putBranch(ctx context.Context, t *dataset.Table, name string, info refs.Bra
 	return err
 }
 
-// checkParent deletes a new branch whose parent was deleted meanwhile. The deletion of the parent may have missed the
-// new branch.
+// checkParent deletes a new branch whose parent was deleted in the meantime: that deletion may have
+// missed the new branch.
 func checkParent(ctx context.Context, t *dataset.Table, name string, info refs.Branch) error {
 	if info.Parent == nil {
 		return nil

@@ -16,11 +16,13 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Delete deletes a branch of the table t and the files in its folder. t must not be a branch. The error is refs.ErrNoBranch,
-// or refs.ErrInUse if a tag names a version of the branch or another branch was made from it.
+// Delete deletes a branch of the table t and the files in its folder. t must not be a branch. The
+// error is refs.ErrNoBranch, or refs.ErrInUse if a tag names a version of the branch or another
+// branch was made from it.
 //
-// The branch ceases to exist with its name. A later error means that some files are left, as garbage. Only files listed
-// before the deletion of the name are deleted, because later ones may belong to a new branch of that name.
+// The branch ceases to exist with its name. A later error leaves unreferenced files. Only files
+// listed before the deletion of the name are deleted, because later ones may belong to a new branch
+// of that name.
 func Delete(ctx context.Context, t *dataset.Table, name string) error {
 	info, object, err := t.Refs().Branch(ctx, name)
 	if err != nil {
@@ -42,7 +44,7 @@ func Delete(ctx context.Context, t *dataset.Table, name string) error {
 	if err := deleteName(ctx, t, name, object); err != nil {
 		return err
 	}
-	// A tag or a branch may have been made on it meanwhile.
+	// A tag or a branch may have been created on it in the meantime.
 	others, err := checkUnused(ctx, t, name, info)
 	if errors.Is(err, refs.ErrInUse) {
 		return errors.Join(err, t.Refs().PutBranch(ctx, name, info, objectstore.Condition{IfAbsent: true}))
@@ -56,7 +58,8 @@ func Delete(ctx context.Context, t *dataset.Table, name string) error {
 	return nil
 }
 
-// checkUnused returns the names of all other branches, or refs.ErrInUse if a tag or another branch needs the branch.
+// checkUnused returns the names of all other branches, or refs.ErrInUse if a tag or another branch
+// depends on the branch.
 func checkUnused(ctx context.Context, t *dataset.Table, name string, info refs.Branch) (others []string, err error) {
 	var branches map[string]refs.Branch
 	var tags map[string]refs.Tag
@@ -94,8 +97,9 @@ func checkUnused(ctx context.Context, t *dataset.Table, name string, info refs.B
 	return others, nil
 }
 
-// madeFrom reports whether a branch was made from another one, directly or through others: then its forks begin with
-// those of the other. For a branch without stored forks it compares the name of the parent.
+// madeFrom reports whether a branch was made from another one, directly or through others: its list
+// of forks then begins with the other's list. For a branch without stored forks it compares the
+// name of the parent.
 func madeFrom(b refs.Branch, name string, other refs.Branch) bool {
 	way, begin := b.Identifier.Forks, other.Identifier.Forks
 	if len(way) == 1 && way[0].Version == 0 {
@@ -124,14 +128,15 @@ func deleteName(ctx context.Context, t *dataset.Table, name string, object objec
 // ownDirs are the directories of a table that hold its files.
 var ownDirs = []string{manifest.VersionsDir, manifest.TransactionsDir, "_indices", "_deletions", "data"}
 
-// maxOwnFiles bounds the files of a directory that are deleted with a branch. Further ones stay as garbage.
+// maxOwnFiles bounds the files per directory that are deleted with a branch. Further files stay
+// unreferenced.
 const maxOwnFiles = 100_000
 
-// listPage is the number of names of one request of a listing.
+// listPage is the number of names per listing request.
 const listPage = 1000
 
-// filesOf lists the files in the folder of a branch. Among them may be those of branches whose names begin with its name and
-// one of ownDirs.
+// filesOf lists the files in the folder of a branch. The result may include files of nested
+// branches whose names continue with one of ownDirs, such as b/data.
 func filesOf(ctx context.Context, t *dataset.Table, name string) ([]objectstore.Info, error) {
 	found := make([][]objectstore.Info, len(ownDirs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -159,7 +164,7 @@ func filesIn(ctx context.Context, t *dataset.Table, prefix string) (files []obje
 	return files, nil
 }
 
-// deleteFiles deletes the files of a branch without a name, except for those in the folders of other branches.
+// deleteFiles deletes the files of a deleted branch, except files in the folders of other branches.
 func deleteFiles(ctx context.Context, t *dataset.Table, name string, files []objectstore.Info, others []string) error {
 	var within []string
 	for _, other := range others {

@@ -1,4 +1,11 @@
-// Package cache keeps decoded parts of tables in memory, within one budget for a process.
+// Package cache keeps decoded parts of tables in memory, within one budget per process. A key is
+// the URI of an object and a part of it. For example, the rows 0 to 65535 of column 3 in a data
+// file are cached under the table's URI and the part
+//
+//	t.lance/data/0100….lance?52714#0-65536 …@3
+//
+// which names the file, its size, the rows, the form of the field and its column. See package
+// fragment for the keys.
 package cache
 
 import (
@@ -7,16 +14,16 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// A Cache keeps what was read of tables: manifests, file footers, deletion vectors, decoded
-// columns. It has a budget of bytes for all tables of a process. All values are immutable, so an
-// entry is never wrong: its key holds all that it depends on. The number of the newest version of
-// a table is asked for each time.
+// A Cache holds decoded parts of tables: manifests, file footers, deletion vectors, columns. One
+// budget in bytes covers all tables of a process. Values are immutable and keys name all inputs, so
+// entries never become stale. The newest version of a table is not such a value; storage is asked
+// each time.
 type Cache struct {
 	entries *otter.Cache[key, cached]
 	max     uint64
 }
 
-// A key is the URI of an object and the part of it that the entry holds.
+// A key is an object's URI and the cached part of it.
 type key struct {
 	object string
 	part   string
@@ -30,7 +37,7 @@ type cached struct {
 // DefaultBytes is the budget when none is configured.
 const DefaultBytes = 512 << 20
 
-// New returns a cache that holds at most about maxBytes, or DefaultBytes if that is 0.
+// New returns a cache of about maxBytes, or DefaultBytes if that is 0.
 func New(maxBytes uint64) *Cache {
 	if maxBytes == 0 {
 		maxBytes = DefaultBytes
@@ -40,7 +47,7 @@ func New(maxBytes uint64) *Cache {
 		entries: otter.Must(&otter.Options[key, cached]{
 			MaximumWeight: maxBytes,
 			Weigher:       func(_ key, c cached) uint32 { return c.bytes },
-			// Entries leave in the goroutine that puts others: one of their own would come late on a busy machine.
+			// Evict in the calling goroutine: on a busy machine a separate one would be late.
 			Executor: func(leave func()) { leave() },
 		}),
 	}
@@ -57,10 +64,10 @@ func Get[T any](c *Cache, object, part string) (T, bool) {
 	return value, ok
 }
 
-// entryOverhead is roughly the size of an entry without its value.
+// entryOverhead is the approximate size of an entry without its value.
 const entryOverhead = 256
 
-// Put keeps a value of the given size, unless that is a large part of the budget.
+// Put caches a value of the given size, unless it exceeds MaxEntry.
 func Put(c *Cache, object, part string, value any, bytes int64) {
 	bytes += entryOverhead
 	if bytes > c.MaxEntry() {
@@ -69,18 +76,19 @@ func Put(c *Cache, object, part string, value any, bytes int64) {
 	c.entries.Set(key{object, part}, cached{value: value, bytes: uint32(bytes)})
 }
 
-// PutGrowing is [Put] for a value that takes more memory later, which counts as far as an entry may.
+// PutGrowing caches a value that may grow by later bytes. The growth is charged in advance, up to
+// MaxEntry.
 func PutGrowing(c *Cache, object, part string, value any, bytes, later int64) {
 	Put(c, object, part, value, max(bytes, min(bytes+later, c.MaxEntry()-entryOverhead)))
 }
 
-// RecountBytes is by how much a kept value may grow before it is put again.
+// RecountBytes is the growth after which a cached value is put again with its new size.
 const RecountBytes = 64 << 10
 
-// MaxBytes returns about how many bytes the cache holds at most.
+// MaxBytes returns the approximate capacity in bytes.
 func (c *Cache) MaxBytes() uint64 { return c.max }
 
-// MaxEntry returns about how many bytes an entry has at most.
+// MaxEntry returns the approximate size limit of one entry: a quarter of the capacity.
 func (c *Cache) MaxEntry() int64 { return int64(min(c.max/4, math.MaxUint32)) }
 
 // Drop removes the value under the key.

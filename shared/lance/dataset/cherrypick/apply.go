@@ -16,17 +16,18 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// ErrNotPicked means that a branch cannot be cherry-picked, for the problems of its [Diff].
+// ErrNotPicked reports that a branch cannot be cherry-picked because of the problems in its [Diff].
 var ErrNotPicked = errors.New("the branch cannot be cherry-picked")
 
-// DiffOf compares a branch of the table t with t. The error is refs.ErrName for the name of t itself, refs.ErrNoBranch, or
-// dataset.ErrNoVersion if the version that the branch was made from is gone.
+// DiffOf compares a branch of the table t with t. The error is refs.ErrName for the name of t
+// itself, refs.ErrNoBranch, or dataset.ErrNoVersion if the version at which the branch forked is
+// gone.
 func DiffOf(ctx context.Context, t *dataset.Table, name string) (*Diff, error) {
 	diff, _, err := compare(ctx, t, name)
 	return diff, err
 }
 
-// compare returns the diff of a branch and the version of the table in it.
+// compare returns the diff of a branch and the version of t that it was compared with.
 func compare(ctx context.Context, t *dataset.Table, name string) (*Diff, *dataset.Dataset, error) {
 	if refs.IsMain(name) {
 		return nil, nil, fmt.Errorf("%w: %q is the table itself", refs.ErrName, name)
@@ -50,6 +51,7 @@ func compare(ctx context.Context, t *dataset.Table, name string) (*Diff, *datase
 	if err != nil {
 		return nil, nil, err
 	}
+	// The main version is usually the fork itself, which is already open.
 	fork := main
 	if parent != t || info.ParentVersion != main.Version() {
 		if fork, err = parent.Version(ctx, info.ParentVersion); err != nil {
@@ -63,9 +65,10 @@ func compare(ctx context.Context, t *dataset.Table, name string) (*Diff, *datase
 	return diff, main, err
 }
 
-// Apply adds to the table t all columns that a branch has added. It copies their values, because the deletion of the branch
-// deletes its files; if it fails before the commit, the copies are garbage. The error is ErrNotPicked if the diff, which Apply
-// returns then, has problems. A concurrent commit to t is such a problem.
+// Apply adds all new columns of a branch to the table t. It copies their files, because the
+// branch's own files are deleted with it; if it fails before the commit, the copies stay
+// unreferenced. If the diff has problems, which includes a concurrent commit to t, the error is
+// ErrNotPicked and the diff is returned with it.
 func Apply(ctx context.Context, t *dataset.Table, name string) (*dataset.Dataset, *Diff, error) {
 	diff, main, err := compare(ctx, t, name)
 	if err != nil {
@@ -85,10 +88,11 @@ func Apply(ctx context.Context, t *dataset.Table, name string) (*dataset.Dataset
 	return nil, again, fmt.Errorf("%w: %w", ErrNotPicked, err)
 }
 
-// maxCopies bounds the files that are copied side by side.
+// maxCopies bounds the files that are copied in parallel.
 const maxCopies = snapshot.MaxConcurrentReads / 4
 
-// pick copies the files of a diff without problems and commits them onto the compared version only.
+// pick copies the files of a diff without problems and commits them, only on top of the compared
+// version.
 func pick(ctx context.Context, t *dataset.Table, diff *Diff, main *dataset.Dataset) (*dataset.Dataset, error) {
 	if err := operation.CheckWritable(main.Manifest()); err != nil {
 		return nil, err
@@ -115,7 +119,7 @@ func pick(ctx context.Context, t *dataset.Table, diff *Diff, main *dataset.Datas
 	return t.Commit(ctx, &dataset.Change{Read: main, Operation: diff.Merge(files, copies), Rebase: onlyOnto(main)})
 }
 
-// onlyOnto refuses to rebase an operation onto a later version than read.
+// onlyOnto returns a Rebase function that rejects every version later than read.
 func onlyOnto(read *dataset.Dataset) func(context.Context, *dataset.Dataset, pb.Operation) (pb.Operation, error) {
 	return func(_ context.Context, base *dataset.Dataset, _ pb.Operation) (pb.Operation, error) {
 		return nil, fmt.Errorf("%w: the table went from version %d to version %d", dataset.ErrConflict, read.Version(), base.Version())

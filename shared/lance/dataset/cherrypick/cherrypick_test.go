@@ -206,7 +206,7 @@ func TestBranchesThatCannotBeCherryPicked(t *testing.T) {
 	}
 }
 
-// fatal fails what cannot fail.
+// fatal panics, for helpers that must not fail here.
 type fatal struct{}
 
 func (fatal) Helper()                   {}
@@ -233,7 +233,7 @@ func TestBranchesOfBranchesAreNotCherryPicked(t *testing.T) {
 	}
 }
 
-// What both sides did to rows since the fork is counted, although rows of both have the same ids.
+// Changes of rows on both sides are counted, although rows of both sides have equal ids.
 func TestRowsOfBothSidesAreCounted(t *testing.T) {
 	ctx := t.Context()
 	table, branch := forked(t, memstore.New(), true)

@@ -1,11 +1,13 @@
-// Package cherrypick compares a branch of a table with the table, and plans the operation by which
-// columns that the branch has added come to the table.
+// Package cherrypick compares a branch with its table and plans the operation that copies the
+// branch's new columns to the table.
 //
-// Three versions take part: the fork, which the branch was made of, and the newest versions of the
-// table (main) and of the branch. A cherry-pick is one change without a history: main must still be
-// the fork, and the branch must have the fork's rows and columns, with columns added to them. All
-// reasons against it are listed ([Diff.Problems]), in the words of LanceDB's clients. Source: crate
-// lancedb, src/table/cherry_pick.rs.
+// Three versions take part: the fork, from which the branch was made, and the newest versions of
+// the table (main) and of the branch. A cherry-pick is one change without history: main must still
+// be the fork, and the branch must have the fork's rows and columns plus new columns. For example,
+// a branch made from version 7 that adds column embedding can be picked while the table is still at
+// version 7; the table then gets the column as version 8. All reasons against a cherry-pick are
+// listed in [Diff.Problems], in the terms of LanceDB's clients. Source: crate lancedb,
+// src/table/cherry_pick.rs.
 package cherrypick
 
 import (
@@ -23,38 +25,38 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// Sides are the versions that are compared.
+// Sides holds the compared versions.
 type Sides struct {
-	Fork   *snapshot.Snapshot // that the branch was made of
-	Main   *snapshot.Snapshot // the newest of the table
-	Branch *snapshot.Snapshot // the newest of the branch
-	// FromMain is whether the fork is a version of the table itself and not of another branch.
+	Fork   *snapshot.Snapshot // the version from which the branch was made
+	Main   *snapshot.Snapshot // the newest version of the table
+	Branch *snapshot.Snapshot // the newest version of the branch
+	// FromMain reports whether the fork is a version of the table itself, not of another branch.
 	FromMain bool
-	// MainCommits and BranchCommits find what made the versions since the fork; see [difference.Of].
+	// MainCommits and BranchCommits return the transactions since the fork; see [difference.Of].
 	MainCommits, BranchCommits difference.Commits
 }
 
-// A Diff is what a branch and the table have changed since the fork.
+// A Diff lists the changes of a branch and its table since the fork.
 type Diff struct {
 	Sides
 	Rows                         Rows
-	Added, Removed               []*schema.Field // top-level columns of the branch, and of the fork
+	Added, Removed               []*schema.Field // top-level columns, as in the branch and in the fork
 	Changed                      []Change
-	AddedIndices, RemovedIndices []snapshot.Index // by name, of the branch and of the fork
+	AddedIndices, RemovedIndices []snapshot.Index // by name, as in the branch and in the fork
 	Problems                     []Problem
 }
 
-// Rows are numbers of rows by what happened to them since the fork.
+// Rows counts rows by their fate since the fork.
 type Rows struct {
-	Unchanged   int64 // rows of the fork that neither side has deleted or changed
+	Unchanged   int64 // rows of the fork that neither side deleted or changed
 	NewOnMain   int64
 	NewOnBranch int64
-	Stale       int64 // rows on the branch whose values the table has changed
-	Changed     int64 // rows of the fork whose values the table has changed
-	Known       bool  // the numbers are known: the rows have stable ids, or none has changed
+	Stale       int64 // rows on the branch with values that the table changed
+	Changed     int64 // rows of the fork with values that the table changed
+	Known       bool  // the counts are valid: rows have stable ids, or no row changed
 }
 
-// A Change is a column that the branch has altered.
+// A Change is a column altered by the branch.
 type Change struct{ Main, Branch *schema.Field }
 
 // A Problem is a reason why the branch cannot be cherry-picked.
@@ -63,7 +65,7 @@ type Problem struct {
 	Message string
 }
 
-// A Code is a kind of problem, in the word of the protocol.
+// A Code is the kind of a problem, spelled as in the protocol.
 type Code string
 
 // The kinds of problems.
@@ -79,10 +81,10 @@ const (
 	ParentNotMain         Code = "parentNotMain"
 )
 
-// IsBaseMoved reports whether the table has versions since the fork.
+// IsBaseMoved reports whether the table has newer versions than the fork.
 func (d *Diff) IsBaseMoved() bool { return d.Main.Version() != d.Fork.Version() }
 
-// Compare compares a branch with the table. It reads no values.
+// Compare compares a branch with the table, from metadata alone.
 func Compare(ctx context.Context, sides Sides) (*Diff, error) {
 	d := &Diff{Sides: sides}
 	d.compareColumns()
@@ -93,8 +95,8 @@ func Compare(ctx context.Context, sides Sides) (*Diff, error) {
 	return d, nil
 }
 
-// compareColumns finds the columns that the branch has added, removed and changed. A column of
-// another id with the name of one before has taken its place.
+// compareColumns finds added, removed and changed columns. A new column with the name of an old one
+// counts as its change.
 func (d *Diff) compareColumns() {
 	was, now := d.Fork.Schema(), d.Branch.Schema()
 	for _, f := range was.Fields {
@@ -116,7 +118,8 @@ func (d *Diff) compareColumns() {
 	}
 }
 
-// sameColumn reports whether two columns are one, under the same name and of the same type.
+// sameColumn reports whether two columns have the same id, name, type and nullability, members
+// included.
 func sameColumn(a, b *schema.Field) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Nullable == b.Nullable && a.LogicalType == b.LogicalType &&
 		arrow.TypeEqual(a.Type, b.Type) && slices.EqualFunc(a.Children, b.Children, sameColumn)
@@ -136,17 +139,17 @@ func (d *Diff) compareIndices() error {
 	return nil
 }
 
-// without returns the indices whose names others do not have.
+// without returns the indices whose names do not occur in others.
 func without(indices, others []snapshot.Index) []snapshot.Index {
 	return slices.DeleteFunc(slices.Clone(indices), func(x snapshot.Index) bool {
 		return slices.ContainsFunc(others, func(o snapshot.Index) bool { return o.Name == x.Name })
 	})
 }
 
-// compareRows counts the rows that the two sides have changed. Rows that both have added since the
-// fork may have the same ids, so each side is compared with the fork.
+// compareRows counts the rows changed by the two sides. Rows added on both sides may share ids, so
+// each side is compared with the fork.
 func (d *Diff) compareRows(ctx context.Context) error {
-	changed := roaring64.New() // or gone, on either side
+	changed := roaring64.New() // or deleted, on either side
 	main, err := d.since(ctx, d.Main, d.MainCommits)
 	if err != nil {
 		return err
@@ -175,8 +178,8 @@ func (d *Diff) compareRows(ctx context.Context) error {
 	return nil
 }
 
-// since compares a version with the fork, in the columns that both have; nil when the rows cannot be
-// compared.
+// since compares a version with the fork in their common columns. It returns nil if the rows are
+// not comparable.
 func (d *Diff) since(ctx context.Context, now *snapshot.Snapshot, commits difference.Commits) (*difference.Rows, error) {
 	var common []int32
 	for _, f := range d.Fork.Schema().Fields {
@@ -191,8 +194,8 @@ func (d *Diff) since(ctx context.Context, now *snapshot.Snapshot, commits differ
 	return rows, err
 }
 
-// hasRowsOfFork reports whether the branch has the fork's fragments, with the same rows, deletions and
-// values of the columns that both have.
+// hasRowsOfFork reports whether the branch has the fork's fragments with the same rows, deletions
+// and values of the common columns.
 func (d *Diff) hasRowsOfFork() bool {
 	was, now := d.Fork.Fragments(), d.Branch.Fragments()
 	if len(was) != len(now) {
@@ -242,6 +245,7 @@ func (d *Diff) findProblems() {
 	case len(d.Added) == 0:
 		add(NoColumnChanges, "the branch has added no columns")
 	}
+	// An added column cannot come without its function or with other inputs.
 	for _, f := range d.Added {
 		if f.Metadata[bindingKey] != "" {
 			add(InputColumnDependency, "column %s is computed by a function whose use would not come along; add it to the table itself", f.Name)
@@ -254,8 +258,8 @@ func (d *Diff) findProblems() {
 	}
 }
 
-// keepsInput reports whether a column that others are computed from is the same on the table after
-// the cherry-pick as it is on the branch.
+// keepsInput reports whether an input column of a computed column will be the same on the table
+// after the cherry-pick as on the branch.
 func (d *Diff) keepsInput(path string) bool {
 	fields, err := d.Branch.Schema().Resolve(path)
 	if err != nil {
@@ -269,14 +273,14 @@ func (d *Diff) keepsInput(path string) bool {
 	return before != nil && sameColumn(before, column)
 }
 
-// Keys of a field's metadata that list the columns which it is computed from, as a JSON array of
-// paths: that of the seed of the protocol, and that of crate lancedb, src/table/computed_columns.rs.
+// inputKeys are the field metadata keys that list the inputs of a computed column as a JSON array
+// of paths: the protocol's, and the one in crate lancedb, src/table/computed_columns.rs.
 var inputKeys = []string{"virtual_column.udf_inputs", "computed_column.inputs"}
 
-// bindingKey is the key of a field's metadata that names the use of a function in the metadata of the schema.
+// bindingKey is the field metadata key that refers to a function binding in the schema metadata.
 const bindingKey = "computed_column.function.binding_id"
 
-// inputsOf returns the paths of the columns that a column is computed from.
+// inputsOf returns the paths of a computed column's inputs.
 func inputsOf(f *schema.Field) []string {
 	for _, key := range inputKeys {
 		var inputs []string

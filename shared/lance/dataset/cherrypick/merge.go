@@ -11,19 +11,20 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// tombstone takes the place of a field in the list of a file that holds other columns, too.
+// tombstone replaces the id of a field in the field list of a copied file that also holds other
+// columns.
 const tombstone = -2
 
-// A File is a data file of the branch that holds values of added columns, to be copied.
+// A File is a data file of the branch with values of added columns, to be copied.
 type File struct {
 	*fragment.File
 	Fragment uint64
-	Blobs    bool // blobs may lie in files beside it
+	Blobs    bool // it may have blob side files
 }
 
-// Files returns the files of the branch that hold values of added columns. The columns come to the
-// table under the ids that they have on the branch, which the table has never used. The error is
-// [lance.ErrUnsupported] for columns whose values are not in these files alone.
+// Files returns the branch's files with values of added columns. The table adopts the columns'
+// field ids, which it has never used. If values also lie elsewhere, the error is
+// [lance.ErrUnsupported].
 func (d *Diff) Files() ([]File, error) {
 	added := d.addedIDs()
 	if err := d.checkBases(); err != nil {
@@ -46,7 +47,7 @@ func (d *Diff) Files() ([]File, error) {
 	return files, nil
 }
 
-// addedIDs returns the ids of the added columns and of those within them.
+// addedIDs returns the field ids of added columns, nested fields included.
 func (d *Diff) addedIDs() (ids []int32) {
 	for f := range (&schema.Schema{Fields: d.Added}).All() {
 		ids = append(ids, f.ID)
@@ -54,11 +55,11 @@ func (d *Diff) addedIDs() (ids []int32) {
 	return ids
 }
 
-// addsBlobs reports whether an added column holds blobs that can lie in files of their own.
+// addsBlobs reports whether an added column may have blob side files.
 func (d *Diff) addsBlobs() bool { return slices.ContainsFunc(d.Added, (*schema.Field).HoldsBlobsV2) }
 
-// checkBases refuses blobs that may name base paths of the branch's manifest, which mean something
-// else in the table's.
+// checkBases rejects blobs that may refer to base paths of the branch's manifest: the same ids mean
+// other paths in the table's.
 func (d *Diff) checkBases() error {
 	if !d.addsBlobs() {
 		return nil
@@ -75,8 +76,8 @@ func hasBase(m *manifest.Manifest, base pb.BasePath) bool {
 	return slices.ContainsFunc(m.BasePaths, func(b pb.BasePath) bool { return b.ID == base.ID && b.Path == base.Path })
 }
 
-// Merge returns the operation on the table, given the paths below its data folder of copies of the
-// files.
+// Merge returns the operation on the table. copies holds the paths of the copied files below the
+// data folder.
 func (d *Diff) Merge(files []File, copies []string) *pb.Merge {
 	main := d.Main.Manifest()
 	added := map[uint64][]pb.DataFile{}
@@ -85,6 +86,7 @@ func (d *Diff) Merge(files []File, copies []string) *pb.Merge {
 		copied := *file.Meta()
 		copied.Path, copied.BaseID = copies[i], nil
 		copied.Fields = slices.Clone(copied.Fields)
+		// Other fields of the copied file already have a file in the table.
 		for j, id := range copied.Fields {
 			if !slices.Contains(ids, id) {
 				copied.Fields[j] = tombstone

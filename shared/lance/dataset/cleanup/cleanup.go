@@ -1,7 +1,15 @@
-// Package cleanup deletes old versions of a table and files that no version names. It works in two steps with time between
-// them: [Expire] deletes the manifests of old versions, and [DeleteOrphans] deletes files that no manifest names any more. The
-// time must be longer than any request that may have opened a version before its deletion, such as a restore, whose new
-// manifest names the same files. Orphans must be older than any write takes from its first file to its commit.
+// Package cleanup deletes old versions of a table and files that no version refers to. It works in
+// two steps with time between them: [Expire] deletes the manifests of old versions, and
+// [DeleteOrphans] deletes files without a reference in any manifest. The time between must exceed
+// any request that may have opened a version before its deletion; a restore, for example, commits a
+// new manifest with the same files. Orphans must be older than the longest write takes from its
+// first file to its commit.
+//
+// For example, a compaction has replaced data files a and b of version 7 by file c of version 8:
+//
+//	day 1    _versions: 7 (a b), 8 (c)    data: a b c
+//	day 8    Expire deletes version 7, which was superseded a week ago
+//	day 9    DeleteOrphans deletes a and b
 //
 // [DeleteVersions] deletes the manifests of chosen versions.
 package cleanup
@@ -28,16 +36,17 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// listPage is the number of names of one request of a listing.
+// listPage is the number of names per listing request.
 const listPage = 1000
 
-// Report counts the deleted objects, or those that would be deleted.
+// Report counts deleted objects. In a dry run it counts the objects that would be deleted.
 type Report struct {
 	Versions int            `json:"versions"`
-	Files    map[string]int `json:"files,omitempty"` // other than manifests, by directory
-	Bytes    int64          `json:"bytes"`           // of all of them
+	Files    map[string]int `json:"files,omitempty"` // files other than manifests, by directory
+	Bytes    int64          `json:"bytes"`           // total size of manifests and files
 }
 
+// add counts an object in a directory. Manifests count as versions.
 func (r *Report) add(info objectstore.Info, dir string) {
 	r.Bytes += info.Size
 	if dir == manifest.VersionsDir {
@@ -52,21 +61,22 @@ func (r *Report) add(info objectstore.Info, dir string) {
 
 // An Expiry selects old versions.
 type Expiry struct {
-	Before time.Time // when the version after it was made
-	Keep   int       // the newest ones, however old; one is kept at least
+	Before time.Time // only versions that were superseded before this time
+	Keep   int       // keep this many newest versions, at least one
 	DryRun bool      // only count
-	// Spared versions stay until [Expiry.SparedBefore] is later than when the version after them was made.
+	// Spared versions stay until they have been superseded before SparedBefore.
 	Spared       []uint64
 	SparedBefore time.Time
 }
 
-// isOld reports whether a version is old, given when the next one was made.
+// isOld reports whether a version is old. replaced is the time at which the next version was made.
 func (e Expiry) isOld(version uint64, replaced time.Time) bool {
 	return replaced.Before(e.Before) && (replaced.Before(e.SparedBefore) || !slices.Contains(e.Spared, version))
 }
 
-// Expire deletes the manifests of old versions of a table or a branch. The age of a version counts from the creation of the
-// next one, because it is the newest until then. Versions with tags stay, and those that branches were made from.
+// Expire deletes the manifests of old versions of a table or branch. A version's age counts from
+// the creation of the next version, because it is the newest until then. Tagged versions and fork
+// points of branches stay.
 func Expire(ctx context.Context, t *dataset.Table, e Expiry) (Report, error) {
 	var report Report
 	versions, err := t.Versions(ctx, nil, -1)
@@ -96,7 +106,7 @@ func Expire(ctx context.Context, t *dataset.Table, e Expiry) (Report, error) {
 	return report, removeAll(ctx, t, old, func(info objectstore.Info) { t.Forget(info) })
 }
 
-// checkWritable returns an error if the newest version has features that this writer does not know.
+// checkWritable returns an error if the newest version uses unknown writer features.
 func checkWritable(ctx context.Context, t *dataset.Table, newest objectstore.Info) error {
 	d, err := t.Listed(ctx, newest)
 	if err != nil {
@@ -105,7 +115,7 @@ func checkWritable(ctx context.Context, t *dataset.Table, newest objectstore.Inf
 	return operation.CheckWritable(d.Manifest())
 }
 
-// removeAll deletes objects side by side and calls gone after each.
+// removeAll deletes objects in parallel and calls gone after each.
 func removeAll(ctx context.Context, t *dataset.Table, objects []objectstore.Info, gone func(objectstore.Info)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
@@ -127,8 +137,8 @@ func removeAll(ctx context.Context, t *dataset.Table, objects []objectstore.Info
 // orphanDirs are the directories whose files DeleteOrphans may delete.
 var orphanDirs = []string{manifest.TransactionsDir, "_indices", "_deletions", "data", part.Folder, sidecarDir}
 
-// Sidecars belong to computed columns: the metadata of such a column names its own by this key, as
-// "sidecar:" and the name of the file.
+// Sidecars are files of computed columns. The column's metadata refers to its file under sidecarKey
+// as "sidecar:" and the file name.
 //
 // Source: lancedb 0.40, table/freshness.rs.
 const (
@@ -137,11 +147,11 @@ const (
 	sidecarReference = "sidecar:"
 )
 
-// DeleteOrphans deletes files of the table t and its branches that were written before a time and that neither a version of
-// them nor a multipart write that may still be committed names. It calls progress now and then with the number of files it
-// has looked at; an error of progress ends the work. t must not be a branch.
+// DeleteOrphans deletes files of the table t and its branches that are older than before and that
+// no version and no unfinished multipart write refers to. It calls progress regularly with the
+// number of files examined; an error of progress ends the work. t must not be a branch.
 //
-// Shallow clones at other places are unknown to it: tag the versions that they were made from.
+// It cannot see shallow clones at other locations: tag the versions that they were made from.
 func DeleteOrphans(ctx context.Context, t *dataset.Table, before time.Time, dryRun bool, progress func(looked int) error) (Report, error) {
 	var report Report
 	branches, _, err := t.Refs().Branches(ctx, "", 0)
@@ -154,7 +164,7 @@ func DeleteOrphans(ctx context.Context, t *dataset.Table, before time.Time, dryR
 	}
 	named := &namedFiles{files: map[string]bool{}}
 	for _, place := range places {
-		if err := nameParts(ctx, t, place, named); err != nil { // first: their commit may come in between
+		if err := nameParts(ctx, t, place, named); err != nil { // first, because such a write may commit in the meantime
 			return report, err
 		}
 		if err := nameFiles(ctx, t, place, named); err != nil {
@@ -172,14 +182,14 @@ func DeleteOrphans(ctx context.Context, t *dataset.Table, before time.Time, dryR
 	return report, nil
 }
 
-// namedFiles are the files that manifests name, by their paths within a table. Tables and branches share one set: branches
-// name files of the table, and no two files have the same name.
+// namedFiles is the set of files referenced by manifests, as paths within a table. The table and
+// its branches share it: branches refer to files of the table, and file names are unique.
 type namedFiles struct {
 	mu    sync.Mutex
 	files map[string]bool
 }
 
-// nameFiles adds the files that the manifests at a place name, detached ones included.
+// nameFiles adds the files referenced by the manifests at a location, including detached ones.
 func nameFiles(ctx context.Context, t *dataset.Table, place string, named *namedFiles) error {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
@@ -192,17 +202,17 @@ func nameFiles(ctx context.Context, t *dataset.Table, place string, named *named
 	return errors.Join(group.Wait(), err)
 }
 
-// nameFilesOf adds the files that a manifest names.
+// nameFilesOf adds the files referenced by one manifest.
 func nameFilesOf(ctx context.Context, t *dataset.Table, info objectstore.Info, named *namedFiles) error {
 	m, err := manifest.Read(ctx, t.Place().Store, info.Key, info.Size)
 	if errors.Is(err, objectstore.ErrNotExist) {
-		return nil // another cleanup
+		return nil // deleted by another cleanup
 	}
 	if err != nil {
 		return err
 	}
 	if err := operation.CheckWritable(m); err != nil {
-		return err // it may name files in ways that we do not know
+		return err // it may refer to files in unknown ways
 	}
 	indices, err := m.Indices()
 	if err != nil {
@@ -232,11 +242,11 @@ func nameFilesOf(ctx context.Context, t *dataset.Table, info objectstore.Info, n
 	return nil
 }
 
-// uploadTime is the age up to which files of a part are spared: its commit begins within the lifetime of the upload and takes
-// less than an hour.
+// uploadTime is the age up to which files of a multipart write are spared: its commit begins within
+// the lifetime of the upload and takes less than an hour.
 const uploadTime = part.Lifetime + time.Hour + dataset.MaxClockSkew
 
-// nameParts adds the files of the parts at a place that may still be committed.
+// nameParts adds the files of multipart writes that may still be committed.
 func nameParts(ctx context.Context, t *dataset.Table, place string, named *namedFiles) error {
 	parts, err := part.Place{Store: t.Place().Store, Prefix: place}.Since(ctx, t.Now().Add(-uploadTime))
 	if err != nil {
@@ -253,8 +263,8 @@ func nameParts(ctx context.Context, t *dataset.Table, place string, named *named
 	return nil
 }
 
-// stem returns the common part of the names of a data file and its blob files: x for x.lance and x/1.blob. In a base that is
-// no table, directories may precede it.
+// stem returns the common name of a data file and its blob files: x for x.lance and x/1.blob. In a
+// base that is no table, directories may precede it.
 func stem(file string) string {
 	file = strings.TrimSuffix(file, ".lance")
 	return file[strings.LastIndexByte(file, '/')+1:]
@@ -275,7 +285,7 @@ type orphans struct {
 // sweep deletes the orphans in a directory of a place.
 func (o *orphans) sweep(ctx context.Context, place, dir string) error {
 	prefix := place + "/" + dir + "/"
-	// A branch may lie among the files of another: a/data among those of a.
+	// Folders of branches may nest: branch a/data lies among the files of branch a.
 	within := slices.DeleteFunc(slices.Clone(o.places), func(other string) bool { return !strings.HasPrefix(other+"/", prefix) })
 	var doomed []objectstore.Info
 	flush := func() error {
@@ -307,7 +317,7 @@ func (o *orphans) sweep(ctx context.Context, place, dir string) error {
 	return flush()
 }
 
-// unit returns the part of a path below a directory that manifests name.
+// unit returns the part of a path below dir that manifests refer to.
 func unit(dir, file string) string {
 	switch dir {
 	case "_indices": // the directory of a segment

@@ -181,7 +181,7 @@ func TestADryRunDeletesNothing(t *testing.T) {
 	}
 }
 
-// A branch may lie in what looks like a directory of another one.
+// The folder of a branch may look like a directory of another branch.
 func TestBranchesWithinBranches(t *testing.T) {
 	ctx := t.Context()
 	table := datasettest.TableIn(datasettest.AllOld(memstore.New()))
@@ -205,8 +205,8 @@ func TestBranchesWithinBranches(t *testing.T) {
 	}
 }
 
-// Whatever was done to a table, after a cleanup that was killed anywhere, and then done again,
-// all versions that are there hold what they held before.
+// After any history, a cleanup that is killed at any request and run again leaves all remaining
+// versions unchanged.
 func TestCleanupIsHarmlessWhereverItEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()

@@ -19,8 +19,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// What was written by somebody who was slow, or had looked long ago, is in the newest version,
-// also when the versions that others have made meanwhile have been deleted but for the last.
+// A slow writer, or one with an old listing, commits into the newest version even if all versions
+// that others made in the meantime were deleted except for the last.
 func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 	others := func(t *testing.T, inner objectstore.Store) {
 		t.Helper()
@@ -33,8 +33,8 @@ func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 			t.Errorf("deleted %d versions (%v), want 2", deleted, err)
 		}
 	}
-	// Each is about version 2, which the writer takes for the next one: others are quick while
-	// he waits for his first request of a kind.
+	// Each case concerns version 2, which the writer takes for the next one. Others commit while
+	// its first request of some kind is delayed.
 	slow := func(kind faultstore.Kind, folder string) func(*testing.T, objectstore.Store) func(faultstore.Call) faultstore.Fault {
 		return func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
 			var met atomic.Bool
@@ -90,9 +90,9 @@ func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 	}
 }
 
-// What was listed as the newest version is gone when it is read: others have made newer ones and
-// deleted it, or have dropped the table. A stranger to the table gets the newest, or hears that
-// there is no table.
+// The version listed as the newest is gone when it is read, because others made newer ones and
+// deleted it, or dropped the table. A process without a cache gets the newest version or
+// ErrNoTable.
 func TestANewestVersionThatGoesAfterItWasListed(t *testing.T) {
 	for name, test := range map[string]struct {
 		others func(t *testing.T, store objectstore.Store)

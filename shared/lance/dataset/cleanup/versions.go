@@ -11,10 +11,11 @@ import (
 	"tiltyard/shared/pause"
 )
 
-// DeleteVersions deletes the manifests of the versions for which doomed is true and returns their number. Their files stay for
-// DeleteOrphans. Versions with tags and those that branches were made from stay, and so does the newest version unless all
-// is true. Without versions the table has no data, like a declared one. Versions of the last two minutes are deleted oldest
-// first, so that an interrupted deletion leaves no gap among them.
+// DeleteVersions deletes the manifests of the versions selected by doomed and returns their number.
+// The files stay for DeleteOrphans. Tagged versions and fork points of branches stay, and so does
+// the newest version unless all is true. A table without versions has no data, like a declared one.
+// Versions of the last two minutes are deleted oldest first, so that an interrupted deletion leaves
+// no gap among them.
 func DeleteVersions(ctx context.Context, t *dataset.Table, doomed func(version uint64) bool, all bool) (deleted int, err error) {
 	chosen, err := Choose(ctx, t, doomed, all)
 	if err != nil {
@@ -42,8 +43,8 @@ func DeleteVersions(ctx context.Context, t *dataset.Table, doomed func(version u
 	return int(count.Load()), err
 }
 
-// byAge divides versions, newest first, into those that may be deleted side by side and those that must be deleted one by
-// one; see [manifest.Recent].
+// byAge splits versions, newest first, into old ones, which may be deleted in parallel, and recent
+// ones, which must be deleted one by one; see [manifest.Recent].
 func byAge(t *dataset.Table, versions []objectstore.Info) (old, recent []objectstore.Info) {
 	now := t.Now()
 	n := 0
@@ -55,7 +56,8 @@ func byAge(t *dataset.Table, versions []objectstore.Info) (old, recent []objects
 	return versions[n:], versions[:n]
 }
 
-// Choose returns the manifests that DeleteVersions would delete, once they may be deleted.
+// Choose returns the manifests that DeleteVersions would delete. It first waits until they may be
+// deleted.
 func Choose(ctx context.Context, t *dataset.Table, doomed func(version uint64) bool, all bool) ([]objectstore.Info, error) {
 	versions, err := t.Versions(ctx, nil, -1)
 	if err != nil || len(versions) == 0 {
@@ -75,7 +77,7 @@ func Choose(ctx context.Context, t *dataset.Table, doomed func(version uint64) b
 	return chosen, outlast(ctx, t, chosen)
 }
 
-// neededVersions returns the versions that tags name and those that branches were made from.
+// neededVersions returns the tagged versions and the fork points of branches.
 func neededVersions(ctx context.Context, t *dataset.Table) (map[uint64]bool, error) {
 	main, name := t.Main()
 	tags, _, err := main.Refs().Tags(ctx, "", 0)
@@ -100,8 +102,8 @@ func neededVersions(ctx context.Context, t *dataset.Table) (map[uint64]bool, err
 	return needed, nil
 }
 
-// outlast waits until young versions may be deleted, because another writer may have listed them just now and be about to
-// put the next version.
+// outlast waits until young versions may be deleted: another writer may just have listed them and
+// be about to put the next version.
 func outlast(ctx context.Context, t *dataset.Table, versions []objectstore.Info) error {
 	young := t.Now().Add(-dataset.MaxClockSkew - manifest.FreshFor)
 	if !slices.ContainsFunc(versions, func(info objectstore.Info) bool { return info.Modified.After(young) }) {

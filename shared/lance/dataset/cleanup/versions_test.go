@@ -79,7 +79,7 @@ func TestVersionsAreMadeByAPublisher(t *testing.T) {
 	datasettest.Create(t, plain, 1)
 	calls := 0
 	published := datasettest.TableIn(store).PublishWith(func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error) {
-		if calls++; calls == 1 { // somebody else comes first
+		if calls++; calls == 1 { // another writer comes first
 			datasettest.Append(t, plain, "", 2)
 		}
 		return store.Put(ctx, manifest.Key(plain.Place().Prefix, version, scheme), file, objectstore.Condition{IfAbsent: true})
@@ -93,8 +93,8 @@ func TestVersionsAreMadeByAPublisher(t *testing.T) {
 	}
 }
 
-// A process knows an old version as the newest. Another one makes further versions and deletes all but the
-// newest, and breaks off half way. The first one finds the newest version nevertheless.
+// A process has cached an old version as the newest. Another makes further versions, deletes all
+// but the newest, and is interrupted half way. The first process still finds the newest version.
 func TestADeletionThatBreaksOffHidesNoVersion(t *testing.T) {
 	const versions = 6
 	for known := 1; known < versions; known++ {

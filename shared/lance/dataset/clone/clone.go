@@ -1,4 +1,5 @@
-// Package clone makes tables that begin as a version of another one. Begin with [Shallow] and [Deep].
+// Package clone creates tables whose first version is a version of another table. [Shallow] refers
+// to the other table's files; [Deep] copies them.
 package clone
 
 import (
@@ -15,12 +16,12 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// maxCopies bounds the files that are copied side by side.
+// maxCopies bounds the files that are copied in parallel.
 const maxCopies = snapshot.MaxConcurrentReads / 4
 
-// Shallow makes a table at another place, or the branch of a name, whose first version is d under the same number. It
-// refers to the files of d and has none of its own, so the place of d must stay. The error is dataset.ErrTableExists if
-// there is a table.
+// Shallow creates a table, or a named branch, whose first version has the contents and number of d.
+// It refers to the files of d and has none of its own, so the files of d must stay. The error is
+// dataset.ErrTableExists if a table exists at the location.
 func Shallow(ctx context.Context, d *dataset.Dataset, to *dataset.Table, branch string) (*dataset.Dataset, error) {
 	if err := checkFree(ctx, d, to); err != nil {
 		return nil, err
@@ -28,8 +29,8 @@ func Shallow(ctx context.Context, d *dataset.Dataset, to *dataset.Table, branch 
 	return to.Commit(ctx, Change(d, Operation(d, branch)))
 }
 
-// Deep is like Shallow, but the new table has copies of all files of d. If it fails before the commit, the copies are
-// garbage.
+// Deep is like Shallow, but the new table gets copies of all files of d. If it fails before the
+// commit, the copies stay unreferenced.
 func Deep(ctx context.Context, d *dataset.Dataset, to *dataset.Table) (*dataset.Dataset, error) {
 	if err := checkFree(ctx, d, to); err != nil {
 		return nil, err
@@ -56,8 +57,8 @@ func Deep(ctx context.Context, d *dataset.Dataset, to *dataset.Table) (*dataset.
 	return to.Commit(ctx, Change(d, op))
 }
 
-// checkFree returns dataset.ErrTableExists if the place of a clone holds a version. The commit itself fails only for a
-// version of the same number.
+// checkFree returns dataset.ErrTableExists if the target location holds any version. The commit
+// alone would fail only for a version of the same number.
 func checkFree(ctx context.Context, d *dataset.Dataset, to *dataset.Table) error {
 	there, err := to.Versions(ctx, nil, 1)
 	if err == nil && len(there) == 0 {
@@ -69,7 +70,8 @@ func checkFree(ctx context.Context, d *dataset.Dataset, to *dataset.Table) error
 	return fmt.Errorf("clone %s to %s: %w", d.Table().Place().URI, to.Place().URI, err)
 }
 
-// Operation returns the operation that clones d, to the branch of a name or, if that is "", to another table.
+// Operation returns the operation that clones d to a named branch, or to another table if branch is
+// "".
 func Operation(d *dataset.Dataset, branch string) *pb.Clone {
 	op := &pb.Clone{IsShallow: true, RefName: d.Manifest().Branch, RefVersion: d.Version(), RefPath: d.Table().Place().URI}
 	if branch != "" {
@@ -78,7 +80,7 @@ func Operation(d *dataset.Dataset, branch string) *pb.Clone {
 	return op
 }
 
-// Change returns the commit of op, which makes the first version of the clone.
+// Change returns the commit of op that makes the first version of the clone.
 func Change(d *dataset.Dataset, op *pb.Clone) *dataset.Change {
 	return &dataset.Change{
 		Operation: op,

@@ -1,4 +1,8 @@
-// Package commitlog finds commits by their ids among the newest versions of a table, for writers whose request got no answer.
+// Package commitlog searches the newest versions of a table for a commit id. A writer whose request
+// got no answer can thus learn whether it was committed. For example, a client sends a commit with
+// id x at 12:00 and loses the connection. [Find] reads the transactions of the newest version, of
+// the one before it and so on, until one contains x or its version was made before 11:55, allowing
+// for clock skew.
 package commitlog
 
 import (
@@ -16,15 +20,16 @@ import (
 )
 
 const (
-	// maxSearched bounds how many versions are searched for a commit.
+	// maxSearched bounds the versions in one search.
 	maxSearched = 1000
-	// searchedAtOnce is how many versions are read side by side.
+	// searchedAtOnce is the number of versions read in parallel.
 	searchedAtOnce = 16
 )
 
-// Find returns the version that holds the commit of an id which began at a time or later, and its transaction. The error is
-// dataset.ErrNoTransaction if none of the newest thousand versions holds it. Find reads the versions back to that time, one
-// caller at a time, and keeps what it has read in the cache, because clients without an answer repeat their requests at once.
+// Find returns the version with the commit of an id that began at since or later, and its
+// transaction. The error is dataset.ErrNoTransaction if none of the newest thousand versions
+// contains it. Find reads versions back to that time, one caller at a time, and caches the ids that
+// it has read, because clients without an answer repeat their requests at once.
 func Find(ctx context.Context, t *dataset.Table, id string, since time.Time) (*dataset.Dataset, *pb.Transaction, error) {
 	release, err := t.Turn(ctx, searchedPart)
 	if err != nil {
@@ -52,36 +57,37 @@ func Find(ctx context.Context, t *dataset.Table, id string, since time.Time) (*d
 	return d, txn, err
 }
 
-// searchedPart is the name of the commitLog of a table in the cache.
+// searchedPart is the cache key of a table's commitLog.
 const searchedPart = "commits"
 
-// A commitLog holds the part of the history of a table that searches have read. It does not change.
+// A commitLog is the part of a table's history that searches have read. It is immutable.
 type commitLog struct {
-	newest  manifest.Location // of the first commit; its ETag identifies the history
-	commits []logged          // newest first, without a gap
+	newest  manifest.Location // location of the newest version in commits; its ETag identifies the history
+	commits []logged          // newest first, without gaps
 }
 
-// logged holds the ids of the commits in one version.
+// logged lists the commit ids of one version.
 type logged struct {
 	version uint64
 	at      time.Time
-	ids     []string // more than one when appends were joined; none when the version does not tell
+	ids     []string // several if appends were joined; none if the version records no transaction
 }
 
 // loggedBytes estimates the memory of an id or a version.
 const loggedBytes = 128
 
-// A search goes from the newest version of a table back to a time.
+// A search goes backward from the newest version of a table to a time.
 type search struct {
 	table  *dataset.Table
 	id     string
 	oldest time.Time
 
-	known *commitLog // from searches before; nil when there is none
+	known *commitLog // result of earlier searches; may be nil
 	read  []logged   // newest first
 }
 
-// from returns the version that holds the commit, or dataset.ErrNoTransaction, and caches the versions that it has read.
+// from returns the version with the commit, or dataset.ErrNoTransaction, and caches the versions
+// that it has read.
 func (s *search) from(ctx context.Context, newest *dataset.Dataset) (uint64, error) {
 	t := s.table
 	found, err := s.back(ctx, newest.Version())
@@ -101,7 +107,7 @@ func (s *search) from(ctx context.Context, newest *dataset.Dataset) (uint64, err
 	return found, nil
 }
 
-// back searches a version and those before it. It returns 0 if none holds the commit.
+// back searches version and older ones. It returns 0 if none contains the commit.
 func (s *search) back(ctx context.Context, version uint64) (uint64, error) {
 	for version > 0 && len(s.read) < maxSearched {
 		first := version - min(searchedAtOnce, version) + 1
@@ -116,7 +122,7 @@ func (s *search) back(ctx context.Context, version uint64) (uint64, error) {
 		case joins:
 			part = append(part, s.known.commits[1:]...)
 		case s.known != nil && first <= s.known.newest.Version:
-			s.known = nil // another table is at this place now
+			s.known = nil // another table has replaced the one searched before
 		}
 		s.read = append(s.read, part[:min(len(part), maxSearched-len(s.read))]...)
 		for _, l := range part {
@@ -135,8 +141,8 @@ func (s *search) back(ctx context.Context, version uint64) (uint64, error) {
 	return 0, nil
 }
 
-// readVersions reads versions from last down to first, or to the first one that is gone. joins is true if first is the newest
-// version of the known history and still the same.
+// readVersions reads versions from last down to first, or until one does not exist. joins reports
+// that first is the newest version of the known history, unchanged.
 func (s *search) readVersions(ctx context.Context, first, last uint64) (read []logged, joins bool, err error) {
 	versions := make([]*dataset.Dataset, last-first+1)
 	read = make([]logged, len(versions))

@@ -117,8 +117,8 @@ func TestSearchesShareWhatTheyHaveRead(t *testing.T) {
 	}
 }
 
-// A process that was frozen over its commit finds that another try of it was made meanwhile.
-// A search after one that failed, wherever that was, finds what there is.
+// A process suspended during its commit finds that a retry has made it. A search after a failed
+// one, at any request, finds the commit.
 func TestSearchesThatFailLeaveNothingWrong(t *testing.T) {
 	store := memstore.New()
 	writer := datasettest.TableIn(store)
@@ -181,7 +181,8 @@ func TestCommitThatWasMadeByAnotherTryIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// Versions are shared by all who open them, but how one of them commits is its own affair.
+// Open versions are shared by all users, but the commit options of one user's view do not affect
+// the others.
 func TestVersionsDoNotKeepHowTheyWereMade(t *testing.T) {
 	store := memstore.New()
 	datasettest.Create(t, datasettest.TableIn(store), 1)

@@ -85,8 +85,8 @@ func TestCompactionHeedsTheConfigOfTheTable(t *testing.T) {
 	}
 }
 
-// A compaction keeps rows, their ids and their order within what is joined, and leaves
-// nothing for the next one to do.
+// A compaction keeps rows, their ids and their order within a group, and leaves no work for the
+// next one.
 func TestCompactionKeepsTheRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()

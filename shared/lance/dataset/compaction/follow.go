@@ -15,11 +15,12 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A segment over addresses is built anew over the fragments it covers, with the new fragments in place of the old ones, from
-// the rows of the new files before their commit. Fragments and segments become one version.
+// An index segment that stores row addresses is rebuilt when its fragments are rewritten: over the
+// fragments that it covers, with the new fragments in place of the old, from the new files before
+// their commit. Fragments and segments become one version.
 
-// movedBy returns the segments that must be built anew for groups of fragments, and the groups without those covered by a
-// segment that cannot be.
+// movedBy returns the segments that must be rebuilt for groups of fragments. It drops the groups
+// covered by a segment that cannot be rebuilt.
 func movedBy(ctx context.Context, d *dataset.Dataset, groups [][]uint64, opts Options) ([]snapshot.Covering, [][]uint64, error) {
 	covered, err := indexCoverage(d, opts)
 	if err != nil {
@@ -44,7 +45,7 @@ func movedBy(ctx context.Context, d *dataset.Dataset, groups [][]uint64, opts Op
 	return moved, groups, nil
 }
 
-// rewriteAll rewrites groups, builds the segments over them anew, and commits both.
+// rewriteAll rewrites groups, rebuilds the segments over them, and commits both.
 func rewriteAll(ctx context.Context, d *dataset.Dataset, groups [][]uint64, moved []snapshot.Covering, extend segments.Extender) (*dataset.Dataset, *Rewriting, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -56,6 +57,7 @@ func rewriteAll(ctx context.Context, d *dataset.Dataset, groups [][]uint64, move
 		made, err := r.Commit(ctx, nil)
 		return made, r, err
 	}
+	// New segments contain the new addresses, so fragment ids must be reserved first.
 	r, err := Rewrite(ctx, d, groups)
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +79,7 @@ func rewriteAll(ctx context.Context, d *dataset.Dataset, groups [][]uint64, move
 	return made, r, err
 }
 
-// follow builds a segment anew over the fragments that it covers after the commit.
+// follow rebuilds a segment over the fragments that it covers after the commit.
 func (r *Rewriting) follow(ctx context.Context, s snapshot.Covering, extend segments.Extender) (segments.Built, error) {
 	var fragments []*pb.Fragment
 	for _, f := range r.read.Manifest().Fragments {

@@ -1,5 +1,13 @@
-// Package compaction joins small fragments and drops deleted rows by writing fragments anew. [Plan] chooses groups of fragments
-// and [Run] rewrites and commits them, together with the segments of indices that find rows by their addresses.
+// Package compaction merges small fragments and removes deleted rows by rewriting fragments. [Plan]
+// chooses groups of fragments. [Run] rewrites and commits them, together with the index segments
+// that store row addresses. For example, with a target of 1000 rows,
+//
+//	fragment   1      2      3               4
+//	rows       100    200    5000            2000
+//	deleted    0      0      900 (18 %)      0
+//
+// is planned as one group, 1 2 3: two small fragments and, next to them, one with more than 10 %
+// deleted rows. Fragment 4 stays.
 package compaction
 
 import (
@@ -22,41 +30,41 @@ import (
 	"tiltyard/shared/lance/operation"
 )
 
-// Options are the parameters of a compaction. Zero values are the defaults, those of native Lance where it has them.
+// Options are the parameters of a compaction. Zero values mean the defaults, which are native
+// Lance's where it has them.
 type Options struct {
-	// TargetRows is how many rows make a fragment large. Smaller ones are joined with their
-	// neighbours. 1,048,576 by default, and at most.
+	// TargetRows is the number of rows from which a fragment is large enough. Smaller neighbours
+	// are merged. The default and maximum is 1,048,576.
 	TargetRows int64
-	// TargetBytes is how many bytes of data files do so, by default 4 GiB: fragments of very
-	// wide rows need not have many.
+	// TargetBytes is the size of data files from which a fragment is large enough, however few its
+	// rows; 4 GiB by default.
 	TargetBytes int64
-	// DeletedShare is the part of a fragment's rows beyond which those that are deleted are
-	// left out by writing it anew; 0.1 by default, 1 is never.
+	// DeletedShare is the fraction of deleted rows above which a fragment is rewritten without
+	// them; 0.1 by default. 1 disables it.
 	DeletedShare float64
-	// MaxFragments bounds the fragments that are rewritten in one go; no bound by default. At
-	// least one group is, however large.
+	// MaxFragments bounds the fragments of one run, which always includes at least one group.
+	// Unlimited by default.
 	MaxFragments int
-	// MinFragments is how many fragments have to be joined for that to be worth it; 2 by default.
+	// MinFragments is the least number of fragments to merge; 2 by default.
 	MinFragments int
-	// Tiered leaves a fragment that is larger than all its neighbours together out of what is
-	// joined. A table that is compacted time and again, as it grows, is rewritten log n times
-	// then, and not n times.
+	// Tiered skips a fragment that is larger than all its neighbours together. In a growing table
+	// that is compacted regularly, each row is then rewritten log n times instead of n times.
 	Tiered bool
-	// Extend builds the segments of indices anew that find rows of rewritten fragments by where they
-	// are. Without it, and where it cannot, such fragments are left alone.
+	// Extend rebuilds index segments that store row addresses. Fragments covered by such a segment
+	// are skipped if Extend is nil or cannot rebuild it.
 	Extend segments.Extender
-	// Own leaves fragments alone that have files in another table: in the one, or the branch,
-	// that this is a branch or a shallow clone of. To write those anew is to copy them.
+	// Own skips fragments with files of another table, as in a branch or a shallow clone, because
+	// rewriting would copy them.
 	Own bool
 }
 
 const (
 	defaultTargetBytes  = 4 << 30
 	defaultDeletedShare = 0.1
-	compactionConfig    = "lance.compaction." // in front of keys of a table's config
+	compactionConfig    = "lance.compaction." // prefix of table config keys
 )
 
-// resolved fills in the defaults: first from the config of the table, where native writers store theirs.
+// resolved fills in the defaults, first from the table's config, where native writers store them.
 func (o Options) resolved(config map[string]string) (Options, error) {
 	for key, value := range config {
 		name, ours := strings.CutPrefix(key, compactionConfig)
@@ -81,7 +89,7 @@ func (o Options) resolved(config map[string]string) (Options, error) {
 		}
 	}
 	if o.TargetRows <= 0 || o.TargetRows > stage.MaxFileRows {
-		o.TargetRows = stage.MaxFileRows // what is larger could not be made
+		o.TargetRows = stage.MaxFileRows // larger fragments cannot be written
 	}
 	if o.TargetBytes <= 0 {
 		o.TargetBytes = defaultTargetBytes
@@ -106,19 +114,19 @@ func fill[T comparable](to *T, value string, parse func(string) (T, error)) erro
 	return err
 }
 
-// A candidate is a fragment that is worth rewriting, by itself or together with a neighbour.
+// A candidate is a fragment worth rewriting, alone or with a neighbour.
 type candidate struct {
 	fragment *fragment.Fragment
 	itself   bool
-	coverage string // the indices that cover it
+	coverage string // identifies the indices that cover it
 }
 
-// Plan returns groups of fragment ids, each worth rewriting as one: runs of small neighbours covered by the same indices, and
-// fragments with many deleted rows. It reads nothing. The groups are those of native Lance, except that bytes count as well
-// as rows.
+// Plan returns groups of fragment ids, each to be rewritten together: runs of small neighbours
+// covered by the same indices, and fragments with many deleted rows. It uses the manifest alone.
+// The groups are those of native Lance, except that bytes count as well as rows.
 //
-// An index over addresses loses rows that move. A fragment covered by such an index is left out unless the segments of the
-// index can be built anew.
+// An index that stores addresses loses rows that move. A fragment covered by such an index is left
+// out unless its segments can be rebuilt.
 func Plan(d *dataset.Dataset, opts Options) ([][]uint64, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
@@ -142,10 +150,12 @@ func Plan(d *dataset.Dataset, opts Options) ([][]uint64, error) {
 	for _, f := range d.Fragments() {
 		c, ok := candidateOf(f, opts)
 		ok = ok && !(opts.Own && f.Borrows())
+		// A fragment that stays ends the run, because merged rows must be adjacent.
 		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.Meta.ID)) {
 			end()
 			continue
 		}
+		// Indices cover whole fragments, so only equally covered ones may be merged.
 		if len(bin) > 0 && bin[0].coverage != c.coverage {
 			end()
 		}
@@ -158,11 +168,10 @@ func Plan(d *dataset.Dataset, opts Options) ([][]uint64, error) {
 	return firstOf(groups, opts.MaxFragments), nil
 }
 
-// indexedRatio is how many rows of segments a tiered compaction may build anew for each row that it
-// writes anew.
+// indexedRatio bounds the rows of rebuilt segments per rewritten row in a tiered compaction.
 const indexedRatio = 8
 
-// costsIndices reports whether a group is too small for the segments that must be built anew for it.
+// costsIndices reports whether a group has too few rows for the segments that it would rebuild.
 func costsIndices(d *dataset.Dataset, group []uint64, covered coverage) bool {
 	written := int64(0)
 	for _, id := range group {
@@ -173,14 +182,16 @@ func costsIndices(d *dataset.Dataset, group []uint64, covered coverage) bool {
 	})
 }
 
+// candidateOf reports whether a fragment is small, or has enough deleted rows to be rewritten
+// alone.
 func candidateOf(f *fragment.Fragment, opts Options) (candidate, bool) {
 	lost := float64(f.DeletedRows()) > opts.DeletedShare*float64(f.Rows)
 	small := f.Rows < opts.TargetRows && f.Bytes() < opts.TargetBytes
 	return candidate{fragment: f, itself: lost}, lost || small
 }
 
-// tiers cuts a run of candidates at a fragment that is larger than all others together, unless that is worth rewriting by
-// itself.
+// tiers cuts a run of candidates at each fragment that is larger than all others together, unless
+// it is worth rewriting alone.
 func tiers(bin []candidate, opts Options) [][]candidate {
 	if !opts.Tiered || len(bin) < 2 {
 		return [][]candidate{bin}
@@ -199,8 +210,8 @@ func tiers(bin []candidate, opts Options) [][]candidate {
 	return append(tiers(bin[:largest], opts), tiers(bin[largest+1:], opts)...)
 }
 
-// split cuts a run of candidates into groups that reach the target size, as long as the rest reaches it too. A single fragment
-// is a group only if it is worth rewriting by itself.
+// split cuts a run of candidates into groups of at least the target size, as long as the rest also
+// reaches it. A single fragment is a group only if it is worth rewriting alone.
 func split(bin []candidate, opts Options) [][]uint64 {
 	if len(bin) < opts.MinFragments && !slices.ContainsFunc(bin, func(c candidate) bool { return c.itself }) {
 		return nil
@@ -228,7 +239,7 @@ func split(bin []candidate, opts Options) [][]uint64 {
 	return append(groups, group)
 }
 
-// firstOf returns the first groups with together at most bound fragments, and at least one group.
+// firstOf returns the first groups with at most bound fragments in total, at least one group.
 func firstOf(groups [][]uint64, bound int) [][]uint64 {
 	total := 0
 	for i, g := range groups {
@@ -239,14 +250,17 @@ func firstOf(groups [][]uint64, bound int) [][]uint64 {
 	return groups
 }
 
-// coverage is the set of fragments that each index of a version covers.
+// coverage lists the covered fragments of each index.
 type coverage struct {
 	indices []*roaring.Bitmap
-	bound   *roaring.Bitmap     // fragments whose rows some index finds by where they are, and cannot follow
-	movable []snapshot.Covering // segments that find rows by where they are, and can be built anew
-	unknown bool                // there is one that does not say, or whose rows a compaction has moved before
+	bound   *roaring.Bitmap     // fragments covered by address-based segments that cannot be rebuilt
+	movable []snapshot.Covering // address-based segments that can be rebuilt
+	unknown bool                // a segment does not record its coverage, or holds addresses from before a compaction
 }
 
+// indexCoverage sorts the index segments of a version by the effect of moved rows: none for
+// segments of stable ids, a rebuild for those that Extend supports, and a bar to compaction for the
+// rest.
 func indexCoverage(d *dataset.Dataset, opts Options) (coverage, error) {
 	entries, err := d.Manifest().Indices()
 	if err != nil {
@@ -261,6 +275,7 @@ func indexCoverage(d *dataset.Dataset, opts Options) (coverage, error) {
 		if x.Name == fragreuse.Name {
 			continue
 		}
+		// Rows must not move twice before their segment is rebuilt.
 		if moved, err := d.IsMoved(x); moved || err != nil || len(x.FragmentBitmap) == 0 {
 			return coverage{unknown: true}, err
 		}
@@ -280,7 +295,7 @@ func indexCoverage(d *dataset.Dataset, opts Options) (coverage, error) {
 	return c, nil
 }
 
-// of identifies the indices that cover a fragment.
+// of returns a string that identifies the indices that cover a fragment.
 func (c coverage) of(f *fragment.Fragment) string {
 	var names []string
 	for i, b := range c.indices {
@@ -293,14 +308,15 @@ func (c coverage) of(f *fragment.Fragment) string {
 
 // Result is the outcome of a compaction. Dataset is nil if there was nothing to do.
 type Result struct {
-	Dataset   *dataset.Dataset // the version that it made
-	Removed   int              // fragments
-	Added     int              // that took their place
-	Remaining int              // fragments of groups that are left for another time
+	Dataset   *dataset.Dataset // the new version
+	Removed   int              // number of old fragments
+	Added     int              // number of new fragments
+	Remaining int              // fragments of groups left for a later run
 }
 
-// Run rewrites groups of a plan and commits them as one version. It leaves groups beyond 1 GiB for another time. Concurrent
-// changes of the rows make it stale; see dataset.IsRowsChanged.
+// Run rewrites the groups of a plan and commits them as one version. Groups beyond 1 GiB are left
+// for a later run. Concurrent changes of the rows make it fail with an error for which
+// dataset.IsRowsChanged holds.
 func Run(ctx context.Context, d *dataset.Dataset, opts Options) (Result, error) {
 	groups, err := Plan(d, opts)
 	if err != nil || len(groups) == 0 {
@@ -323,10 +339,11 @@ func Run(ctx context.Context, d *dataset.Dataset, opts Options) (Result, error) 
 	return done, nil
 }
 
-// compactionBytes bounds the bytes that a conflicting commit of another writer can waste.
+// compactionBytes bounds the work that a conflicting commit can waste.
 const compactionBytes = 1 << 30
 
-// firstBytes returns the first groups, up to compactionBytes, and the number of fragments of the others.
+// firstBytes returns the first groups up to compactionBytes and the number of fragments in the
+// others.
 func firstBytes(d *dataset.Dataset, groups [][]uint64) (first [][]uint64, others int) {
 	total := int64(0)
 	for i, g := range groups {

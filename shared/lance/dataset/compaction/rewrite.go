@@ -13,16 +13,17 @@ import (
 	"tiltyard/shared/lance/rowid"
 )
 
-// A Rewriting holds groups of fragments that were written anew without their deleted rows, before the commit.
+// A Rewriting holds rewritten groups of fragments before their commit.
 type Rewriting struct {
 	read   *dataset.Dataset
 	groups []pb.RewriteGroup
-	group  map[uint64]int   // of each old fragment
-	before map[uint64]int64 // rows that are not deleted in the fragments of its group before it
+	group  map[uint64]int   // by old fragment id
+	before map[uint64]int64 // by old fragment id: live rows before it in its group
 }
 
-// Rewrite writes groups of fragments of d, given by their ids, as few new fragments with the rows of a group in their order. It
-// commits a reservation of the new fragment ids; [Rewriting.Commit] commits the rest.
+// Rewrite rewrites groups of fragments of d, given by id. Each group becomes as few new fragments
+// as possible, with its live rows in order. Rewrite commits a reservation of the new fragment ids;
+// [Rewriting.Commit] commits the fragments.
 func Rewrite(ctx context.Context, d *dataset.Dataset, groups [][]uint64) (*Rewriting, error) {
 	r, err := rewrite(ctx, d, groups)
 	if err != nil {
@@ -49,7 +50,7 @@ func Rewrite(ctx context.Context, d *dataset.Dataset, groups [][]uint64) (*Rewri
 	return r, nil
 }
 
-// rewrite is Rewrite without fragment ids, which the commit assigns.
+// rewrite rewrites groups without reserving fragment ids; the commit assigns them.
 func rewrite(ctx context.Context, d *dataset.Dataset, groups [][]uint64) (*Rewriting, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func rewrite(ctx context.Context, d *dataset.Dataset, groups [][]uint64) (*Rewri
 	return r, nil
 }
 
-// write writes one group.
+// write rewrites one group.
 func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.RewriteGroup, error) {
 	var out pb.RewriteGroup
 	var old []*fragment.Fragment
@@ -123,6 +124,7 @@ func carryLineage(ctx context.Context, old []*fragment.Fragment, fresh []*pb.Fra
 			}
 		}
 	}
+	// The new fragments hold the live rows in order, so they take the ids in order.
 	for _, f := range fresh {
 		n := f.PhysicalRows
 		f.RowIDs = rowid.New(ids[:n]).Encode()
@@ -132,10 +134,11 @@ func carryLineage(ctx context.Context, old []*fragment.Fragment, fresh []*pb.Fra
 	return nil
 }
 
-// Groups returns the old and the new fragments. They must not be changed.
+// Groups returns the old and new fragments of each group. They must not be changed.
 func (r *Rewriting) Groups() []pb.RewriteGroup { return r.groups }
 
-// Moved returns the new address of a row, which is the old one if its fragment stays; false for a deleted row.
+// Moved returns the new address of a row. Rows of other fragments keep their address. ok is false
+// for a deleted row.
 func (r *Rewriting) Moved(ctx context.Context, address uint64) (uint64, bool, error) {
 	id, row := address>>32, int64(address&math.MaxUint32)
 	group, ok := r.group[id]
@@ -156,9 +159,10 @@ func (r *Rewriting) Moved(ctx context.Context, address uint64) (uint64, bool, er
 	return 0, false, nil
 }
 
-// Commit replaces the old fragments by the new ones. remapped are segments of indices that were built with the new addresses.
-// Without them, indices of a table without stable row ids do not cover the new fragments. Concurrent changes of the rows and
-// new indices on them make it stale; see dataset.IsRowsChanged.
+// Commit replaces the old fragments by the new ones. remapped lists index segments rebuilt with the
+// new addresses. Without them, indices of a table without stable row ids do not cover the new
+// fragments. Concurrent changes of the rows and new indices on them make it fail with an error for
+// which dataset.IsRowsChanged holds.
 func (r *Rewriting) Commit(ctx context.Context, remapped []pb.RewrittenIndex) (*dataset.Dataset, error) {
 	return r.read.Commit(ctx, &pb.Rewrite{Groups: slices.Clone(r.groups), RewrittenIndices: remapped})
 }

@@ -1,4 +1,4 @@
-// Package datasettest makes rows for tests of tables, and checks them.
+// Package datasettest creates and checks rows of tables in tests.
 package datasettest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 )
 
-// People is the schema of the rows: a number, a text that may be null, and a vector.
+// People is the schema of the test rows: a number, a nullable string and a vector.
 var People = arrow.NewSchema([]arrow.Field{
 	{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 	{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
@@ -53,7 +53,7 @@ func batchOf(ids []int64) arrow.RecordBatch {
 
 func nameOf(id int64) string { return fmt.Sprintf("name %d", id) }
 
-// UpTo returns the numbers from 0 to n-1.
+// UpTo returns the numbers [0, n).
 func UpTo(n int64) []int64 {
 	ids := make([]int64, n)
 	for i := range ids {
@@ -67,7 +67,7 @@ type scanner interface {
 	Scan(ctx context.Context, opts snapshot.ScanOptions) (*arrow.Schema, iter.Seq2[arrow.RecordBatch, error], error)
 }
 
-// IDsOf returns the ids of a scan, after it has checked that the other columns belong to them.
+// IDsOf returns the ids of a scan. It fails the test if another column does not match its id.
 func IDsOf(t Fataler, d scanner, opts snapshot.ScanOptions) []int64 {
 	t.Helper()
 	_, batches, err := d.Scan(context.Background(), opts)
@@ -84,7 +84,7 @@ func IDsOf(t Fataler, d scanner, opts snapshot.ScanOptions) []int64 {
 	return ids
 }
 
-// CheckRows returns the ids of a batch, after it has checked that the other columns belong to them.
+// CheckRows returns the ids of a batch. It fails the test if another column does not match its id.
 func CheckRows(t Fataler, batch arrow.RecordBatch) []int64 {
 	t.Helper()
 	ids := batch.Column(batch.Schema().FieldIndices("id")[0]).(*array.Int64).Int64Values()
@@ -99,7 +99,7 @@ func CheckRows(t Fataler, batch arrow.RecordBatch) []int64 {
 	return slices.Clone(ids)
 }
 
-// WhereID keeps the rows whose id is kept.
+// WhereID filters rows by id.
 func WhereID(keep func(id int64) bool) *snapshot.Where {
 	return &snapshot.Where{Columns: []string{"id"}, Select: func(_ context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error) {
 		var rows []int32
@@ -112,19 +112,19 @@ func WhereID(keep func(id int64) bool) *snapshot.Where {
 	}}
 }
 
-// Multiples keeps the rows whose id divides by n.
+// Multiples keeps the rows whose id is a multiple of n.
 func Multiples(n int64) *snapshot.Where {
 	return WhereID(func(id int64) bool { return id%n == 0 })
 }
 
-// A Fataler is what helpers need of a test or of a property.
+// A Fataler is the part of testing.TB that the helpers need; property tests implement it too.
 type Fataler interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// AddressesOf returns the addresses of the rows that where keeps.
+// AddressesOf returns the addresses of the rows that pass a filter.
 func AddressesOf(t Fataler, d scanner, where *snapshot.Where) []uint64 {
 	t.Helper()
 	_, batches, err := d.Scan(context.Background(), snapshot.ScanOptions{Columns: []string{snapshot.RowAddr}, Where: where})
@@ -141,14 +141,14 @@ func AddressesOf(t Fataler, d scanner, where *snapshot.Where) []uint64 {
 	return addresses
 }
 
-// A NearStore has the gap of a directory.
+// A NearStore has the read gap of a local directory.
 type NearStore struct{ objectstore.Store }
 
-// ReadGap returns that gap.
+// ReadGap returns 4 KiB, the gap of a local directory.
 func (NearStore) ReadGap() int64 { return 4 << 10 }
 
-// Far puts a store at some distance, so that in a bubble of synctest it can be counted how
-// often one waits for it.
+// Far adds a millisecond of latency to each request, so that a test in a synctest bubble can count
+// round trips.
 func Far(s objectstore.Store) objectstore.Store {
 	return faultstore.New(s, faultstore.Latency(time.Millisecond))
 }

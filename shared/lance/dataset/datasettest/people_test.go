@@ -21,7 +21,7 @@ func (v version) Scan(context.Context, snapshot.ScanOptions) (*arrow.Schema, ite
 	return datasettest.People, iter.Seq2[arrow.RecordBatch, error](v), nil
 }
 
-// A failure is what a check says of wrong rows.
+// A failure is the message of a check of wrong rows.
 type failure string
 
 // A recorder panics with the failure, as a check must not go on after it.

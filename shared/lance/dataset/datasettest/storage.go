@@ -8,13 +8,13 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Aged is a store that lists objects as older than they are.
+// Aged is a store that lists objects as older by Age.
 type Aged struct {
 	objectstore.Store
 	Age func(key string) time.Duration
 }
 
-// List makes the objects of a listing older.
+// List lists objects with their modification times moved back.
 func (s Aged) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
 	page, err := s.Store.List(ctx, opts)
 	for i := range page.Objects {
@@ -23,7 +23,7 @@ func (s Aged) List(ctx context.Context, opts objectstore.ListOptions) (objectsto
 	return page, err
 }
 
-// Day is the unit of the ages.
+// Day is the unit of ages.
 const Day = 24 * time.Hour
 
 // AllOld returns a store whose objects are eight days old.
@@ -31,7 +31,7 @@ func AllOld(inner objectstore.Store) Aged {
 	return Aged{inner, func(string) time.Duration { return 8 * Day }}
 }
 
-// Keys lists a store.
+// Keys returns the keys of a store.
 func Keys(t Fataler, store objectstore.Store) []string {
 	t.Helper()
 	page, err := store.List(context.Background(), objectstore.ListOptions{})

@@ -27,13 +27,13 @@ func RowsOf(ids ...int64) dataset.Rows {
 	return dataset.Rows{Schema: People, Batches: BatchesOf(ids...)}
 }
 
-// TableIn returns the table in the folder t.lance of a store, in a session of its own.
+// TableIn returns the table at t.lance in a store, in its own session.
 func TableIn(store objectstore.Store) *dataset.Table {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
 	return dataset.NewSession(64<<20, time.Now).Table(at, 0)
 }
 
-// Create makes a table of rows with some ids.
+// Create creates a table of rows with the ids.
 func Create(t testing.TB, table *dataset.Table, ids ...int64) *dataset.Dataset {
 	t.Helper()
 	made, err := table.Create(context.Background(), RowsOf(ids...))
@@ -43,7 +43,7 @@ func Create(t testing.TB, table *dataset.Table, ids ...int64) *dataset.Dataset {
 	return made.Dataset
 }
 
-// Many makes a table of fragments of some rows each, with ids from 0 on.
+// Many creates a table with one fragment per row count, with ids from 0 on.
 func Many(t Fataler, table *dataset.Table, stable bool, rows ...int) *dataset.Dataset {
 	t.Helper()
 	ctx, next := context.Background(), int64(0)
@@ -97,7 +97,7 @@ func Append(t testing.TB, table *dataset.Table, branch string, ids ...int64) *da
 	return made.Dataset
 }
 
-// Branch makes a branch of a version of another one.
+// Branch creates a branch from a version of another one.
 func Branch(t testing.TB, table *dataset.Table, name, from string, version uint64) *dataset.Dataset {
 	t.Helper()
 	d, err := branches.Create(context.Background(), table, name, from, version)
@@ -107,7 +107,7 @@ func Branch(t testing.TB, table *dataset.Table, name, from string, version uint6
 	return d
 }
 
-// CreateStable makes a table of fragments of ten rows, with stable row ids.
+// CreateStable creates a table of fragments of ten rows with stable row ids.
 func CreateStable(t Fataler, table *dataset.Table, fragments int64) *dataset.Dataset {
 	t.Helper()
 	ctx := context.Background()
@@ -121,14 +121,14 @@ func CreateStable(t Fataler, table *dataset.Table, fragments int64) *dataset.Dat
 	return made.Dataset
 }
 
-// A Lineage is what a table with stable row ids knows of a row.
+// A Lineage is the stable row id and the row versions of a row.
 type Lineage struct {
 	ID               int64
 	RowID            uint64
 	Created, Updated uint64
 }
 
-// Lineages reads those of all rows, by their column id, from the manifest itself.
+// Lineages returns the lineage of all rows by the value of column id, read from the fragments.
 func Lineages(t Fataler, d *dataset.Dataset) map[int64]Lineage {
 	t.Helper()
 	ctx := context.Background()
@@ -159,8 +159,8 @@ func Lineages(t Fataler, d *dataset.Dataset) map[int64]Lineage {
 	return found
 }
 
-// CrashAnywhere does work on a table of twenty rows with a fault at each of its requests in turn, and checks that look sees the table as
-// it was before or as it is after, and that the work tells which.
+// CrashAnywhere runs do on a table of twenty rows with a fault at each of its requests in turn. It
+// checks that look returns the state before or after do, and that the error of do tells which.
 func CrashAnywhere(t *testing.T, do func(*dataset.Dataset) error, look func(*dataset.Dataset) string) {
 	open := func(store objectstore.Store) *dataset.Dataset {
 		d, err := TableIn(store).Latest(t.Context())
@@ -207,7 +207,7 @@ func CrashAnywhere(t *testing.T, do func(*dataset.Dataset) error, look func(*dat
 	}
 }
 
-// Double is a new column of twice the id.
+// Double adds a column with twice the id.
 func Double(name string) alter.NewColumns {
 	s := arrow.NewSchema([]arrow.Field{{Name: name, Type: arrow.PrimitiveTypes.Int64}}, nil)
 	return alter.NewColumns{Schema: s, Read: []string{"id"}, Values: func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
@@ -219,7 +219,7 @@ func Double(name string) alter.NewColumns {
 	}}
 }
 
-// CheckDoubles checks that a column has twice the ids.
+// CheckDoubles checks that a column holds twice the ids.
 func CheckDoubles(t Fataler, d *dataset.Dataset, column string) {
 	t.Helper()
 	_, batches, err := d.Scan(context.Background(), snapshot.ScanOptions{Columns: []string{"id", column}})
@@ -238,8 +238,8 @@ func CheckDoubles(t Fataler, d *dataset.Dataset, column string) {
 	}
 }
 
-// ReplaceColumn writes all values of a column anew, as values returns them for a number of rows, into files beside those
-// that have the others.
+// ReplaceColumn rewrites all values of a column into additional files, with the values computed for
+// a number of rows.
 func ReplaceColumn(ctx context.Context, d *dataset.Dataset, name string, values func(s *arrow.Schema, rows int) arrow.RecordBatch) error {
 	s, err := d.Schema().Project([]string{name})
 	if err != nil {
@@ -271,7 +271,7 @@ func ReplaceColumn(ctx context.Context, d *dataset.Dataset, name string, values 
 	return err
 }
 
-// Tagged opens the version that a tag names.
+// Tagged opens the version of a tag.
 func Tagged(ctx context.Context, table *dataset.Table, name string) (*dataset.Dataset, error) {
 	tag, _, err := table.Refs().Tag(ctx, name)
 	if err != nil {

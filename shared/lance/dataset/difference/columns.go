@@ -9,13 +9,13 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// columns are the fields whose values a comparison looks at.
+// columns selects the fields whose values are compared.
 type columns struct {
-	differ bool    // the fields are not the same in both versions, so no values are
-	ids    []int32 // of the fields, those within them, and those around them
+	differ bool    // a field differs between the versions, so all rows count as changed
+	ids    []int32 // the fields and all their descendants and ancestors
 }
 
-// Common returns the ids of the top-level fields that two schemas have alike.
+// Common returns the ids of the top-level fields that are equal in two schemas.
 func Common(was, now *schema.Schema) []int32 {
 	var common []int32
 	for _, f := range now.Fields {
@@ -26,6 +26,7 @@ func Common(was, now *schema.Schema) []int32 {
 	return common
 }
 
+// columnsOf selects the compared fields and checks that both versions define them alike.
 func columnsOf(was, now *schema.Schema, fields []int32) columns {
 	var c columns
 	for _, id := range fields {
@@ -45,14 +46,14 @@ func columnsOf(was, now *schema.Schema, fields []int32) columns {
 	return c
 }
 
-// sameField reports whether values of two fields read alike. The name of a field does not matter,
-// but those of its members do.
+// sameField reports whether values of two fields decode alike. The field's own name does not
+// matter, but the names of its members do.
 func sameField(a, b *schema.Field) bool {
 	return a.ID == b.ID && a.LogicalType == b.LogicalType && arrow.TypeEqual(a.Type, b.Type) &&
 		slices.EqualFunc(a.Children, b.Children, sameField)
 }
 
-// sameAround reports whether two fields are within the same others.
+// sameAround reports whether two fields have the same enclosing fields.
 func sameAround(was, now *schema.Schema, a, b *schema.Field) bool {
 	for a != nil && b != nil {
 		if a.ID != b.ID || a.LogicalType != b.LogicalType {

@@ -1,11 +1,11 @@
-// Package difference compares two versions of a table by rows: which rows are gone, which are
-// fresh, and which have other values in some columns. Rows are known by their stable ids ([Of]) or, in
-// tables without them, by where they lie ([ByAddress]).
+// Package difference compares two versions of a table by rows. It finds deleted rows, new rows, and
+// rows with other values in some columns. Rows are identified by stable row ids ([Of]) or, in
+// tables without them, by address ([ByAddress]).
 //
-// A comparison reads manifests, row ids, row versions and deletion files, and no values. It looks at
-// the two states and not at the operations between them, so it works in both directions of time, and
-// over restores, overwrites and operations that this code does not know. Let W and S be the
-// versions. A row is live in a version that has it and has not deleted it.
+// A comparison reads manifests, row ids, row versions and deletion files, and no values. It looks
+// at the two states, not at the operations between them, so it works in both directions of time and
+// across restores, overwrites and unknown operations. Let W and S be the versions, and live(V) the
+// rows of V without its deleted rows:
 //
 //	gone    = live(W) − live(S)
 //	fresh   = live(S) − live(W)
@@ -13,13 +13,15 @@
 //	moved   = rows live in both that were last changed by the same version
 //	changed = (live(W) ∩ live(S)) − kept − moved
 //
-// The versions that last changed rows count only when every operation between W and S recorded its
-// changes (trust.go). Otherwise rows that moved count as changed: that is never wrong, only more work.
+// The versions that last changed rows count only if every operation between W and S recorded its
+// changes (trust.go). Otherwise moved rows count as changed, which costs work but is never wrong.
 //
-// By addresses, a row that moved is gone from where it was and fresh where it is.
+// For example, let W have rows with ids 1 2 3 in fragment 0. A writer deletes row 2, updates row 3
+// (which moves it to fragment 1) and appends row 4. Then gone = {2}, fresh = {4}, kept = {1} and
+// changed = {3}. By addresses, row 3 would be gone at its old address and fresh at its new one.
 //
-// The other half of the package is for views, whose rows carry the ids of their source rows: [Find]
-// finds the rows of a view by those ids, and [Places] the places of rows by their own ids.
+// The other half of the package serves views, whose rows store the ids of their source rows: [Find]
+// finds the rows of a view by those ids, and [Places] finds the addresses of rows by their own ids.
 package difference
 
 import (
@@ -38,36 +40,36 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 )
 
-// ErrNotComparable means that two versions cannot be compared by rows: one of them has no stable
-// row ids, an id belongs to two rows, or the sets of ids would take more than 256 MiB. Who keeps
-// something up to date by differences has to make it anew.
+// ErrNotComparable reports that two versions cannot be compared by rows: one of them has no stable
+// row ids, two rows share an id, or the sets of ids would exceed 256 MiB. A derived table must then
+// be rebuilt instead of updated.
 var ErrNotComparable = errors.New("the versions cannot be compared by rows")
 
-// Rows are the rows that differ between two versions, by their stable ids or their addresses. The sets
-// are disjoint and belong to the caller.
+// Rows holds the rows that differ between two versions, by stable id or address. The sets are
+// disjoint and belong to the caller.
 type Rows struct {
 	Gone    *roaring64.Bitmap // live in the first version only
 	Fresh   *roaring64.Bitmap // live in the second version only
-	Changed *roaring64.Bitmap // live in both, with other values, as far as is known
+	Changed *roaring64.Bitmap // live in both, possibly with other values
 
 	account *account
 }
 
-// Release returns the memory of the sets to the share of the context that they were made with.
-// There is nothing to release in nil.
+// Release returns the memory of the sets to the budget of the context that they were created with.
+// A nil receiver is allowed.
 func (r *Rows) Release() {
 	if r != nil {
 		r.account.held.Release()
 	}
 }
 
-// Digest identifies the rows that differ: it is the same for the same sets.
+// Digest returns a hash of the sets. Equal sets have equal digests.
 func (r *Rows) Digest() string {
 	sum := sha256.New()
 	ids := make([]uint64, 1024)
 	runs := make([]byte, 0, 16*len(ids))
 	for _, set := range []*roaring64.Bitmap{r.Gone, r.Fresh, r.Changed} {
-		first, next := uint64(0), uint64(0) // the run that has not ended
+		first, next := uint64(0), uint64(0) // the current run of consecutive ids
 		for all := set.ManyIterator(); ; {
 			n := all.NextMany(ids)
 			runs = runs[:0]
@@ -88,19 +90,20 @@ func (r *Rows) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// IsEmpty reports whether no row differs.
+// IsEmpty reports whether the versions have the same rows.
 func (r *Rows) IsEmpty() bool {
 	return r.Gone.IsEmpty() && r.Fresh.IsEmpty() && r.Changed.IsEmpty()
 }
 
-// Of compares two versions of a table. Values are compared in the columns that fields lists by field
-// id, with those within them; a field that one of the versions lacks, or has with another type, has
-// changed in all rows. commits finds what made the versions between the two; nil knows of none. The
-// error is [ErrNotComparable], or that of a read.
+// Of compares two versions of a table. fields lists the compared columns by field id; nested fields
+// are included. If one version lacks a field or has it with another type, all rows count as
+// changed. commits returns the transactions between the versions; nil means unknown. The error is
+// [ErrNotComparable] or a read error.
 func Of(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commits Commits) (*Rows, error) {
 	return of(ctx, was, now, fields, commits, maxBytes)
 }
 
+// of compares with a bound on the memory of the id sets, which tests lower.
 func of(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commits Commits, limit int64) (*Rows, error) {
 	for _, s := range []*snapshot.Snapshot{was, now} {
 		if !s.Manifest().StableRowIDs() {
@@ -110,7 +113,7 @@ func of(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commit
 	return compare(ctx, was, now, fields, commits, &account{limit: limit, of: stableIDs})
 }
 
-// ByAddress is [Of] for versions without stable row ids, whose rows it knows by their addresses.
+// ByAddress compares two versions without stable row ids by row address, like [Of].
 func ByAddress(ctx context.Context, was, now *snapshot.Snapshot, fields []int32) (*Rows, error) {
 	for _, s := range []*snapshot.Snapshot{was, now} {
 		if s.Manifest().StableRowIDs() {
@@ -120,11 +123,13 @@ func ByAddress(ctx context.Context, was, now *snapshot.Snapshot, fields []int32)
 	return compare(ctx, was, now, fields, nil, &account{limit: maxBytes, of: addresses})
 }
 
+// compare finds the fragments that differ and compares their rows. On failure it releases the
+// memory of all sets.
 func compare(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commits Commits, account *account) (*Rows, error) {
 	columns := columnsOf(was.Schema(), now.Schema(), fields)
 	c := &comparison{account: account, versions: [2]uint64{was.Version(), now.Version()}, fields: columns.ids, commits: commits}
 	if columns.differ {
-		c.commits = nil // versions of rows do not record that columns come and go
+		c.commits = nil // row versions do not record added and dropped columns
 	}
 	c.pair(was, now, columns)
 	rows, err := c.compare(ctx)
@@ -135,14 +140,14 @@ func compare(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, c
 	return rows, nil
 }
 
-// A comparison is of the fragments that differ between two versions. Those of one version are
-// was, those of the other now. The rows of all others are the same.
+// A comparison covers the fragments that differ between two versions: was in the first, now in the
+// second. The rows of all other fragments are equal.
 type comparison struct {
 	account  *account
 	versions [2]uint64
 	was, now []*fragment.Fragment
-	kept     [][2]*fragment.Fragment // those of both whose rows have the same ids and values
-	fields   []int32                 // ids of those that are compared
+	kept     [][2]*fragment.Fragment // fragments of both versions with equal row ids and values
+	fields   []int32                 // ids of the compared fields
 	commits  Commits
 }
 
@@ -168,6 +173,8 @@ func (c *comparison) pair(was, now *snapshot.Snapshot, columns columns) {
 	}
 }
 
+// compare computes gone and fresh from the two sets of live ids, then removes kept and moved rows
+// from the common ids. The rest has changed.
 func (c *comparison) compare(ctx context.Context) (*Rows, error) {
 	if err := load(ctx, c.account.of, c.was, c.now); err != nil {
 		return nil, err
@@ -188,6 +195,7 @@ func (c *comparison) compare(ctx context.Context) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	// From here on, was holds the ids that are live in both versions.
 	if err := was.intersect(ctx, now); err != nil {
 		return nil, err
 	}
@@ -202,7 +210,7 @@ func (c *comparison) compare(ctx context.Context) (*Rows, error) {
 	return &Rows{Gone: gone.set, Fresh: fresh.set, Changed: changed.set, account: c.account}, c.account.settle(ctx, gone, fresh, changed)
 }
 
-// load reads the row ids and the deletion files of fragments, side by side.
+// load reads the row ids and deletion files of fragments in parallel.
 func load(ctx context.Context, of idsOf, lists ...[]*fragment.Fragment) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
@@ -219,7 +227,7 @@ func load(ctx context.Context, of idsOf, lists ...[]*fragment.Fragment) error {
 	return group.Wait()
 }
 
-// live returns the ids of all rows of fragments that are not deleted.
+// live returns the ids of all live rows of fragments.
 func (c *comparison) live(ctx context.Context, fragments []*fragment.Fragment) (*ids, error) {
 	all := c.account.ids()
 	rows := uint64(0)
@@ -236,8 +244,8 @@ func (c *comparison) live(ctx context.Context, fragments []*fragment.Fragment) (
 	return all, nil
 }
 
-// dropKept removes the ids of rows that are live at the same place in both versions, where their
-// values are the same.
+// dropKept removes the ids of rows that are live at the same place with the same values in both
+// versions.
 func (c *comparison) dropKept(ctx context.Context, common *ids) error {
 	for _, pair := range c.kept {
 		was, now := c.account.ids(), c.account.ids()
@@ -259,8 +267,8 @@ func (c *comparison) dropKept(ctx context.Context, common *ids) error {
 	return nil
 }
 
-// dropMoved removes the ids of rows that the same version last changed in both states, if all
-// operations between recorded their changes.
+// dropMoved removes the ids of rows last changed by the same version in both states, if all
+// operations in between recorded their changes.
 func (c *comparison) dropMoved(ctx context.Context, common *ids) error {
 	if common.set.IsEmpty() {
 		return nil
@@ -295,8 +303,8 @@ func (c *comparison) dropMoved(ctx context.Context, common *ids) error {
 	return nil
 }
 
-// byVersion returns the ids among some by the versions that last changed their rows. Rows of
-// fragments that do not record it are in no set.
+// byVersion groups ids by the version that last changed their rows. Rows of fragments without row
+// versions are left out.
 func (c *comparison) byVersion(ctx context.Context, fragments []*fragment.Fragment, among *ids) (map[uint64]*ids, error) {
 	all := map[uint64]*ids{}
 	for _, f := range fragments {

@@ -43,7 +43,7 @@ func version(t testing.TB, number uint64, flags uint64, rows ...*rowid.Sequence)
 	return s
 }
 
-// scattered returns n ids that are far from each other.
+// scattered returns n ids at large distances.
 func scattered(n uint64) *rowid.Sequence {
 	ids := make([]uint64, n)
 	for i := range ids {
@@ -83,7 +83,7 @@ func TestVersionsThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-// What a comparison takes is in the share, is refused there, and is given back.
+// A comparison charges its memory, fails without it, and releases it.
 func TestTheMemoryOfADifferenceIsHeld(t *testing.T) {
 	was, now := version(t, 1, manifest.FlagStableRowIDs), version(t, 2, manifest.FlagStableRowIDs, scattered(20_000))
 	share := memory.NewBudget(64<<20, 64<<20).Open()
@@ -156,7 +156,7 @@ func TestRowsOfManyVersionsAreTheSameWhenTheyMove(t *testing.T) {
 	}
 }
 
-// Sets have one digest, however they were made, and other sets have another one.
+// Equal sets have equal digests, however they were built; other sets have others.
 func TestDigestsTellSetsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) []uint64 {

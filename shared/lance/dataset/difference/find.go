@@ -13,10 +13,9 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// Find returns the addresses of all rows of a version whose value of a column is one of some ids: the
-// rows of a view that came from certain rows of its source. The column is of type uint64 or int64. It
-// is read in pieces, and held grows by the memory of the result. A row without a value, or of a
-// column of another type, is [ErrNotComparable].
+// Find returns the addresses of all rows whose value in a uint64 or int64 column is in ids: the
+// rows of a view that derive from these source rows. It reads the column in batches; held grows by
+// the memory of the result. A null and a column of another type are [ErrNotComparable].
 func Find(ctx context.Context, held *memory.Hold, view *snapshot.Snapshot, column string, ids *roaring64.Bitmap) (*rowset.Set, error) {
 	found := new(rowset.Set)
 	field, err := view.Column(column)
@@ -47,8 +46,8 @@ func Find(ctx context.Context, held *memory.Hold, view *snapshot.Snapshot, colum
 	return found, nil
 }
 
-// matching returns the addresses of the rows of a batch whose first column is one of some ids; the
-// second column is the addresses.
+// matching returns the addresses of matching rows of a batch. Column 0 holds the values, column 1
+// the addresses.
 func matching(ctx context.Context, column string, batch arrow.RecordBatch, ids *roaring64.Bitmap) ([]uint64, error) {
 	if err := memory.FromContext(ctx).Take(ctx, 8*batch.NumRows()); err != nil {
 		return nil, err
@@ -78,8 +77,8 @@ func matching(ctx context.Context, column string, batch arrow.RecordBatch, ids *
 	return found, nil
 }
 
-// Places returns the addresses of the rows of a version that have some stable ids. Ids without a live
-// row are left out. held grows by the memory of the result.
+// Places returns the addresses of the live rows with the given stable ids. Other ids are ignored.
+// held grows by the memory of the result.
 func Places(ctx context.Context, held *memory.Hold, s *snapshot.Snapshot, ids *roaring64.Bitmap) (*rowset.Set, error) {
 	found := new(rowset.Set)
 	if ids.IsEmpty() {
@@ -102,7 +101,7 @@ func Places(ctx context.Context, held *memory.Hold, s *snapshot.Snapshot, ids *r
 				return nil
 			}
 			if first < after {
-				wanted = ids.Iterator() // which only goes up
+				wanted = ids.Iterator() // the iterator only moves forward
 			}
 			after = first
 			for wanted.AdvanceIfNeeded(first); wanted.HasNext() && wanted.PeekNext() <= last; {
@@ -125,5 +124,5 @@ func Places(ctx context.Context, held *memory.Hold, s *snapshot.Snapshot, ids *r
 	return found, nil
 }
 
-// placesAtOnce is how many addresses are added to a set at a time.
+// placesAtOnce is the number of addresses added to a set at a time.
 const placesAtOnce = 4096

@@ -11,19 +11,19 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// maxBytes bounds the sets of ids of one comparison. A set takes two bytes for an id that stands
-// alone, at most a bit for each id of dense ones, and next to nothing for ids that follow one another.
+// maxBytes bounds the sets of ids of one comparison. A set takes about two bytes for an isolated
+// id, at most a bit per id in dense ranges, and almost nothing for consecutive ids.
 const maxBytes = 256 << 20
 
-// An account is the memory of all sets of a comparison, and what their ids are.
+// An account tracks the memory of all id sets of a comparison.
 type account struct {
 	of    idsOf
 	held  memory.Hold
 	limit int64
-	total int64 // of all sets
+	total int64 // charged by all sets
 }
 
-// grow changes the memory that a set takes.
+// grow changes the charge of a set by some bytes.
 func (a *account) grow(ctx context.Context, by int64) error {
 	if by > 0 && a.total+by > a.limit {
 		return fmt.Errorf("%w: the sets of row ids take more than %d MiB", ErrNotComparable, a.limit>>20)
@@ -37,7 +37,7 @@ func (a *account) grow(ctx context.Context, by int64) error {
 	return nil
 }
 
-// settle holds just what the sets that are left take.
+// settle reduces the charge to the memory of the sets that are left.
 func (a *account) settle(ctx context.Context, left ...*ids) error {
 	a.total = 0
 	for _, s := range left {
@@ -46,31 +46,32 @@ func (a *account) settle(ctx context.Context, left ...*ids) error {
 	return a.held.Resize(ctx, a.total)
 }
 
-// ids is a set of row ids whose memory is accounted for before it grows.
+// ids is a set of row ids that charges its memory before it grows.
 type ids struct {
 	account *account
 	set     *roaring64.Bitmap
-	counted int64 // in the account
-	pending int64 // the most that was added since the set was measured
-	room    int64 // for pending, within counted
+	counted int64 // charged to the account
+	pending int64 // upper bound of the growth since the last measurement
+	room    int64 // growth included in counted
 }
 
 func (a *account) ids() *ids { return &ids{account: a, set: roaring64.New()} }
 
 const (
-	containerBytes = 96 // about what a container of 65,536 possible ids takes beside its ids
+	containerBytes = 96 // approximate size of a container (65,536 possible ids) without its content
 	bitmapBytes    = 256
-	runBytes       = 8 // about what a run, or an id, takes in a container that is there
+	runBytes       = 8 // approximate size of a run or an id in an existing container
 	minRoom        = 1 << 10
 )
 
-// sizeOf returns about what a set takes.
+// sizeOf estimates the memory of a set.
 func sizeOf(set *roaring64.Bitmap) int64 {
 	stats := set.Stats()
 	return bitmapBytes + int64(set.GetSizeInBytes()) + int64(stats.Containers)*containerBytes
 }
 
-// reserve accounts for up to some more bytes. It measures the set when it has grown by a part.
+// reserve charges an upper bound of the next growth. It measures the set only after considerable
+// growth.
 func (s *ids) reserve(ctx context.Context, bytes int64) error {
 	if s.pending+bytes > s.room {
 		if err := ctx.Err(); err != nil {
@@ -87,7 +88,7 @@ func (s *ids) reserve(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// measured accounts for what the set takes now.
+// measured charges the real size of the set.
 func (s *ids) measured(ctx context.Context) error {
 	size := sizeOf(s.set)
 	err := s.account.grow(ctx, size-s.counted)
@@ -97,13 +98,13 @@ func (s *ids) measured(ctx context.Context) error {
 	return err
 }
 
-// drop forgets the set.
+// drop releases the set.
 func (s *ids) drop() {
 	s.account.total -= s.counted
 	s.set, s.counted = nil, 0
 }
 
-// addRun adds the ids from first to last.
+// addRun adds the ids [first, last].
 func (s *ids) addRun(ctx context.Context, first, last uint64) error {
 	containers := int64(last>>16 - first>>16 + 1)
 	if err := s.reserve(ctx, containers*(containerBytes+runBytes)); err != nil {
@@ -116,9 +117,10 @@ func (s *ids) addRun(ctx context.Context, first, last uint64) error {
 	return nil
 }
 
-// idsOf returns the ids of all rows of a fragment, in their order.
+// idsOf returns the ids of all physical rows of a fragment in order.
 type idsOf func(ctx context.Context, f *fragment.Fragment) (*rowid.Sequence, error)
 
+// stableIDs is the idsOf of tables with stable row ids.
 func stableIDs(ctx context.Context, f *fragment.Fragment) (*rowid.Sequence, error) {
 	sequence, err := f.StableIDs(ctx)
 	if err == nil && sequence == nil {
@@ -131,12 +133,12 @@ func addresses(_ context.Context, f *fragment.Fragment) (*rowid.Sequence, error)
 	return rowid.Range(f.Address(0), f.Address(f.Rows)), nil
 }
 
-// addLive adds the ids of all rows of a fragment that are not deleted, and returns their number.
+// addLive adds the ids of all live rows of a fragment and returns their number.
 func (s *ids) addLive(ctx context.Context, f *fragment.Fragment) (uint64, error) {
 	return s.addLiveOf(ctx, f, 0, f.Rows)
 }
 
-// addLiveOf is addLive of some rows.
+// addLiveOf adds the ids of the live rows in [from, to) and returns their number.
 func (s *ids) addLiveOf(ctx context.Context, f *fragment.Fragment, from, to int64) (uint64, error) {
 	rows := uint64(0)
 	err := eachRun(ctx, s.account.of, f, from, to, func(first, last uint64, _ int64) error {
@@ -146,8 +148,8 @@ func (s *ids) addLiveOf(ctx context.Context, f *fragment.Fragment, from, to int6
 	return rows, err
 }
 
-// eachRun calls do for runs of ids that follow one another, of rows of a fragment that are not
-// deleted, with the row of the first.
+// eachRun calls do for each run of consecutive ids of live rows in [from, to). row is the physical
+// row of the first id.
 func eachRun(ctx context.Context, of idsOf, f *fragment.Fragment, from, to int64, do func(first, last uint64, row int64) error) error {
 	sequence, err := of(ctx, f)
 	if err != nil {
@@ -168,7 +170,7 @@ func eachRun(ctx context.Context, of idsOf, f *fragment.Fragment, from, to int64
 	return nil
 }
 
-// without returns the ids that are not in another set.
+// without returns the set difference s − o.
 func (s *ids) without(ctx context.Context, o *ids) (*ids, error) {
 	left := s.account.ids()
 	if err := left.reserve(ctx, s.counted+o.counted); err != nil {
@@ -178,21 +180,22 @@ func (s *ids) without(ctx context.Context, o *ids) (*ids, error) {
 	return left, left.measured(ctx)
 }
 
-// intersect leaves the ids that are also in another set.
+// intersect keeps the ids that are also in o.
 func (s *ids) intersect(ctx context.Context, o *ids) error {
 	return s.combine(ctx, o, s.set.And)
 }
 
-// subtract removes the ids of another set.
+// subtract removes the ids of o.
 func (s *ids) subtract(ctx context.Context, o *ids) error {
 	return s.combine(ctx, o, s.set.AndNot)
 }
 
-// unite adds the ids of another set.
+// unite adds the ids of o.
 func (s *ids) unite(ctx context.Context, o *ids) error {
 	return s.combine(ctx, o, s.set.Or)
 }
 
+// combine charges an upper bound of the result, applies do, and then corrects the charge.
 func (s *ids) combine(ctx context.Context, o *ids, do func(*roaring64.Bitmap)) error {
 	if err := s.reserve(ctx, o.counted); err != nil {
 		return err

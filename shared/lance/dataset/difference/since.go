@@ -6,13 +6,14 @@ import (
 	"tiltyard/shared/lance/dataset"
 )
 
-// Since compares the version now with another one of its table, older or newer, by rows; see [Of]. The columns are listed by
-// field id. The caller releases the rows. The error is [ErrNotComparable] if the rows cannot be identified.
+// Since compares version now with another version of its table, older or newer, by rows; see [Of].
+// Columns are given by field id. The caller releases the rows. The error is [ErrNotComparable] if
+// rows cannot be identified.
 func Since(ctx context.Context, now *dataset.Dataset, was *dataset.Dataset, fields []int32) (*Rows, error) {
 	return Of(ctx, was.Snapshot, now.Snapshot, fields, CommitsOf(now))
 }
 
-// CommitsOf finds the transactions that made versions of the table of d.
+// CommitsOf returns a function that finds the transaction of a version of d's table.
 func CommitsOf(d *dataset.Dataset) Commits {
 	return func(ctx context.Context, version uint64) (Commit, error) {
 		made := d

@@ -12,27 +12,26 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A Commit is what made a version of a table.
+// A Commit is the operation of a version and its writer.
 type Commit struct {
 	Operation pb.Operation
-	Writer    *pb.WriterVersion // of the manifest; nil when it names none
+	Writer    *pb.WriterVersion // from the manifest; nil if not recorded
 }
 
-// Commits finds what made a version. An error means that it is not known.
+// Commits returns the commit of a version. An error means that it is unknown.
 type Commits func(ctx context.Context, version uint64) (Commit, error)
 
 const (
-	// maxCommits bounds how many commits between two versions are looked at.
+	// maxCommits bounds the commits examined between two versions.
 	maxCommits = 512
-	// commitsAtOnce is how many are read side by side.
+	// commitsAtOnce is the number of commits read in parallel.
 	commitsAtOnce = 16
 )
 
-// isTrusted reports whether the versions that last changed rows can be relied on between two
-// versions of a table: whether all operations by which the states of both came out of a common one
-// record which rows they change, and keep the fields with the given ids, because the id of a field
-// that was dropped may come back as that of another. A Restore continues from the version that it
-// restores. The error is that of the context.
+// isTrusted reports whether row versions are reliable between two versions of a table. It follows
+// both versions back to a common ancestor; a Restore continues from the version that it restores.
+// All operations on the way must record the rows that they change and keep the fields, because the
+// id of a dropped field may be reused. The error is the context's.
 func isTrusted(ctx context.Context, a, b uint64, fields []int32, commits Commits) (bool, error) {
 	if commits == nil {
 		return false, nil
@@ -42,6 +41,7 @@ func isTrusted(ctx context.Context, a, b uint64, fields []int32, commits Commits
 		if looked == maxCommits {
 			return false, nil
 		}
+		// Step back from the newer version, until both meet.
 		newer, older := &a, &b
 		if b > a {
 			newer, older = &b, &a
@@ -64,8 +64,8 @@ func isTrusted(ctx context.Context, a, b uint64, fields []int32, commits Commits
 	return true, nil
 }
 
-// read reads some commits, from the one of version last down to that of version first at most. It
-// leaves out those that cannot be read.
+// read adds the commits of the versions from last downward to known, to first at the lowest. It
+// skips unreadable ones.
 func read(ctx context.Context, known map[uint64]Commit, last, first uint64, commits Commits) error {
 	if last-first >= commitsAtOnce {
 		first = last - commitsAtOnce + 1
@@ -91,13 +91,13 @@ func read(ctx context.Context, known map[uint64]Commit, last, first uint64, comm
 	return nil
 }
 
-// before returns the version from which the operation of a commit made another one. It is false for
-// an operation that may have changed values of fields without a record.
+// before returns the version on which a commit's operation is based. ok is false for an operation
+// that may have changed values of the fields without a record.
 func (c Commit) before(version uint64, fields []int32) (uint64, bool) {
 	switch op := c.Operation.(type) {
 	case *pb.Append, *pb.Delete, *pb.Overwrite, *pb.CreateIndex, *pb.Rewrite, *pb.ReserveFragments,
 		*pb.UpdateConfig, *pb.UpdateBases:
-		// They change no values of rows that keep their ids.
+		// These operations change no values of rows that keep their ids.
 	case *pb.Project:
 		if !haveFields(op.Schema, fields) {
 			return 0, false
@@ -122,15 +122,15 @@ func (c Commit) before(version uint64, fields []int32) (uint64, bool) {
 	return version - 1, version > 1
 }
 
-// haveFields reports whether a schema has fields of all ids.
+// haveFields reports whether a schema has fields with all ids.
 func haveFields(schema []*pb.Field, ids []int32) bool {
 	return !slices.ContainsFunc(ids, func(id int32) bool {
 		return !slices.ContainsFunc(schema, func(f *pb.Field) bool { return f.ID == id })
 	})
 }
 
-// namesRows reports whether an operation that replaces columns lists the rows that it changes, of all
-// fragments. Only those are recorded.
+// namesRows reports whether a column update lists the changed rows of every fragment. Only listed
+// rows are recorded.
 func namesRows(op *pb.Update) bool {
 	for _, f := range op.UpdatedFragments {
 		if _, ok := op.UpdatedOffsets[f.ID]; !ok {
@@ -140,8 +140,8 @@ func namesRows(op *pb.Update) bool {
 	return true
 }
 
-// recordsColumns reports whether a writer records the rows that it changes by replacing columns. Ours
-// does, and native Lance does since version 13. Source: crate lance-table,
+// recordsColumns reports whether a writer records the rows changed by replaced columns. This
+// library does, and native Lance since version 13. Source: crate lance-table,
 // src/transaction/manifest_build.rs.
 func recordsColumns(w *pb.WriterVersion) bool {
 	if w == nil {

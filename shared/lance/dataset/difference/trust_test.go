@@ -14,7 +14,7 @@ var (
 	old  = &pb.WriterVersion{Library: "lance", Version: "12.0.1"}
 )
 
-// A log is the operations of versions 1, 2 and so on; nil is one that cannot be read.
+// A log holds the operations of versions 1, 2 and so on; nil marks an unreadable one.
 type log struct {
 	operations []pb.Operation
 	writer     *pb.WriterVersion
@@ -64,7 +64,7 @@ func TestOperationsThatRecordTheirChangesAreTrusted(t *testing.T) {
 	}
 }
 
-// The id of a column that was dropped may come back as that of another.
+// The id of a dropped column may be reused by another column.
 func TestHistoriesWithoutTheFieldsAreNotTrusted(t *testing.T) {
 	both, one := []*pb.Field{{ID: 4}, {ID: 7}}, []*pb.Field{{ID: 4}}
 	create := &pb.Overwrite{Schema: both}

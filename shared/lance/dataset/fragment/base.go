@@ -9,15 +9,15 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Base is a place that holds files of a table: the table's own place, or one of the base paths
-// of its manifest, where branches, shallow clones and tables on several buckets keep files.
+// A Base is a location with files of a table: the table's own, or a base path of its manifest.
+// Branches, shallow clones and tables on several buckets use base paths.
 type Base struct {
 	objectstore.Location
-	root bool // laid out as a table is: files are below data/ and _deletions/
+	root bool // laid out as a table, with files below data/ and _deletions/
 }
 
-// Bases finds the places of a manifest's files. It resolves only those that a file needs, so
-// that a place out of reach harms no other.
+// Bases resolves the base paths of a manifest, only on demand, so that a forbidden location affects
+// only the files in it.
 type Bases struct {
 	home    *Base
 	resolve func(location string) (objectstore.Location, error)
@@ -25,14 +25,14 @@ type Bases struct {
 	found   map[uint32]*Base
 }
 
-// NewBases returns the places of a manifest's files: home is the table's own place, and resolve
-// finds the location of a base path.
+// NewBases returns the bases of a manifest. home is the table's own location, and resolve finds the
+// location of a base path.
 func NewBases(home *Base, resolve func(location string) (objectstore.Location, error), m *manifest.Manifest) *Bases {
 	return &Bases{home: home, resolve: resolve, paths: m.BasePaths, found: map[uint32]*Base{}}
 }
 
-// At returns the base of an id; nil is the table's own place. The error for a base outside of the
-// roots is objectstore.ErrLocation.
+// At returns the base of an id; nil means the table's own location. A base outside of the roots is
+// objectstore.ErrLocation.
 func (b *Bases) At(id *uint32) (*Base, error) {
 	if id == nil {
 		return b.home, nil
@@ -64,5 +64,5 @@ func (b *Base) dataKey(path string) string {
 	return b.Prefix + "/" + path
 }
 
-// HomeAt returns the place of a table's own files.
+// HomeAt returns the base of a table's own files.
 func HomeAt(at objectstore.Location) Base { return Base{Location: at, root: true} }

@@ -16,16 +16,16 @@ import (
 	"tiltyard/shared/take"
 )
 
-// A part is the leaves of a column that one file holds. Most columns have one part; members that
-// were added to a struct later lie in files of their own.
+// A part is the set of leaves of a column that one file holds. Most columns have one part; struct
+// members that were added later lie in files of their own.
 type part struct {
 	file  *File
-	field *schema.Field // with only those leaves, when there are other parts
-	array arrow.Array   // once it has been read
+	field *schema.Field // restricted to these leaves if there are other parts
+	array arrow.Array   // set once read
 }
 
-// Read returns one array per field. It reads all files side by side, each of them once, and takes
-// from the cache what is there.
+// Read returns one array per field. It reads each file once, all files in parallel, and takes
+// cached columns from the cache.
 func (f *Fragment) Read(ctx context.Context, fields []*schema.Field, set Selection) ([]arrow.Array, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *Fragment) Read(ctx context.Context, fields []*schema.Field, set Selecti
 			}
 		}
 	}
-	group, reading := errgroup.WithContext(ctx) // which ends with the group
+	group, reading := errgroup.WithContext(ctx) // ends with the group
 	for file, parts := range wanted {
 		read := func() (err error) {
 			defer lance.Contain(func(e error) { err = e })
@@ -76,7 +76,7 @@ func (f *Fragment) Read(ctx context.Context, fields []*schema.Field, set Selecti
 	return columns, nil
 }
 
-// takeNulls takes memory for the nulls of those members of a column that no file holds.
+// takeNulls reserves memory for the null values of members that no file holds.
 func takeNulls(ctx context.Context, field *schema.Field, parts []part, set Selection) error {
 	if len(parts) == 1 && parts[0].field == field {
 		return nil
@@ -87,7 +87,7 @@ func takeNulls(ctx context.Context, field *schema.Field, parts []part, set Selec
 	return memory.FromContext(ctx).Take(ctx, int64(datafile.FixedWidth(field.Type)*float64(set.len())))
 }
 
-// readParts reads the parts of columns that one file holds.
+// readParts reads the parts that one file holds.
 func (f *Fragment) readParts(ctx context.Context, file *File, parts []*part, set Selection) error {
 	if set.Single != nil {
 		var err error
@@ -110,7 +110,7 @@ func (f *Fragment) readParts(ctx context.Context, file *File, parts []*part, set
 	return nil
 }
 
-// takeParts fills the parts of which the cache holds all rows, or should, and returns the others.
+// takeParts fills the parts that are cached as a whole, or should be, and returns the others.
 func (f *Fragment) takeParts(ctx context.Context, file *File, parts []*part, set Selection) (others []*part, err error) {
 	for _, p := range parts {
 		if p.array, err = f.takeWhole(ctx, file, p.field, set.Single); err != nil {
@@ -123,9 +123,9 @@ func (f *Fragment) takeParts(ctx context.Context, file *File, parts []*part, set
 	return others, nil
 }
 
-// join makes one array from the parts of a field. The parts may differ in deleted rows: a member
-// that was added after a deletion has nulls there. So deleted rows are left out where the lists of
-// two files have to be laid beside each other, and any row takes their place afterwards.
+// join makes one array from the parts of a field. In deleted rows the parts may disagree: a member
+// added after a deletion is null there. To combine the lists of two files, join therefore drops
+// deleted rows and afterwards puts arbitrary values in their place.
 func (f *Fragment) join(ctx context.Context, field *schema.Field, parts []part, set Selection) (arrow.Array, error) {
 	if len(parts) < 2 || set.Single != nil {
 		return join(field, parts, set.len())
@@ -151,6 +151,7 @@ func (f *Fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 	if err != nil {
 		return nil, err
 	}
+	// Deleted rows repeat row 0 of the joined rows.
 	back := make([]int32, set.len())
 	for i, row := range live {
 		back[row] = int32(i)
@@ -158,7 +159,7 @@ func (f *Fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 	return take.Array(joined, back)
 }
 
-// join makes one array of n rows from the parts of a field.
+// join makes one array of n rows from the parts of a field. A field without parts is null.
 func join(field *schema.Field, parts []part, n int) (arrow.Array, error) {
 	switch {
 	case len(parts) == 0 && !field.Nullable && n > 0:
@@ -170,8 +171,8 @@ func join(field *schema.Field, parts []part, n int) (arrow.Array, error) {
 	case field.IsLeaf():
 		return nil, fmt.Errorf("%w: in several files", lance.ErrCorrupt)
 	}
-	// Every file stores the structure around its leaves. All files agree on it, so the structure
-	// of the first part is that of the column.
+	// Every file stores the structure (validity and offsets) around its leaves, and all files agree
+	// on it. The first part provides that of the column.
 	for _, p := range parts {
 		if p.array.Len() != n {
 			return nil, fmt.Errorf("%w: %d and %d rows in its files", lance.ErrCorrupt, n, p.array.Len())
@@ -186,7 +187,7 @@ func join(field *schema.Field, parts []part, n int) (arrow.Array, error) {
 	return nil, fmt.Errorf("%w: a column of type %s in several files", lance.ErrUnsupported, field.Type)
 }
 
-// joinItems joins the items of lists, of which all parts have the same number.
+// joinItems joins the items of lists. All parts must have lists of the same lengths.
 func joinItems(field *schema.Field, parts []part, first array.ListLike) (arrow.Array, error) {
 	items := make([]part, len(parts))
 	for i, p := range parts {
@@ -203,7 +204,7 @@ func joinItems(field *schema.Field, parts []part, first array.ListLike) (arrow.A
 	return withChildren(field.Type, first, []arrow.Array{values}), nil
 }
 
-// joinMembers joins each member of a struct from the parts that hold some of its leaves.
+// joinMembers joins each struct member from the parts that hold its leaves.
 func joinMembers(field *schema.Field, parts []part, n int) (arrow.Array, error) {
 	members := make([]arrow.Array, len(field.Children))
 	for i, child := range field.Children {
@@ -222,6 +223,8 @@ func joinMembers(field *schema.Field, parts []part, n int) (arrow.Array, error) 
 	return withChildren(field.Type, parts[0].array, members), nil
 }
 
+// sameLists reports whether two list arrays have equal lengths and nulls, so that their items
+// correspond.
 func sameLists(a, b array.ListLike) bool {
 	for i := range a.Len() {
 		aFrom, aTo := a.ValueOffsets(i)
@@ -233,7 +236,7 @@ func sameLists(a, b array.ListLike) bool {
 	return a.ListValues().Len() == b.ListValues().Len()
 }
 
-// withChildren returns an array with the structure of another.
+// withChildren returns an array with the validity and offsets of like and new children.
 func withChildren(t arrow.DataType, like arrow.Array, children []arrow.Array) arrow.Array {
 	data := make([]arrow.ArrayData, len(children))
 	for i, c := range children {

@@ -28,8 +28,8 @@ type columnFile interface {
 	Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error)
 }
 
-// openColumns reads the metadata of the file. The result serves all tables and versions that name
-// the file; viewOf adds which columns this table has in it.
+// openColumns reads the metadata of the file. All tables and versions that name the file share the
+// result; viewOf adds this table's mapping of fields to columns.
 func (d *File) openColumns(ctx context.Context) (columnFile, error) {
 	size := int64(d.meta.SizeBytes)
 	if isLegacy(d.meta) {
@@ -41,14 +41,15 @@ func (d *File) openColumns(ctx context.Context) (columnFile, error) {
 	return datafile.Open(ctx, d.base.Store, d.key, size, noColumns)
 }
 
-// KeepTail keeps the end of a new data file of the table at a URI, so that whoever opens the file
-// need not read it. The name of the file must be random.
+// KeepTail caches the end of a new data file, so that opening it needs no read. The file's name
+// must be random.
 func KeepTail(kept *cache.Cache, uri, key string, file []byte) {
 	tail := datafile.Tail(file)
 	cache.Put(kept, uri, tailPart(key, uint64(len(file))), tail, int64(len(tail)))
 }
 
-// takeTail returns what KeepTail kept, which is needed once: the open file is kept in its stead.
+// takeTail returns the bytes cached by KeepTail and removes them from the cache, because the open
+// file replaces them.
 func (d *File) takeTail() ([]byte, bool) {
 	part := tailPart(d.key, d.meta.SizeBytes)
 	tail, ok := cache.Get[[]byte](d.cache, d.base.URI, part)
@@ -63,7 +64,7 @@ func tailPart(key string, size uint64) string {
 
 var noColumns = map[int32]int32{}
 
-// viewOf returns the file as the manifest sees it.
+// viewOf returns the file with the manifest's mapping of fields to columns.
 func (d *File) viewOf(file columnFile) columnFile {
 	switch file := file.(type) {
 	case *datafile.File:
@@ -79,8 +80,8 @@ func isLegacy(file *pb.DataFile) bool {
 	return err == nil && version == lance.Legacy
 }
 
-// checkVersion refuses a file of another version than its entry in the manifest gives, because the
-// version decides what the entry's list of fields means.
+// checkVersion rejects a file whose version differs from its manifest entry, because the version
+// decides how to interpret the entry's field list.
 func (d *File) checkVersion(is lance.Version) error {
 	want, err := lance.VersionOf(d.meta.MajorVersion, d.meta.MinorVersion)
 	if err == nil && want != is {
@@ -89,7 +90,7 @@ func (d *File) checkVersion(is lance.Version) error {
 	return err
 }
 
-// OpenBlobs returns the file as one that can hold blobs; legacy files cannot.
+// OpenBlobs opens the file for reading blobs. Legacy files cannot hold any.
 func (d *File) OpenBlobs(ctx context.Context) (*datafile.File, error) {
 	opened, err := d.open(ctx)
 	if err != nil {
@@ -102,9 +103,9 @@ func (d *File) OpenBlobs(ctx context.Context) (*datafile.File, error) {
 	return file, nil
 }
 
-// LegacyBatches returns the lengths of the batches in the fragment's legacy files, or nil when it
-// has no files. Native readers read the batches of all files of a fragment side by side, so a
-// further file needs batches of the same lengths.
+// LegacyBatches returns the batch lengths of the fragment's legacy files, or nil if it has no
+// files. Native readers read the batches of all files of a fragment in parallel, so another file
+// needs batches of the same lengths.
 func (f *Fragment) LegacyBatches(ctx context.Context) ([]int64, error) {
 	if len(f.files) == 0 {
 		return nil, nil

@@ -17,29 +17,30 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A File is a data file of a fragment. It is opened by the first read that needs it.
+// A File is a data file of a fragment. The first read opens it.
 type File struct {
 	cache   *cache.Cache
 	base    *Base
 	key     string
 	meta    *pb.DataFile
 	columns map[int32]int32 // field id → column of the file
-	within  string          // the manifest, if other files may have the same name; see fileNamed
-	err     error           // why the file is out of reach
+	within  string          // identity of the manifest, if other files may have the same name; see fileNamed
+	err     error           // why the location is not accessible
 
 	opening turn
 	mu      sync.Mutex
-	opened  *openFile  // written by the holder of the turn, under the lock
-	view    columnFile // the same with the table's columns
+	opened  *openFile  // guarded by mu, written only with the turn held
+	view    columnFile // opened with the table's columns
 }
 
-// An openFile is an entry of the cache. It depends on the bytes of the file alone, so all tables
-// and versions that name the file share it.
+// An openFile is a cache entry. It depends on the file's bytes alone, so all tables and versions
+// that name the file share it.
 type openFile struct {
 	columnFile
 	counted atomic.Int64 // the size in the cache
 }
 
+// newDataFile returns an unopened file. An err of its location is returned by the first read.
 func newDataFile(kept *cache.Cache, at *Base, err error, m *manifest.Manifest, meta *pb.DataFile, columns map[int32]int32) *File {
 	if err != nil {
 		return &File{cache: kept, key: meta.Path, meta: meta, columns: columns, err: err, opening: newTurn()}
@@ -49,15 +50,15 @@ func newDataFile(kept *cache.Cache, at *Base, err error, m *manifest.Manifest, m
 	}
 }
 
-// columnLists turns the lists of fields of data files into maps, one for each run of files with
-// the same list.
+// columnLists converts the field lists of data files to maps. Consecutive files with equal lists
+// share one map.
 type columnLists struct {
 	fields, indices []int32
 	columns         map[int32]int32
 }
 
-// of returns the file's columns by field id: the table's columns, and those with reserved ids that
-// hold row ids. A column of the file that was replaced has neither.
+// of returns the file's columns by field id: the table's columns, and the reserved ids of stored
+// row ids and versions. A replaced column has another negative id and is left out.
 func (l *columnLists) of(file *pb.DataFile) map[int32]int32 {
 	if l.columns != nil && slices.Equal(l.fields, file.Fields) && slices.Equal(l.indices, file.ColumnIndices) {
 		return l.columns
@@ -69,7 +70,7 @@ func (l *columnLists) of(file *pb.DataFile) map[int32]int32 {
 		case i < len(file.ColumnIndices):
 			columns[id] = file.ColumnIndices[i]
 		case isLegacy(file):
-			columns[id] = int32(i) // its fields are found by their ids
+			columns[id] = int32(i) // legacy readers find fields by id
 		}
 	}
 	*l = columnLists{file.Fields, file.ColumnIndices, columns}
@@ -85,7 +86,7 @@ func (d *File) holds(field *schema.Field) bool {
 	return slices.ContainsFunc(field.Children, d.holds)
 }
 
-// open returns the file. The first call reads its footer.
+// open opens the file. The first call reads its footer.
 func (d *File) open(ctx context.Context) (columnFile, error) {
 	if err := d.opening.take(ctx); err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (d *File) open(ctx context.Context) (columnFile, error) {
 	return d.view, nil
 }
 
-// ready reports whether open needs to read anything.
+// ready reports whether open needs no I/O.
 func (d *File) ready() bool {
 	d.mu.Lock()
 	opened := d.opened
@@ -127,7 +128,7 @@ func (d *File) ready() bool {
 	return there
 }
 
-// count puts the file into the cache with its size, which grows as columns are read.
+// count caches the file with its size, which grows as columns are read.
 func (o *openFile) count(d *File) {
 	n := o.MemBytes()
 	if counted := o.counted.Load(); (counted == 0 || n > counted+cache.RecountBytes) && o.counted.CompareAndSwap(counted, n) {
@@ -135,12 +136,12 @@ func (o *openFile) count(d *File) {
 	}
 }
 
-// A Selection is the physical rows of a fragment to read: a run, or single rows in ascending order
-// if Single is not nil.
+// A Selection selects physical rows of a fragment: [From, To), or the rows of Single, ascending, if
+// it is not nil.
 type Selection struct {
 	From, To  int64
 	Single    []int64
-	Transient bool // not to be kept
+	Transient bool // do not cache the result
 }
 
 func (s Selection) len() int {
@@ -150,7 +151,7 @@ func (s Selection) len() int {
 	return int(s.To - s.From)
 }
 
-// read returns one array per field of rows that the file holds.
+// read returns one array per field, if the file holds all of them.
 func (d *File) read(ctx context.Context, rows int64, fields []*schema.Field, set Selection) ([]arrow.Array, error) {
 	opened, err := d.open(ctx)
 	if err != nil {
@@ -172,18 +173,19 @@ func (d *File) read(ctx context.Context, rows int64, fields []*schema.Field, set
 	return read, err
 }
 
-// filePart returns the key of the file in the cache, which holds all that opening it depends on.
+// filePart returns the cache key of the open file.
 func (d *File) filePart() string { return string(d.appendFile(make([]byte, 0, len(d.key)+24))) }
 
+// appendFile appends the file's part of a cache key.
 func (d *File) appendFile(b []byte) []byte {
 	b = append(append(b, d.key...), '?')
 	b = strconv.AppendUint(b, d.meta.SizeBytes, 10)
 	return append(b, d.within...)
 }
 
-// runPart returns the key of a decoded run of a column in the cache: the file, the rows, the form
-// in which the manifest reads the field, and the columns of the file that hold its leaves. Field
-// ids alone would not do: another table or version may use the same id for another column.
+// runPart returns the cache key of a decoded run of a column. It names the file, the rows, the form
+// in which the field is read, and the file's columns of its leaves. Field ids alone would not do:
+// another table or version may use the same id for another column.
 func (d *File) runPart(field *schema.Field, set Selection) string {
 	b := d.appendFile(make([]byte, 0, len(d.key)+96))
 	b = append(b, '#')
@@ -194,8 +196,8 @@ func (d *File) runPart(field *schema.Field, set Selection) string {
 	return string(field.AppendFormOf(b, d.appendColumn))
 }
 
-// appendColumn appends the column of the file that holds a field, if there is one. For legacy
-// files, which find fields by their ids, it appends the id.
+// appendColumn appends the file's column of a field, if any. For legacy files, which find fields by
+// id, it appends the id.
 func (d *File) appendColumn(b []byte, field *schema.Field) []byte {
 	at, ok := d.columns[field.ID]
 	if !ok {
@@ -207,7 +209,7 @@ func (d *File) appendColumn(b []byte, field *schema.Field) []byte {
 	return strconv.AppendInt(append(b, '@'), int64(at), 10)
 }
 
-// cached returns a run that the cache holds. Single rows are never kept.
+// cached returns a run from the cache. Single rows are never cached.
 func (d *File) cached(field *schema.Field, set Selection) (arrow.Array, bool) {
 	if set.Single != nil || d.base == nil {
 		return nil, false
@@ -215,6 +217,7 @@ func (d *File) cached(field *schema.Field, set Selection) (arrow.Array, bool) {
 	return cache.Get[arrow.Array](d.cache, d.base.URI, d.runPart(field, set))
 }
 
+// keep caches a decoded run, but no single rows.
 func (d *File) keep(field *schema.Field, set Selection, column arrow.Array) {
 	if set.Single == nil && !set.Transient {
 		cache.Put(d.cache, d.base.URI, d.runPart(field, set), column, int64(column.Data().SizeInBytes()))

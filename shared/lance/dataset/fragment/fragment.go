@@ -1,11 +1,16 @@
-// Package fragment reads the rows of a table version where they are stored. A manifest lists
-// fragments; a [Fragment] knows its data files, which hold some of the columns each, its deletion
-// file, and the ids and versions of its rows. The files may lie at other places than the table
-// ([Bases]).
+// Package fragment reads the stored rows of a table version. A manifest lists fragments. A
+// [Fragment] has data files with some of the columns each, a deletion file, and the ids and
+// versions of its rows. The files may lie outside of the table ([Bases]).
 //
-// [Fragment.Read] returns columns of a [Selection] of physical rows, deleted ones among them:
-// package snapshot leaves those out. It joins the parts of a column that lie in several files, and
-// keeps open files and decoded runs in the cache under keys that hold all that they depend on.
+// For example, a fragment of 1000 rows to which a column was added later:
+//
+//	data/a.lance             fields 0 (id), 1 (text)      1000 rows
+//	data/b.lance             field  2 (embedding)         1000 rows
+//	_deletions/4-9-….arrow   rows 17 and 230 of fragment 4, deleted from version 9
+//
+// [Fragment.Read] returns columns of a [Selection] of physical rows, including deleted ones;
+// package snapshot drops those. It joins the parts of a column from several files, and caches open
+// files and decoded runs under keys with all inputs that they depend on.
 package fragment
 
 import (
@@ -23,31 +28,31 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A Fragment is a run of rows. One or more data files hold its columns, and a deletion vector
-// lists the rows that are deleted. It does not change and is safe for concurrent use.
+// A Fragment is a set of rows with consecutive addresses. One or more data files hold its columns,
+// and a deletion vector lists the deleted rows. It is immutable and safe for concurrent use.
 type Fragment struct {
 	cache    *cache.Cache
 	manifest *manifest.Manifest
 	Meta     *pb.Fragment
-	Rows     int64 // physical rows, with the deleted ones
+	Rows     int64 // physical rows, including deleted ones
 	files    []*File
 	width    width
 
-	Before int64 // rows of the fragments before it that are not deleted
+	Before int64 // live rows in the fragments before it
 
-	deletionBase *Base // that holds the deletion file
-	deletionErr  error // why the deletion file is out of reach
+	deletionBase *Base // location of the deletion file
+	deletionErr  error // why the deletion file is not accessible
 
 	deleted atomic.Pointer[deletion.Vector] // nil until loaded, by the holder of the turn
 
 	loading turn            // guards the fields below
 	ids     *rowid.Sequence // nil until parsed, or without stable row ids
-	created *rowid.Versions // the same
+	created *rowid.Versions // nil until parsed, or if not recorded
 	updated *rowid.Versions
 }
 
-// List returns the fragments of a manifest, whose files lie at places. It reads nothing: a file
-// that is out of reach fails the reads that need it.
+// List returns the fragments of a manifest without reading. An inaccessible file fails only the
+// reads that need it.
 func List(m *manifest.Manifest, places *Bases, kept *cache.Cache) []*Fragment {
 	var columns columnLists
 	fragments := make([]*Fragment, len(m.Fragments))
@@ -79,24 +84,24 @@ func DeletedRows(f *pb.Fragment) int64 {
 	return int64(f.DeletionFile.DeletedRows)
 }
 
-// LiveRows returns the number of rows in a fragment that are not deleted.
+// LiveRows returns the number of live rows in a fragment.
 func LiveRows(f *pb.Fragment) int64 { return int64(f.PhysicalRows) - DeletedRows(f) }
 
 // DeletedRows returns the number of deleted rows.
 func (f *Fragment) DeletedRows() int64 { return DeletedRows(f.Meta) }
 
-// Ready reports whether all files can be opened without reading anything.
+// Ready reports whether all files can be opened without I/O.
 func (f *Fragment) Ready() bool {
 	return !slices.ContainsFunc(f.files, func(d *File) bool { return !d.ready() })
 }
 
-// LiveRows returns the number of rows that are not deleted.
+// LiveRows returns the number of live rows.
 func (f *Fragment) LiveRows() int64 { return LiveRows(f.Meta) }
 
 // Address returns the address of a physical row: the fragment's id and the row.
 func (f *Fragment) Address(row int64) uint64 { return f.Meta.ID<<32 | uint64(row) }
 
-// Deletions returns the deletion vector, nil when no row is deleted. The first call reads it.
+// Deletions returns the deletion vector, nil if no row is deleted. The first call reads it.
 func (f *Fragment) Deletions(ctx context.Context) (*deletion.Vector, error) {
 	if f.KnowsDeletions() {
 		return f.deleted.Load(), nil
@@ -126,13 +131,12 @@ func (f *Fragment) Deletions(ctx context.Context) (*deletion.Vector, error) {
 	return vector, nil
 }
 
-// KnowsDeletions reports whether Deletions returns without reading anything.
+// KnowsDeletions reports whether Deletions needs no I/O.
 func (f *Fragment) KnowsDeletions() bool {
 	return f.Meta.DeletionFile == nil || f.deleted.Load() != nil
 }
 
-// parts returns the parts of a column by the files that hold them. It returns none when no file
-// holds any: then the column is null in every row.
+// parts returns the parts of a column, one per file. A column without parts is null in every row.
 func (f *Fragment) parts(field *schema.Field) ([]part, error) {
 	var parts []part
 	for _, file := range f.files {
@@ -147,6 +151,7 @@ func (f *Fragment) parts(field *schema.Field) ([]part, error) {
 	case 1:
 		return parts, nil
 	}
+	// If several files list a leaf, the first one counts.
 	taken := map[int32]bool{}
 	for i, p := range parts {
 		kept, err := field.Keep(func(leaf *schema.Field) bool {
@@ -163,9 +168,9 @@ func (f *Fragment) parts(field *schema.Field) ([]part, error) {
 	return parts, nil
 }
 
-// checkAbsent refuses a column without leaves in any file where that cannot mean nulls. A file of
-// version 2.1 or later that lists a field with members stores the members together, in a form that
-// the schema does not describe. Fragments of legacy files hold all columns.
+// checkAbsent rejects a column without parts if that cannot mean nulls. A file of version 2.1 or
+// later that lists a field with members stores it whole, in a form that the schema does not
+// describe. Legacy fragments hold all columns.
 func (f *Fragment) checkAbsent(field *schema.Field) error {
 	if len(f.files) > 0 && isLegacy(f.files[0].meta) {
 		return fmt.Errorf("%w: no file of fragment %d holds column %s", lance.ErrCorrupt, f.Meta.ID, field.Name)
@@ -196,7 +201,7 @@ func (f *Fragment) FileOf(leaf *schema.Field) *File {
 	return nil
 }
 
-// Borrows reports whether data files of the fragment lie in another table.
+// Borrows reports whether any data file of the fragment belongs to another table.
 func (f *Fragment) Borrows() bool {
 	for i := range f.Meta.Files {
 		if f.Meta.Files[i].BaseID != nil && (f.files[i].base == nil || f.files[i].base.root) {
@@ -206,7 +211,7 @@ func (f *Fragment) Borrows() bool {
 	return false
 }
 
-// Bytes returns the size of the fragment's data files as far as the manifest gives it.
+// Bytes returns the total size of the fragment's data files recorded in the manifest.
 func (f *Fragment) Bytes() int64 {
 	total := int64(0)
 	for i := range f.Meta.Files {
@@ -215,8 +220,7 @@ func (f *Fragment) Bytes() int64 {
 	return total
 }
 
-// ShareFiles reports whether two versions name a common data file by a name that is used only
-// once.
+// ShareFiles reports whether two versions have a data file in common. Only unique file names count.
 func ShareFiles(a, b []*Fragment) bool {
 	named := map[string]bool{}
 	for _, f := range a {
@@ -229,7 +233,7 @@ func ShareFiles(a, b []*Fragment) bool {
 	})
 }
 
-// AtHand reports whether the cache holds the selected rows of a column.
+// AtHand reports whether the selected rows of a column are cached.
 func (f *Fragment) AtHand(field *schema.Field, set Selection) bool {
 	parts, err := f.parts(field)
 	missing := func(p part) bool {
@@ -239,8 +243,8 @@ func (f *Fragment) AtHand(field *schema.Field, set Selection) bool {
 	return err == nil && len(parts) > 0 && !slices.ContainsFunc(parts, missing)
 }
 
-// KeepDeletions puts a new deletion vector into the cache, so that the next reader need not read
-// its file. key is the file's in the store of uri.
+// KeepDeletions caches a new deletion vector, so that the next reader need not read its file. key
+// is the file's key in the store of uri.
 func (f *Fragment) KeepDeletions(uri, key string, file *pb.DeletionFile, v *deletion.Vector) {
 	cache.Put(f.cache, uri, deletionPart(key, f.manifest, f.Rows, file), v, v.MemBytes())
 }

@@ -14,30 +14,30 @@ import (
 	"tiltyard/shared/take"
 )
 
-// Lookups by an index, and searches that return or measure what an index has found, take single values of
-// columns, each time other ones. Each costs about a request, and a request as much as the bytes of the
-// store's read gap. So a column of a fragment is read whole and kept when the takes before have cost as
-// much as that: all takes together then cost twice the least at most, however many follow. The first take
-// never reads more than it needs.
+// Index lookups and vector searches fetch scattered single values of a column, other ones each
+// time. Each fetch costs about one request, and a request costs as much as the store's read gap in
+// bytes. So once the single fetches of a fragment's column have cost as much as reading it whole,
+// the column is read whole and cached. The total cost is then at most twice the minimum, however
+// many fetches follow. The first fetch never reads more than it needs.
 
 const (
-	// wholeBytes is how many bytes of a column are read whole at most from storage behind a network, so
-	// that the request that reads them does not take long.
+	// wholeBytes bounds the bytes of a column that is read whole from remote storage, so that the
+	// fetch that triggers it is not delayed for long.
 	wholeBytes = 32 << 20
-	// wholeShare is the part of the largest entry of the cache that a column may take, by an estimate that
-	// may be too small.
+	// wholeShare is the fraction of the cache's largest entry size that a column may take. The
+	// estimate of its size may be too low.
 	wholeShare = 0.75
 )
 
-// A habit is an entry of the cache that counts how many rows of a column were taken one by one. A column
-// that turned out to be too large has a number below 0 that no takes make up for.
+// A habit is a cache entry that counts single-row fetches of a column. A column that proved too
+// large has a count so negative that no fetches make up for it.
 type habit struct{ rows atomic.Int64 }
 
-// tooLarge is that number.
+// tooLarge is the count of a column that proved too large.
 const tooLarge = math.MinInt64 / 2
 
-// takeWhole returns rows of a column of which all are in the cache, or are read into it now. It is nil if
-// they should be taken one by one.
+// takeWhole returns rows of a column that is cached whole, or reads it whole now. It returns nil if
+// the rows should be fetched one by one.
 func (f *Fragment) takeWhole(ctx context.Context, file *File, field *schema.Field, rows []int64) (arrow.Array, error) {
 	if file.base == nil || !mayKeepWhole(field) {
 		return nil, nil
@@ -60,17 +60,17 @@ func (f *Fragment) takeWhole(ctx context.Context, file *File, field *schema.Fiel
 	return take.Array(whole, positions)
 }
 
-// mayKeepWhole reports whether a column is one of numbers, texts or vectors.
+// mayKeepWhole reports whether a column holds numbers, strings, binaries or vectors.
 func mayKeepWhole(field *schema.Field) bool {
-	if field.Described() != field { // blobs lie elsewhere
+	if field.Described() != field { // blob bytes lie elsewhere
 		return false
 	}
 	id := field.Type.ID()
 	return id == arrow.FIXED_SIZE_LIST || arrow.IsPrimitive(id) || arrow.IsFixedSizeBinary(id) || arrow.IsBaseBinary(id)
 }
 
-// readHabit reads a column whole if the takes before this one of some rows have cost as much, and if there
-// is room for it. Else it returns nil.
+// readHabit reads a column whole if earlier fetches have cost as much and memory allows. Otherwise
+// it returns nil.
 func (f *Fragment) readHabit(ctx context.Context, file *File, field *schema.Field, all Selection, rows int) (arrow.Array, error) {
 	opened, err := file.open(ctx)
 	if err != nil {
@@ -89,9 +89,9 @@ func (f *Fragment) readHabit(ctx context.Context, file *File, field *schema.Fiel
 	}
 	taken := h.rows.Add(int64(rows)) - int64(rows)
 	if taken < bytes/objectstore.ReadGap(file.base.Store) || taken <= 0 || !h.rows.CompareAndSwap(taken+int64(rows), 0) {
-		return nil, nil // or another take reads it just now
+		return nil, nil // or a concurrent fetch is reading it
 	}
-	// The bytes of the file and the values in memory.
+	// the bytes of the file and the decoded values
 	room, fits := memory.FromContext(ctx).TryPart(2 * bytes)
 	if !fits {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// Ids of the columns in data files that hold row ids and row versions which have grown too large
-// for the manifest. No schema lists the fields.
+// Reserved field ids. Row ids and row versions that are too large for the manifest are stored in
+// data file columns with these ids. No schema lists them.
 //
 // Source: crate lance-table, src/format/fragment.rs.
 const (
@@ -24,8 +24,8 @@ const (
 
 func isLineage(field int32) bool { return field <= rowIDField && field >= updatedAtField }
 
-// RowIDs returns a function from physical rows to row ids: stable ids if the table has them, else
-// addresses.
+// RowIDs returns a function from physical rows to row ids: stable ids if the table has them,
+// otherwise addresses.
 func (f *Fragment) RowIDs(ctx context.Context) (func(row int64) uint64, error) {
 	ids, err := f.StableIDs(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (f *Fragment) RowIDs(ctx context.Context) (func(row int64) uint64, error) {
 	return ids.At, nil
 }
 
-// StableIDs returns the stable row ids, or nil when the rows have none.
+// StableIDs returns the stable row ids, or nil if the table has none.
 func (f *Fragment) StableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	if f.Meta.RowIDs == nil && f.lineageFile(rowIDField) == nil {
 		return nil, nil
@@ -49,6 +49,8 @@ func (f *Fragment) StableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	return ids, nil
 }
 
+// readStableIDs parses the row ids from the manifest or, if they were too large for it, reads them
+// from a reserved column.
 func (f *Fragment) readStableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	if err := f.loading.take(ctx); err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (f *Fragment) readStableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	return ids, nil
 }
 
-// firstVersion is the version of all rows in a table that keeps no versions of rows.
+// firstVersion is the version of every row in a table without row versions.
 const firstVersion = 1
 
 // CreatedAt returns a function from physical rows to the versions that created them.
@@ -87,13 +89,14 @@ func (f *Fragment) UpdatedAt(ctx context.Context) (func(row int64) uint64, error
 	return versionOf(f.UpdatedVersions(ctx))
 }
 
-// UpdatedVersions returns the versions that last changed the rows, or nil when the fragment does not
+// UpdatedVersions returns the versions that last changed the rows, or nil if the fragment does not
 // record them.
 func (f *Fragment) UpdatedVersions(ctx context.Context) (*rowid.Versions, error) {
 	return f.versions(ctx, &f.updated, f.Meta.UpdatedAt, updatedAtField)
 }
 
-// versionOf returns a function from physical rows to versions that may not be recorded.
+// versionOf returns a function from physical rows to versions; unrecorded versions are
+// firstVersion.
 func versionOf(versions *rowid.Versions, err error) (func(row int64) uint64, error) {
 	if versions == nil {
 		return func(int64) uint64 { return firstVersion }, err
@@ -101,8 +104,8 @@ func versionOf(versions *rowid.Versions, err error) (func(row int64) uint64, err
 	return versions.At, err
 }
 
-// versions returns the row versions that are inline in the manifest or else in a column of a file,
-// nil when they are in neither. It keeps them at known.
+// versions returns row versions from the manifest (inline) or from a reserved column, nil if
+// neither has them. It caches them in *known.
 func (f *Fragment) versions(ctx context.Context, known **rowid.Versions, inline []byte, field int32) (*rowid.Versions, error) {
 	spilled := f.lineageFile(field)
 	if inline == nil && spilled == nil {
@@ -132,7 +135,7 @@ func (f *Fragment) versions(ctx context.Context, known **rowid.Versions, inline 
 	return versions, nil
 }
 
-// lineageFile returns the file that holds one of the reserved columns, or nil.
+// lineageFile returns the file with a reserved column, or nil.
 func (f *Fragment) lineageFile(field int32) *File {
 	for _, file := range f.files {
 		if _, ok := file.columns[field]; ok {
@@ -142,7 +145,7 @@ func (f *Fragment) lineageFile(field int32) *File {
 	return nil
 }
 
-// readLineage reads one of the reserved columns, which are of type uint64.
+// readLineage reads a reserved column, which has type uint64.
 func (f *Fragment) readLineage(ctx context.Context, file *File, field int32) ([]uint64, error) {
 	column := &schema.Field{ID: field, Name: "row lineage", LogicalType: "uint64", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
 	read, err := file.read(ctx, f.Rows, []*schema.Field{column}, Selection{To: f.Rows})
@@ -156,7 +159,7 @@ func (f *Fragment) readLineage(ctx context.Context, file *File, field int32) ([]
 	return values.Uint64Values(), nil
 }
 
-// Indexed returns the fragment as an index of row ids needs it.
+// Indexed returns the fragment as input of a row id index.
 func (f *Fragment) Indexed(ctx context.Context) (rowid.Fragment, error) {
 	ids, err := f.StableIDs(ctx)
 	if err != nil {

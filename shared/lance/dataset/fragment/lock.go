@@ -2,8 +2,8 @@ package fragment
 
 import "context"
 
-// A turn is a lock that its holder keeps while it reads from storage. A waiting goroutine can give
-// up when its context ends.
+// A turn is a lock that may be held during storage reads. A waiting goroutine gives up when its
+// context ends.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }

@@ -2,13 +2,13 @@ package fragment
 
 import "context"
 
-// A Span is neighbouring rows of a fragment, from one to before another, deleted ones too.
+// A Span is the run of physical rows [From, To) of a fragment.
 type Span struct {
 	At       *Fragment
 	From, To int64
 }
 
-// Whole returns all rows of fragments.
+// Whole returns one span per fragment with all of its rows.
 func Whole(fragments []*Fragment) []Span {
 	all := make([]Span, len(fragments))
 	for i, at := range fragments {
@@ -17,7 +17,7 @@ func Whole(fragments []*Fragment) []Span {
 	return all
 }
 
-// Live returns how many of the rows are not deleted.
+// Live counts the live rows of the span.
 func (s Span) Live(ctx context.Context) (int64, error) {
 	if s.From == 0 && s.To == s.At.Rows {
 		return s.At.LiveRows(), nil
@@ -29,8 +29,8 @@ func (s Span) Live(ctx context.Context) (int64, error) {
 	return s.To - s.From - deleted.Deleted(s.From, s.To), nil
 }
 
-// Share returns the rows of one, from 0, of so many workers that share fragments. There is a cut between two
-// of them where a fragment begins, unless another one begins within the length of a share.
+// Share returns the rows of one of several workers that divide fragments evenly. Cuts fall on
+// fragment boundaries, except in fragments longer than a worker's rows.
 func Share(fragments []*Fragment, worker, of int) []Span {
 	total := int64(0)
 	for _, f := range fragments {
@@ -38,7 +38,7 @@ func Share(fragments []*Fragment, worker, of int) []Span {
 	}
 	length := (total + int64(of) - 1) / int64(max(of, 1))
 	var mine []Span
-	before := int64(0) // rows of the fragments before
+	before := int64(0) // rows of the preceding fragments
 	for _, f := range fragments {
 		cut := func(worker int) int64 {
 			switch at := length*int64(worker) - before; {

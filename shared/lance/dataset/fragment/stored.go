@@ -8,15 +8,15 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// HoldsAlike says whether two files hold the same fields, in the same columns, of the same version
-// of the format.
+// HoldsAlike reports whether two files hold the same fields in the same columns and have the same
+// format version.
 func (d *File) HoldsAlike(other *File) bool {
 	a, b := d.meta, other.meta
 	return a.MajorVersion == b.MajorVersion && a.MinorVersion == b.MinorVersion &&
 		slices.Equal(a.Fields, b.Fields) && slices.Equal(a.ColumnIndices, b.ColumnIndices)
 }
 
-// AppendHeld appends what two files have in common that hold alike.
+// AppendHeld appends a key that is equal exactly for files with HoldsAlike.
 func (d *File) AppendHeld(b []byte) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.meta.MajorVersion)), uint64(d.meta.MinorVersion))
 	b = binary.AppendUvarint(b, uint64(len(d.meta.Fields)))
@@ -28,8 +28,8 @@ func (d *File) AppendHeld(b []byte) []byte {
 	return b
 }
 
-// StoredBytes returns how many bytes of the file each field takes, and the size of the file. The first
-// use of a file reads its metadata.
+// StoredBytes returns the bytes of each field in the file, and the file's size. The first use reads
+// the file's metadata.
 func (d *File) StoredBytes(ctx context.Context, fields []*schema.Field) (byField []int64, size int64, err error) {
 	opened, err := d.open(ctx)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A width estimates how wide the rows of a fragment are, from the manifest alone.
+// A width estimates the row width of a fragment from the manifest alone.
 type width struct {
-	variable float64 // bytes of each value of variable length
+	variable float64 // per value of a variable-length column
 }
 
-// minVariable is the least size that a value of variable length counts for, however well its
-// column is compressed.
+// minVariable is the lowest estimate of a variable-length value, however well its column is
+// compressed.
 const minVariable = 32
 
-// widthOf divides the bytes of the files beyond the values of fixed width among the columns of
-// variable length.
+// widthOf divides the file bytes that fixed-width values do not account for evenly among the
+// variable-length columns.
 func widthOf(s *schema.Schema, fileBytes, rows uint64) width {
 	fixed, variable := 0.0, 0
 	for _, f := range s.Fields {
@@ -33,8 +33,8 @@ func widthOf(s *schema.Schema, fileBytes, rows uint64) width {
 	return w
 }
 
-// RowBytes estimates the size of a row of some columns from the statistics of their files, which
-// it opens. A column that no file holds counts for its nulls.
+// RowBytes estimates the decoded row size of some columns from the statistics of their files, which
+// it opens. A column without a file counts the size of its nulls.
 func (f *Fragment) RowBytes(ctx context.Context, fields []*schema.Field) (float64, error) {
 	total := 0.0
 	held := map[*File][]*schema.Field{}
@@ -61,14 +61,13 @@ func (f *Fragment) RowBytes(ctx context.Context, fields []*schema.Field) (float6
 	return total, nil
 }
 
-// FieldBytes estimates the size of a value of one column.
+// FieldBytes estimates the size of a column's value from the manifest alone.
 func (f *Fragment) FieldBytes(field *schema.Field) float64 {
 	fixed, variable := fieldWidth(field.Type)
 	return fixed + float64(variable)*f.width.variable
 }
 
-// fieldWidth returns the bytes of fixed width in a value, and the number of its parts of variable
-// length.
+// fieldWidth returns the fixed-width bytes of a value and its number of variable-length parts.
 func fieldWidth(t arrow.DataType) (fixed float64, variable int) {
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:

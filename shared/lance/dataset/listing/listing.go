@@ -1,4 +1,8 @@
-// Package listing lists the versions of a table page by page, and describes single ones. Begin with [Versions].
+// Package listing lists the versions of a table page by page and describes single versions. Storage
+// lists manifests newest first (see package manifest), so a page in descending order is one
+// request. For a page in ascending order the package guesses version numbers. For example, if
+// versions 1 to 3 and 900 to 1000 exist, it looks for the version after 3 by listings below 5, 7,
+// 11, 19 and so on. Begin with [Versions].
 package listing
 
 import (
@@ -15,11 +19,11 @@ import (
 // A Request selects the versions to list, and their order.
 type Request struct {
 	Descending bool
-	After      *uint64 // the last version of the previous page, in that order
+	After      *uint64 // the last version of the previous page, in listing order
 	Limit      int     // negative: all
 }
 
-// A Page is some of a table's versions. Next is where the next page begins, "" at the end.
+// A Page is one page of a listing. Next continues it; "" marks the end.
 type Page struct {
 	Versions []Version
 	Next     string
@@ -31,7 +35,7 @@ type Version struct {
 	objectstore.Info
 }
 
-// One returns one version, the newest when number is nil.
+// One returns one version, or the newest if number is nil.
 func One(ctx context.Context, t *dataset.Table, number *int64) (Version, error) {
 	if number != nil {
 		info, err := t.Info(ctx, uint64(*number))
@@ -47,12 +51,12 @@ func One(ctx context.Context, t *dataset.Table, number *int64) (Version, error) 
 	return versionOf(newest[0]), nil
 }
 
-// Details are what a version holds, and what made it as far as that is known.
+// Details describe a version and, if recorded, its transaction.
 type Details struct {
 	Number                              uint64
-	Operation                           string   // the format's name, such as "Append"; "" when there is no transaction
+	Operation                           string   // the format's name, such as "Append"; "" without a transaction
 	Transaction                         string   // its UUID
-	Authors                             []string // who asked for it: see [dataset.Authors]
+	Authors                             []string // users who requested the commit; see [dataset.Authors]
 	Rows, DeletedRows, Fragments, Bytes int64
 }
 
@@ -74,7 +78,7 @@ func Describe(ctx context.Context, t *dataset.Table, number uint64) (Details, er
 	txn, err := d.Transaction(ctx)
 	switch {
 	case errors.Is(err, dataset.ErrNoTransaction), errors.Is(err, objectstore.ErrNotExist):
-		return found, nil // other writers may leave none, or clean its file up before the version
+		return found, nil // other writers may write no transaction, or delete its file before the version
 	case err != nil:
 		return Details{}, err
 	}
@@ -86,12 +90,12 @@ func versionOf(info objectstore.Info) Version {
 	return Version{Number: dataset.VersionOf(info), Info: info}
 }
 
-// Versions lists versions. A table that is only declared has none. A short list costs the same in a
-// long history as in a short one.
+// Versions lists versions. A declared table has none. The cost of a short page does not depend on
+// the length of the history.
 func Versions(ctx context.Context, t *dataset.Table, opts Request) (Page, error) {
 	limit := opts.Limit
 	if limit >= 0 {
-		limit++ // one more version shows whether there is another page
+		limit++ // one more version, to learn whether another page follows
 	}
 	var infos []objectstore.Info
 	var err error
@@ -116,12 +120,11 @@ func Versions(ctx context.Context, t *dataset.Table, opts Request) (Page, error)
 	return page, nil
 }
 
-// oldest lists the versions after a given one (nil: from the first), oldest first, at most limit
-// (negative: all). Storage lists the newest first. To find some of the oldest, this function
-// guesses version numbers and asks for versions below them. It lists a history with many gaps
-// completely.
+// oldest lists at most limit versions (negative: all) after a given one (nil: from the first),
+// oldest first. Storage lists the newest first, so it guesses version numbers and lists the
+// versions below them. A history with many gaps is listed completely.
 func oldest(ctx context.Context, t *dataset.Table, after *uint64, limit int) ([]objectstore.Info, error) {
-	first := uint64(1) // the lowest version that is wanted
+	first := uint64(1) // the lowest wanted version
 	if after != nil {
 		first = *after + 1
 	}
@@ -136,7 +139,7 @@ func oldest(ctx context.Context, t *dataset.Table, after *uint64, limit int) ([]
 	return from(all, first, limit), err
 }
 
-// from drops the versions older than first, and those beyond limit.
+// from drops versions older than first and those beyond limit.
 func from(ascending []objectstore.Info, first uint64, limit int) []objectstore.Info {
 	if first > 1 {
 		ascending = slices.DeleteFunc(ascending, func(info objectstore.Info) bool { return dataset.VersionOf(info) < first })
@@ -147,20 +150,20 @@ func from(ascending []objectstore.Info, first uint64, limit int) []objectstore.I
 	return ascending
 }
 
-// onePage is how many versions one request to the store lists.
+// onePage bounds a listing to one storage request: one version more is requested.
 const onePage = 999
 
-// maxQuestions is how many listings a search may request.
+// maxQuestions bounds the listings of one search.
 const maxQuestions = 64
 
-// A search finds the oldest versions of a table. If it needs more than maxQuestions listings, its
-// result is not used.
+// A search finds the oldest versions of a table. After maxQuestions listings its result is
+// discarded.
 type search struct {
 	table     *dataset.Table
 	questions int
 }
 
-// below lists up to limit versions older than end, newest first, without those older than first.
+// below lists up to limit versions in [first, end), newest first.
 func (s *search) below(ctx context.Context, first, end uint64, limit int) ([]objectstore.Info, error) {
 	if s.questions--; s.questions <= 0 {
 		return nil, nil
@@ -203,12 +206,12 @@ func (s *search) oldest(ctx context.Context, first uint64, limit int) ([]objects
 	return found, nil
 }
 
-// next returns the lowest version from first on. There is one, and it is at most last.
+// next returns the lowest existing version in [first, last]; last exists.
 func (s *search) next(ctx context.Context, first, last uint64) (uint64, error) {
 	if first > last {
 		return first, nil
 	}
-	high := last // high is always a version
+	high := last // high always exists
 	for step := uint64(1); first+step < high; step *= 2 {
 		found, err := s.below(ctx, first, first+step, 1)
 		if err != nil || s.questions <= 0 {

@@ -19,8 +19,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// withVersions is a table of which there is nothing but the names of its manifests, and
-// the store that counts what is asked of it.
+// withVersions returns a table with only empty manifests, and the store that counts its requests.
 func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions []uint64) (*dataset.Table, *faultstore.Store) {
 	store := faultstore.New(memstore.New(), nil)
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: store})
@@ -37,7 +36,7 @@ func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions
 	return dataset.NewSession(0, time.Now).Table(at, 0), store
 }
 
-// Whatever the history, the pages of a list hold each version once, in the order asked for.
+// For any history, the pages of a listing contain each version once, in the requested order.
 func TestPagesOfVersionsAreTheWholeList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gap := rapid.OneOf(rapid.Just(uint64(1)), rapid.Uint64Range(1, 3), rapid.Uint64Range(1, 5000))
@@ -119,7 +118,7 @@ func TestOneVersionIsDescribed(t *testing.T) {
 	table, store := withVersions(t, manifest.V2, []uint64{3, 4, 9})
 	cases := []struct {
 		number *int64
-		want   uint64 // 0: there is none
+		want   uint64 // 0: none
 	}{{nil, 9}, {new(int64(4)), 4}, {new(int64(9)), 9}, {new(int64(5)), 0}, {new(int64(0)), 0}}
 	for _, tc := range cases {
 		store.Reset()

@@ -1,5 +1,13 @@
-// Package multipart writes the rows of one write in parts, by several requests, and commits the parts as one version. Package
-// part stores them meanwhile. Begin with [Write] and [Commit].
+// Package multipart writes rows in parts, by several requests, and commits all parts as one
+// version. Package part stores the receipts of uncommitted parts. For example, three requests write
+// parts of a large append and a fourth one commits:
+//
+//	Write(rows of part 1)    data/0100….lance    kept by part.Place.Keep as _uploads/<upload>/1.txn
+//	Write(rows of part 2)    data/0111….lance    _uploads/<upload>/2.txn
+//	Write(rows of part 3)    data/1100….lance    _uploads/<upload>/3.txn
+//	Commit(parts 1 2 3)      one version with three new fragments
+//
+// Begin with [Write] and [Commit].
 package multipart
 
 import (
@@ -15,14 +23,15 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Parts returns where the parts of multipart writes of a table are stored.
+// Parts returns the location of the receipts of a table's multipart writes.
 func Parts(t *dataset.Table) part.Place {
 	return part.Place{Store: t.Place().Store, Prefix: t.Place().Prefix}
 }
 
-// Write writes rows as files for Commit and returns when they are durable. The rows are appended to the table or, if overwrite
-// is true, replace all of its rows. The part has no sum yet. The error is dataset.ErrNoTable, schema.ErrMismatch if the
-// columns are not those of the table, or lance.ErrUnsupported for a table of legacy data files.
+// Write writes rows as files for Commit and returns when they are durable. Commit appends them, or
+// replaces all rows of the table if overwrite is true. The caller fills in the part's Sum. Errors
+// are dataset.ErrNoTable, schema.ErrMismatch if the columns differ from the table's, and
+// lance.ErrUnsupported for a table of legacy data files.
 func Write(ctx context.Context, t *dataset.Table, rows dataset.Rows, overwrite bool) (*part.Part, error) {
 	read, err := latestWritable(ctx, t)
 	if err != nil {
@@ -33,10 +42,11 @@ func Write(ctx context.Context, t *dataset.Table, rows dataset.Rows, overwrite b
 		return nil, err
 	}
 	if format.Version == lance.Legacy {
-		// The dictionaries of these files are in the manifest, and belong to the first rows of a table.
+		// The manifest holds the dictionaries of legacy files; they belong to the table's first
+		// rows.
 		return nil, fmt.Errorf("%w: multipart writes to a table of legacy data files", lance.ErrUnsupported)
 	}
-	if err := rows.CheckColumns(read.Schema()); err != nil { // the commit checks that the columns are the same
+	if err := rows.CheckColumns(read.Schema()); err != nil { // the commit checks that the columns are still the same
 		return nil, err
 	}
 	made := &part.Part{Columns: part.ColumnsOf(read.Manifest(), overwrite)}
@@ -56,7 +66,7 @@ func Write(ctx context.Context, t *dataset.Table, rows dataset.Rows, overwrite b
 	return made, files.Wait()
 }
 
-// latestWritable opens the newest version, or returns an error if this writer may not change the table.
+// latestWritable opens the newest version and checks that this writer may change the table.
 func latestWritable(ctx context.Context, t *dataset.Table) (*dataset.Dataset, error) {
 	read, err := t.Latest(ctx)
 	if err != nil {
@@ -65,10 +75,11 @@ func latestWritable(ctx context.Context, t *dataset.Table) (*dataset.Dataset, er
 	return read, operation.CheckWritable(read.Manifest())
 }
 
-// Commit commits parts as one version, as the commit of an id. If an earlier call has made that commit after version since,
-// Commit returns its version; since must be a version that was the newest before the first call. Without rows to append it
-// returns the newest version. The error is ErrUnlikeParts, or dataset.ErrConflict if the columns of the table have changed
-// since a part was written or another writer overwrites the table.
+// Commit commits parts as one version under a commit id. If an earlier call has already made that
+// commit after version since, Commit returns its version; since must be a version that was the
+// newest before the first call. Without rows to append it returns the newest version. Errors are
+// ErrUnlikeParts, and dataset.ErrConflict if the table's columns have changed since a part was
+// written or another writer overwrites the table.
 func Commit(ctx context.Context, t *dataset.Table, id string, parts []*part.Part, since uint64) (dataset.Commit, error) {
 	op, rows, err := together(parts)
 	if err != nil {
@@ -94,7 +105,7 @@ func Commit(ctx context.Context, t *dataset.Table, id string, parts []*part.Part
 	return dataset.Commit{Dataset: made, Rows: rows}, err
 }
 
-// madeSince returns the version after since, up to newest, that holds the commit of an id, or nil.
+// madeSince returns the version in (since, newest] with the commit id, or nil.
 func madeSince(ctx context.Context, t *dataset.Table, id string, since uint64, newest *dataset.Dataset) (*dataset.Dataset, error) {
 	if newest.Version() <= since {
 		return nil, nil
@@ -111,10 +122,11 @@ func madeSince(ctx context.Context, t *dataset.Table, id string, since uint64, n
 	return nil, nil
 }
 
-// ErrUnlikeParts means that parts have different columns or modes.
+// ErrUnlikeParts reports parts with different columns or modes.
 var ErrUnlikeParts = errors.New("the parts of the write differ")
 
-// together returns the operation that commits all parts, nil if there are no rows to append, and the number of their rows.
+// together returns the operation that commits all parts and the number of their rows. The operation
+// is nil if there are no rows to append.
 func together(parts []*part.Part) (op pb.Operation, rows int64, err error) {
 	var appended pb.Append
 	var overwritten *pb.Overwrite
@@ -132,6 +144,7 @@ func together(parts []*part.Part) (op pb.Operation, rows int64, err error) {
 			}
 			overwritten.Fragments = append(overwritten.Fragments, op.Fragments...)
 		}
+		// Appends and overwrites cannot be mixed.
 		if p.Overwrites() != parts[0].Overwrites() {
 			return nil, 0, fmt.Errorf("%w: part 1 and part %d do not have the same mode", ErrUnlikeParts, i+1)
 		}
@@ -145,7 +158,7 @@ func together(parts []*part.Part) (op pb.Operation, rows int64, err error) {
 	return nil, 0, nil
 }
 
-// sameTable reports whether two operations make a table of the same columns.
+// sameTable reports whether two operations create the same schema.
 func sameTable(a, b *pb.Overwrite) bool {
 	encoded := func(op *pb.Overwrite) string {
 		var e pb.Encoder

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/lance/manifest"
 )
 
-// ColumnsOf returns the [Part.Columns] of parts that can be committed onto the version of a manifest: it identifies the version
-// of data files and, unless the part overwrites the table, the fields.
+// ColumnsOf returns the value of [Part.Columns] for parts that fit the version of a manifest. It
+// identifies the data file version and, unless the part overwrites the table, the fields.
 func ColumnsOf(m *manifest.Manifest, overwrite bool) string {
 	version, err := m.FileVersion()
 	if err != nil {

@@ -1,15 +1,15 @@
-// Package part holds the parts of a multipart write of a table, from when their files are written
-// until one commit names the files of all.
+// Package part stores the parts of a multipart write, from the time their files are written until
+// one commit refers to all of them.
 //
-// Each part has a receipt, an object that is put if it is absent, so of several writers of one part
-// the first counts:
+// Each part has a receipt, an object put on condition that it does not exist. If several writers
+// write the same part, the first one wins:
 //
 //	_uploads/<upload>/<part>.txn    below the folder of the table or of the branch
 //
 // A receipt is a transaction of the table format (protos/transaction.proto) that appends or
-// overwrites the rows of the part. Its properties hold the sum of the part's batches and the
-// columns that its files are written for. A receipt never becomes a version. It names the part's
-// files, so that a cleanup spares them while the upload may still be completed.
+// overwrites the rows of the part. Its properties hold the checksum of the part's batches and the
+// columns for which its files were written. A receipt never becomes a version. It refers to the
+// part's files, so that a cleanup spares them while the upload may still be completed.
 package part
 
 import (
@@ -33,27 +33,27 @@ import (
 const (
 	// Folder holds the receipts of all uploads.
 	Folder = "_uploads"
-	// Lifetime is how long an upload may take from its begin to its commit.
+	// Lifetime bounds an upload from its begin to its commit.
 	Lifetime = 24 * time.Hour
-	// MaxParts is how many parts one upload may have.
+	// MaxParts bounds the parts of one upload.
 	MaxParts = 10_000
 
 	suffix = ".txn"
-	// maxReceiptBytes bounds one receipt: the names of the files of a very large part.
+	// maxReceiptBytes bounds one receipt. The file names of a very large part take the most.
 	maxReceiptBytes = 16 << 20
-	// parsedFactor is about how many bytes of memory one byte of a receipt needs.
+	// parsedFactor is the approximate memory per receipt byte after decoding.
 	parsedFactor = 8
 	maxReads     = 16
 )
 
-// A Part is the files of a part, which are durable.
+// A Part describes the durable files of a part.
 type Part struct {
 	Operation pb.Operation // *pb.Append or *pb.Overwrite
-	Columns   string       // identifies the columns and the version of data files that the files are written for
-	Sum       arrowipc.Sum // of the batches of rows
+	Columns   string       // identifies the columns and the data file version of the files
+	Sum       arrowipc.Sum // checksum of the batches
 }
 
-// The properties of a receipt.
+// The properties of a receipt's transaction.
 const (
 	columnsProperty = "tiltyard.columns"
 	sumProperty     = "tiltyard.sum"
@@ -70,7 +70,7 @@ func (p *Part) Fragments() []*pb.Fragment {
 	return nil
 }
 
-// Rows returns how many rows the part has.
+// Rows returns the number of rows of the part.
 func (p *Part) Rows() int64 {
 	rows := int64(0)
 	for _, f := range p.Fragments() {
@@ -79,7 +79,7 @@ func (p *Part) Rows() int64 {
 	return rows
 }
 
-// Overwrites reports whether the part replaces the rows of the table.
+// Overwrites reports whether the part replaces all rows of the table.
 func (p *Part) Overwrites() bool {
 	_, ok := p.Operation.(*pb.Overwrite)
 	return ok
@@ -95,7 +95,7 @@ func (p *Part) Encode() []byte {
 	return e.B
 }
 
-// Decode reads a receipt. The error is lance.ErrCorrupt.
+// Decode parses a receipt. Malformed bytes are lance.ErrCorrupt.
 func Decode(receipt []byte) (*Part, error) {
 	var txn pb.Transaction
 	if err := txn.Unmarshal(receipt); err != nil {
@@ -120,10 +120,10 @@ func Decode(receipt []byte) (*Part, error) {
 	return p, nil
 }
 
-// maxRows bounds the rows of one fragment: their offsets have 32 bits.
+// maxRows bounds the rows of one fragment: row offsets have 32 bits.
 const maxRows = 1<<32 - 1
 
-// check refuses a fragment that no part has written.
+// check rejects a fragment that a part cannot have written.
 func check(f *pb.Fragment) error {
 	if f.ID != 0 || f.DeletionFile != nil || len(f.Files) == 0 || f.PhysicalRows == 0 || f.PhysicalRows > maxRows || f.RowIDs != nil {
 		return fmt.Errorf("%w: receipt of a fragment that is not a new one", lance.ErrCorrupt)
@@ -139,15 +139,15 @@ func check(f *pb.Fragment) error {
 // A Place holds the receipts of a table or of one of its branches.
 type Place struct {
 	Store  objectstore.Store
-	Prefix string // of all keys of the table, without a slash at its end
+	Prefix string // key prefix of the table, without a trailing slash
 }
 
 func (p Place) folder(upload string) string { return p.Prefix + "/" + Folder + "/" + upload + "/" }
 
 func (p Place) key(upload, id string) string { return p.folder(upload) + id + suffix }
 
-// Keep puts the receipt of a part and returns the part that has a receipt now: another one when it
-// had one before.
+// Keep puts the receipt of a part if it has none. It returns the part that the stored receipt
+// describes, which may be an earlier one.
 func (p Place) Keep(ctx context.Context, upload, id string, made *Part) (*Part, error) {
 	_, err := p.Store.Put(ctx, p.key(upload, id), made.Encode(), objectstore.Condition{IfAbsent: true})
 	if errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrUnknownOutcome) {
@@ -163,7 +163,7 @@ func (p Place) Keep(ctx context.Context, upload, id string, made *Part) (*Part, 
 	return made, nil
 }
 
-// Find returns a part, or nil when it has no receipt.
+// Find returns a part, or nil if it has no receipt.
 func (p Place) Find(ctx context.Context, upload, id string) (*Part, error) {
 	_, info, err := p.Store.GetRanges(ctx, p.key(upload, id))
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -175,7 +175,7 @@ func (p Place) Find(ctx context.Context, upload, id string) (*Part, error) {
 	return p.read(ctx, info)
 }
 
-// All returns the parts of an upload in the order of their ids.
+// All returns the parts of an upload, ordered by id.
 func (p Place) All(ctx context.Context, upload string) ([]*Part, error) {
 	var receipts []objectstore.Info
 	for info, err := range objectstore.Objects(ctx, p.Store, objectstore.ListOptions{Prefix: p.folder(upload), Limit: 1000}) {
@@ -189,11 +189,11 @@ func (p Place) All(ctx context.Context, upload string) ([]*Part, error) {
 	return p.readAll(ctx, receipts)
 }
 
-// ErrTooMany means that an upload has too many parts to be committed.
+// ErrTooMany reports an upload with more than MaxParts parts.
 var ErrTooMany = errors.New("too many parts")
 
-// Since returns the parts of all uploads whose receipts were written after a time, by the paths of
-// their receipts below the table.
+// Since returns the parts of all uploads with receipts written after a time. Keys are the receipts'
+// paths below the table.
 func (p Place) Since(ctx context.Context, after time.Time) (map[string]*Part, error) {
 	var receipts []objectstore.Info
 	for info, err := range objectstore.Objects(ctx, p.Store, objectstore.ListOptions{Prefix: p.Prefix + "/" + Folder + "/", Limit: 1000}) {
@@ -215,6 +215,7 @@ func (p Place) Since(ctx context.Context, after time.Time) (map[string]*Part, er
 	return named, nil
 }
 
+// readAll reads receipts in parallel.
 func (p Place) readAll(ctx context.Context, receipts []objectstore.Info) ([]*Part, error) {
 	parts := make([]*Part, len(receipts))
 	group, ctx := errgroup.WithContext(ctx)
@@ -231,7 +232,7 @@ func (p Place) readAll(ctx context.Context, receipts []objectstore.Info) ([]*Par
 	return parts, group.Wait()
 }
 
-// read reads a receipt. Its memory is held until the request ends.
+// read reads a receipt and charges its memory until the request ends.
 func (p Place) read(ctx context.Context, info objectstore.Info) (*Part, error) {
 	if info.Size > maxReceiptBytes {
 		return nil, fmt.Errorf("%w: receipt %s has %d bytes", lance.ErrCorrupt, info.Key, info.Size)

@@ -10,33 +10,33 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Branch says where a branch comes from.
+// A Branch is the stored record of a branch.
 type Branch struct {
-	Parent        *string           `json:"parentBranch"` // nil is the table itself
+	Parent        *string           `json:"parentBranch"` // nil: the main table
 	Identifier    Identifier        `json:"identifier"`
 	ParentVersion uint64            `json:"parentVersion"`
-	Created       int64             `json:"createAt"` // seconds since 1970
+	Created       int64             `json:"createAt"` // Unix time in seconds
 	ManifestBytes int64             `json:"manifestSize"`
 	Metadata      map[string]string `json:"metadata"`
 }
 
-// An Identifier is the way from the table itself to a branch, one fork after the
-// other. A branch of older writers, which did not store it, has one fork of version 0.
+// An Identifier lists the forks from the main table to a branch. Older writers did not store it;
+// such a branch gets one fork of version 0.
 type Identifier struct {
 	Forks []Fork `json:"version_mapping"`
 }
 
-// A Fork is a version that a branch was made from, and an id of that branch. It is
-// stored as an array of the two.
+// A Fork is the version from which a branch was made and the id of that branch. It is stored as an
+// array of the two.
 type Fork struct {
 	Version uint64
-	ID      string // of 32 hexadecimal digits
+	ID      string // 32 hexadecimal digits
 }
 
-// MarshalJSON writes the array.
+// MarshalJSON encodes the fork as an array.
 func (f Fork) MarshalJSON() ([]byte, error) { return json.Marshal([]any{f.Version, f.ID}) }
 
-// UnmarshalJSON reads the array.
+// UnmarshalJSON decodes an array.
 func (f *Fork) UnmarshalJSON(b []byte) error {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(b, &parts); err != nil {
@@ -51,14 +51,15 @@ func (f *Fork) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(parts[1], &f.ID)
 }
 
-// Incarnation is what a branch of this name does not share with those before and after it.
+// Incarnation returns the id that distinguishes this branch from earlier and later ones of the same
+// name.
 func (b Branch) Incarnation() string {
 	forks := b.Identifier.Forks
 	return forks[len(forks)-1].ID
 }
 
-// unknownWay returns the identifier that all readers give to a branch without one: two
-// hashes of FNV-1a over what is known of it.
+// unknownWay computes the identifier of a branch that has none stored, as all readers must: two
+// FNV-1a hashes of its known properties.
 func (b Branch) unknownWay(name string) Identifier {
 	const offset, prime, other = 0xcbf29ce484222325, 0x100000001b3, 0x9e3779b97f4a7c15
 	parent := ""
@@ -75,7 +76,7 @@ func (b Branch) unknownWay(name string) Identifier {
 	return Identifier{Forks: []Fork{{ID: fmt.Sprintf("%016x%016x", hash(offset), hash(offset^other))}}}
 }
 
-// Branch returns what is stored of a branch, and its object, or ErrNoBranch.
+// Branch returns the record of a branch and its object, or ErrNoBranch.
 func (p Place) Branch(ctx context.Context, name string) (info Branch, object objectstore.Info, err error) {
 	if err := CheckBranch(name); err != nil {
 		return Branch{}, object, err
@@ -90,12 +91,12 @@ func (p Place) Branch(ctx context.Context, name string) (info Branch, object obj
 	return info, object, err
 }
 
-// Branches returns the branches as Tags returns the tags.
+// Branches lists branches page by page. after, limit and next are as for Tags.
 func (p Place) Branches(ctx context.Context, after string, limit int) (branches map[string]Branch, next string, err error) {
 	return listRefs(ctx, p, branchesDir, after, limit, p.Branch)
 }
 
-// PutBranch writes the object of a branch.
+// PutBranch writes the record of a branch.
 func (p Place) PutBranch(ctx context.Context, name string, info Branch, cond objectstore.Condition) error {
 	return p.writeRef(ctx, refKey(branchesDir, name), info, cond)
 }

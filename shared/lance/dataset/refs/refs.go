@@ -1,5 +1,5 @@
-// Package refs keeps the names that a table has for its versions: tags and branches. It reads, lists and
-// writes what is stored under a name, and does not open what the name is for.
+// Package refs stores the named versions of a table: tags and branches. It reads, lists and writes
+// the records; packages tags and branches act on them.
 package refs
 
 import (
@@ -20,35 +20,35 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Tags and branches are JSON objects of a table's main place:
+// Tags and branches are JSON objects at the main table's location:
 //
 //	_refs/tags/<name>.json
-//	_refs/branches/<name>.json      of the names, percent-encoded where not ASCII or a slash
-//	tree/<branch>/                  what a branch has of its own, laid out as a table
+//	_refs/branches/<name>.json      slashes and non-ASCII characters of a name are percent-encoded
+//	tree/<branch>/                  the branch's own files, laid out as a table
 //
 // Source: crate lance, src/dataset/refs.rs.
 
-// ErrNoTag says that a table has no tag of a name.
+// ErrNoTag reports that a table has no tag of a name.
 var ErrNoTag = errors.New("no such tag")
 
-// ErrNoBranch says that a table has no branch of a name.
+// ErrNoBranch reports that a table has no branch of a name.
 var ErrNoBranch = errors.New("no such branch")
 
-// ErrExists says that a table has a tag or branch of this name already.
+// ErrExists reports that the name of a new tag or branch is taken.
 var ErrExists = errors.New("there is such a tag or branch already")
 
-// ErrName says that a name is not one that a tag or branch may have.
+// ErrName reports a malformed name of a tag or branch.
 var ErrName = errors.New("not a name of a tag or branch")
 
-// ErrInUse says that a branch cannot be deleted, as tags or other branches need it.
+// ErrInUse reports that a branch cannot be deleted because tags or other branches depend on it.
 var ErrInUse = errors.New("the branch is still referred to")
 
-// A NameError is about the tag or the branch of a name.
+// A NameError adds the name of a tag or branch to an error.
 type NameError struct {
 	Err  error  // ErrNoTag or ErrExists
 	What string // "tag" or "branch"
 	Name string
-	URI  string // of the table
+	URI  string // URI of the table
 }
 
 // Error returns the text of the error.
@@ -59,16 +59,16 @@ func (e *NameError) Error() string {
 // Unwrap returns ErrNoTag or ErrExists.
 func (e *NameError) Unwrap() error { return e.Err }
 
-// Main names what is no branch: the table itself.
+// Main is the reserved name of the main table.
 const Main = "main"
 
-// TreeDir has a directory for each branch.
+// TreeDir is the folder with one directory per branch.
 const TreeDir = "tree/"
 
-// A Place holds the tags and branches of a table, by their names.
+// A Place is the location of a table's tags and branches.
 type Place struct {
 	Store  objectstore.Store
-	Prefix string // of all keys of the table, without a slash at its end
+	Prefix string // key prefix of the table, without a trailing slash
 	URI    string
 	Cache  *cache.Cache
 	Now    func() time.Time
@@ -79,11 +79,11 @@ const (
 	branchesDir = "_refs/branches/"
 	refSuffix   = ".json"
 	maxRefBytes = 1 << 20
-	maxRefName  = 250 // of an object, in the directories of most file systems
+	maxRefName  = 250 // bytes of an object name; most file systems allow 255
 )
 
-// CheckTag returns ErrName for what may not be the name of a tag: letters, digits,
-// dots, dashes and underscores; no dot at either end, no two in a row, not ".lock" at the end.
+// CheckTag returns ErrName for an invalid tag name. Letters, digits, dots, dashes and underscores
+// are allowed; no dot at either end, no two dots in a row, no ".lock" at the end.
 func CheckTag(name string) error {
 	if why := segmentFault(name); why != "" {
 		return fmt.Errorf("%w: tag %.80q %s", ErrName, name, why)
@@ -94,8 +94,8 @@ func CheckTag(name string) error {
 	return checkLength(name)
 }
 
-// CheckBranch returns ErrName for what may not be the name of a branch: segments as
-// those of tags between slashes, and not Main.
+// CheckBranch returns ErrName for an invalid branch name: segments like tag names, separated by
+// slashes. Main is not allowed.
 func CheckBranch(name string) error {
 	if name == Main {
 		return fmt.Errorf("%w: branch %q is the table itself", ErrName, name)
@@ -108,6 +108,7 @@ func CheckBranch(name string) error {
 	return checkLength(name)
 }
 
+// checkLength bounds the object name after percent-encoding.
 func checkLength(name string) error {
 	if len(refKey("", name)) > maxRefName {
 		return fmt.Errorf("%w: %.40q… is too long", ErrName, name)
@@ -115,6 +116,7 @@ func checkLength(name string) error {
 	return nil
 }
 
+// segmentFault returns the reason why a string is not a name segment, or "".
 func segmentFault(segment string) string {
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(".-_", r)
@@ -132,19 +134,20 @@ func segmentFault(segment string) string {
 	return ""
 }
 
-// IsMain says whether a name is that of no branch, but of the table itself.
+// IsMain reports whether a branch name means the main table.
 func IsMain(branch string) bool { return branch == "" || branch == Main }
 
 func refKey(dir, name string) string { return dir + url.PathEscape(name) + refSuffix }
 
-// refName returns the name whose object has a key in a directory; false if no name has it.
+// refName parses the name from an object's key in a directory. ok is false for a key that no name
+// has.
 func refName(key string) (string, bool) {
 	escaped, ok := strings.CutSuffix(key, refSuffix)
 	name, err := url.PathUnescape(escaped)
 	return name, ok && err == nil
 }
 
-// readRef reads the object of a tag or branch into what.
+// readRef decodes the object of a tag or branch into what.
 func (p Place) readRef(ctx context.Context, key string, what any) (objectstore.Info, error) {
 	data, info, err := p.Store.GetRanges(ctx, p.Prefix+"/"+key, objectstore.Range{Offset: -maxRefBytes})
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -171,17 +174,16 @@ func (p Place) writeRef(ctx context.Context, key string, what any, cond objectst
 	return nil
 }
 
-// quietRef is how old an object must be to be kept by its ETag: on a directory, that holds
-// the time of a write only as finely as the kernel's tick.
+// quietRef is the least age of an object whose ETag identifies its content. In a local directory
+// the ETag holds a write time with the resolution of the kernel's tick.
 const quietRef = time.Second
 
-// maxConcurrentReads bounds the tags and branches that are read side by side.
+// maxConcurrentReads bounds the tags and branches that are read in parallel.
 const maxConcurrentReads = 32
 
-// listRefs reads the tags or branches of a directory that come after a name, at most limit
-// of them (0 or less: all), side by side; those that the cache holds as they are listed are
-// not read again. Their order is that of the keys. It returns the last name, if more come
-// after it.
+// listRefs returns at most limit tags or branches of a directory after a name (0 or less: all), in
+// key order. It reads them in parallel and takes those with an unchanged ETag from the cache. next
+// is the last name if more follow.
 func listRefs[T any](ctx context.Context, p Place, dir, after string, limit int, read func(ctx context.Context, name string) (T, objectstore.Info, error)) (refs map[string]T, next string, err error) {
 	listed, next, err := listNames(ctx, p, dir, after, limit)
 	if err != nil {
@@ -203,7 +205,7 @@ func listRefs[T any](ctx context.Context, p Place, dir, after string, limit int,
 		group.Go(func() error {
 			ref, info, err := read(ctx, name)
 			if errors.Is(err, ErrNoTag) || errors.Is(err, ErrNoBranch) || errors.Is(err, ErrName) {
-				return nil // deleted since it was listed, or no name that a tag or branch may have
+				return nil // deleted since it was listed, or an invalid name
 			}
 			if err != nil {
 				return err
@@ -220,13 +222,13 @@ func listRefs[T any](ctx context.Context, p Place, dir, after string, limit int,
 	return refs, next, group.Wait()
 }
 
-// A listedRef is the object of a tag or branch as it was listed.
+// A listedRef is a tag or branch in a listing.
 type listedRef struct {
 	name   string
 	object objectstore.Info
 }
 
-// listNames lists a directory of tags or branches as listRefs does, without reading them.
+// listNames lists a directory of tags or branches like listRefs, without reading them.
 func listNames(ctx context.Context, p Place, dir, after string, limit int) (listed []listedRef, next string, err error) {
 	opts := objectstore.ListOptions{Prefix: p.Prefix + "/" + dir, Limit: max(limit, 0)}
 	if after != "" {
@@ -249,8 +251,8 @@ func listNames(ctx context.Context, p Place, dir, after string, limit int) (list
 	return listed, next, nil
 }
 
-// refMemory is about how many times its bytes as JSON a tag or branch takes when decoded.
+// refMemory is the approximate ratio of a decoded record's memory to its JSON bytes.
 const refMemory = 4
 
-// refPart names the content of a tag or branch in the cache.
+// refPart is the cache key of a record's content.
 func refPart(object objectstore.Info) string { return "ref " + object.ETag }

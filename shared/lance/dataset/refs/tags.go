@@ -8,18 +8,17 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Tag is a name for a version of a table or of one of its branches. Versions that are
-// tagged outlive cleanups.
+// A Tag names a version of a table or branch. Cleanups keep tagged versions.
 type Tag struct {
-	Branch        *string           `json:"branch"` // nil is the table itself
+	Branch        *string           `json:"branch"` // nil: the main table
 	Version       uint64            `json:"version"`
-	Created       *time.Time        `json:"createdAt,omitempty"` // nil in tags of older writers
+	Created       *time.Time        `json:"createdAt,omitempty"` // nil if an older writer made the tag
 	Updated       *time.Time        `json:"updatedAt,omitempty"`
 	ManifestBytes int64             `json:"manifestSize"`
 	Metadata      map[string]string `json:"metadata"`
 }
 
-// BranchName returns the branch that the version is of, "" for the table itself.
+// BranchName returns the branch of the version, "" for the main table.
 func (t Tag) BranchName() string {
 	if t.Branch == nil {
 		return ""
@@ -27,7 +26,7 @@ func (t Tag) BranchName() string {
 	return *t.Branch
 }
 
-// Tag returns what a tag names, and its object, or ErrNoTag.
+// Tag returns the record of a tag and its object, or ErrNoTag.
 func (p Place) Tag(ctx context.Context, name string) (tag Tag, info objectstore.Info, err error) {
 	if err := CheckTag(name); err != nil {
 		return Tag{}, info, err
@@ -39,13 +38,13 @@ func (p Place) Tag(ctx context.Context, name string) (tag Tag, info objectstore.
 	return tag, info, err
 }
 
-// Tags returns the tags whose names come after one ("" for all) in the order of their objects, at most
-// limit of them (0 or less: all), and the name to go on after, "" at the end.
+// Tags returns at most limit tags (0 or less: all) after a name ("": from the first), in key order.
+// next is the name to continue after, "" at the end.
 func (p Place) Tags(ctx context.Context, after string, limit int) (tags map[string]Tag, next string, err error) {
 	return listRefs(ctx, p, tagsDir, after, limit, p.Tag)
 }
 
-// TagNames returns the names of tags as Tags does, without reading what they name.
+// TagNames lists tags like Tags, without reading their records.
 func (p Place) TagNames(ctx context.Context, after string, limit int) (names []string, next string, err error) {
 	listed, next, err := listNames(ctx, p, tagsDir, after, limit)
 	for _, one := range listed {
@@ -56,7 +55,7 @@ func (p Place) TagNames(ctx context.Context, after string, limit int) (names []s
 	return names, next, err
 }
 
-// PutTag writes the object of a tag.
+// PutTag writes the record of a tag.
 func (p Place) PutTag(ctx context.Context, name string, tag Tag, cond objectstore.Condition) error {
 	return p.writeRef(ctx, refKey(tagsDir, name), tag, cond)
 }

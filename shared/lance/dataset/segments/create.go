@@ -1,5 +1,12 @@
-// Package segments keeps the indices of a table: it creates and drops them, adds segments for new rows, and commits segments that
-// several processes have built. The files of a segment are written by a Build function. Begin with [Create] and [Folds].
+// Package segments maintains the indices of a table. It creates and drops indices, adds segments
+// for new rows, and commits segments built by several processes. A Build function writes the files
+// of a segment. For example, an index over 3 fragments, extended after 2 appends:
+//
+//	segment  5f0c…   fragments 1 2 3      built by Create
+//	segment  a91e…   fragments 4 5        built by Apply of a Fold
+//
+// A later fold may replace a91e… by a segment over fragments 4 to 9. Begin with [Create] and
+// [Folds].
 package segments
 
 import (
@@ -22,26 +29,27 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// ErrExists means that the version has an index of the name.
+// ErrExists reports that the version has an index of the name.
 var ErrExists = errors.New("there is such an index already")
 
 // A NewIndex describes an index to be built over all rows of a version.
 type NewIndex struct {
 	Name    string
-	Default bool   // Name was not asked for: where another index has it, _2, _3 … is appended
-	Column  string // path of the field
+	Default bool   // Name is a suggestion: if it is taken, _2, _3 … is appended
+	Column  string // field path
 	Kind    indexmeta.Kind
-	Details []byte // the parameters, as the kind's message encodes them
-	Version int32  // of the index format
-	Replace bool   // an index of the same name and column is replaced; otherwise it is ErrIndexExists
+	Details []byte // parameters, encoded as the kind's protobuf message
+	Version int32  // index format version
+	Replace bool   // replace an index of the same name and column, instead of ErrExists
 
-	// Build writes the files of the segment. If it writes none, the index covers no rows: native
-	// Lance keeps such an entry for a table that has too few rows to train with.
+	// Build writes the files of the segment. If it writes none, the index covers no rows. Native
+	// Lance keeps such an entry for a table with too few rows for training.
 	Build func(ctx context.Context, out *Files) error
 }
 
-// Create builds an index of one segment over the version and commits it. Rows appended meanwhile are in no segment; searches
-// scan them. If another writer rewrites covered rows or creates an index of the same name, the error is dataset.ErrConflict.
+// Create builds an index of one segment over the version and commits it. Rows appended in the
+// meantime are not covered; searches scan them. If another writer rewrites covered rows or creates
+// an index of the same name, the error is dataset.ErrConflict.
 func Create(ctx context.Context, d *dataset.Dataset, n NewIndex) (*dataset.Dataset, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -71,14 +79,14 @@ func Create(ctx context.Context, d *dataset.Dataset, n NewIndex) (*dataset.Datas
 	return d.Table().Commit(ctx, &dataset.Change{Read: d, Operation: op, Wait: out.puts.Wait})
 }
 
-// Check returns the error of a new index whose column does not exist or whose name is taken.
+// Check returns an error if the column of a new index does not exist or its name is taken.
 func Check(d *dataset.Dataset, n NewIndex) error {
 	_, _, err := replacing(d, n)
 	return err
 }
 
-// replacing returns the index with its final name, and the operation that creates it, without segments. The operation removes
-// the segments of an index that is replaced.
+// replacing returns the index with its final name and an operation that removes the segments of a
+// replaced index. The caller adds the new segments.
 func replacing(d *dataset.Dataset, n NewIndex) (NewIndex, *pb.CreateIndex, error) {
 	entries, err := d.Manifest().Indices()
 	if err != nil {
@@ -107,8 +115,8 @@ func replacing(d *dataset.Dataset, n NewIndex) (NewIndex, *pb.CreateIndex, error
 	return n, op, nil
 }
 
-// freeName returns the first of the names base, base_2, base_3 … that no other index has. A new index may replace one of the same
-// field and kind.
+// freeName returns the first free name of base, base_2, base_3 …. The name of an index on the same
+// field and of the same kind counts as free, because the new index may replace it.
 //
 // Source: index/create.rs of crate lance.
 func freeName(entries []*pb.IndexMetadata, base string, field int32, kind indexmeta.Kind) string {
@@ -124,14 +132,14 @@ func freeName(entries []*pb.IndexMetadata, base string, field int32, kind indexm
 // isOn reports whether an index is on a field.
 func isOn(x *pb.IndexMetadata, field int32) bool { return len(x.Fields) > 0 && x.Fields[0] == field }
 
-// isOf reports whether an entry is of a kind. An entry without a kind counts as any.
+// isOf reports whether an entry has a kind. An entry without a kind matches any.
 func isOf(x *pb.IndexMetadata, kind indexmeta.Kind) bool {
 	inferred := *x
 	indexmeta.Infer(&inferred)
 	return inferred.Details == nil || indexmeta.KindOf(inferred.Details.TypeURL) == kind
 }
 
-// newEntry returns the entry of an index over all fragments, without files.
+// newEntry returns the manifest entry of an index over all fragments, without files.
 func newEntry(d *dataset.Dataset, n NewIndex) (*pb.IndexMetadata, error) {
 	fields, err := d.Manifest().Schema.ResolveThrough(n.Column)
 	if err != nil {
@@ -156,7 +164,7 @@ func newEntry(d *dataset.Dataset, n NewIndex) (*pb.IndexMetadata, error) {
 	}, nil
 }
 
-// Files are the files of a segment that is being built.
+// Files collects the files of a segment under construction.
 type Files struct {
 	place   stage.Place
 	segment string // its UUID
@@ -166,7 +174,8 @@ type Files struct {
 	open    map[*File]bool
 }
 
-// newSegmentFiles begins the files of a segment, in the version of the data files of the table or in 2.0 if that is newer.
+// newSegmentFiles starts the files of a segment. They use the table's data file version, but at
+// least 2.0.
 func newSegmentFiles(d *dataset.Dataset, id string) (*Files, error) {
 	version, err := d.Manifest().FileVersion()
 	if err != nil {
@@ -181,15 +190,15 @@ func newSegmentFiles(d *dataset.Dataset, id string) (*Files, error) {
 	}, nil
 }
 
-// A File is one of the Files.
+// A File is one file of a segment under construction.
 type File struct {
 	all    *Files
 	name   string
-	schema *schema.Schema // of the file, which writes its metadata at the end
+	schema *schema.Schema // its metadata is written on Close
 	file   *stage.File
 }
 
-// Create begins a file, whose metadata is that of the schema.
+// Create starts a file with the metadata of the schema.
 func (s *Files) Create(ctx context.Context, name string, columns *arrow.Schema) (*File, error) {
 	fields, err := schema.FromArrow(columns)
 	if err != nil {
@@ -204,7 +213,7 @@ func (s *Files) Create(ctx context.Context, name string, columns *arrow.Schema) 
 	return f, nil
 }
 
-// Write adds rows in the columns of the schema.
+// Write appends rows with the columns of the schema.
 func (f *File) Write(ctx context.Context, rows arrow.RecordBatch) error {
 	return f.file.Write(ctx, rows.Columns(), 0, rows.NumRows())
 }
@@ -212,7 +221,7 @@ func (f *File) Write(ctx context.Context, rows arrow.RecordBatch) error {
 // AddBuffer writes a global buffer and returns its number.
 func (f *File) AddBuffer(b []byte) (int, error) { return f.file.AddBuffer(b) }
 
-// SetMetadata adds an entry to the metadata of the file.
+// SetMetadata sets a metadata entry of the file.
 func (f *File) SetMetadata(key, value string) {
 	if f.schema.Metadata == nil {
 		f.schema.Metadata = map[string]string{}
@@ -220,7 +229,7 @@ func (f *File) SetMetadata(key, value string) {
 	f.schema.Metadata[key] = value
 }
 
-// Close completes the file. An index with an open file cannot be committed.
+// Close completes the file. A commit fails while a file is open.
 func (f *File) Close(ctx context.Context) error {
 	delete(f.all.open, f)
 	file, err := f.file.Close(ctx, f.all.puts)
@@ -231,7 +240,7 @@ func (f *File) Close(ctx context.Context) error {
 	return nil
 }
 
-// build calls f and checks that it has closed all files.
+// build calls f and checks that it closed all files.
 func (s *Files) build(ctx context.Context, f func(ctx context.Context, out *Files) error) error {
 	if err := f(ctx, s); err != nil {
 		return err
@@ -250,7 +259,8 @@ func (s *Files) abort() {
 	clear(s.open)
 }
 
-// Drop removes an index of any kind, or returns snapshot.ErrNoIndex. Its files stay for older versions.
+// Drop removes an index of any kind, or returns snapshot.ErrNoIndex. Its files stay for older
+// versions.
 func Drop(ctx context.Context, d *dataset.Dataset, name string) (*dataset.Dataset, error) {
 	segments, err := d.Manifest().Indices()
 	if err != nil {

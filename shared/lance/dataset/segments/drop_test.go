@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// openIndexed opens the table of which testdata/indices.Manifest() is the newest version. It
-// has no data files: nothing of what is asked here may need them.
+// openIndexed opens the table with testdata/indices.Manifest() as its newest version. It has no
+// data files, so the tested functions must not need any.
 func openIndexed(t *testing.T, now func() time.Time) *dataset.Dataset {
 	t.Helper()
 	file, err := os.ReadFile("../snapshot/testdata/indices.manifest")

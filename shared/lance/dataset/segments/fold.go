@@ -15,39 +15,41 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// An Extender builds further segments of existing indices. Package engine/build has one.
+// An Extender builds additional segments of existing indices. Package engine/build implements it.
 type Extender interface {
-	// CanExtend reports, by the entry of an index alone, whether the Extender builds segments of it.
+	// CanExtend reports, from the index description alone, whether the Extender supports it.
 	CanExtend(snapshot.Index) bool
-	// Extend returns how a segment of an index is built over the rows of part, with the parameters of
-	// the segment like. An index whose files turn out to be of a form that cannot be built is
+	// Extend returns the description of a segment over the rows of part, with the parameters of
+	// segment like. If the files of the index have an unsupported form, the error is
 	// lance.ErrUnsupported.
 	Extend(ctx context.Context, part *dataset.Dataset, index snapshot.Index, like *snapshot.Segment) (NewIndex, error)
 }
 
-// A Fold adds a segment to an index for the fragments that have none. The new segment also replaces older ones and covers their
-// fragments.
+// A Fold adds a segment to an index for the uncovered fragments. The new segment may also replace
+// older segments and cover their fragments.
 type Fold struct {
 	Index  snapshot.Index
-	Rows   int64 // that the new segment covers
-	Fresh  int   // fragments that had no segment
-	Merged int   // segments whose place it takes, without those that cover no fragment any more
+	Rows   int64 // live rows covered by the new segment
+	Fresh  int   // fragments covered by no segment before
+	Merged int   // replaced segments that still cover a fragment
 
-	fragments []*pb.Fragment      // that the new segment covers
-	replaced  []*pb.IndexMetadata // entries that the new one takes the place of
-	like      *pb.IndexMetadata   // whose parameters it gets
+	fragments []*pb.Fragment      // covered by the new segment
+	replaced  []*pb.IndexMetadata // entries replaced by the new segment
+	like      *pb.IndexMetadata   // entry that provides the parameters
 }
 
-// mergeRatio bounds the rows of a replaced segment in multiples of the rows of the new one. So each segment of an index is larger
-// than the next one by this factor, and a row is indexed as often as there are segments.
+// mergeRatio bounds the rows of a replaced segment in multiples of the new segment's rows. Each
+// segment of an index is thus at least four times larger than the next, and a row is indexed at
+// most as often as there are segments.
 const mergeRatio = 4
 
-// fullRows is the size from which on a segment is replaced only if it must be, so that the large segments of an index built by
-// many workers are not built again for a few rows.
+// fullRows is the size from which a segment is replaced only if it must be, so that the large
+// segments built by many workers are not rebuilt for a few rows.
 const fullRows = 1 << 25
 
-// Folds returns the work on the indices of the version in the order of their names. It reads nothing and leaves out indices for
-// which can is false and those with a segment of an unknown version.
+// Folds returns the pending work on the indices of a version, in the order of their names, from the
+// manifest alone. It leaves out indices rejected by can and those with a segment of an unknown
+// version.
 func Folds(d *dataset.Dataset, can func(snapshot.Index) bool) ([]Fold, error) {
 	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
@@ -68,6 +70,7 @@ func Folds(d *dataset.Dataset, can func(snapshot.Index) bool) ([]Fold, error) {
 				of = append(of, e)
 			}
 		}
+		// A segment of an unknown form must not be combined with others.
 		if slices.ContainsFunc(of, func(e *pb.IndexMetadata) bool { return !indexmeta.IsKnown(e) || len(e.CoveringFields) > 0 }) || !can(x) {
 			continue
 		}
@@ -84,12 +87,12 @@ func Folds(d *dataset.Dataset, can func(snapshot.Index) bool) ([]Fold, error) {
 
 // foldOf chooses the segments of an index that a new one replaces.
 //
-// Source: index/append.rs of crate lance, select_segments_to_merge and merge_scalar_indices, for the segments that must be
-// replaced.
+// Source: index/append.rs of crate lance, select_segments_to_merge and merge_scalar_indices, for
+// the segments that must be replaced.
 func foldOf(d *dataset.Dataset, x snapshot.Index, entries []*pb.IndexMetadata) (Fold, error) {
 	f := Fold{Index: x, like: entries[len(entries)-1]}
 	var segments []snapshot.Covering
-	var taken roaring.Bitmap // fragments that the new segment covers
+	var taken roaring.Bitmap // fragments covered by the new segment
 	for _, m := range d.Manifest().Fragments {
 		if m.ID > 1<<32-1 {
 			return f, fmt.Errorf("%w: an index over fragment %d", lance.ErrUnsupported, m.ID)
@@ -125,7 +128,7 @@ func foldOf(d *dataset.Dataset, x snapshot.Index, entries []*pb.IndexMetadata) (
 	}
 	rest = slices.DeleteFunc(rest, func(c snapshot.Covering) bool { return c.Rows >= fullRows })
 	for n := len(rest) - 1; n >= 0; n-- {
-		if taken.IsEmpty() { // then the newest may be merged with the one before
+		if taken.IsEmpty() { // the newest segment may be merged with the one before it
 			if n == 0 || rest[n-1].Rows > mergeRatio*rest[n].Rows {
 				continue
 			}
@@ -138,10 +141,11 @@ func foldOf(d *dataset.Dataset, x snapshot.Index, entries []*pb.IndexMetadata) (
 	return f, nil
 }
 
-// mustGo reports whether a new segment must replace a segment. In a table with stable row ids, an updated row keeps its id. A
-// segment over ids would have the old value of the id and the new segment the new one, and native Lance would find both; a
-// fragment with deleted rows may have had such a row. Also, an index must not have segments over ids beside segments over
-// addresses, and early BTREE segments are over addresses.
+// mustGo reports whether a segment must be replaced when a new one is added. In a table with stable
+// row ids, an updated row keeps its id: the old segment would hold its old value, the new one its
+// new value, and native Lance would find both. Any fragment with deleted rows may have had such a
+// row. In addition, an index must not mix segments of ids and of addresses, which early BTREE
+// segments store.
 func mustGo(d *dataset.Dataset, c snapshot.Covering) bool {
 	kind := indexmeta.KindOf(c.Entry.Details.TypeURL)
 	if !d.Manifest().StableRowIDs() || indexmeta.NamesAddresses(c.Entry) || kind == indexmeta.Vector {
@@ -155,9 +159,9 @@ func mustGo(d *dataset.Dataset, c snapshot.Covering) bool {
 	})
 }
 
-// Apply builds the new segment of a Fold and commits it in place of the replaced ones. It returns nil without a commit if the
-// build writes no files because there are too few rows to train with. If other writers rewrite covered fragments or change
-// the same index, it is stale; see dataset.IsRowsChanged.
+// Apply builds the new segment of a Fold and commits it in place of the replaced ones. It returns
+// nil if the build writes no files, for lack of rows for training. If other writers rewrite covered
+// fragments or change the same index, it fails with an error for which dataset.IsRowsChanged holds.
 func Apply(ctx context.Context, d *dataset.Dataset, f Fold, extend Extender) (*dataset.Dataset, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -173,7 +177,7 @@ func Apply(ctx context.Context, d *dataset.Dataset, f Fold, extend Extender) (*d
 	return d.Table().Commit(ctx, &dataset.Change{Read: d, Operation: op, Wait: s.Wait})
 }
 
-// PartOf returns a view of the version with some fragments only, from which a segment is built.
+// PartOf returns a view of the version restricted to some fragments, as input of a segment.
 func PartOf(d *dataset.Dataset, fragments []*pb.Fragment) (*dataset.Dataset, error) {
 	s, err := d.Part(fragments)
 	if err != nil {
@@ -182,13 +186,14 @@ func PartOf(d *dataset.Dataset, fragments []*pb.Fragment) (*dataset.Dataset, err
 	return d.With(s), nil
 }
 
-// Built is a segment whose files may still be on their way.
+// Built is a segment whose files may still be uploading.
 type Built struct {
 	Entry *pb.IndexMetadata
 	Wait  func() error
 }
 
-// PlanLike returns how to build a segment over the rows of a part with the parameters of another segment.
+// PlanLike returns the description of a segment over the rows of part with the parameters of
+// another segment.
 func PlanLike(ctx context.Context, d *dataset.Dataset, part *dataset.Dataset, like *pb.IndexMetadata, extend Extender) (NewIndex, error) {
 	index, err := d.Index(like.Name)
 	if err != nil {
@@ -205,8 +210,8 @@ func PlanLike(ctx context.Context, d *dataset.Dataset, part *dataset.Dataset, li
 	return n, err
 }
 
-// Extend builds a segment over the rows of a part with the parameters of another segment. The context must last until the files
-// are durable.
+// Extend builds a segment over the rows of part with the parameters of another segment. The context
+// must last until the files are durable.
 func Extend(ctx context.Context, d *dataset.Dataset, part *dataset.Dataset, like *pb.IndexMetadata, extend Extender) (Built, error) {
 	n, err := PlanLike(ctx, d, part, like, extend)
 	if err != nil {

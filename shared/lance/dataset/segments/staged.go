@@ -14,12 +14,12 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Staged is a segment whose files are written and that no version has yet; without a commit it is garbage. Several processes may
-// write files of it under different names.
+// Staged is a segment with durable files that no version refers to yet. Several processes may write
+// its files, under different names.
 type Staged struct {
 	UUID    string       `json:"uuid"`
-	Version uint64       `json:"version"` // of the table whose rows it has
-	Covers  []byte       `json:"covers"`  // the ids of the fragments, as a portable roaring bitmap of 32 bits
+	Version uint64       `json:"version"` // table version of the indexed rows
+	Covers  []byte       `json:"covers"`  // ids of the covered fragments, as a portable 32-bit roaring bitmap
 	Files   []StagedFile `json:"files"`
 }
 
@@ -60,7 +60,8 @@ func OpenStaged(ctx context.Context, d *dataset.Dataset, id, name string) (*data
 	return datafile.Open(ctx, at.Store, at.Prefix+"/_indices/"+id+"/"+name, 0, nil)
 }
 
-// HasStaged reports whether all files of a staged segment exist in full. An orphan cleanup may have deleted old ones.
+// HasStaged reports whether all files of a staged segment exist in full. An orphan cleanup may have
+// deleted old ones.
 func HasStaged(ctx context.Context, d *dataset.Dataset, s Staged) (bool, error) {
 	at, sizes := d.Table().Stage(), map[string]int64{}
 	folder := at.Prefix + "/_indices/" + s.UUID + "/"
@@ -78,9 +79,9 @@ func HasStaged(ctx context.Context, d *dataset.Dataset, s Staged) (bool, error) 
 	return true, nil
 }
 
-// Commit commits an index of staged segments. The fragments that they cover must have the same indexed values in d as in the
-// version they were built of; see [snapshot.Snapshot.SameValues]. An index without segments covers no rows. The errors are
-// those of [Create].
+// Commit commits an index of staged segments. Covered fragments must have the same indexed values
+// in d as in the version that the segments were built from; see [snapshot.Snapshot.SameValues]. An
+// index without segments covers no rows. The errors are those of [Create].
 func Commit(ctx context.Context, d *dataset.Dataset, n NewIndex, segments []Staged) (*dataset.Dataset, error) {
 	n, op, err := replacing(d, n)
 	if err != nil {
@@ -104,7 +105,7 @@ func Commit(ctx context.Context, d *dataset.Dataset, n NewIndex, segments []Stag
 	return d.Table().Commit(ctx, &dataset.Change{Read: d, Operation: op})
 }
 
-// stagedEntries returns the entries of staged segments.
+// stagedEntries returns the manifest entries of staged segments.
 func stagedEntries(d *dataset.Dataset, n NewIndex, segments []Staged) ([]*pb.IndexMetadata, error) {
 	var entries []*pb.IndexMetadata
 	for _, s := range segments {

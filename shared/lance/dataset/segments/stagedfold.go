@@ -14,17 +14,18 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// ErrStaleFold means that the segments of an index have changed since a fold began.
+// ErrStaleFold reports that the segments of an index have changed since its fold was planned.
 var ErrStaleFold = errors.New("the index has other segments than when its fold began")
 
-// A StagedFold is a [Fold] whose segments are built by several processes. Segments are given by their UUIDs.
+// A StagedFold is a serializable [Fold] for segments built by several processes. Segments are
+// identified by UUID.
 type StagedFold struct {
-	Like     string   `json:"like"`               // the segment whose parameters the new ones get
-	Replaced []string `json:"replaced,omitempty"` // segments whose place they take
-	Entries  []string `json:"entries"`            // all segments that the index had
+	Like     string   `json:"like"`               // segment that provides the parameters
+	Replaced []string `json:"replaced,omitempty"` // segments to replace
+	Entries  []string `json:"entries"`            // all segments of the index at planning time
 }
 
-// StageFold returns a fold of d in the form for other processes.
+// StageFold converts a fold of d for other processes.
 func StageFold(d *dataset.Dataset, f Fold) (*StagedFold, error) {
 	entries, err := entriesOf(d, f.Index.Name)
 	if err != nil {
@@ -33,7 +34,7 @@ func StageFold(d *dataset.Dataset, f Fold) (*StagedFold, error) {
 	return &StagedFold{Like: f.like.UUID.String(), Replaced: segmentIDs(f.replaced), Entries: segmentIDs(entries)}, nil
 }
 
-// Fragments returns the ids of the fragments that the new segment covers.
+// Fragments returns the ids of the fragments covered by the new segment.
 func (f *Fold) Fragments() *roaring.Bitmap {
 	ids := roaring.New()
 	for _, m := range f.fragments {
@@ -60,8 +61,9 @@ func LikeOf(d *dataset.Dataset, name, id string) (snapshot.Index, *snapshot.Segm
 	return index, segment, err
 }
 
-// CommitFold replaces the segments of a fold by staged ones. The fragments that these cover must have the same indexed values in d
-// as in the version they were built of. The error is ErrStaleFold if the index has other segments now.
+// CommitFold replaces the segments of a fold by staged ones. Covered fragments must have the same
+// indexed values in d as in the version that the segments were built from. The error is
+// ErrStaleFold if the segments of the index have changed.
 func CommitFold(ctx context.Context, d *dataset.Dataset, f *StagedFold, n NewIndex, segments []Staged) (*dataset.Dataset, error) {
 	entries, err := entriesOf(d, n.Name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const benchRows = 1 << 20
 
-// BenchmarkScan reads a table whole, decoding it anew each time.
+// BenchmarkScan reads a whole table without a cache.
 func BenchmarkScan(b *testing.B) {
 	store := memstore.New()
 	d, _ := wideTable(b, store, benchRows, benchRows/4)

@@ -13,16 +13,16 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Blob is a value of a blob column, whose bytes have not been read.
+// A Blob is a value of a blob column before its bytes are read.
 type Blob struct {
-	datafile.Blob // where they are
+	datafile.Blob // where the bytes are
 	snapshot      *Snapshot
 	file          *fragment.File
 }
 
-// Blobs finds the values that a blob column, or the path of one in structs, has in the
-// rows at the given addresses. It reads only where the bytes are. A column of which only the metadata
-// makes blobs is lance.ErrUnsupported.
+// Blobs locates the values of a blob column, or of a blob field at a path inside structs, in the
+// rows at the addresses. It reads the descriptions, not the bytes. It returns lance.ErrUnsupported
+// for a column that has blob metadata but a type without bytes.
 func (s *Snapshot) Blobs(ctx context.Context, column string, addresses []uint64) ([]Blob, error) {
 	chain, err := s.manifest.Schema.Resolve(column)
 	if err != nil {
@@ -51,8 +51,9 @@ func (s *Snapshot) Blobs(ctx context.Context, column string, addresses []uint64)
 	return blobs, nil
 }
 
-// Read returns bytes [from, from+size) of the blob, which must have them: a null has none.
-// An external blob is only read where files of the table may be.
+// Read returns bytes [from, from+size) of the blob. A range outside the blob is
+// objectstore.ErrInvalidRange; a null has length 0. An external blob is read only from locations
+// allowed for files of the table.
 func (b Blob) Read(ctx context.Context, from, size int64) ([]byte, error) {
 	length, err := b.Length(ctx)
 	if err != nil {
@@ -80,8 +81,8 @@ func (b Blob) Read(ctx context.Context, from, size int64) ([]byte, error) {
 	return read[0], nil
 }
 
-// Length returns how many bytes the blob has. It asks the storage where an external blob
-// does not tell.
+// Length returns the size of the blob in bytes. For an external blob without a recorded size, it
+// requests the object's size from storage.
 func (b Blob) Length(ctx context.Context) (int64, error) {
 	switch {
 	case b.Null:
@@ -106,7 +107,7 @@ func (b Blob) Length(ctx context.Context) (int64, error) {
 	return info.Size - int64(b.Position), nil
 }
 
-// external returns the object that an external blob is in, if it may be read.
+// external returns the object of an external blob after the access check.
 func (b Blob) external(ctx context.Context) (objectstore.Location, error) {
 	at, err := b.place()
 	if err == nil {
@@ -118,7 +119,7 @@ func (b Blob) external(ctx context.Context) (objectstore.Location, error) {
 	return at, nil
 }
 
-// place returns the object that an external blob is in.
+// place resolves the object of an external blob: a URI, or a path below the base path b.ID.
 func (b Blob) place() (objectstore.Location, error) {
 	t := b.snapshot.place
 	if b.ID == 0 {
@@ -136,6 +137,7 @@ func (b Blob) place() (objectstore.Location, error) {
 	return at, nil
 }
 
+// readExternal reads a range of an external blob and charges it to the memory budget first.
 func (b Blob) readExternal(ctx context.Context, r objectstore.Range) ([]byte, error) {
 	at, err := b.external(ctx)
 	if err != nil {
@@ -151,9 +153,9 @@ func (b Blob) readExternal(ctx context.Context, r objectstore.Range) ([]byte, er
 	return got[0], nil
 }
 
-// ReadBlobs returns the bytes of whole blobs, nil of nulls, in the order of the addresses.
-// They are in memory all at once, for which memory of the context's share is held while they
-// are read: who cannot trust their sizes asks Blobs before.
+// ReadBlobs returns the bytes of whole blobs in the order of the addresses; nulls are nil. All
+// results are in memory at once, and the context's memory budget covers them only during the read.
+// If the sizes cannot be trusted, check them with Blobs first.
 func (s *Snapshot) ReadBlobs(ctx context.Context, column string, addresses []uint64) ([][]byte, error) {
 	blobs, err := s.Blobs(ctx, column, addresses)
 	if err != nil {
@@ -162,7 +164,7 @@ func (s *Snapshot) ReadBlobs(ctx context.Context, column string, addresses []uin
 	return s.Contents(ctx, blobs)
 }
 
-// Contents returns the bytes of whole blobs of the version, nil of nulls, which it reads side by side.
+// Contents returns the bytes of whole blobs of the version, read in parallel; nulls are nil.
 func (s *Snapshot) Contents(ctx context.Context, blobs []Blob) ([][]byte, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -188,13 +190,14 @@ func (s *Snapshot) Contents(ctx context.Context, blobs []Blob) ([][]byte, error)
 			})
 		}
 	}
+	// The blobs of one data file are read together.
 	for file, which := range inFile {
 		group.Go(func() error { return s.readFrom(ctx, file, blobs, which, contents) })
 	}
 	return contents, group.Wait()
 }
 
-// readFrom reads the blobs of one data file and its side files.
+// readFrom reads the blobs of one data file and of its blob side files.
 func (s *Snapshot) readFrom(ctx context.Context, file *fragment.File, blobs []Blob, which []int, contents [][]byte) error {
 	opened, err := file.OpenBlobs(ctx)
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	account "tiltyard/shared/memory"
 )
 
-// blobBatchBytes is how many bytes of blobs a batch of ScanValues holds, unless a row has
-// more.
+// blobBatchBytes bounds the blob bytes in a batch of ScanValues. A row with more is a batch by
+// itself.
 const blobBatchBytes = 32 << 20
 
-// ScanValues is Scan for rows that are to be written again: columns have values where
-// those of Scan have descriptions of blobs. Blobs that are elsewhere stay there, and are
-// for Rows that are Trusted. opts.Columns must name whole columns. The batches of a table
-// with blobs are as large as blobs allow.
+// ScanValues scans rows in the form in which they can be written again: blob columns hold values
+// instead of descriptions. External blobs stay references, so the rows must be written as Trusted.
+// opts.Columns must name whole columns. In a table with blobs, the blob bytes limit the size of a
+// batch.
 func (s *Snapshot) ScanValues(ctx context.Context, opts ScanOptions) (*arrow.Schema, iter.Seq2[arrow.RecordBatch, error], error) {
 	v, err := s.newBlobValues(opts.Columns)
 	if err != nil {
@@ -40,7 +40,8 @@ func (s *Snapshot) ScanValues(ctx context.Context, opts ScanOptions) (*arrow.Sch
 	return v.schema, v.fill(ctx, batches), err
 }
 
-// FragmentValues is ScanValues of all columns and rows of some fragments, in the order of these.
+// FragmentValues returns all columns and live rows of some fragments like ScanValues, in the order
+// of fragments.
 func (s *Snapshot) FragmentValues(ctx context.Context, fragments []*fragment.Fragment) (*arrow.Schema, iter.Seq2[arrow.RecordBatch, error], error) {
 	v, err := s.newBlobValues(nil)
 	if err != nil {
@@ -61,8 +62,8 @@ func (s *Snapshot) FragmentValues(ctx context.Context, fragments []*fragment.Fra
 	return v.schema, batches, err
 }
 
-// TakeValues is Take for rows that are to be written again; see ScanValues. The rows are
-// held in memory: see FitValues.
+// TakeValues takes rows in the form of ScanValues. All of them are in memory at once; see
+// FitValues.
 func (s *Snapshot) TakeValues(ctx context.Context, columns []string, addresses []uint64) (arrow.RecordBatch, error) {
 	v, err := s.newBlobValues(columns)
 	if err != nil {
@@ -75,8 +76,8 @@ func (s *Snapshot) TakeValues(ctx context.Context, columns []string, addresses [
 	return v.values(ctx, batch, addresses)
 }
 
-// FitValues returns how many of the first addresses can be given to TakeValues together:
-// so many that their blobs take no more than a batch of ScanValues, and at least one.
+// FitValues returns how many of the first addresses one call of TakeValues may take, at least one,
+// so that their blobs fit blobBatchBytes.
 func (s *Snapshot) FitValues(ctx context.Context, columns []string, addresses []uint64) (int, error) {
 	v, err := s.newBlobValues(columns)
 	if err != nil || !v.any() || len(addresses) == 0 {
@@ -90,14 +91,15 @@ func (s *Snapshot) FitValues(ctx context.Context, columns []string, addresses []
 	return fitting(sizes), err
 }
 
-// blobValues puts values in the places of descriptions.
+// blobValues replaces blob descriptions by values.
 type blobValues struct {
 	snapshot *Snapshot
 	names    []string
 	fields   []*schema.Field // nil: a row column
-	schema   *arrow.Schema   // with values
+	schema   *arrow.Schema   // with values instead of descriptions
 }
 
+// newBlobValues resolves whole columns by name (nil: all) and rejects blobs that cannot be read.
 func (s *Snapshot) newBlobValues(names []string) (*blobValues, error) {
 	if names == nil {
 		for _, f := range s.Schema().Fields {
@@ -128,8 +130,8 @@ func (s *Snapshot) newBlobValues(names []string) (*blobValues, error) {
 	return v, nil
 }
 
-// checkBlobs refuses fields whose metadata makes blobs of them and whose type holds no bytes:
-// any writer can give metadata to any field, and the values of such a one cannot be read.
+// checkBlobs rejects fields with blob metadata whose type holds no bytes. Any writer can put
+// metadata on any field, and such values cannot be read.
 func checkBlobs(f *schema.Field, name string) error {
 	kind := arrow.LARGE_BINARY
 	if f.IsBlobV2() {
@@ -146,13 +148,12 @@ func checkBlobs(f *schema.Field, name string) error {
 	return nil
 }
 
-// any reports whether there are blobs.
+// any reports whether a column holds blobs.
 func (v *blobValues) any() bool { return slices.ContainsFunc(v.fields, holdsBlobs) }
 
 func holdsBlobs(f *schema.Field) bool { return f != nil && f.HoldsBlobs() }
 
-// fill turns batches with descriptions, and the rows' addresses behind the other columns,
-// into batches with values.
+// fill replaces descriptions by values. Its batches have the row addresses as an extra last column.
 func (v *blobValues) fill(ctx context.Context, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range batches {
@@ -168,7 +169,7 @@ func (v *blobValues) fill(ctx context.Context, batches iter.Seq2[arrow.RecordBat
 				n := fitting(sizes[from:])
 				part := batch.NewSlice(int64(from), int64(from+n))
 				addresses := part.Column(len(v.names)).(*array.Uint64).Uint64Values()
-				hold, err := account.Take(ctx, 2*sum(sizes[from:from+n])) // as they are read, and in the batch
+				hold, err := account.Take(ctx, 2*sum(sizes[from:from+n])) // the bytes read and their copy in the batch
 				var values arrow.RecordBatch
 				if err == nil {
 					values, err = v.values(ctx, part, addresses)
@@ -184,7 +185,7 @@ func (v *blobValues) fill(ctx context.Context, batches iter.Seq2[arrow.RecordBat
 	}
 }
 
-// fitting returns how many rows of these sizes make a batch.
+// fitting returns how many rows with these blob sizes make a batch.
 func fitting(sizes []int64) int {
 	total := int64(0)
 	for i, size := range sizes {
@@ -203,7 +204,7 @@ func sum(sizes []int64) int64 {
 	return total
 }
 
-// sizes returns how many bytes of blobs each row of a batch has.
+// sizes returns the blob bytes of each row of a batch. External blobs count zero.
 func (v *blobValues) sizes(batch arrow.RecordBatch) ([]int64, error) {
 	sizes := make([]int64, batch.NumRows())
 	rows := make([]int, batch.NumRows())
@@ -218,8 +219,8 @@ func (v *blobValues) sizes(batch arrow.RecordBatch) ([]int64, error) {
 	return sizes, nil
 }
 
-// addSizes adds those of the blobs in a column, whose i-th value belongs to row rows[i],
-// or to none when that is negative.
+// addSizes adds the sizes of the blobs in a column to sizes. The i-th value belongs to row rows[i],
+// or to no row if that is negative.
 func addSizes(f *schema.Field, column arrow.Array, rows []int, sizes []int64) error {
 	if !holdsBlobs(f) {
 		return nil
@@ -253,10 +254,10 @@ func addSizes(f *schema.Field, column arrow.Array, rows []int, sizes []int64) er
 	return nil
 }
 
-// maxBlobBytes is the largest blob that is read as a whole.
+// maxBlobBytes bounds the size of a blob that is read as a whole.
 const maxBlobBytes = 1 << 40
 
-// itemRows returns the row that each item of lists belongs to, -1 for none.
+// itemRows maps each item of a list column to the row of its list, or to −1 if no list contains it.
 func itemRows(lists array.ListLike, rows []int) []int {
 	out := make([]int, lists.ListValues().Len())
 	for i := range out {
@@ -271,7 +272,8 @@ func itemRows(lists array.ListLike, rows []int) []int {
 	return out
 }
 
-// values returns a batch with values in it. Columns behind those of v are left out.
+// values returns the columns of v with values in place of descriptions. Further columns of the
+// batch are dropped.
 func (v *blobValues) values(ctx context.Context, batch arrow.RecordBatch, addresses []uint64) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(v.fields))
 	rows := make([]int, len(addresses))
@@ -287,7 +289,8 @@ func (v *blobValues) values(ctx context.Context, batch arrow.RecordBatch, addres
 	return array.NewRecordBatch(v.schema, columns, batch.NumRows()), nil
 }
 
-// valuesOf returns a column with values in it, as the type t; see addSizes.
+// valuesOf converts one column to type t, which has values in place of descriptions. rows is as in
+// addSizes.
 func (v *blobValues) valuesOf(ctx context.Context, f *schema.Field, t arrow.DataType, column arrow.Array, rows []int, addresses []uint64) (arrow.Array, error) {
 	if !holdsBlobs(f) {
 		return column, nil
@@ -317,7 +320,7 @@ func (v *blobValues) valuesOf(ctx context.Context, f *schema.Field, t arrow.Data
 	return nil, fmt.Errorf("%w: blobs in a column of type %s", lance.ErrUnsupported, column.DataType())
 }
 
-// validity returns the validity of an array from its first row on, nil for no nulls.
+// validity copies an array's validity bits so that they start at its first row. Nil means no nulls.
 func validity(a arrow.Array) *memory.Buffer {
 	if a.NullN() == 0 {
 		return nil
@@ -327,14 +330,14 @@ func validity(a arrow.Array) *memory.Buffer {
 	return memory.NewBufferBytes(bits)
 }
 
-// read reads the blobs that a column describes.
+// read reads the blobs described by a column.
 func (v *blobValues) read(ctx context.Context, f *schema.Field, t arrow.DataType, column arrow.Array, rows []int, addresses []uint64) (arrow.Array, error) {
 	described, err := datafile.Blobs(column)
 	if err != nil {
 		return nil, err
 	}
 	blobs := make([]Blob, len(described))
-	inside := make([]Blob, len(described)) // without those elsewhere, which are not read
+	inside := make([]Blob, len(described)) // external blobs are null here, because they are not read
 	for i, b := range described {
 		blobs[i] = Blob{Blob: b, snapshot: v.snapshot}
 		blobs[i].Null = b.Null || rows[i] < 0
@@ -363,7 +366,7 @@ func (v *blobValues) read(ctx context.Context, f *schema.Field, t arrow.DataType
 	return out.NewArray(), nil
 }
 
-// structs returns blobs in the form of data, uri, position and size.
+// structs builds a blob v2 column as it is written: structs of data, uri, position and size.
 func (v *blobValues) structs(t *arrow.StructType, blobs []Blob, contents [][]byte) (arrow.Array, error) {
 	out := array.NewStructBuilder(memory.DefaultAllocator, t)
 	data, uri := out.FieldBuilder(0).(*array.BinaryBuilder), out.FieldBuilder(1).(*array.StringBuilder)
@@ -396,7 +399,7 @@ func (v *blobValues) structs(t *arrow.StructType, blobs []Blob, contents [][]byt
 	return out.NewArray(), nil
 }
 
-// uri returns the whole URI of an external blob.
+// uri returns the absolute URI of an external blob.
 func (v *blobValues) uri(b Blob) (string, error) {
 	if b.ID == 0 {
 		return b.URI, nil

@@ -7,15 +7,15 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A Covering is what a segment covers of the fragments of a version.
+// A Covering lists the fragments of a version that an index segment covers.
 type Covering struct {
 	Entry *pb.IndexMetadata
-	Live  *roaring.Bitmap // ids of fragments
-	Rows  int64           // that are not deleted
+	Live  *roaring.Bitmap // fragment ids
+	Rows  int64           // live rows
 }
 
-// CoveringOf returns which of the fragments of the version a segment covers: none if it is to be built anew
-// because a compaction has moved its rows.
+// CoveringOf returns the fragments of the version that a segment covers. It covers none if a
+// compaction has moved its rows, because it must then be rebuilt.
 func (s *Snapshot) CoveringOf(x *pb.IndexMetadata) (Covering, error) {
 	covered, err := coveredBy(x)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Snapshot) CoveringOf(x *pb.IndexMetadata) (Covering, error) {
 	return c, nil
 }
 
-// RowsIn returns how many rows of some fragments are not deleted.
+// RowsIn counts the live rows of some fragments.
 func (s *Snapshot) RowsIn(fragments *roaring.Bitmap) int64 {
 	rows := int64(0)
 	for _, m := range s.manifest.Fragments {

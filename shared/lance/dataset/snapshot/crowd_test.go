@@ -65,7 +65,7 @@ func TestScansAtOnceDoNotCrowd(t *testing.T) {
 	}
 }
 
-// texts returns rows of one text each of so many bytes.
+// texts returns rows of one text of the given size.
 func texts(rows, bytes int) dataset.Rows {
 	random := rand.NewChaCha8([32]byte{3})
 	values := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// MapDeleted is Map for rows that are deleted but still in their files: those of the
-// fragments that wanted is true for. An index may know them still.
+// MapDeleted maps over deleted rows that are still stored in the fragments selected by wanted. An
+// index may still refer to them.
 func MapDeleted[T any](ctx context.Context, s *Snapshot, columns []string, wanted func(fragment uint64) bool, f func(context.Context, arrow.RecordBatch) (T, error)) (iter.Seq2[T, error], error) {
 	p, err := s.Project(columns)
 	if err != nil {
@@ -31,7 +31,7 @@ func MapDeleted[T any](ctx context.Context, s *Snapshot, columns []string, wante
 	}, f), nil
 }
 
-// deleted plans the windows of some fragments that have deleted rows.
+// deleted plans windows of the selected fragments that contain deleted rows.
 func (p *plan) deleted(ctx context.Context, wanted func(fragment uint64) bool) error {
 	for _, f := range p.snapshot.fragments() {
 		if f.DeletedRows() == 0 || !wanted(f.Meta.ID) {

@@ -1,7 +1,7 @@
 package snapshot
 
-// WindowsPerProcessor is how many windows in work keep a processor busy.
+// WindowsPerProcessor is the number of windows in flight that keeps a processor busy.
 const WindowsPerProcessor = windowsPerProcessor
 
-// WindowsInWork returns how many windows are in work, of all scans.
+// WindowsInWork counts the windows in flight of all scans.
 func (s *Snapshot) WindowsInWork() int { return int(s.place.windows.Load()) }

@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// vectorsOf returns rows with vectors of 32 elements, of which every seventh is NULL.
+// vectorsOf returns rows of vectors with 32 elements; every seventh is NULL.
 func vectorsOf(t *testing.T, n int) arrow.RecordBatch {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.FixedSizeListOf(32, arrow.PrimitiveTypes.Float32), Nullable: true}}, nil)
@@ -69,7 +69,7 @@ func TestVectorsThatAreOftenTakenAreKept(t *testing.T) {
 	})
 }
 
-// takeVectors takes rows and compares them with those that were written.
+// takeVectors takes rows and compares them with the written ones.
 func takeVectors(t *testing.T, d *dataset.Dataset, want *array.FixedSizeList, addresses []uint64) {
 	t.Helper()
 	batch, err := d.Take(t.Context(), []string{"v"}, addresses)
@@ -83,7 +83,7 @@ func takeVectors(t *testing.T, d *dataset.Dataset, want *array.FixedSizeList, ad
 	}
 }
 
-// So are numbers and texts, of which lookups by an index return single values.
+// Numbers and strings are cached whole too, because index lookups return single values of them.
 func TestNumbersAndTextsThatAreOftenTakenAreKept(t *testing.T) {
 	const rows, each = 100_000, 50
 	schema := arrow.NewSchema([]arrow.Field{

@@ -9,9 +9,9 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// IndexMetadata returns the metadata of a file of an index, that of its first segment: the
-// parameters of most kinds are there. It must not be changed. A version without the index
-// is ErrNoIndex; a file that is not there is objectstore.ErrNotExist.
+// IndexMetadata returns the schema metadata of a file in the first segment of an index, where most
+// index kinds store their parameters. The map must not be changed. Errors are ErrNoIndex, and
+// objectstore.ErrNotExist for a missing file.
 func (s *Snapshot) IndexMetadata(ctx context.Context, index, file string) (map[string]string, error) {
 	entry, err := s.firstSegment(index)
 	if err != nil {
@@ -42,6 +42,7 @@ func (s *Snapshot) IndexMetadata(ctx context.Context, index, file string) (map[s
 	return kept.(map[string]string), nil
 }
 
+// firstSegment returns the first manifest entry of an index, or ErrNoIndex.
 func (s *Snapshot) firstSegment(index string) (*pb.IndexMetadata, error) {
 	segments, err := s.manifest.Indices()
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// IndexSource returns the rows that an index on a column is built of. stores is the row column whose
-// values the kind of index stores.
+// IndexSource returns the input rows of an index on a column. stores names the row column (address
+// or id) that this kind of index stores.
 func (s *Snapshot) IndexSource(column, stores string) IndexSource {
 	return IndexSource{s, []string{column, stores}}
 }
 
-// An IndexSource gives the rows of a version in batches of two columns: a value, and the row.
+// An IndexSource reads a version as batches of two columns: the value and the row.
 type IndexSource struct {
 	snapshot *Snapshot
 	columns  []string
 }
 
-// Rows returns how many rows there are.
+// Rows returns the number of live rows.
 func (s IndexSource) Rows() int64 { return s.snapshot.CountRows() }
 
-// RowBytes is about how many bytes a value has.
+// RowBytes estimates the bytes of a value.
 func (s IndexSource) RowBytes() float64 {
 	all, err := s.snapshot.ScanBytes(s.columns[:1])
 	if err != nil {
@@ -36,10 +36,10 @@ func (s IndexSource) RowBytes() float64 {
 	return float64(all) / float64(max(s.Rows(), 1))
 }
 
-// StableRowIDs reports whether the rows have ids that stay when they move.
+// StableRowIDs reports whether row ids stay the same when rows move.
 func (s IndexSource) StableRowIDs() bool { return s.snapshot.manifest.StableRowIDs() }
 
-// Scan yields rows; all if span is nil.
+// Scan yields rows in table order. span selects a row range of each fragment; nil means all rows.
 func (s IndexSource) Scan(ctx context.Context, span func(fragment uint64) (from, to int64)) iter.Seq2[arrow.RecordBatch, error] {
 	return s.scan(ctx, ScanOptions{Columns: s.columns, Span: span})
 }
@@ -52,7 +52,7 @@ func (s IndexSource) scan(ctx context.Context, opts ScanOptions) iter.Seq2[arrow
 	return rows
 }
 
-// failed yields nothing but an error.
+// failed returns a sequence with only an error.
 func failed[T any](err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -60,7 +60,8 @@ func failed[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// Map yields what f makes of batches of rows, in the order of the rows; of all if span is nil. f is called on all cores.
+// Map calls f with batches of rows on all cores and yields its results in row order. span is as for
+// Scan.
 func (s IndexSource) Map(ctx context.Context, span func(fragment uint64) (from, to int64), f func(context.Context, arrow.RecordBatch) (any, error)) iter.Seq2[any, error] {
 	rows, err := Map(ctx, s.snapshot, ScanOptions{Columns: s.columns, Span: span}, f)
 	if err != nil {
@@ -69,10 +70,10 @@ func (s IndexSource) Map(ctx context.Context, span func(fragment uint64) (from, 
 	return rows
 }
 
-// runRows is how many neighbours a sample takes together.
+// runRows is the number of adjacent rows that a sample takes together.
 const runRows = 16
 
-// Sample yields about n rows of random places, in the order of the table. Neighbours come together.
+// Sample yields about n random rows in table order. It takes them in runs of 16 adjacent rows.
 func (s IndexSource) Sample(ctx context.Context, n int64, random *rand.Rand) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		chosen, held := rowset.At(), memory.Hold{}
@@ -85,7 +86,7 @@ func (s IndexSource) Sample(ctx context.Context, n int64, random *rand.Rand) ite
 	}
 }
 
-// choose adds about n rows to a set, in each fragment as many as it deserves.
+// choose adds about n rows to a set, in proportion to the rows of each fragment.
 func (s IndexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, random *rand.Rand, held *memory.Hold) error {
 	if err := s.snapshot.loadDeletions(ctx); err != nil {
 		return err
@@ -99,6 +100,8 @@ func (s IndexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, ra
 		var rows []uint64
 		runs := (f.Rows + runRows - 1) / runRows
 		wanted := int64(math.Ceil(share * float64(runs)))
+		// Selection sampling: each run is chosen with the probability that yields wanted runs in
+		// total.
 		for run := range runs {
 			if random.Int64N(runs-run) >= wanted {
 				continue

@@ -14,27 +14,26 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// An Index is an index of a version: all segments of one name. What it is, the manifest
-// tells; its files are not read.
+// An Index combines all segments of one name in a version. It comes from the manifest; no index
+// file is read.
 type Index struct {
 	Name     string
-	Columns  []string // paths of the fields it is on
-	Named    []string // the same without the items of lists, as [schema.Schema.ResolveThrough] takes them
+	Columns  []string // paths of the indexed fields
+	Named    []string // the same paths without list items, in the form of [schema.Schema.ResolveThrough]
 	Kind     indexmeta.Description
 	Segments int
-	Position int    // of the first segment among the entries of the manifest
+	Position int    // of the first segment in the manifest's index section
 	UUID     string // of the first segment
-	Version  int32  // of the index format
-	// Indexed and Unindexed are rows that are not deleted, in fragments that the index
-	// covers and in those that it does not.
+	Version  int32  // index format version
+	// Indexed and Unindexed count live rows in covered and in other fragments.
 	Indexed, Unindexed int64
-	Bytes              int64     // of its files, -1 when it does not tell
-	Created            time.Time // of the oldest segment; zero when it does not tell
+	Bytes              int64     // size of its files; −1 if the manifest does not record it
+	Created            time.Time // creation of the oldest segment; zero if not recorded
 
 	covered *roaring.Bitmap
 }
 
-// ErrNoIndex says that a version has no index of a name.
+// ErrNoIndex reports that a version has no index of a name.
 var ErrNoIndex = errors.New("no such index")
 
 // Indices returns the indices of the version in the order of their names. It leaves out entries of
@@ -45,19 +44,20 @@ func (s *Snapshot) Indices() ([]Index, error) {
 	return known.sound, err
 }
 
-// DamagedIndices returns an error for each entry of the version's index section whose details or whose
-// coverage cannot be decoded. Queries do without these segments.
+// DamagedIndices returns an error for each entry of the version's index section with undecodable
+// details or coverage. Queries ignore these segments.
 func (s *Snapshot) DamagedIndices() ([]error, error) {
 	known, err := s.indices()
 	return known.damaged, err
 }
 
-// knownIndices are the indices of a version, and the damage to those that are left out.
+// knownIndices holds the indices of a version and the errors of damaged entries.
 type knownIndices struct {
 	sound   []Index
 	damaged []error
 }
 
+// readIndices decodes the index section of the manifest and groups the segments by name.
 func (s *Snapshot) readIndices() (known knownIndices, err error) {
 	segments, err := s.manifest.Indices()
 	if err != nil {
@@ -99,7 +99,7 @@ func damageOf(x *pb.IndexMetadata) error {
 	return err
 }
 
-// index sums up the segments of one name.
+// index combines the segments of one name.
 func (s *Snapshot) index(segments []*pb.IndexMetadata) (Index, error) {
 	first := segments[0]
 	index := Index{
@@ -129,7 +129,7 @@ func (s *Snapshot) index(segments []*pb.IndexMetadata) (Index, error) {
 	return index, nil
 }
 
-// addTo counts in what one segment covers and occupies.
+// addTo adds the coverage and the file sizes of one segment.
 func (s *Snapshot) addTo(x *Index, segment *pb.IndexMetadata) error {
 	covered, _, err := s.coverageOf(segment)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Snapshot) addTo(x *Index, segment *pb.IndexMetadata) error {
 	return nil
 }
 
-// Covers says whether a segment of the index is of the rows of a fragment.
+// Covers reports whether a segment of the index covers the fragment.
 func (x *Index) Covers(fragment uint64) bool {
 	return fragment <= 1<<32-1 && x.covered.Contains(uint32(fragment))
 }

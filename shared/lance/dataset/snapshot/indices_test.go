@@ -22,8 +22,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// openIndices opens the version whose manifest is testdata/indices.manifest. It has no data files:
-// nothing of what is asked here may need them.
+// openIndices opens the version of testdata/indices.manifest. It has no data files, so the tested
+// functions must not need any.
 func openIndices(t *testing.T) *Snapshot {
 	t.Helper()
 	file, err := os.ReadFile("testdata/indices.manifest")
@@ -42,7 +42,7 @@ func openIndices(t *testing.T) *Snapshot {
 	return s
 }
 
-// toldIndex is what native Lance lists of an index.
+// toldIndex is the description of an index as listed by native Lance.
 type toldIndex struct {
 	Name      string         `json:"index_name"`
 	UUID      string         `json:"index_uuid"`
@@ -108,7 +108,7 @@ func TestMetricsOfVectorIndices(t *testing.T) {
 // miscounted is a bitmap of 65,536 fragments that gives their number as 5,000.
 var miscounted = slices.Concat([]byte{0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 0x87, 0x13, 16, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 1<<13))
 
-// A set of fragments whose parts contradict each other does not end the process, whatever it is compared with.
+// A bitmap of fragments with contradictory parts does not crash the process in any comparison.
 func TestContradictoryCoverageIsDamage(t *testing.T) {
 	s := openIndices(t)
 	entries, err := s.manifest.Indices()
@@ -132,7 +132,7 @@ func TestContradictoryCoverageIsDamage(t *testing.T) {
 	}
 }
 
-// An entry that cannot be decoded is left out, and the others stay.
+// An undecodable entry is left out and the others stay.
 func TestDamagedEntriesAreLeftOut(t *testing.T) {
 	for name, damage := range map[string]func(x *pb.IndexMetadata){
 		"coverage":                func(x *pb.IndexMetadata) { x.FragmentBitmap = []byte{1, 2, 3} },

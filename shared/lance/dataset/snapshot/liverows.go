@@ -10,13 +10,13 @@ import (
 	"tiltyard/shared/lance/rowid"
 )
 
-// LiveRows finds the rows of a version that a segment has stored by their ids, one at a time and
-// without waiting. It is safe for concurrent use.
+// LiveRows resolves the row ids stored in an index segment to addresses in the version, one at a
+// time and without I/O. It is safe for concurrent use.
 type LiveRows struct {
 	segment   *Segment
-	fragments map[uint64]liveFragment // those that the segment answers for
+	fragments map[uint64]liveFragment // fragments covered by the segment
 	index     *rowid.Index            // nil: the ids are addresses
-	wrong     atomic.Pointer[uint64]  // an address at which no row can be
+	wrong     atomic.Pointer[uint64]  // an address beyond its fragment's end, if one was found
 }
 
 type liveFragment struct {
@@ -24,8 +24,8 @@ type liveFragment struct {
 	deleted *deletion.Vector
 }
 
-// LiveRows reads what tells where the rows of a segment are: deletion files and, if the segment stores
-// stable row ids, those of all fragments. byID is as for RowsOf.
+// LiveRows loads the data that locates the rows of a segment: deletion files and, if the segment
+// stores stable row ids, the row ids of all fragments. byID is as for RowsOf.
 func (s *Snapshot) LiveRows(ctx context.Context, segment *Segment, byID bool) (*LiveRows, error) {
 	if err := s.loadDeletions(ctx); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func (s *Snapshot) LiveRows(ctx context.Context, segment *Segment, byID bool) (*
 	return r, err
 }
 
-// Find returns the address of a row. It is false for a row that is deleted, or in a fragment for which
-// the segment does not answer.
+// Find returns the address of a row. ok is false for a deleted row and for a row in a fragment that
+// the segment does not cover.
 func (r *LiveRows) Find(id uint64) (address uint64, ok bool) {
 	if r.index != nil {
 		id, ok = r.index.Address(id)
@@ -71,7 +71,7 @@ func (r *LiveRows) Find(id uint64) (address uint64, ok bool) {
 	return id, !f.deleted.Contains(uint32(id))
 }
 
-// Err is [lance.ErrCorrupt] if Find was asked for an address behind the last row of its fragment.
+// Err returns [lance.ErrCorrupt] if Find met an address beyond the last row of its fragment.
 func (r *LiveRows) Err() error {
 	if id := r.wrong.Load(); id != nil {
 		return fmt.Errorf("%w: segment %s has row %d of fragment %d", lance.ErrCorrupt, r.segment.UUID, uint32(*id), *id>>32)

@@ -14,16 +14,16 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// An Object is a file of a version, other than its manifest and its transaction.
+// An Object is a file of a version other than its manifest and transaction.
 type Object struct {
 	Store objectstore.Store
 	Key   string // in the store
-	Path  string // that the file has below the folder of a table without base paths
+	Path  string // path below the root of a table without base paths
 }
 
-// Objects returns the files that a version needs: data files and the blobs beside them, deletion
-// files, and the files of indices. External blobs are not among them. A version whose files cannot
-// all lie in one folder is [lance.ErrUnsupported].
+// Objects yields the files that a version needs: data files and their blob side files, deletion
+// files and index files. It excludes external blobs. It fails with [lance.ErrUnsupported] if the
+// files cannot all be copied into one folder.
 func (s *Snapshot) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		o := objects{s: s, bases: s.place.bases(s.manifest), from: map[string]string{}, yield: yield}
@@ -33,15 +33,16 @@ func (s *Snapshot) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	}
 }
 
-// objects is one iteration of [Snapshot.Objects]. Its methods return more false once yield wants no
-// more.
+// objects is one iteration of [Snapshot.Objects]. Its methods return more = false after yield has
+// ended the iteration.
 type objects struct {
 	s     *Snapshot
 	bases *fragment.Bases
-	from  map[string]string // the URI of the base by the path of a file, of a version with base paths
+	from  map[string]string // URI of the base by file path, for versions with base paths
 	yield func(Object, error) bool
 }
 
+// all yields the files of each fragment and of each index.
 func (o *objects) all(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (o *objects) all(ctx context.Context) error {
 	return nil
 }
 
-// check refuses versions with files that this package cannot name.
+// check rejects versions with files that this package cannot list.
 func (o *objects) check() error {
 	m := o.s.manifest
 	indices, err := m.Indices()
@@ -87,14 +88,14 @@ func (o *objects) check() error {
 		return nil
 	}
 	for _, base := range m.BasePaths {
-		if !base.IsDatasetRoot { // the blobs name the base by its id, within data files
+		if !base.IsDatasetRoot { // data files refer to the base by its id
 			return fmt.Errorf("%w: a copy of a table with blobs below the base path %d", lance.ErrUnsupported, base.ID)
 		}
 	}
 	return nil
 }
 
-// blobFields returns the ids of fields whose values may lie in files beside the data files.
+// blobFields returns the ids of fields whose values may lie in blob side files.
 func (s *Snapshot) blobFields() (ids []int32) {
 	for f := range s.Schema().All() {
 		if f.HoldsBlobsV2() {
@@ -104,7 +105,7 @@ func (s *Snapshot) blobFields() (ids []int32) {
 	return ids
 }
 
-// data yields a data file and its blobs.
+// data yields a data file and its blob side files.
 func (o *objects) data(ctx context.Context, file *fragment.File, blobs []int32) (more bool, err error) {
 	store, key, err := file.Place()
 	if err != nil {
@@ -121,7 +122,7 @@ func (o *objects) data(ctx context.Context, file *fragment.File, blobs []int32) 
 	return o.list(ctx, store, strings.TrimSuffix(key, ".lance")+"/", strings.TrimSuffix(path, ".lance")+"/")
 }
 
-// one yields the file of a path below a base.
+// one yields the file at a path below a base.
 func (o *objects) one(base *uint32, path string) (more bool, err error) {
 	at, err := o.bases.At(base)
 	if err != nil {
@@ -130,7 +131,7 @@ func (o *objects) one(base *uint32, path string) (more bool, err error) {
 	return o.add(base, Object{at.Store, at.Prefix + "/" + path, path})
 }
 
-// folder yields the files of a folder below a base.
+// folder yields the files in a folder below a base.
 func (o *objects) folder(ctx context.Context, base *uint32, path string) (more bool, err error) {
 	at, err := o.bases.At(base)
 	if err != nil {
@@ -144,7 +145,7 @@ func (o *objects) folder(ctx context.Context, base *uint32, path string) (more b
 	return o.list(ctx, at.Store, at.Prefix+"/"+path, path)
 }
 
-// list yields the files whose keys begin with a prefix, which becomes path.
+// list yields the files below a key prefix; path replaces the prefix in their paths.
 func (o *objects) list(ctx context.Context, store objectstore.Store, prefix, path string) (more bool, err error) {
 	for info, err := range objectstore.Objects(ctx, store, objectstore.ListOptions{Prefix: prefix, Limit: objectsPage}) {
 		if err != nil {
@@ -157,10 +158,10 @@ func (o *objects) list(ctx context.Context, store objectstore.Store, prefix, pat
 	return true, nil
 }
 
-// objectsPage is how many names one request of a listing asks for.
+// objectsPage is the number of names per listing request.
 const objectsPage = 1000
 
-// add yields a file, unless it was there before.
+// add yields a file after checking that its path is unique.
 func (o *objects) add(base *uint32, object Object) (more bool, err error) {
 	if len(o.s.manifest.BasePaths) > 0 {
 		if err := o.alone(base, object.Path); err != nil {
@@ -170,7 +171,7 @@ func (o *objects) add(base *uint32, object Object) (more bool, err error) {
 	return o.yield(object, nil), nil
 }
 
-// alone refuses a path that files below two bases have.
+// alone rejects a path that occurs below two bases.
 func (o *objects) alone(base *uint32, path string) error {
 	at, err := o.bases.At(base)
 	if err != nil {

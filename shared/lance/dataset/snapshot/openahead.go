@@ -9,14 +9,14 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// maxOpenedAhead is the number of fragments up to which their files are opened before it is known
-// which of them have rows that are wanted.
+// maxOpenedAhead bounds the fragments whose files are opened before it is known which ones hold
+// wanted rows.
 const maxOpenedAhead = 16
 
-// OpenAhead begins to open the data files that have some columns, while the caller asks an index, for
-// example, which rows it wants of them. The returned function waits until they are open. It reports no
-// error, because the caller may not need the file; reading the rows reports it. In a version of many
-// fragments, few of which may have wanted rows, OpenAhead does nothing.
+// OpenAhead starts to open the data files of some columns, for example while the caller searches an
+// index for the wanted rows. The returned function waits until they are open. It reports no error:
+// the caller may not need the file, and reading the rows repeats the error. In a version with more
+// than 16 fragments OpenAhead does nothing.
 func (s *Snapshot) OpenAhead(ctx context.Context, columns []string) (wait func()) {
 	p, err := s.Project(columns)
 	if err != nil {
@@ -37,11 +37,11 @@ func (s *Snapshot) openAhead(ctx context.Context, fields []*schema.Field) (wait 
 		}
 		opening.Go(func() {
 			defer lance.Contain(func(error) {})
-			_, _ = f.RowBytes(ctx, fields) // which opens the files
+			_, _ = f.RowBytes(ctx, fields) // this opens the files
 		})
 	}
 	return opening.Wait
 }
 
-// IsNear reports whether the table's storage is as near as a disk of the machine.
+// IsNear reports whether the table is on local storage.
 func (s *Snapshot) IsNear() bool { return objectstore.Near(s.place.Store) }

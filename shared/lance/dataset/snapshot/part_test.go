@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// A part and the version that it is of do not take each other's rows for their own.
+// A part and its version do not confuse each other's rows.
 func TestPartsKnowTheirOwnRowsOnly(t *testing.T) {
 	table := tableIn(memstore.New())
 	made, err := table.CreateAs(t.Context(), rowsOf(datasettest.UpTo(10)...), dataset.CreateOptions{StableRowIDs: true})

@@ -14,47 +14,47 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Place is where the versions of a table are.
+// A Place is the storage location of a table's versions.
 type Place struct {
 	*Shared
 	Store  objectstore.Store
-	Prefix string // of all keys of the table, without a slash at its end
+	Prefix string // key prefix of the table, without a trailing slash
 	URI    string
-	Cached string        // its name in the cache
-	Home   fragment.Base // the same place, of the files that are in it
-	Reach  Reach         // nil: all of the roots
+	Cached string        // the table's name in the cache
+	Home   fragment.Base // the same location, as the default base of its files
+	Reach  Reach         // nil: all roots are readable
 }
 
-// Shared is what the snapshots of a process share.
+// Shared holds the state that all snapshots of a process share.
 type Shared struct {
-	// Roots are where files of tables may lie that are not in the table's own place, as
-	// with branches and shallow clones. Nil allows what is in the same store as the table.
-	// It is set before the first table is opened.
+	// Roots are the allowed locations for files outside of the table's own, as in branches and
+	// shallow clones. Nil allows the table's store. It must be set before the first table is
+	// opened.
 	Roots *objectstore.Roots
 	Cache *cache.Cache
 
-	windows atomic.Int32 // in work, of all scans
+	windows atomic.Int32 // runs of windows being read by all scans
 }
 
-// NewPlace returns the place at a location.
+// NewPlace returns the place of a location.
 func NewPlace(shared *Shared, at objectstore.Location) Place {
 	at.Store = objectstore.Counting(at.Store)
 	return Place{Shared: shared, Store: at.Store, Prefix: at.Prefix, URI: at.URI, Cached: at.URI, Home: fragment.HomeAt(at)}
 }
 
-// A Reach says whether files of a table may be read that lie outside of its own place: at the
-// base paths of its manifest, and where its blobs are said to be. What a manifest names was
-// written by whoever may write to the table, and that they may read it is not said by that.
-// Any error is answered to who reads the table.
+// A Reach checks whether files outside of the table's own location may be read: at the manifest's
+// base paths and at the URIs of external blobs. Whoever may write to the table chooses these
+// locations, so the manifest is no proof that its reader may read them. The error is returned to
+// the reader.
 type Reach func(ctx context.Context, at objectstore.Location) error
 
-// bases returns the places of the files that a manifest names.
+// bases resolves the base paths of a manifest.
 func (p Place) bases(m *manifest.Manifest) *fragment.Bases {
 	return fragment.NewBases(&p.Home, p.resolve, m)
 }
 
-// resolve finds a location that a manifest names. It must lie below the shared roots
-// or, without such, in the store that the table is in.
+// resolve finds a location named by a manifest. It must lie below the roots or, without roots, in
+// the table's store.
 func (p Place) resolve(location string) (objectstore.Location, error) {
 	if p.Roots != nil {
 		return p.Roots.Resolve(location)
@@ -70,7 +70,7 @@ func (p Place) resolve(location string) (objectstore.Location, error) {
 	return roots.Resolve(location)
 }
 
-// mayRead says whether what lies at a place may be read as part of the table.
+// mayRead checks access to a location as part of the table.
 func (p Place) mayRead(ctx context.Context, at objectstore.Location) error {
 	if p.Reach == nil || objectstore.Holds(p.URI, at.URI) {
 		return nil
@@ -78,8 +78,8 @@ func (p Place) mayRead(ctx context.Context, at objectstore.Location) error {
 	return p.Reach(ctx, at)
 }
 
-// CheckReach asks reach for the base paths that files of the version are below. Those that cannot be
-// read at all are errors of the reads that need them.
+// CheckReach calls reach for each base path that contains files of the version. A base path that
+// does not resolve is skipped; reading its files reports the error.
 func (s *Snapshot) CheckReach(ctx context.Context, reach Reach) error {
 	if len(s.manifest.BasePaths) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (s *Snapshot) CheckReach(ctx context.Context, reach Reach) error {
 	return nil
 }
 
-// usedBases returns the ids of base paths that files of the version are below.
+// usedBases returns the ids of the base paths that contain files of the version.
 func (s *Snapshot) usedBases() ([]uint32, error) {
 	var used []uint32
 	use := func(id *uint32) {
@@ -126,10 +126,10 @@ func (s *Snapshot) usedBases() ([]uint32, error) {
 	return used, nil
 }
 
-// Home returns the place of the table, or of the branch, that the version belongs to.
+// Home returns the location of the table or branch that the version belongs to.
 func (s *Snapshot) Home() objectstore.Location { return s.place.Home.Location }
 
-// basePath returns where a base path is.
+// basePath returns the location of a base path.
 func (s *Snapshot) basePath(id uint32) (objectstore.Location, error) {
 	found, err := s.place.bases(s.manifest).At(&id)
 	if err != nil {
@@ -138,8 +138,7 @@ func (s *Snapshot) basePath(id uint32) (objectstore.Location, error) {
 	return found.Location, nil
 }
 
-// Elsewhere returns the places of base paths, outside of the table's own, that files of the
-// version are below.
+// Elsewhere returns the locations of the used base paths outside of the table's own location.
 func (s *Snapshot) Elsewhere() ([]objectstore.Location, error) {
 	used, err := s.usedBases()
 	var places []objectstore.Location
@@ -152,8 +151,7 @@ func (s *Snapshot) Elsewhere() ([]objectstore.Location, error) {
 	return places, err
 }
 
-// OutOfReach returns the base paths, as the manifest has them, that files of the version are below and
-// that lie outside of the roots.
+// OutOfReach returns the used base paths outside of the roots, spelled as in the manifest.
 func (s *Snapshot) OutOfReach() ([]string, error) {
 	used, err := s.usedBases()
 	if err != nil {

@@ -18,53 +18,54 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A window is a run of physical rows of one fragment: what is read in one go.
+// A window is a run of physical rows of one fragment that is read as a unit.
 type window struct {
 	fragment  *fragment.Fragment
 	from, to  int64
-	offset    int64 // rows of the table before it that are not deleted
-	live      int64 // its own rows that are not deleted
-	bytes     int64 // estimate of its decoded size
-	transient bool  // what is read is not worth keeping
+	offset    int64 // live rows of the table before it
+	live      int64 // live rows in it
+	bytes     int64 // estimated decoded size
+	transient bool  // do not cache the decoded columns
 }
 
-// A plan cuts the fragments of a scan into windows, some fragments at a time: their
-// files are opened before, as they tell how wide the rows are.
+// A plan cuts the fragments of a scan into windows. It proceeds by groups of fragments, because it
+// must open their files to learn the row widths.
 type plan struct {
 	snapshot  *Snapshot
-	fields    []*schema.Field                        // that will be read
-	offset    int64                                  // rows before the fragments that are not deleted
+	fields    []*schema.Field                        // fields to read
+	offset    int64                                  // live rows before the next fragment
 	fragments []*fragment.Fragment                   // not planned yet
 	only      func(fragment uint64) bool             // nil: all of them
 	span      func(fragment uint64) (from, to int64) // nil: all rows
 	choice    choice
-	from, to  int64 // which rows are wanted, of those that are not deleted
+	from, to  int64 // range of wanted live rows
 	transient bool
 	first     []window
 }
 
-// A choice says which rows of the windows are read: all that are not deleted, unless it says
-// more.
+// A choice selects rows of the windows. The zero value selects all live rows.
 type choice struct {
-	rows   *rowset.Set       // nil: all of them
+	rows   *rowset.Set       // nil: all live rows
 	where  *Where            // may be nil
-	among  *Candidates       // of where; may be nil
-	tested *Projection       // what where needs
-	none   arrow.RecordBatch // no rows, where it keeps none
+	among  *Candidates       // candidates for where; may be nil
+	tested *Projection       // columns that where reads
+	none   arrow.RecordBatch // the empty result, returned if where keeps no row
 }
 
-// planned is the windows of some fragments.
+// planned holds the windows of some fragments.
 type planned struct {
 	windows []window
 	err     error
 }
 
-// planScan returns the windows to read and how many of their rows to skip.
+// planScan plans a scan and returns how many of the planned rows to skip.
 func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projection, pl *plan, skip int64, err error) {
 	if p, err = s.Project(opts.Columns); err != nil {
 		return nil, nil, 0, err
 	}
 	pl = &plan{snapshot: s, fields: p.fields(), fragments: s.fragments(), only: opts.Only, span: opts.Span, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
+	// A filter makes the position of a row in the result unknown, so Offset rows are skipped after
+	// it. Without one, whole windows before Offset need not be read.
 	if opts.Where != nil {
 		pl.choice = choice{where: opts.Where, none: emptyBatch(p.schema)}
 		if pl.choice.tested, err = s.Project(opts.Where.Columns); err != nil {
@@ -87,14 +88,15 @@ func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projectio
 	if err := pl.begin(ctx); err != nil {
 		return nil, nil, 0, err
 	}
+	// The first window may begin before Offset.
 	if opts.Where == nil && len(pl.first) > 0 {
 		skip = max(pl.from-pl.first[0].offset, 0)
 	}
 	return p, pl, skip, nil
 }
 
-// prepare reads what there is to know of the rows before they are read: which are deleted and,
-// beside that, what candidates says and where the files have the fields to read.
+// prepare loads the deletion vectors before a scan. In parallel it opens the files of the fields
+// and asks for the candidates.
 func (s *Snapshot) prepare(ctx context.Context, candidates func(context.Context) (*Candidates, error), fields []*schema.Field) (*Candidates, error) {
 	if candidates == nil {
 		return nil, s.loadDeletions(ctx)
@@ -109,7 +111,7 @@ func (s *Snapshot) prepare(ctx context.Context, candidates func(context.Context)
 	return among, errors.Join(<-loaded, err)
 }
 
-// tests reports whether the condition is asked about any row.
+// tests reports whether the filter must be evaluated for any row.
 func (p *plan) tests() bool {
 	if p.choice.where == nil {
 		return false
@@ -126,12 +128,12 @@ func (p *plan) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// transientShare: what a scan reads is kept only when that is no more than this part of
-// the cache. A larger one would drive out all else, and at its end its own beginning.
+// transientShare bounds the part of the cache that one scan may fill. A larger scan is not cached:
+// it would evict everything else and, at its end, its own beginning.
 const transientShare = 0.75
 
-// ScanBytes returns about how many bytes a scan of some columns decodes, by what the
-// manifest tells; see ScanOptions for the columns.
+// ScanBytes estimates the decoded bytes of a scan of some columns from the manifest alone. Column
+// names are as in ScanOptions.
 func (s *Snapshot) ScanBytes(columns []string) (int64, error) {
 	p, err := s.Project(columns)
 	if err != nil {
@@ -142,7 +144,7 @@ func (s *Snapshot) ScanBytes(columns []string) (int64, error) {
 	return int64(pl.estimate()) + 8*int64(rowColumns)*s.rows, nil
 }
 
-// estimate returns about how many bytes the scan reads, by what the manifest tells.
+// estimate returns the decoded bytes of the scan, estimated from the manifest.
 func (p *plan) estimate() float64 {
 	total := 0.0
 	for _, f := range p.fragments {
@@ -155,11 +157,13 @@ func (p *plan) estimate() float64 {
 	return total
 }
 
-// isFixed reports whether all values of the columns have the width that their types tell.
+// isFixed reports whether all columns have fixed-width values, whose size their types determine.
 func (p *plan) isFixed() bool {
 	return !slices.ContainsFunc(p.fields, func(f *schema.Field) bool { return !isFixed(f.Type) })
 }
 
+// isFixed reports whether values of a type have a fixed width in memory. Dictionaries do not,
+// because their values are shared.
 func isFixed(t arrow.DataType) bool {
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:
@@ -175,8 +179,7 @@ func isFixed(t arrow.DataType) bool {
 	return fixed
 }
 
-// rest plans the other fragments, beside the reading of those before them. It is nil when there are
-// none.
+// rest plans the remaining fragments in a goroutine. It returns nil if none remain.
 func (p *plan) rest(ctx context.Context) <-chan planned {
 	if len(p.fragments) == 0 {
 		return nil
@@ -200,13 +203,14 @@ func (p *plan) rest(ctx context.Context) <-chan planned {
 	return groups
 }
 
-// next plans fragments until it has opened some files, or there are none left.
+// next plans the next group of fragments, at most MaxConcurrentReads.
 func (p *plan) next(ctx context.Context) ([]window, error) {
 	var group []*fragment.Fragment
 	var offsets []int64
 	for len(p.fragments) > 0 && len(group) < MaxConcurrentReads && p.offset < p.to {
 		f := p.fragments[0]
 		p.fragments = p.fragments[1:]
+		// Fragments before Offset are skipped without opening their files.
 		deleted, err := f.Deletions(ctx)
 		if err != nil {
 			return nil, err
@@ -235,7 +239,7 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 	return windows, nil
 }
 
-// wants reports whether rows of a fragment are wanted.
+// wants reports whether the scan may read rows of a fragment.
 func (p *plan) wants(fragment uint64) bool {
 	if p.span != nil {
 		if from, to := p.span(fragment); from >= to {
@@ -249,7 +253,7 @@ func (p *plan) wants(fragment uint64) bool {
 	return !all || rows != nil
 }
 
-// widths returns the bytes of a row of each fragment, once it is decoded.
+// widths returns the estimated decoded bytes per row of each fragment.
 func (p *plan) widths(ctx context.Context, fragments []*fragment.Fragment) ([]float64, error) {
 	widths := make([]float64, len(fragments))
 	group, ctx := errgroup.WithContext(ctx)
@@ -269,9 +273,8 @@ func (p *plan) widths(ctx context.Context, fragments []*fragment.Fragment) ([]fl
 	return widths, group.Wait()
 }
 
-// cut cuts a fragment into windows. All of them but the last have a power of two of
-// rows, so that the same columns are always cut the same way, which is what lets decoded
-// columns be found again in the cache.
+// cut cuts a fragment into windows. All but the last have a power of two of rows, so that scans of
+// the same columns cut at the same rows and find decoded columns in the cache.
 func (p *plan) cut(ctx context.Context, f *fragment.Fragment, offset int64, rowBytes float64) ([]window, error) {
 	deleted, err := f.Deletions(ctx)
 	if err != nil {
@@ -303,7 +306,8 @@ func (p *plan) cut(ctx context.Context, f *fragment.Fragment, offset int64, rowB
 	return windows, nil
 }
 
-// rowsOf returns how many rows of a window may be wanted, deleted ones among them; all says that any may.
+// rowsOf counts the rows of a window that may be wanted, including deleted ones. all reports that
+// any row may be.
 func (c *choice) rowsOf(w window) (n int64, all bool) {
 	id := w.fragment.Meta.ID
 	if c.rows != nil {
@@ -313,7 +317,7 @@ func (c *choice) rowsOf(w window) (n int64, all bool) {
 	return rows.Deleted(w.from, w.to), !there
 }
 
-// bytesOf estimates the bytes of n rows of a window while they are read.
+// bytesOf estimates the memory needed to read n rows of a window.
 func (w window) bytesOf(fields []*schema.Field, n int64) int64 {
 	total := 0.0
 	for _, field := range fields {
@@ -326,16 +330,16 @@ func (w window) bytesOf(fields []*schema.Field, n int64) int64 {
 	return int64(total)
 }
 
-// maxWindowRows bounds the rows of a window, however narrow.
+// maxWindowRows bounds the rows of a window with narrow columns.
 const maxWindowRows = 1 << 18
 
-// windowRows returns how many rows fill a window: at least one.
+// windowRows returns the number of rows in a window: a power of two, at least 1.
 func windowRows(bytesPerRow float64) int64 {
 	rows := windowBytes / max(bytesPerRow, 1)
 	return 1 << (bits.Len64(uint64(min(max(rows, 1), maxWindowRows))) - 1)
 }
 
-// halves returns the halves of a window of several rows.
+// halves splits a window of at least two rows.
 func (w window) halves(ctx context.Context) ([]window, error) {
 	deleted, err := w.fragment.Deletions(ctx)
 	if err != nil {
@@ -350,7 +354,7 @@ func (w window) halves(ctx context.Context) ([]window, error) {
 	return []window{first, second}, nil
 }
 
-// tooWide says of a row that does not fit into memory which of its columns is the widest.
+// tooWide adds the widest column to the error of a single row that exceeds the memory.
 func (p *plan) tooWide(ctx context.Context, w window, err error) error {
 	name, most := "", -1.0
 	for _, field := range p.fields {

@@ -34,7 +34,7 @@ func TestScanOfManyFragmentsReadsThoseItNeeds(t *testing.T) {
 			if c.limit > 0 {
 				want = want[:min(c.limit, int64(len(want)))]
 			}
-			// A new session, as this is about what is read.
+			// A new session, because the test counts reads.
 			fresh := tableIn(counted)
 			opened, err := fresh.Version(t.Context(), d.Version())
 			if err != nil {

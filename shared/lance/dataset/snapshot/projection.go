@@ -12,19 +12,19 @@ import (
 	"tiltyard/shared/take"
 )
 
-// Names of the row columns: what a scan can say of a row beside its values.
+// Names of the row columns, which a scan computes for each row.
 const (
-	RowID     = schema.RowID     // the row's id: its address, unless the table has stable row ids
+	RowID     = schema.RowID     // the row id: its address, unless the table has stable row ids
 	RowAddr   = schema.RowAddr   // fragment id << 32 | physical row
-	RowOffset = schema.RowOffset // number of the row in the version, from 0
+	RowOffset = schema.RowOffset // position of the row among the live rows of the version, from 0
 
-	// Versions of the table in which the row was made and last changed. Only tables with
-	// stable row ids keep them; in others they are 1.
+	// Versions of the table that created and last changed the row. Only tables with stable row ids
+	// record them; elsewhere they are 1.
 	RowCreatedAt = schema.RowCreatedAt
 	RowUpdatedAt = schema.RowUpdatedAt
 )
 
-// RowColumns are the fields of the row columns.
+// RowColumns returns the fields of the row columns.
 func RowColumns() []arrow.Field {
 	names := schema.RowColumns()
 	fields := make([]arrow.Field, len(names))
@@ -34,16 +34,17 @@ func RowColumns() []arrow.Field {
 	return fields
 }
 
-// ErrNoColumn says that a table has no column of a name.
+// ErrNoColumn reports an unknown column name.
 type ErrNoColumn struct {
 	Name string
-	Have []string // the columns that there are
-	List string   // the list that a field of the name is inside of; empty if there is no such field
+	Have []string // the existing columns
+	List string   // the list that contains a field of the name; empty if no such field exists
 }
 
 func (e *ErrNoColumn) Error() string { return fmt.Sprintf("no column %q", e.Name) }
 
-// Unwrap returns lance.ErrUnsupported for a field inside of a list, as native Lance can have an index on.
+// Unwrap returns lance.ErrUnsupported for a field inside a list. Native Lance can index such a
+// field.
 func (e *ErrNoColumn) Unwrap() error {
 	if e.List != "" {
 		return lance.ErrUnsupported
@@ -51,20 +52,20 @@ func (e *ErrNoColumn) Unwrap() error {
 	return nil
 }
 
-// A Projection is the columns of a scan.
+// A Projection is the ordered column list of a scan.
 type Projection struct {
 	schema  *arrow.Schema
 	columns []projected
 }
 
-// projected is a column of the table, a member of one, or a row column.
+// projected is a column, a struct member, or a row column.
 type projected struct {
 	name  string
-	field *schema.Field // what is read: the column, with no more members than needed; nil: a row column
-	path  []int         // of the member among the children of field and so on, nil for a column
+	field *schema.Field // the field to read, with only the needed members; nil: a row column
+	path  []int         // child positions from field down to the member; nil: the whole column
 }
 
-// ProjectionOf returns the projection of just these fields of a table, as they are stored.
+// ProjectionOf returns the projection of exactly these fields, as stored.
 func ProjectionOf(fields []*schema.Field) *Projection {
 	p := &Projection{}
 	columns := make([]arrow.Field, len(fields))
@@ -76,7 +77,7 @@ func ProjectionOf(fields []*schema.Field) *Projection {
 	return p
 }
 
-// Project resolves names, as those of ScanOptions.Columns. The error is *ErrNoColumn.
+// Project resolves names as in ScanOptions.Columns. An unknown name is *ErrNoColumn.
 func (s *Snapshot) Project(names []string) (*Projection, error) {
 	if names == nil {
 		for _, f := range s.manifest.Schema.Fields {
@@ -98,13 +99,13 @@ func (s *Snapshot) Project(names []string) (*Projection, error) {
 	return p, nil
 }
 
-// Column returns what a scan answers for a name in ScanOptions.Columns, or *ErrNoColumn.
+// Column returns the Arrow field of a name in ScanOptions.Columns, or *ErrNoColumn.
 func (s *Snapshot) Column(name string) (arrow.Field, error) {
 	_, field, err := s.resolve(name)
 	return field, err
 }
 
-// resolve resolves one name.
+// resolve resolves one name: a column, a row column, or a path to a struct member.
 func (s *Snapshot) resolve(name string) (projected, arrow.Field, error) {
 	if field := s.manifest.Schema.Field(name); field != nil {
 		field = field.Described()
@@ -124,7 +125,7 @@ func (s *Snapshot) resolve(name string) (projected, arrow.Field, error) {
 	c := projected{name: name, field: around.Fields[0].Described(), path: []int{}}
 	field := c.field
 	for _, member := range names[1:] {
-		// What is in a list is not one value of each row.
+		// A value inside a list is not one value per row.
 		if field.Type.ID() != arrow.STRUCT {
 			return projected{}, arrow.Field{}, s.NoColumn(name)
 		}
@@ -137,7 +138,7 @@ func (s *Snapshot) resolve(name string) (projected, arrow.Field, error) {
 	return c, out, nil
 }
 
-// of returns the projected column from that which was read.
+// of extracts the projected member from the column that was read.
 func (c *projected) of(column arrow.Array) arrow.Array {
 	for _, at := range c.path {
 		column = take.Member(column.(*array.Struct), at)
@@ -154,7 +155,8 @@ func rowColumn(name string) *arrow.Field {
 	return nil
 }
 
-// NoColumn returns the error of asking for a column that the table does not have.
+// NoColumn returns the error for an unknown column name, with the closest list if the name lies
+// inside one.
 func (s *Snapshot) NoColumn(name string) *ErrNoColumn {
 	err := &ErrNoColumn{Name: name}
 	for _, f := range s.manifest.Schema.Fields {
@@ -166,13 +168,13 @@ func (s *Snapshot) NoColumn(name string) *ErrNoColumn {
 	return err
 }
 
-// listAround returns the path of the list that the field with some names is inside of, empty if there is no such field.
-// The names may leave out those of the items of lists, as native Lance has it.
+// listAround returns the path of the list that contains the field of these names, or "". Like
+// native Lance, it accepts names without the list items' own.
 func listAround(fields []*schema.Field, names []string) string {
 	list := ""
 	for n, name := range names {
 		at := slices.IndexFunc(fields, func(f *schema.Field) bool { return f.Name == name })
-		if at < 0 && n > 0 && len(fields) == 1 && list != "" { // the item of a list
+		if at < 0 && n > 0 && len(fields) == 1 && list != "" { // skip the list item's name
 			fields = fields[0].Children
 			at = slices.IndexFunc(fields, func(f *schema.Field) bool { return f.Name == name })
 		}
@@ -188,7 +190,7 @@ func listAround(fields []*schema.Field, names []string) string {
 	return list
 }
 
-// fields returns the table's columns among the projected ones.
+// fields returns the stored fields of the projection, without row columns.
 func (p *Projection) fields() []*schema.Field {
 	var fields []*schema.Field
 	for _, c := range p.columns {

@@ -15,18 +15,18 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A scan reads and decodes windows ahead of whoever takes its batches: about windowBytes
-// each, so many that their sum stays under aheadBytes. How much text expands is not known
-// before some has been decoded, so it begins with few.
+// A scan reads and decodes windows ahead of its consumer. Windows have about windowBytes, and those
+// in flight at most aheadBytes in sum. The expansion of compressed text is unknown before the first
+// window is decoded, so a scan starts with maxUnproven windows.
 //
-// Each run of windows is a part of the share of the context. It pays beforehand for what it
-// is expected to take, settles on what is left when it has been decoded, and is closed when
-// the consumer asks for the next. A run ahead of the first is begun only when there is
-// memory at once. Where a window takes more than there is, it is read again when it is the
-// first, in pieces; so a scan needs no more than its widest row.
+// Each run of windows charges the context's memory budget with its estimate before it is read.
+// After decoding, the charge is corrected to the real size; it ends when the consumer requests the
+// next batch. A run other than the first starts only if memory is free at once. If the first window
+// exceeds the budget, it is read again in halves, down to single rows. A scan therefore needs no
+// more memory than its widest row.
 //
-// Storage that is far takes a round trip to answer, so there more windows are begun, and at once where all
-// values have the same width.
+// Remote storage has a long latency. More windows start there, and all at once if every column has
+// a fixed width.
 const (
 	windowBytes = 8 << 20
 	aheadBytes  = 32 << 20
@@ -35,21 +35,21 @@ const (
 	maxUnproven = 4
 )
 
-// readFactor is by how much the memory for reading a window exceeds what is decoded: there
-// are also the bytes that it is decoded from.
+// readFactor is the ratio of the memory for reading a window to its decoded size. The encoded bytes
+// are held as well.
 const readFactor = 2
 
-// Small windows of storage that is near are read one after the other, up to so many and so
-// large: a goroutine for each takes longer than to read it.
+// Small windows on local storage are read one after the other, up to these bounds, because starting
+// a goroutine for each takes longer than reading it.
 const (
 	runWindows = 32
 	runBytes   = 1 << 20
 )
 
-// mapWindows reads windows, several at a time, calls f on the batches, and yields the
-// results in order. Where f is refused memory, it is called again with fewer rows. Empty batches are left out. The first windows are begun before it
-// returns. What f takes of the share of its context is held until the consumer asks for the
-// next result.
+// mapWindows reads several windows at a time, calls f with each batch and yields the results in
+// order. It skips empty batches. If f fails for lack of memory, it is called again with fewer rows.
+// The first windows start before mapWindows returns. Memory that f takes from its context is held
+// until the consumer requests the next result.
 func mapWindows[T any](ctx context.Context, plan *plan, read readFunc, f func(context.Context, arrow.RecordBatch) (T, error)) iter.Seq2[T, error] {
 	share := memory.FromContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
@@ -79,48 +79,48 @@ func mapWindows[T any](ctx context.Context, plan *plan, read readFunc, f func(co
 	}
 }
 
-// A readFunc reads the rows that are wanted of a window.
+// A readFunc reads the wanted rows of a window.
 type readFunc func(context.Context, window) (arrow.RecordBatch, error)
 
-// readAhead is the windows of a scan that are in work, in order.
+// readAhead holds the windows of a scan in order, from those being read to those not planned yet.
 type readAhead[T any] struct {
 	share      *memory.Share
 	plan       *plan
-	alone      []window       // to be read one at a time, before all others
-	windows    []window       // not begun
-	more       <-chan planned // those after them; nil: none
+	alone      []window       // read one at a time before all others, for lack of memory
+	windows    []window       // not started
+	more       <-chan planned // the windows after those; nil: none
 	readWindow readFunc
 	f          func(context.Context, arrow.RecordBatch) (T, error)
 	near       bool
-	current    *memory.Share // of what was read last
-	read       []result[T]   // that were in work
+	current    *memory.Share // memory of the result read last
+	read       []result[T]   // decoded results not yet consumed
 	queue      []inWork[T]
-	bytes      float64 // of the windows in work, as estimated
-	scale      float64 // how much more windows turned out to hold
-	proven     bool    // whether one did
+	bytes      float64 // estimated bytes of the windows in flight
+	scale      float64 // ratio of real to estimated sizes so far
+	proven     bool    // a size has been measured, or is fixed
 }
 
-// inWork is a run of windows: one, or some small ones.
+// inWork is a run of windows in flight: one, or several small ones.
 type inWork[T any] struct {
 	windows []window
 	part    *memory.Share
 	done    chan []result[T]
-	mine    bool // the consumer reads it, when it asks for it
+	mine    bool // the consumer reads it itself on demand
 	bytes   float64
 }
 
 type result[T any] struct {
 	value   T
-	bytes   int64 // what the batch really occupied
+	bytes   int64 // real size of the batch
 	err     error
-	refused bool // the window was not read, or not worked on, because of the memory that it takes
+	refused bool // memory was refused for reading the window or for f
 }
 
-// busy reports whether there are windows in work.
+// busy reports whether any window is unfinished.
 func (a *readAhead[T]) busy() bool { return len(a.alone)+len(a.read)+len(a.queue) > 0 }
 
-// fill begins windows while memory allows. What was read before the last one was asked for
-// is done with.
+// fill starts windows while memory allows. It also releases the memory of the last result, which
+// the consumer is done with.
 func (a *readAhead[T]) fill(ctx context.Context) {
 	if len(a.read) == 0 {
 		a.current.Close()
@@ -147,13 +147,13 @@ func (a *readAhead[T]) fill(ctx context.Context) {
 	}
 }
 
-// isLast reports whether all windows of the scan have been begun, and none is in work. Of storage that
-// is near, there is nothing to do beside the last ones, so that a goroutine for them would be in vain.
+// isLast reports whether the next run is the only work left. On local storage the consumer then
+// reads it itself, because a goroutine would gain nothing.
 func (a *readAhead[T]) isLast() bool {
 	return len(a.windows) == 0 && len(a.queue) == 0 && a.more == nil
 }
 
-// work reads a run of windows, which inWork counts already.
+// work reads a run of windows. The caller has counted it in inWork.
 func (a *readAhead[T]) work(ctx context.Context, w inWork[T]) {
 	defer a.inWork().Add(-1)
 	defer lance.Contain(func(err error) { w.done <- []result[T]{{err: err}} })
@@ -169,8 +169,8 @@ func (a *readAhead[T]) work(ctx context.Context, w inWork[T]) {
 	w.done <- results
 }
 
-// pay takes the memory that windows of so many bytes are expected to take. It waits only
-// when no others are in work; else there is no part when there is no memory.
+// pay reserves the expected memory of windows with this many bytes. It blocks only if no other
+// window is in flight; otherwise it returns no reservation if memory is short.
 func (a *readAhead[T]) pay(ctx context.Context, bytes int64) (*memory.Share, error) {
 	bytes = int64(readFactor * a.scale * float64(bytes))
 	if !a.busy() {
@@ -204,7 +204,7 @@ func (a *readAhead[T]) one(ctx context.Context, part *memory.Share, w window) (r
 	return r
 }
 
-// run returns how many windows one goroutine reads next.
+// run returns how many windows the next goroutine reads, and their bytes.
 func (a *readAhead[T]) run() (n int, bytes int64) {
 	n = 1
 	bytes = a.windows[0].bytes
@@ -215,6 +215,7 @@ func (a *readAhead[T]) run() (n int, bytes int64) {
 	return n, bytes
 }
 
+// room reports whether another run may start.
 func (a *readAhead[T]) room() bool {
 	switch n := len(a.queue); {
 	case n > 0 && a.near && a.isCrowded():
@@ -232,21 +233,21 @@ func (a *readAhead[T]) room() bool {
 	}
 }
 
-// isCrowded says whether the windows in work of all scans keep the processors busy. Of storage
-// that is near, more of them at once are read no sooner, and each waits longer for its turn:
-// a request whose time is over, too, must have its turn to see that.
+// isCrowded reports whether the windows in flight of all scans keep the processors busy. On local
+// storage more of them finish no sooner, and every request waits longer for the processor, even to
+// notice its timeout.
 func (a *readAhead[T]) isCrowded() bool {
 	return int(a.inWork().Load()) >= windowsPerProcessor*runtime.GOMAXPROCS(0)
 }
 
-// inWork counts the runs of windows that all scans are reading.
+// inWork counts the runs that all scans of the process are reading.
 func (a *readAhead[T]) inWork() *atomic.Int32 { return &a.plan.snapshot.place.windows }
 
-// windowsPerProcessor is how many windows in work keep a processor busy.
+// windowsPerProcessor is the number of runs that keeps a processor busy.
 const windowsPerProcessor = 2
 
-// refill says whether there are windows to begin. It waits for the planning of more only
-// when none are in work.
+// refill reports whether a window is left to start. It waits for the planner only if no window is
+// in flight.
 func (a *readAhead[T]) refill() bool {
 	for len(a.windows) == 0 {
 		var p planned
@@ -276,7 +277,7 @@ func (a *readAhead[T]) refill() bool {
 	return true
 }
 
-// take waits for the first window in work.
+// take waits for the first result in order.
 func (a *readAhead[T]) take(ctx context.Context) result[T] {
 	if len(a.read) == 0 {
 		a.read = a.takeRun(ctx)
@@ -286,8 +287,8 @@ func (a *readAhead[T]) take(ctx context.Context) result[T] {
 	return r
 }
 
-// takeRun waits for the first windows in work. From the one on that was refused memory, they
-// are read alone.
+// takeRun waits for the first run. If a window in it was refused memory, that one and the rest are
+// read again one at a time.
 func (a *readAhead[T]) takeRun(ctx context.Context) []result[T] {
 	if len(a.alone) > 0 {
 		return []result[T]{a.takeAlone(ctx)}
@@ -304,11 +305,13 @@ func (a *readAhead[T]) takeRun(ctx context.Context) []result[T] {
 	for _, r := range run {
 		bytes += r.bytes
 	}
+	// Later runs are estimated by the sizes of those before, averaged to damp outliers.
 	if bytes > 0 && first.bytes > 0 {
 		a.scale = max(1, (a.scale+float64(bytes)/first.bytes)/2)
 		a.proven = true
 	}
 	a.current = first.part
+	// A refused window and those after it are read again one at a time.
 	if last := len(run) - 1; run[last].refused {
 		a.alone, run = slices.Clone(first.windows[last:]), run[:last]
 		if last == 0 {
@@ -319,8 +322,8 @@ func (a *readAhead[T]) takeRun(ctx context.Context) []result[T] {
 	return run
 }
 
-// takeAlone reads the first of the windows that are read alone, in halves when there is too
-// little memory for it, down to single rows.
+// takeAlone reads the first window of alone. If memory does not suffice, it splits the window, down
+// to single rows.
 func (a *readAhead[T]) takeAlone(ctx context.Context) result[T] {
 	for {
 		w := a.alone[0]
@@ -347,7 +350,7 @@ func (a *readAhead[T]) takeAlone(ctx context.Context) result[T] {
 	}
 }
 
-// close gives up what is in work.
+// close abandons the windows in flight.
 func (a *readAhead[T]) close() {
 	a.current.Close()
 	for _, w := range a.queue {
@@ -355,7 +358,7 @@ func (a *readAhead[T]) close() {
 	}
 }
 
-// sizeOf returns the bytes of a batch.
+// sizeOf returns the bytes of a batch's buffers.
 func sizeOf(batch arrow.RecordBatch) int64 {
 	if batch == nil {
 		return 0

@@ -11,15 +11,16 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A reuse is how compactions moved rows that segments of a version still name where they were.
+// A reuse records row moves by compactions for index segments that still hold the old addresses.
 type reuse struct {
-	moves   *fragreuse.Moves // nil: none, or not known
-	unknown bool             // the entry cannot be read
-	moved   *roaring.Bitmap  // then the fragments to which rows have moved; nil: any
+	moves   *fragreuse.Moves // nil: none, or unknown
+	unknown bool             // the index entry cannot be read
+	moved   *roaring.Bitmap  // if unknown: fragments that rows moved to; nil: any
 }
 
-// readReuse reads the fragment reuse index. Rows of a table with stable row ids keep their ids, and native
-// Lance defers nothing for those indices that name addresses.
+// readReuse reads the fragment reuse index. In a table with stable row ids an entry is treated as
+// unreadable: ids survive a compaction, and native Lance defers no remapping for the indices that
+// store addresses.
 func (s *Snapshot) readReuse() (r reuse, err error) {
 	entries, err := s.manifest.Indices()
 	if err != nil {
@@ -41,6 +42,7 @@ func (s *Snapshot) readReuse() (r reuse, err error) {
 	return r, nil
 }
 
+// unknownReuse describes an unreadable entry by the fragments in its coverage.
 func (s *Snapshot) unknownReuse(x *pb.IndexMetadata) reuse {
 	r := reuse{unknown: true}
 	if covered, err := coveredBy(x); err == nil && !covered.IsEmpty() {
@@ -49,7 +51,8 @@ func (s *Snapshot) unknownReuse(x *pb.IndexMetadata) reuse {
 	return r
 }
 
-// coverageOf returns the fragments for which a segment answers, and how to follow its rows to them.
+// coverageOf returns the fragments that a segment covers in this version, and the moves that
+// translate its rows to them.
 func (s *Snapshot) coverageOf(x *pb.IndexMetadata) (*roaring.Bitmap, *fragreuse.Moves, error) {
 	covered, err := coveredBy(x)
 	if err != nil {
@@ -69,8 +72,8 @@ func (s *Snapshot) coverageOf(x *pb.IndexMetadata) (*roaring.Bitmap, *fragreuse.
 	return covered, r.moves, nil
 }
 
-// IsMoved reports whether a segment may name rows where they were before a compaction. It has to be built
-// anew before its rows move again.
+// IsMoved reports whether a segment may hold row addresses from before a compaction. It must be
+// rebuilt before its rows move again.
 func (s *Snapshot) IsMoved(x *pb.IndexMetadata) (bool, error) {
 	covered, err := coveredBy(x)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// TakeIDs is Take by the ids of rows instead of their addresses. In a table without
-// stable row ids the two are the same.
+// TakeIDs takes rows by id. Without stable row ids, ids are addresses.
 func (s *Snapshot) TakeIDs(ctx context.Context, columns []string, ids []uint64) (arrow.RecordBatch, error) {
 	addresses, err := s.Addresses(ctx, ids)
 	if err != nil {
@@ -28,12 +27,12 @@ func (s *Snapshot) TakeIDs(ctx context.Context, columns []string, ids []uint64) 
 	return s.Take(ctx, columns, addresses)
 }
 
-// NoAddress is the address of no row.
+// NoAddress marks an id without a live row.
 const NoAddress = 1<<64 - 1
 
-// Addresses returns where the rows of some ids are, NoAddress for ids that have none or
-// whose rows are deleted. In a table with stable row ids the first call reads what tells
-// the rows of all ids: the deletion files, and row ids that are not in the manifest.
+// Addresses returns the addresses of row ids, NoAddress for unknown ids and deleted rows. In a
+// table with stable row ids, the first call loads the index of all ids: deletion files and the row
+// ids stored outside the manifest.
 func (s *Snapshot) Addresses(ctx context.Context, ids []uint64) ([]uint64, error) {
 	addresses := make([]uint64, len(ids))
 	if !s.manifest.StableRowIDs() {
@@ -61,7 +60,7 @@ func (s *Snapshot) Addresses(ctx context.Context, ids []uint64) ([]uint64, error
 	return addresses, nil
 }
 
-// hasRow says whether an address is that of a row which is not deleted.
+// hasRow reports whether a live row has the address.
 func (s *Snapshot) hasRow(ctx context.Context, address uint64) (bool, error) {
 	f := s.Fragment(address >> 32)
 	row := uint32(address)
@@ -72,11 +71,11 @@ func (s *Snapshot) hasRow(ctx context.Context, address uint64) (bool, error) {
 	return !deleted.Contains(row), err
 }
 
-// rowIndexPart is the part of a manifest in the cache that tells the rows of ids.
+// rowIndexPart is the cache key prefix of the stable row id index.
 const rowIndexPart = "row index "
 
-// rowIndex returns the index of the version's stable row ids. When it has to be made, it is counted
-// in the share of the context.
+// rowIndex returns the index of the version's stable row ids. Building it charges the context's
+// memory budget.
 func (s *Snapshot) rowIndex(ctx context.Context) (*rowid.Index, error) {
 	kept, part := s.place.Cache, rowIndexPart+s.manifest.Location.Identity()
 	if index, ok := cache.Get[*rowid.Index](kept, s.place.Cached, part); ok && !s.isPart {
@@ -99,14 +98,14 @@ func (s *Snapshot) rowIndex(ctx context.Context) (*rowid.Index, error) {
 		return nil, err
 	}
 	index := rowid.NewIndex(fragments)
-	if !s.isPart { // its manifest is that of the version, but for the fragments
+	if !s.isPart { // a part has the same manifest location but other fragments
 		cache.Put(kept, s.place.Cached, part, index, s.rowIndexBytes())
 	}
 	return index, nil
 }
 
-// rowIndexBytes estimates what the index occupies: little where ids are runs, some bytes
-// for each id where they are in no order.
+// rowIndexBytes estimates the size of the index: little if ids form runs, about 12 bytes per id
+// otherwise.
 func (s *Snapshot) rowIndexBytes() int64 {
 	const perFragment, spilledID = 300, 12
 	total := int64(0)

@@ -6,9 +6,10 @@ import (
 	"tiltyard/shared/lance/deletion"
 )
 
-// Places replaces the ids of rows that a segment has stored by the addresses at which the version
-// has them: NoAddress for rows that are deleted, that the version does not have, or for whose
-// fragment the segment does not answer. In a table with stable row ids the ids are those.
+// Places replaces the row ids stored in a segment by their addresses in this version. The result is
+// NoAddress for deleted and unknown rows and for rows in fragments that the segment does not cover.
+// In a table with stable row ids, ids are stable ids; otherwise they are addresses at the time the
+// segment was written.
 func (s *Snapshot) Places(ctx context.Context, segment *Segment, ids []uint64) error {
 	if s.manifest.StableRowIDs() {
 		index, err := s.rowIndex(ctx)
@@ -32,6 +33,7 @@ func (s *Snapshot) Places(ctx context.Context, segment *Segment, ids []uint64) e
 			continue
 		}
 		ids[i] = id
+		// Ids come in runs of one fragment, so its rows are looked up once per run.
 		if id>>32 != at.id || !at.known {
 			if err := at.load(ctx, id>>32); err != nil {
 				return err
@@ -44,17 +46,18 @@ func (s *Snapshot) Places(ctx context.Context, segment *Segment, ids []uint64) e
 	return nil
 }
 
-// fragmentPlaces are the rows of a fragment for which a segment answers.
+// fragmentPlaces caches the rows of the last fragment looked up.
 type fragmentPlaces struct {
 	snapshot *Snapshot
 	segment  *Segment
 
 	known   bool
 	id      uint64
-	rows    int64 // none in a fragment for which the segment does not answer
+	rows    int64 // 0 if the segment does not cover the fragment
 	deleted *deletion.Vector
 }
 
+// load makes fragment id the current one.
 func (p *fragmentPlaces) load(ctx context.Context, id uint64) (err error) {
 	p.known, p.id, p.rows, p.deleted = true, id, 0, nil
 	f := p.snapshot.Fragment(id)

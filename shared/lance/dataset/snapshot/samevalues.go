@@ -9,8 +9,9 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// SameValues returns those of some fragments that an older version has with the same values of a
-// column, or of a field in lists ([schema.Schema.ResolveThrough]), at the same rows. Rows may have been deleted since.
+// SameValues returns the fragments in which a column has the same values at the same rows as in an
+// older version, apart from deletions. column may be a field inside lists; see
+// [schema.Schema.ResolveThrough]. It compares the files of the column, not their bytes.
 func (s *Snapshot) SameValues(older *Snapshot, column string, fragments *roaring.Bitmap) (*roaring.Bitmap, error) {
 	same := roaring.New()
 	fields, err := s.manifest.Schema.ResolveThrough(column)
@@ -35,7 +36,7 @@ func (s *Snapshot) SameValues(older *Snapshot, column string, fragments *roaring
 	return same, nil
 }
 
-// pathsOf returns the paths of the files of a fragment that have values of a field or of one within it.
+// pathsOf returns the paths of a fragment's files that hold a field or one of its children.
 func pathsOf(f *pb.Fragment, field *schema.Field) []string {
 	var paths []string
 	for i := range f.Files {

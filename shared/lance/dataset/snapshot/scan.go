@@ -12,52 +12,49 @@ import (
 	"tiltyard/shared/lance/rowset"
 )
 
-// ScanOptions says what a scan returns. The zero value is all columns of all rows.
+// ScanOptions selects the columns and rows of a scan. The zero value returns all.
 type ScanOptions struct {
-	// Columns are names of columns, of the row columns (RowID …), and paths of members of
-	// structs ("a.b"), in the order of the answer. Of members no more is read than of
-	// columns; their values are null where a struct around them is. Nil is all columns of
-	// the table.
+	// Columns names columns, row columns (RowID …) and struct members ("a.b"), in result order.
+	// Only the named member of a struct is read; it is null where an enclosing struct is null. Nil
+	// means all columns of the table.
 	Columns []string
-	// Where keeps some of the rows; nil keeps all.
+	// Where filters the rows; nil keeps all.
 	Where *Where
-	// Offset and Limit cut the rows that Where keeps: Offset are skipped, then at most
-	// Limit returned. Zero or less is no limit.
+	// Offset and Limit apply to the filtered rows: Offset rows are skipped, then at most Limit
+	// returned. Zero or less means no limit.
 	Offset, Limit int64
-	// Only, if not nil, says of which fragments rows are read. It goes with a Where or a
-	// Map, and not with Offset and Limit, which count the rows of the others too.
+	// Only selects the fragments to read; nil means all. It works with Where and Map, not with
+	// Offset and Limit, which count rows of all fragments.
 	Only func(fragment uint64) bool
-	// Span, if not nil, says which rows of a fragment are read: from one number to before
-	// another. It goes without Offset and Limit, as Only does.
+	// Span selects rows [from, to) of each fragment; nil means all. Like Only, it does not work
+	// with Offset and Limit.
 	Span func(fragment uint64) (from, to int64)
-	// Among, if not nil, narrows down which rows Where is asked about. It is called once,
-	// before reading begins, and may return nil.
+	// Among narrows the rows for which Where is evaluated, for example by an index. It is called
+	// once before the scan starts and may return nil.
 	Among func(context.Context) (*Candidates, error)
-	// Rows, if not nil, are the rows to read, none of which is deleted. It goes without
-	// the other options that choose rows.
+	// Rows are the rows to read, all live. It excludes the other options that select rows.
 	Rows *rowset.Set
 }
 
-// A Where decides which rows a scan returns.
+// A Where is a row filter.
 type Where struct {
-	// Columns are what Select reads, as in ScanOptions.
+	// Columns are the columns that Select reads, as in ScanOptions.
 	Columns []string
-	// Select returns the positions within the batch, ascending, of the rows to keep, of
-	// those among, which has one bit for each row from the lowest of the first word on; nil
-	// is all. It is called from several goroutines at a time.
+	// Select returns the positions in the batch of the rows to keep, ascending. among is a bitmap
+	// of the rows to consider, lowest bit of the first word first; nil means all. Select is called
+	// concurrently.
 	Select func(ctx context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error)
 }
 
-// Candidates are the only rows of some fragments that a Where can keep. Deleted ones may be among
-// them.
+// Candidates bounds the rows that a Where can keep in some fragments. It may contain deleted rows.
 type Candidates struct {
-	Covers func(fragment uint64) bool // whether there are no others in a fragment
-	Rows   *rowset.Set                // of fragments that are covered
-	Sure   bool                       // Where keeps all of them
+	Covers func(fragment uint64) bool // whether Rows is complete for the fragment
+	Rows   *rowset.Set                // candidates in the covered fragments
+	Sure   bool                       // Where keeps every candidate
 }
 
-// of returns the candidates of a fragment, and whether there are no others in it. It is for any
-// Candidates, also nil, which covers nothing.
+// of returns the candidates of a fragment and whether they are complete. Nil Candidates cover
+// nothing.
 func (c *Candidates) of(fragment uint64) (*deletion.Vector, bool) {
 	if c == nil || !c.Covers(fragment) {
 		return nil, false
@@ -65,10 +62,10 @@ func (c *Candidates) of(fragment uint64) (*deletion.Vector, bool) {
 	return c.Rows.Of(fragment), true
 }
 
-// Scan returns the rows in their order in the table as batches, which are never empty.
-// Reading begins at once and runs ahead on all cores; it ends with the context, or when
-// the caller breaks off. The scan holds memory of the context's share for a batch until the
-// caller asks for the next one: who keeps batches takes memory for them.
+// Scan returns the rows in table order, as batches that are never empty. Reading starts at once and
+// proceeds ahead on all cores, until the context ends or the consumer stops. A batch is charged to
+// the context's memory budget until the next one is requested; a caller that keeps batches must
+// reserve memory for them.
 func (s *Snapshot) Scan(ctx context.Context, opts ScanOptions) (*arrow.Schema, iter.Seq2[arrow.RecordBatch, error], error) {
 	p, plan, skip, err := s.planScan(ctx, opts)
 	if err != nil {
@@ -77,7 +74,7 @@ func (s *Snapshot) Scan(ctx context.Context, opts ScanOptions) (*arrow.Schema, i
 	return p.schema, cut(s.readPlan(ctx, p, plan), skip, opts.Limit), nil
 }
 
-// readPlan returns the rows of what is planned.
+// readPlan returns the rows of a plan.
 func (s *Snapshot) readPlan(ctx context.Context, p *Projection, plan *plan) iter.Seq2[arrow.RecordBatch, error] {
 	return mapWindows(ctx, plan, s.reader(p, plan.choice), func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 		return batch, nil
@@ -89,7 +86,7 @@ func (s *Snapshot) reader(p *Projection, chosen choice) readFunc {
 	return func(ctx context.Context, w window) (arrow.RecordBatch, error) { return s.readWindow(ctx, w, p, chosen) }
 }
 
-// scanFragments returns all rows of some fragments, in the order of these.
+// scanFragments returns all live rows of some fragments, in the order given.
 func (s *Snapshot) scanFragments(ctx context.Context, p *Projection, fragments []*fragment.Fragment) (iter.Seq2[arrow.RecordBatch, error], error) {
 	pl := &plan{snapshot: s, fields: p.fields(), fragments: fragments, to: math.MaxInt64, transient: true}
 	if err := pl.begin(ctx); err != nil {
@@ -98,10 +95,9 @@ func (s *Snapshot) scanFragments(ctx context.Context, p *Projection, fragments [
 	return s.readPlan(ctx, p, pl), nil
 }
 
-// Map is Scan that calls f on each batch where it was read, on all cores, and yields its
-// results in the order of the rows. Offset and Limit must leave whole what f sees: they
-// are not cut out of a batch. What f takes of the memory share of its context is held until
-// the caller asks for the next result.
+// Map calls f with each batch of a scan on all cores and yields the results in row order. Offset
+// and Limit must not cut a batch, because f sees whole batches. Memory that f takes from its
+// context is held until the next result is requested.
 func Map[T any](ctx context.Context, s *Snapshot, opts ScanOptions, f func(context.Context, arrow.RecordBatch) (T, error)) (iter.Seq2[T, error], error) {
 	p, plan, _, err := s.planScan(ctx, opts)
 	if err != nil {

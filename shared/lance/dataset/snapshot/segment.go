@@ -20,10 +20,9 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A Segment is one of the parts that an index is made of, each in files of its own: what the
-// index knows of some fragments. Its files may tell of rows of others, which count for nothing.
-// Two segments never have a UUID in common and a segment does not change, so what was read of
-// one is good for ever.
+// A Segment is one part of an index, with its own files and its own covered fragments. Its files
+// may mention rows of other fragments, which are ignored. A segment is immutable and its UUID
+// unique, so cached contents never expire.
 type Segment struct {
 	UUID    string
 	Version int32  // of the index format
@@ -31,14 +30,14 @@ type Segment struct {
 
 	cache   *cache.Cache
 	at      *fragment.Base
-	atErr   error // why the files are out of reach
+	atErr   error // why the base path does not resolve
 	sizes   map[string]int64
 	covered *roaring.Bitmap
-	moves   *fragreuse.Moves // since its rows were where it names them
+	moves   *fragreuse.Moves // row moves since the segment was written
 }
 
-// Segments returns the segments of an index, other than those of a version that is not known and those
-// whose entries are damaged, or ErrNoIndex.
+// Segments returns the segments of an index, or ErrNoIndex. It leaves out segments of unknown
+// format versions and with damaged entries.
 func (s *Snapshot) Segments(index string) ([]*Segment, error) {
 	entries, err := s.manifest.Indices()
 	if err != nil {
@@ -62,11 +61,13 @@ func (s *Snapshot) Segments(index string) ([]*Segment, error) {
 	return segments, nil
 }
 
-// SegmentOf returns the segment of an entry of the manifest.
+// SegmentOf returns the segment of a manifest entry.
 func (s *Snapshot) SegmentOf(x *pb.IndexMetadata) (*Segment, error) {
 	return newSegment(s, s.place.bases(s.manifest), x)
 }
 
+// newSegment returns the segment of an entry. An unresolved base path becomes an error only when a
+// file is opened.
 func newSegment(s *Snapshot, places *fragment.Bases, x *pb.IndexMetadata) (segment *Segment, err error) {
 	segment = &Segment{UUID: x.UUID.String(), Version: indexmeta.VersionOf(x), cache: s.place.Cache, sizes: map[string]int64{}}
 	if x.Details != nil {
@@ -80,7 +81,7 @@ func newSegment(s *Snapshot, places *fragment.Bases, x *pb.IndexMetadata) (segme
 	return segment, err
 }
 
-// coveredBy reads which fragments a segment answers for: none when it does not say.
+// coveredBy decodes the covered fragments of an entry. An entry without a bitmap covers none.
 func coveredBy(x *pb.IndexMetadata) (*roaring.Bitmap, error) {
 	covered := roaring.New()
 	if len(x.FragmentBitmap) == 0 {
@@ -88,7 +89,7 @@ func coveredBy(x *pb.IndexMetadata) (*roaring.Bitmap, error) {
 	}
 	err := covered.UnmarshalBinary(x.FragmentBitmap)
 	if err == nil && !covered.IsEmpty() {
-		err = covered.Validate() // operations on other bytes panic
+		err = covered.Validate() // the library panics on malformed bitmaps
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: coverage of index %s: %w", lance.ErrCorrupt, x.Name, err)
@@ -96,16 +97,16 @@ func coveredBy(x *pb.IndexMetadata) (*roaring.Bitmap, error) {
 	return covered, nil
 }
 
-// Covers reports whether the segment answers for a fragment.
+// Covers reports whether the segment covers a fragment.
 func (s *Segment) Covers(fragment uint64) bool {
 	return fragment <= 1<<32-1 && s.covered.Contains(uint32(fragment))
 }
 
-// IsEmpty reports whether the segment was made without any rows, and has no files.
+// IsEmpty reports whether the segment was built from no rows and has no files.
 func (s *Segment) IsEmpty() bool { return s.covered.IsEmpty() && len(s.sizes) == 0 }
 
-// Open returns a file of the segment. The first time it reads the file's footer, or all of a small
-// file. One that is not there is objectstore.ErrNotExist.
+// Open returns a file of the segment. The first call reads its footer, or the whole of a small
+// file. A missing file is objectstore.ErrNotExist.
 func (s *Segment) Open(ctx context.Context, name string) (*datafile.File, error) {
 	if s.atErr != nil {
 		return nil, fmt.Errorf("index segment %s: %w", s.UUID, s.atErr)
@@ -125,24 +126,24 @@ func (s *Segment) Open(ctx context.Context, name string) (*datafile.File, error)
 	return kept.File, nil
 }
 
-// A keptFile is an open file in the cache, and how large it was when the cache was told.
+// A keptFile is an open file in the cache, with its size when last reported to the cache.
 type keptFile struct {
 	*datafile.File
 	counted int64
 }
 
-// Names returns the names of the files of the segment that its entry in the manifest has.
+// Names returns the file names in the segment's manifest entry.
 func (s *Segment) Names() []string { return slices.Collect(maps.Keys(s.sizes)) }
 
 func (s *Segment) key(name string) string { return s.at.Prefix + "/_indices/" + s.UUID + "/" + name }
 
-// part names a file, or what was made of it, in the cache.
+// part is the cache key of a file, or of a value derived from it.
 func (s *Segment) part(name string) string {
 	return s.key(name) + "?" + strconv.FormatInt(s.sizes[name], 10) + "#index"
 }
 
-// Keep returns what the cache has of the segment under a name, or else makes it and puts it
-// there; bytes says about how much it takes. Nobody changes what is kept.
+// Keep returns the value cached for the segment under a name. If there is none, it calls read and
+// caches the result with its approximate size in bytes. The value must not be changed.
 func (s *Segment) Keep(name string, read func() (value any, bytes int64, err error)) (any, error) {
 	if s.atErr != nil {
 		return nil, fmt.Errorf("index segment %s: %w", s.UUID, s.atErr)
@@ -158,10 +159,9 @@ func (s *Segment) Keep(name string, read func() (value any, bytes int64, err err
 	return value, nil
 }
 
-// RowsOf returns where the rows are that a segment has stored by their ids: those that are in
-// fragments for which it answers and that the version has. Deleted rows may be among them. byID
-// says that they are the stable row ids of a table, and not addresses. The set of ids is not used
-// any more.
+// RowsOf resolves the row ids stored in a segment to addresses in the covered fragments of this
+// version, including deleted rows. If byID is true, ids are stable row ids in a table that has
+// them; otherwise they are addresses. RowsOf consumes ids.
 func (s *Snapshot) RowsOf(ctx context.Context, segment *Segment, ids *rowset.Set, byID bool) (rows *rowset.Set, err error) {
 	if rows = ids; byID && s.manifest.StableRowIDs() {
 		rows, err = s.addressesOf(ctx, ids)
@@ -183,10 +183,10 @@ func (s *Snapshot) RowsOf(ctx context.Context, segment *Segment, ids *rowset.Set
 	})
 }
 
-// OthersOf returns the addresses that are not in a set, of the fragments for which a segment answers and
-// that the version has. Deleted rows may be among them. Their memory stays in the share of the context.
+// OthersOf returns the addresses in the covered fragments that are not in rows, including deleted
+// rows. Their memory stays charged to the context's budget.
 func (s *Snapshot) OthersOf(ctx context.Context, segment *Segment, rows *rowset.Set) (*rowset.Set, error) {
-	const perByte = 8 // rows, at worst
+	const perByte = 8 // one bit per row, at worst
 	others := rowset.At()
 	for _, f := range s.fragments() {
 		if !segment.Covers(f.Meta.ID) {
@@ -201,15 +201,15 @@ func (s *Snapshot) OthersOf(ctx context.Context, segment *Segment, rows *rowset.
 	return others, nil
 }
 
-// addressesAtOnce is how many ids are looked up together.
+// addressesAtOnce is the number of ids per lookup.
 const addressesAtOnce = 1 << 14
 
-// addressesOf returns the set of the addresses of some ids, as far as they have any.
+// addressesOf returns the addresses of stable row ids that have one.
 func (s *Snapshot) addressesOf(ctx context.Context, ids *rowset.Set) (*rowset.Set, error) {
 	return placed(ctx, ids, func(some []uint64) ([]uint64, error) { return s.Addresses(ctx, some) })
 }
 
-// followed returns where rows are that were at some addresses when the segment was written.
+// followed translates addresses from the time the segment was written to current ones.
 func (s *Segment) followed(ctx context.Context, before *rowset.Set) (*rowset.Set, error) {
 	return placed(ctx, before, func(some []uint64) ([]uint64, error) {
 		for i, address := range some {
@@ -223,7 +223,8 @@ func (s *Segment) followed(ctx context.Context, before *rowset.Set) (*rowset.Set
 	})
 }
 
-// placed returns the set of the addresses that place returns for some ids, other than NoAddress.
+// placed applies place to ids in groups of addressesAtOnce and collects the results other than
+// NoAddress.
 func placed(ctx context.Context, ids *rowset.Set, place func([]uint64) ([]uint64, error)) (*rowset.Set, error) {
 	rows, some := rowset.At(), make([]uint64, 0, addressesAtOnce)
 	find := func() error {

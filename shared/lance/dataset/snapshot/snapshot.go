@@ -17,13 +17,12 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A Snapshot is a table at one version, to be read. It does not change and is safe for concurrent
-// use.
+// A Snapshot reads a table at one version. It is immutable and safe for concurrent use.
 type Snapshot struct {
 	place     Place
 	manifest  *manifest.Manifest
-	fragments func() []*fragment.Fragment // made at the first use: a version that was just written may never be read
-	rows      int64                       // not deleted
+	fragments func() []*fragment.Fragment // built on first use, because a version just written may never be read
+	rows      int64                       // live rows
 	bytes     int64                       // see MemBytes
 	deletions int64                       // see DeletionBytes
 	arrow     *arrow.Schema
@@ -33,13 +32,13 @@ type Snapshot struct {
 	isPart    bool // see Part
 }
 
-// New returns the version of a manifest. A manifest with features that readers do not know is
+// New returns the snapshot of a manifest. A manifest with unknown reader features is
 // lance.ErrUnsupported.
 func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 	if err := m.CheckReadable(); err != nil {
 		return nil, err
 	}
-	at.Reach = nil // a snapshot is shared by all readers of the version
+	at.Reach = nil // all readers of the version share the snapshot
 	s := &Snapshot{place: at, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
 	for i := range m.Fragments {
 		s.rows += fragment.LiveRows(m.Fragments[i])
@@ -53,8 +52,8 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 	return s, nil
 }
 
-// Part returns a view of the version that has only some fragments, which may also be some that are
-// written and not committed. It is for reading the rows of these.
+// Part returns a view of the version with only the given fragments, which need not be committed. It
+// serves to read their rows.
 func (s *Snapshot) Part(fragments []*pb.Fragment) (*Snapshot, error) {
 	m := *s.manifest
 	m.Fragments = slices.SortedFunc(slices.Values(fragments), func(a, b *pb.Fragment) int { return cmp.Compare(a.ID, b.ID) })
@@ -65,8 +64,7 @@ func (s *Snapshot) Part(fragments []*pb.Fragment) (*Snapshot, error) {
 	return part, err
 }
 
-// ReachWith returns the snapshot, of which blobs that lie elsewhere are read only when reach allows
-// it.
+// ReachWith returns a view with an access check for blobs outside of the table's location.
 func (s *Snapshot) ReachWith(reach Reach) *Snapshot {
 	reaching := *s
 	reaching.place.Reach = reach
@@ -76,33 +74,33 @@ func (s *Snapshot) ReachWith(reach Reach) *Snapshot {
 // Version returns the number of the version.
 func (s *Snapshot) Version() uint64 { return s.manifest.Version }
 
-// Manifest returns what is stored of the version. It must not be changed.
+// Manifest returns the decoded manifest. It must not be changed.
 func (s *Snapshot) Manifest() *manifest.Manifest { return s.manifest }
 
 // Schema returns the table's columns. It must not be changed.
 func (s *Snapshot) Schema() *schema.Schema { return s.manifest.Schema }
 
-// ArrowSchema returns the table's columns as Arrow sees them.
+// ArrowSchema returns the table's columns as an Arrow schema.
 func (s *Snapshot) ArrowSchema() *arrow.Schema { return s.arrow }
 
-// TextSchema returns the columns as clients are told them: JSON is text.
+// TextSchema returns the columns as clients see them: JSON columns are text.
 func (s *Snapshot) TextSchema() *arrow.Schema { return schema.TextSchema(s.arrow) }
 
-// ScanSchema returns the columns as scans answer them: blobs are described.
+// ScanSchema returns the columns as scans return them: blobs are descriptions.
 func (s *Snapshot) ScanSchema() *arrow.Schema { return s.scanned }
 
-// CountRows returns the number of rows that are not deleted.
+// CountRows returns the number of live rows.
 func (s *Snapshot) CountRows() int64 { return s.rows }
 
-// Stats are sizes of a table.
+// Stats holds sizes of a table.
 type Stats struct {
-	Rows        int64 // not deleted
+	Rows        int64 // live rows
 	DeletedRows int64
-	Bytes       int64   // of all data files of the version, as far as it tells
-	Lengths     []int64 // rows by fragment, deleted ones included
+	Bytes       int64   // sum over the version's data files with a recorded size
+	Lengths     []int64 // physical rows per fragment, including deleted ones
 }
 
-// Stats sums up the fragments, without reading anything.
+// Stats sums up the fragments from the manifest alone.
 func (s *Snapshot) Stats() Stats {
 	stats := Stats{Rows: s.rows}
 	for _, f := range s.manifest.Fragments {
@@ -115,8 +113,7 @@ func (s *Snapshot) Stats() Stats {
 	return stats
 }
 
-// Summary returns the sizes of the version under the names that native Lance lists with
-// its versions.
+// Summary returns the sizes of the version under the keys of native Lance's version metadata.
 func (s *Snapshot) Summary() map[string]string {
 	physical, files, deletionFiles := int64(0), 0, 0
 	for _, f := range s.manifest.Fragments {
@@ -138,7 +135,7 @@ func (s *Snapshot) Summary() map[string]string {
 	}
 }
 
-// loadDeletions reads the deletion vectors that are not there yet, side by side.
+// loadDeletions loads the missing deletion vectors in parallel.
 func (s *Snapshot) loadDeletions(ctx context.Context) error {
 	if s.knowsDeletions() {
 		return nil
@@ -156,18 +153,19 @@ func (s *Snapshot) loadDeletions(ctx context.Context) error {
 	return group.Wait()
 }
 
-// knowsDeletions reports whether all deletion vectors are there.
+// knowsDeletions reports whether all deletion vectors are loaded.
 func (s *Snapshot) knowsDeletions() bool {
 	return !slices.ContainsFunc(s.fragments(), func(f *fragment.Fragment) bool { return !f.KnowsDeletions() })
 }
 
-// MaxConcurrentReads bounds the files of one table that are read side by side.
+// MaxConcurrentReads bounds the files of one table that are read in parallel.
 const MaxConcurrentReads = 32
 
-// MemBytes estimates what the snapshot occupies, without what is read of its files later.
+// MemBytes estimates the memory of the snapshot, without file contents that it loads later.
 func (s *Snapshot) MemBytes() int64 { return s.bytes }
 
-// DeletionBytes estimates what all deletion vectors occupy. The snapshot keeps each that it has read.
+// DeletionBytes estimates the memory of all deletion vectors. The snapshot keeps each one that it
+// loads.
 func (s *Snapshot) DeletionBytes() int64 { return s.deletions }
 
 // Fragments returns the fragments of the version in the order of their ids. They must not be changed.

@@ -13,30 +13,28 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// Storage is what the columns of a version take in its data files.
+// Storage describes how many bytes the columns of a version take in its data files.
 type Storage struct {
-	Columns []int64 // bytes of each column of the schema, in order, with those of the fields inside of it
+	Columns []int64 // bytes per column of the schema, in order, including nested fields
 	Bytes   int64   // of all data files
-	// Other is the part of Bytes in no column of the table: contents of blobs, metadata of the files,
-	// columns that were dropped, and files of which no like was read.
+	// Other is the part of Bytes outside of the table's columns: blob contents, file metadata,
+	// dropped columns, and files of kinds that were not sampled.
 	Other int64
 	Files int // data files of the version
-	Read  int // those whose metadata was read; if they are fewer, the bytes of columns are an estimate
+	Read  int // files whose metadata was read; if fewer than Files, Columns is an estimate
 }
 
 const (
 	// storageFanOut is how many files are read in parallel.
 	storageFanOut = 16
-	// storageRoom is about what the metadata of one takes while it is read.
+	// storageRoom is the approximate memory of one file's metadata during its read.
 	storageRoom = 256 << 10
-	// perFile is what is held of each file of the version, and perKind of each kind, beside the list of
-	// what its files hold.
+	// perFile and perKind are the memory per file and per kind, without the kind's field list.
 	perFile, perKind = 128, 512
 )
 
-// Storage reads the metadata of the data files, of at most limit of them. Of a version with more files
-// it reads some of each kind (files that hold the same columns), evenly from the first to the last, and
-// counts them for the others of their kind.
+// Storage reads the metadata of at most limit data files. If the version has more, it samples each
+// kind of file (files with the same columns) evenly and extrapolates.
 func (s *Snapshot) Storage(ctx context.Context, limit int) (Storage, error) {
 	total := 0
 	for _, f := range s.manifest.Fragments {
@@ -55,11 +53,11 @@ func (s *Snapshot) Storage(ctx context.Context, limit int) (Storage, error) {
 	sizes := Storage{Columns: make([]int64, columns), Files: total}
 	left := min(limit, total)
 	for _, k := range kinds {
-		// The large kinds are first. Each has one file at least, as far as that goes.
+		// Kinds are sorted by size. Each gets at least one file while the limit lasts.
 		k.choose(min(left, len(k.files), max(1, len(k.files)*limit/max(total, 1))))
 		left -= len(k.chosen)
 		sizes.Read += len(k.chosen)
-		if len(k.chosen) > 0 { // as there may be as many kinds as files
+		if len(k.chosen) > 0 { // every file may be a kind of its own
 			if err := hold.Resize(ctx, hold.Bytes()+int64(8*columns)); err != nil {
 				return Storage{}, err
 			}
@@ -83,15 +81,15 @@ func (s *Snapshot) Storage(ctx context.Context, limit int) (Storage, error) {
 	return sizes, nil
 }
 
-// A fileKind is the data files that hold the same columns.
+// A fileKind groups the data files that hold the same columns.
 type fileKind struct {
 	files  []sizedFile
-	chosen []sizedFile // those that are read
-	bytes  int64       // of all files, as far as the manifest tells
+	chosen []sizedFile // files to read
+	bytes  int64       // sum of all recorded file sizes
 	rows   int64
 
-	columns []int64 // of the chosen files; nil if there are none
-	read    int64   // bytes of the chosen files
+	columns []int64 // sums over the chosen files; nil if there are none
+	read    int64   // sum of the chosen files' sizes
 }
 
 type sizedFile struct {
@@ -99,8 +97,8 @@ type sizedFile struct {
 	rows int64
 }
 
-// fileKinds returns the kinds of the version's files, those with the most bytes first. The hold grows by what
-// they take.
+// fileKinds groups the version's files by kind, largest first. The hold grows with the memory of
+// the groups.
 func (s *Snapshot) fileKinds(ctx context.Context, hold *memory.Hold) ([]*fileKind, error) {
 	var kinds []*fileKind
 	var last *fileKind
@@ -129,14 +127,15 @@ func (s *Snapshot) fileKinds(ctx context.Context, hold *memory.Hold) ([]*fileKin
 	return kinds, nil
 }
 
-// choose chooses n of the files, evenly.
+// choose selects n of the files at even distances.
 func (k *fileKind) choose(n int) {
 	for i := range n {
 		k.chosen = append(k.chosen, k.files[i*len(k.files)/n])
 	}
 }
 
-// whole returns the bytes of all files of the kind. Old manifests do not tell the sizes of some files.
+// whole returns the bytes of all files of the kind. It extrapolates by rows if a size is not
+// recorded, as in old manifests.
 func (k *fileKind) whole() int64 {
 	unknown := slices.ContainsFunc(k.files, func(f sizedFile) bool { return f.Meta().SizeBytes == 0 })
 	switch {
@@ -155,7 +154,7 @@ func (k *fileKind) chosenRows() (rows int64) {
 	return rows
 }
 
-// scaled returns what a column has in all files of the kind, by what it has in those that were read.
+// scaled extrapolates a column's bytes from the chosen files to all files of the kind.
 func (k *fileKind) scaled(bytes, whole int64) int64 {
 	if len(k.chosen) == len(k.files) || k.read == 0 {
 		return bytes
@@ -163,7 +162,7 @@ func (k *fileKind) scaled(bytes, whole int64) int64 {
 	return int64(float64(bytes) / float64(k.read) * float64(whole))
 }
 
-// readStorage reads the chosen files.
+// readStorage reads the metadata of the chosen files.
 func (s *Snapshot) readStorage(ctx context.Context, kinds []*fileKind) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(storageFanOut)

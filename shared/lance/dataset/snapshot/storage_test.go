@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// manyFiles makes a table of n fragments, the first half of which have a column that was dropped since.
+// manyFiles creates a table of n fragments; the first half has a column that was dropped later.
 func manyFiles(t *testing.T, store *faultstore.Store, n int) {
 	t.Helper()
 	table := tableIn(store)
@@ -109,7 +109,7 @@ func TestStorageOfColumnsIsReadOrEstimated(t *testing.T) {
 	}
 }
 
-// What is held for many files comes from the share of the request.
+// The state for many files is charged to the request's memory budget.
 func TestStorageTakesMemory(t *testing.T) {
 	store := faultstore.New(memstore.New(), nil)
 	manyFiles(t, store, 8)

@@ -10,14 +10,14 @@ import (
 	"tiltyard/shared/lance/dataset/fragment"
 )
 
-// A Stretch is consecutive rows of a fragment.
+// A Stretch is a run of rows of a fragment, with its columns.
 type Stretch struct {
-	Rows  int64             // with those that are deleted
-	Live  []int32           // positions of the rows that are not deleted; nil: all
-	Batch arrow.RecordBatch // of the rows that are not deleted; nil when all are
+	Rows  int64             // physical rows, including deleted ones
+	Live  []int32           // positions of the live rows; nil: all
+	Batch arrow.RecordBatch // the live rows; nil if all are deleted
 }
 
-// Cut returns the stretch in pieces of at most most rows.
+// Cut splits the stretch into pieces of at most most rows.
 func (s Stretch) Cut(most int64) []Stretch {
 	if s.Rows <= most {
 		return []Stretch{s}
@@ -29,10 +29,10 @@ func (s Stretch) Cut(most int64) []Stretch {
 	return pieces
 }
 
-// Slice returns some rows of the stretch.
+// Slice returns rows [from, from+rows) of the stretch.
 func (s Stretch) Slice(from, rows int64) Stretch {
 	piece := Stretch{Rows: rows}
-	first, end := from, from+rows // of the batch
+	first, end := from, from+rows // positions in the batch
 	if s.Live != nil {
 		at := func(row int64) int64 { i, _ := slices.BinarySearch(s.Live, int32(row)); return int64(i) }
 		first, end = at(from), at(from+rows)
@@ -47,13 +47,13 @@ func (s Stretch) Slice(from, rows int64) Stretch {
 	return piece
 }
 
-// Stretches yields columns of all rows of a fragment, in pieces like those of a scan. The memory of a
-// piece is the caller's to account for.
+// Stretches yields the projected columns of all rows of a fragment, in pieces like the windows of a
+// scan. The caller accounts for the memory of a piece.
 func (s *Snapshot) Stretches(ctx context.Context, f *fragment.Fragment, p *Projection) iter.Seq2[Stretch, error] {
 	return s.StretchesOf(ctx, f, p, 0, f.Rows)
 }
 
-// StretchesOf is Stretches for some of the rows, from one to before another, deleted ones too.
+// StretchesOf yields the projected columns of the physical rows [first, end), like Stretches.
 func (s *Snapshot) StretchesOf(ctx context.Context, f *fragment.Fragment, p *Projection, first, end int64) iter.Seq2[Stretch, error] {
 	return func(yield func(Stretch, error) bool) {
 		deleted, err := f.Deletions(ctx)

@@ -14,10 +14,9 @@ import (
 	"tiltyard/shared/take"
 )
 
-// Take returns the rows at the given addresses, in that order; an address may occur more
-// than once. It reads no more of the columns than those rows. An address that is not a
-// row of the version, or of one that is deleted, is an error. Memory of the context's share
-// is held while the rows are read, and no longer: see TakeEach for rows of any number.
+// Take returns the rows at the addresses in the given order; an address may repeat. It reads only
+// these rows. The address of a missing or deleted row is an error. The context's memory budget
+// covers the rows only during the read; use TakeEach for an unbounded number of rows.
 func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint64) (arrow.RecordBatch, error) {
 	p, err := s.Project(columns)
 	if err != nil {
@@ -28,6 +27,7 @@ func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint6
 		return nil, err
 	}
 	defer room.Close()
+	// Read each row once, in address order, whatever the order and repetitions asked for.
 	sorted := slices.Clone(addresses)
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
@@ -35,6 +35,7 @@ func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint6
 	if err != nil {
 		return nil, err
 	}
+	// Concatenation copies the rows.
 	if len(batches) > 1 {
 		if err := room.Take(ctx, room.Held()); err != nil {
 			return nil, err
@@ -55,6 +56,7 @@ func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint6
 	if err := takeRepeated(ctx, all, len(addresses)); err != nil {
 		return nil, err
 	}
+	// Restore the requested order.
 	order := make([]int32, len(addresses))
 	for i, address := range addresses {
 		at, _ := slices.BinarySearch(sorted, address)
@@ -63,18 +65,17 @@ func (s *Snapshot) Take(ctx context.Context, columns []string, addresses []uint6
 	return take.Batch(all, order)
 }
 
-// takeRepeated takes memory for rows of a batch, some of them maybe more than once.
+// takeRepeated reserves memory for rows of a batch that may repeat.
 func takeRepeated(ctx context.Context, batch arrow.RecordBatch, rows int) error {
 	bytes := float64(sizeOf(batch)) / float64(max(batch.NumRows(), 1)) * float64(rows)
 	return memory.FromContext(ctx).Take(ctx, int64(bytes))
 }
 
-// takenBytes is about how much of rows TakeEach takes at a time.
+// takenBytes is the approximate batch size of TakeEach.
 const takenBytes = 4 * windowBytes
 
-// TakeEach is Take for any number of rows: it yields them in batches of so many at most,
-// and of fewer where they are wide. Like Scan it holds memory for a batch until the caller
-// asks for the next one.
+// TakeEach takes any number of rows, in batches of at most most rows, or fewer if the rows are
+// wide. As in Scan, a batch is charged to the memory budget until the next one is requested.
 func (s *Snapshot) TakeEach(ctx context.Context, columns []string, addresses []uint64, most int) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		if bytes, err := s.ScanBytes(columns); err == nil && bytes > 0 && s.rows > 0 {
@@ -104,7 +105,7 @@ func (s *Snapshot) TakeEach(ctx context.Context, columns []string, addresses []u
 	}
 }
 
-// takePart is Take of rows for which a part holds memory.
+// takePart takes rows and charges their memory to part.
 func (s *Snapshot) takePart(ctx context.Context, part *memory.Share, columns []string, addresses []uint64) (arrow.RecordBatch, error) {
 	if part == nil {
 		return s.Take(ctx, columns, addresses)
@@ -120,9 +121,9 @@ func (s *Snapshot) takePart(ctx context.Context, part *memory.Share, columns []s
 	return batch, nil
 }
 
-// takeSorted returns one batch per fragment, read side by side.
+// takeSorted returns one batch per fragment, read in parallel.
 func (s *Snapshot) takeSorted(ctx context.Context, p *Projection, addresses []uint64) ([]arrow.RecordBatch, error) {
-	var runs [][]uint64 // of one fragment each
+	var runs [][]uint64 // one per fragment
 	for start := 0; start < len(addresses); {
 		end := start
 		for end < len(addresses) && addresses[end]>>32 == addresses[start]>>32 {
@@ -140,6 +141,7 @@ func (s *Snapshot) takeSorted(ctx context.Context, p *Projection, addresses []ui
 	})
 }
 
+// takeFragment returns the rows of one fragment. addresses ascend without duplicates.
 func (s *Snapshot) takeFragment(ctx context.Context, p *Projection, addresses []uint64) (arrow.RecordBatch, error) {
 	id := addresses[0] >> 32
 	f := s.Fragment(id)
@@ -165,7 +167,7 @@ func (s *Snapshot) takeFragment(ctx context.Context, p *Projection, addresses []
 	return s.assembleTaken(ctx, whole, p, rows)
 }
 
-// assembleTaken is assemble that always fetches the rows one by one, however many.
+// assembleTaken assembles a batch from rows that are fetched one by one, however many they are.
 func (s *Snapshot) assembleTaken(ctx context.Context, w window, p *Projection, rows []int32) (arrow.RecordBatch, error) {
 	fields := p.fields()
 	if rows == nil || len(fields) == 0 {

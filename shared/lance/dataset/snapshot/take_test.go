@@ -20,8 +20,8 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// wideTable makes a table of n rows in fragments of rowsPerFragment and returns a fresh
-// view of it, with what it reads counted.
+// wideTable creates a table of n rows, rowsPerFragment per fragment, and returns a new view of it
+// with a recorder of its reads.
 func wideTable(t testing.TB, store objectstore.Store, n, rowsPerFragment int64) (*dataset.Dataset, *faultstore.Recorder) {
 	t.Helper()
 	for from := int64(0); from < n; from += rowsPerFragment {
@@ -47,8 +47,8 @@ func wideTable(t testing.TB, store objectstore.Store, n, rowsPerFragment int64) 
 	return d, counted.Recorder
 }
 
-// What a take of scattered rows asks the storage for does not rise unnoticed: of each of
-// three files the tail, where the chunks are, and the chunks.
+// A take of scattered rows makes a fixed number of requests: for each of three files the tail, the
+// chunk index, and the chunks.
 func TestTakeReadsLittle(t *testing.T) {
 	store := datasettest.Far(datasettest.NearStore{Store: memstore.New()})
 	random := rand.New(rand.NewPCG(5, 6))
@@ -101,8 +101,8 @@ func TestWarmTakeOfOneRowIsOneRound(t *testing.T) {
 	})
 }
 
-// The memory that a scan needs does not rise with the table: for each window read ahead there are its
-// bytes and the values that they are decoded to, and beside those the window that the consumer has.
+// The memory of a scan does not grow with the table. It has, for each window read ahead, the stored
+// bytes and the decoded values, and the window of the consumer.
 func TestScanHoldsLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes tables of 120 and 240 MB")

@@ -12,12 +12,13 @@ import (
 	"tiltyard/shared/take"
 )
 
-// tripBytes is how many bytes storage behind a network sends in about the time that a further request
-// would take.
+// tripBytes is the approximate amount that remote storage transfers during the latency of one
+// request.
 const tripBytes = 1 << 20
 
-// readsTogether reports whether the projected columns of n candidates are read in the same round as those
-// that the filter tests. That saves a round, and reads in vain those of the rows that the filter drops.
+// readsTogether reports whether the projected columns of n candidates should be read in the same
+// round trip as the columns of the filter. That saves a round trip and wastes the bytes of rows
+// that the filter drops.
 func (s *Snapshot) readsTogether(w window, p *Projection, n int) bool {
 	if objectstore.Near(s.place.Store) {
 		return false
@@ -31,7 +32,7 @@ func (s *Snapshot) readsTogether(w window, p *Projection, n int) bool {
 	return bytes > 0 && bytes <= tripBytes
 }
 
-// filterTogether is filterRows of candidates whose projected and tested columns it reads in one round.
+// filterTogether filters candidates whose projected and tested columns it reads in one round trip.
 func (s *Snapshot) filterTogether(ctx context.Context, w window, p *Projection, filter choice, rows []int32) (arrow.RecordBatch, error) {
 	both, tested := p.with(filter.tested)
 	read, err := s.assemble(ctx, w, both, rows, nil)
@@ -60,8 +61,8 @@ func (s *Snapshot) filterTogether(ctx context.Context, w window, p *Projection, 
 	return array.NewRecordBatch(p.schema, columns, int64(len(kept))), nil
 }
 
-// with returns a projection of the columns of p, followed by those of another that p does not have, and
-// the places of the columns of the other in it.
+// with returns the union of two projections, columns of p first, and the positions of other's
+// columns in it.
 func (p *Projection) with(other *Projection) (both *Projection, places []int) {
 	both = &Projection{columns: slices.Clone(p.columns)}
 	fields := p.schema.Fields()

@@ -17,12 +17,11 @@ import (
 	"tiltyard/shared/take"
 )
 
-// readWindow returns the projected columns of the rows of a window that are not deleted
-// and that are chosen.
+// readWindow returns the projected columns of the chosen live rows of a window.
 func (s *Snapshot) readWindow(ctx context.Context, w window, p *Projection, chosen choice) (arrow.RecordBatch, error) {
 	if chosen.rows != nil {
 		rows := chosen.rows.Of(w.fragment.Meta.ID)
-		if rows.Deleted(w.from, w.to) == w.to-w.from { // all of them, which need not be gathered
+		if rows.Deleted(w.from, w.to) == w.to-w.from { // all rows, so none need to be gathered
 			return s.assemble(ctx, w, p, nil, nil)
 		}
 		return s.assemble(ctx, w, p, rows.Positions(w.from, w.to), nil)
@@ -41,22 +40,22 @@ func (s *Snapshot) readWindow(ctx context.Context, w window, p *Projection, chos
 	return s.filterWindow(ctx, w, deleted, p, chosen)
 }
 
-// filterWindow returns the projected columns of the rows of a window that a filter keeps. The
-// columns that it needs are read first; when it keeps nothing no others are read, and when it
-// keeps little only those rows of the others.
+// filterWindow returns the projected columns of the rows that a filter keeps. It reads the filter's
+// columns first. If the filter keeps no row, it reads nothing else; if it keeps few, it reads only
+// those rows of the other columns.
 func (s *Snapshot) filterWindow(ctx context.Context, w window, deleted *deletion.Vector, p *Projection, filter choice) (arrow.RecordBatch, error) {
 	tested := filter.tested
-	var live []int32   // what is tested; nil: all rows
-	var among []uint64 // of what is tested; nil: all of it
+	var live []int32   // positions to test; nil: all rows
+	var among []uint64 // bitmap of the rows to test; nil: all
 	if w.mostlyLive() && len(tested.fields()) == len(tested.columns) {
-		among = deleted.LiveBits(w.from, w.to) // to pass over rows costs less than to gather the others
+		among = deleted.LiveBits(w.from, w.to) // cheaper to test with a bitmap than to gather the live rows
 	} else {
 		live = deleted.LivePositions(w.from, w.to)
 	}
 	return s.filterRows(ctx, w, p, filter, live, among)
 }
 
-// filterCandidates is filterWindow of those rows at given positions.
+// filterCandidates filters the rows at the given positions.
 func (s *Snapshot) filterCandidates(ctx context.Context, w window, p *Projection, filter choice, rows []int32) (arrow.RecordBatch, error) {
 	switch {
 	case len(rows) == 0:
@@ -69,14 +68,15 @@ func (s *Snapshot) filterCandidates(ctx context.Context, w window, p *Projection
 	return s.filterRows(ctx, w, p, filter, rows, nil)
 }
 
-// liveAmong returns those of some rows from..to that are not deleted, counted from from.
+// liveAmong returns the positions, relative to from, of the rows in [from, to) that are candidates
+// and live.
 func liveAmong(rows, deleted *deletion.Vector, from, to int64) []int32 {
 	positions := rows.Positions(from, to)
 	return slices.DeleteFunc(positions, func(i int32) bool { return deleted.Contains(uint32(from + int64(i))) })
 }
 
-// filterRows returns the projected columns of the rows that a filter keeps, of those at the
-// positions live (nil: all) and, of these, among.
+// filterRows returns the projected columns of the rows that a filter keeps, among the positions
+// live (nil: all) and the bitmap among of these.
 func (s *Snapshot) filterRows(ctx context.Context, w window, p *Projection, filter choice, live []int32, among []uint64) (arrow.RecordBatch, error) {
 	tested := filter.tested
 	test, err := s.assemble(ctx, w, tested, live, nil)
@@ -106,7 +106,7 @@ func (s *Snapshot) filterRows(ctx context.Context, w window, p *Projection, filt
 // mostlyLive reports whether fewer than half of the rows are deleted.
 func (w window) mostlyLive() bool { return 2*w.live > w.to-w.from }
 
-// compose returns the positions in the window of rows kept among the live ones.
+// compose maps positions among the live rows to positions in the window.
 func compose(live, kept []int32) []int32 {
 	if live == nil {
 		return kept
@@ -118,8 +118,8 @@ func compose(live, kept []int32) []int32 {
 	return rows
 }
 
-// assemble makes a batch of the window's rows at the given positions (nil: all of them).
-// Columns that are already there, for just those rows, are taken from have.
+// assemble makes a batch of the window's rows at the given positions (nil: all). have holds columns
+// that were already read for exactly these rows.
 func (s *Snapshot) assemble(ctx context.Context, w window, p *Projection, rows []int32, have map[string]arrow.Array) (arrow.RecordBatch, error) {
 	n := int(w.to - w.from)
 	if rows != nil {
@@ -136,6 +136,7 @@ func (s *Snapshot) assemble(ctx context.Context, w window, p *Projection, rows [
 		return nil, err
 	}
 	columns := make([]arrow.Array, len(p.columns))
+	// Columns of read are in the order of missing.
 	for i, c := range p.columns {
 		switch {
 		case have[c.name] != nil:
@@ -151,12 +152,13 @@ func (s *Snapshot) assemble(ctx context.Context, w window, p *Projection, rows [
 	return array.NewRecordBatch(p.schema, columns, int64(n)), nil
 }
 
-// rows returns all rows of the window.
+// rows selects all rows of the window.
 func (w window) rows() fragment.Selection {
 	return fragment.Selection{From: w.from, To: w.to, Transient: w.transient}
 }
 
-// readFields reads columns of the window's rows at the given positions (nil: all).
+// readFields reads columns of the window's rows at the given positions (nil: all). It fetches few
+// rows one by one where that is cheaper than the whole window.
 func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
 	if len(fields) == 0 {
 		return nil, nil
@@ -164,7 +166,7 @@ func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []i
 	if rows == nil {
 		return w.fragment.Read(ctx, fields, w.rows())
 	}
-	var single, whole []int // positions in fields
+	var single, whole []int // indices into fields
 	for i, field := range fields {
 		if w.worthTaking(field, len(rows)) {
 			single = append(single, i)
@@ -198,7 +200,7 @@ func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []i
 	return columns, group.Wait()
 }
 
-// takeFields reads just the rows.
+// takeFields fetches the rows one by one.
 func (w window) takeFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
 	physical := make([]int64, len(rows))
 	for i, r := range rows {
@@ -207,7 +209,7 @@ func (w window) takeFields(ctx context.Context, fields []*schema.Field, rows []i
 	return w.fragment.Read(ctx, fields, fragment.Selection{Single: physical})
 }
 
-// gatherFields reads the whole window, and gathers the rows.
+// gatherFields reads the whole window and selects the rows.
 func (w window) gatherFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
 	columns, err := w.fragment.Read(ctx, fields, w.rows())
 	if err != nil {
@@ -230,26 +232,25 @@ func pick(fields []*schema.Field, positions []int) []*schema.Field {
 }
 
 const (
-	// takeBytes is roughly what it costs to fetch a row by itself: the chunk around it.
+	// takeBytes is the approximate cost of a single row: the chunk that contains it.
 	takeBytes = 8 << 10
-	// takeBelow is the share of a window's rows above which none are fetched by themselves.
+	// takeBelow is the fraction of a window's rows above which rows are not fetched one by one.
 	takeBelow = 1.0 / 16
 )
 
-// worthTaking says whether n rows of a column are better fetched one by one than with the
-// whole window: when they are few, and it is not at hand anyway.
+// worthTaking reports whether n rows of a column are cheaper to fetch one by one than as part of
+// the whole window. Cached windows are free.
 func (w window) worthTaking(field *schema.Field, n int) bool {
 	return w.areFew(field, int64(n)) && !w.fragment.AtHand(field, w.rows())
 }
 
-// areFew says whether n rows of a column are few enough, or the column wide enough, that they are read
-// with fewer bytes one by one than with the whole window.
+// areFew reports whether n single rows of a column cost fewer bytes than the whole window.
 func (w window) areFew(field *schema.Field, n int64) bool {
 	rows := float64(w.to - w.from)
 	return float64(n) <= takeBelow*rows && float64(n)*takeBytes <= rows*w.fragment.FieldBytes(field)
 }
 
-// rowColumn computes a row column of the window's n rows at the given positions.
+// rowColumn computes a row column for n rows of the window at the given positions.
 func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int) (arrow.Array, error) {
 	position := func(i int) int64 {
 		if rows == nil {
@@ -266,7 +267,7 @@ func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int)
 		w.offsets(values, position, deleted)
 		return uint64s(values), nil
 	}
-	if name == RowAddr && rows == nil { // what searches ask of every row
+	if name == RowAddr && rows == nil { // the common case: searches need the address of every row
 		first := w.fragment.Address(w.from)
 		for i := range values {
 			values[i] = first + uint64(i)
@@ -283,7 +284,7 @@ func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int)
 	return uint64s(values), nil
 }
 
-// rowValue returns what a row column says of each physical row.
+// rowValue returns a function from physical rows to values of a row column.
 func rowValue(ctx context.Context, f *fragment.Fragment, name string) (func(row int64) uint64, error) {
 	switch name {
 	case RowAddr:
@@ -297,8 +298,7 @@ func rowValue(ctx context.Context, f *fragment.Fragment, name string) (func(row 
 	}
 }
 
-// offsets numbers rows in the version: the live rows before the window, and those
-// before the row within it.
+// offsets computes the positions of rows among the version's live rows.
 func (w window) offsets(values []uint64, position func(int) int64, deleted *deletion.Vector) {
 	before, at := w.offset, w.from
 	for i := range values {

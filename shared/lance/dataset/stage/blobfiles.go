@@ -16,15 +16,15 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Format is the form in which new data files of a table are written.
+// A Format describes how new data files of a table are written.
 type Format struct {
 	Version lance.Version
-	Bases   []pb.BasePath // where blobs can be that are outside of the table
-	AnyURI  bool          // blobs can be anywhere; see Rows.Trusted
+	Bases   []pb.BasePath // base paths that external blobs may use
+	AnyURI  bool          // external blobs may lie anywhere; see dataset.Rows.Trusted
 	Legacy  legacyfile.Options
 }
 
-// Beside returns the format for a further file of a fragment.
+// Beside returns the format for an additional file of a fragment.
 func (format Format) Beside(ctx context.Context, f *fragment.Fragment) (Format, error) {
 	if format.Version != lance.Legacy {
 		return format, nil
@@ -36,21 +36,21 @@ func (format Format) Beside(ctx context.Context, f *fragment.Fragment) (Format, 
 	return format, err
 }
 
-// maxSidePuts bounds the small side files of a data file that are on their way at a time. Each is
-// held in memory.
+// maxSidePuts bounds the small blob side files of a data file that are uploading. Each is in
+// memory.
 const maxSidePuts = 4
 
-// A sideFile holds blobs beside a data file.
+// A sideFile holds blobs outside of their data file.
 type sideFile struct {
 	io.Writer
 	close func() error
 }
 
-// Close implements io.Closer. A small file is then on its way.
+// Close ends the file. A small file is then uploading.
 func (f sideFile) Close() error { return f.close() }
 
-// blobPlaces returns where the blobs of a new data file go. The file remembers the side files that
-// are not closed, so that it can give them up with itself.
+// blobPlaces returns the destinations of a new data file's blobs. f tracks unclosed side files to
+// abort them with itself.
 func (f *File) blobPlaces(ctx context.Context, p Place, format Format) datafile.BlobPlaces {
 	return datafile.BlobPlaces{
 		SideFile: func(id uint32) (io.WriteCloser, error) {
@@ -65,8 +65,8 @@ func (f *File) blobPlaces(ctx context.Context, p Place, format Format) datafile.
 	}
 }
 
-// external returns the base path that a URI lies below, and the rest of the URI. Other URIs are
-// only for tables whose rows are trusted: the native writer refuses them, too.
+// external returns the base path that contains a URI and the path below it. Other URIs are allowed
+// only for trusted rows, as in the native writer.
 func (format Format) external(uri string) (uint32, string, error) {
 	best, path := uint32(0), ""
 	for _, base := range format.Bases {

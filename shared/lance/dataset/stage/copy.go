@@ -13,11 +13,12 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// copyPart is how much of a file is read at a time to be copied.
+// copyPart is the number of bytes copied at a time.
 const copyPart = 8 << 20
 
-// CopyFile copies a data file of another place to a new name, which it returns as a path below the
-// data folder. The copy is durable then. With blobs, the side files of the file are copied, too.
+// CopyFile copies a data file from another location under a new name, which it returns relative to
+// the data folder. The copy is durable when it returns. If blobs is true, it copies the blob side
+// files too.
 func (p Place) CopyFile(ctx context.Context, from objectstore.Store, key string, blobs bool) (string, error) {
 	name := newFileName()
 	to := p.Prefix + "/data/" + name
@@ -29,12 +30,13 @@ func (p Place) CopyFile(ctx context.Context, from objectstore.Store, key string,
 	return name, p.copyObject(ctx, from, key, to)
 }
 
-// CopyTo copies a file of another place to a path below the table. The copy is durable then.
+// CopyTo copies a file from another location to a path below the table. The copy is durable when it
+// returns.
 func (p Place) CopyTo(ctx context.Context, path string, from objectstore.Store, key string) error {
 	return p.copyObject(ctx, from, key, p.Prefix+"/"+path)
 }
 
-// copySideFiles copies the objects in the folder of a data file.
+// copySideFiles copies the blob side files of a data file.
 func (p Place) copySideFiles(ctx context.Context, from objectstore.Store, key, to string) error {
 	folder := strings.TrimSuffix(key, ".lance") + "/"
 	for side, err := range objectstore.Objects(ctx, from, objectstore.ListOptions{Prefix: folder, Limit: listPage}) {
@@ -48,11 +50,11 @@ func (p Place) copySideFiles(ctx context.Context, from objectstore.Store, key, t
 	return nil
 }
 
-// listPage is how many names one request of a listing asks for.
+// listPage is the number of names per listing request.
 const listPage = 1000
 
-// copyObject copies an object: by a request to the server that holds both, or else in parts. An
-// object that changes meanwhile is an error.
+// copyObject copies an object inside the storage service if both ends are there, and otherwise in
+// parts. A concurrent change of the object is an error.
 func (p Place) copyObject(ctx context.Context, from objectstore.Store, key, to string) error {
 	_, was, err := from.GetRanges(ctx, key)
 	if err == nil {
@@ -70,8 +72,8 @@ func (p Place) copyObject(ctx context.Context, from objectstore.Store, key, to s
 	return nil
 }
 
-// copyParts reads an object and writes it, a part at a time. An object that is no longer the one that
-// was describes is [objectstore.ErrPrecondition].
+// copyParts reads and writes an object part by part. If the object differs from was, the error is
+// [objectstore.ErrPrecondition].
 func (p Place) copyParts(ctx context.Context, from objectstore.Store, was objectstore.Info, to string) error {
 	held, err := memory.Take(ctx, copyPart)
 	if err != nil {
@@ -86,7 +88,7 @@ func (p Place) copyParts(ctx context.Context, from objectstore.Store, was object
 	return nil
 }
 
-// copy fills the upload with an object and makes it durable.
+// copy streams an object into the upload and makes it durable.
 func (u *upload) copy(ctx context.Context, from objectstore.Store, was objectstore.Info) error {
 	to := u.writer(ctx)
 	for at := int64(0); at < was.Size || at == 0; at += copyPart {

@@ -12,13 +12,13 @@ import (
 	"tiltyard/shared/take"
 )
 
-// FirstDictionaries returns the dictionaries that a table of legacy data files gets from its first
-// rows. They are those of the first batch, as in native Lance, and all other batches must have the
-// same. It also returns the rows again, and a function that ends them.
+// FirstDictionaries returns the dictionaries of a new table of legacy data files. As in native
+// Lance they come from the first batch, and all later batches must have the same. It also returns
+// the complete rows, and a function that releases them.
 func FirstDictionaries(match *schema.Match, rows iter.Seq2[arrow.RecordBatch, error]) (legacyfile.Options, iter.Seq2[arrow.RecordBatch, error], func(), error) {
 	options := legacyfile.Options{Exact: true, Dictionaries: map[int32]arrow.Array{}}
 	for _, field := range dictionary.Fields(match.Schema) {
-		options.Dictionaries[field.ID] = take.Nulls(dictionary.TypeOf(field).ValueType, 0) // unless there are rows
+		options.Dictionaries[field.ID] = take.Nulls(dictionary.TypeOf(field).ValueType, 0) // for a table without rows
 	}
 	if len(options.Dictionaries) == 0 {
 		return options, rows, func() {}, nil
@@ -43,7 +43,7 @@ func FirstDictionaries(match *schema.Match, rows iter.Seq2[arrow.RecordBatch, er
 	}, stop, nil
 }
 
-// collectDictionaries adds the dictionaries of a column by the ids of their fields.
+// collectDictionaries collects the dictionaries of a column by field id.
 func collectDictionaries(into map[int32]arrow.Array, field *schema.Field, column arrow.Array) {
 	switch column := column.(type) {
 	case *array.Dictionary:
@@ -59,7 +59,8 @@ func collectDictionaries(into map[int32]arrow.Array, field *schema.Field, column
 	}
 }
 
-// StoredDictionaries returns dictionaries as a reader of the table gets them.
+// StoredDictionaries returns the dictionaries in the form in which readers of the table decode
+// them.
 func StoredDictionaries(given map[int32]arrow.Array) (map[int32]arrow.Array, error) {
 	stored := make(map[int32]arrow.Array, len(given))
 	for id, values := range given {

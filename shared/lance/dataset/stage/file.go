@@ -1,9 +1,15 @@
-// Package stage writes new data files of a table, before a commit names them. A [Place] writes
-// rows as fragments ([Place.WriteRows]) or a single file beside others ([Place.NewFile]), in the
-// [Format] of the table: any version of data files, with side files for large blobs.
+// Package stage writes new data files of a table, before a commit refers to them. A [Place] writes
+// rows as fragments ([Place.WriteRows]) or one additional file ([Place.NewFile]), in the [Format]
+// of the table: any data file version, with side files for large blobs.
 //
-// Small files become durable beside the work that follows, so a caller waits for them
-// ([Files.Wait]) before it commits.
+// For example, 2,500,000 rows become three fragments, because a file ends after 1,048,576 rows:
+//
+//	data/0100….lance    1,048,576 rows    streamed while it is written if over 8 MiB
+//	data/1101….lance    1,048,576 rows
+//	data/0011….lance      402,848 rows    one request if small
+//
+// Small files upload in the background. The caller must wait for them ([Files.Wait]) before its
+// commit.
 package stage
 
 import (
@@ -30,26 +36,26 @@ const (
 	// MaxFileRows is the number of rows at which a data file ends and the next fragment begins, as
 	// in the native writer.
 	MaxFileRows = 1 << 20
-	// maxBufferedFile is the part of a file that is held before it is streamed. A smaller file is
-	// one request, and no one waits for it but the commit.
+	// maxBufferedFile is the size up to which a file is buffered. A smaller file is one request in
+	// the background; a larger one is streamed.
 	maxBufferedFile = 8 << 20
-	// maxPuts bounds the small files of one table that are on their way side by side.
+	// maxPuts bounds the small files of one write that are uploading.
 	maxPuts = 32
 )
 
-// Files are fragments that are written before a commit. No version refers to them yet, and no
-// other writer uses their names: files that are never committed are garbage.
+// Files holds fragments before their commit. No version refers to them, and their names are unique:
+// without a commit they are unreferenced files for a cleanup.
 type Files struct {
-	Fragments []*pb.Fragment // with ids 0: the commit gives them theirs
+	Fragments []*pb.Fragment // with id 0; the commit assigns ids
 	Rows      int64
-	Puts      *errgroup.Group // small files on their way
+	Puts      *errgroup.Group // uploads of small files
 }
 
 // Wait returns when all files are durable.
 func (s *Files) Wait() error { return s.Puts.Wait() }
 
-// WriteRows writes rows, whose columns match maps to the fields of its schema, as new files. It
-// returns when it has taken all rows; the last small file may still be on its way.
+// WriteRows writes rows as new files. match maps their columns to the fields of its schema. It
+// returns after the last row; the last small file may still be uploading.
 func (p Place) WriteRows(ctx context.Context, match *schema.Match, format Format, rows iter.Seq2[arrow.RecordBatch, error]) (*Files, error) {
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.SetLimit(maxPuts)
@@ -60,8 +66,8 @@ func (p Place) WriteRows(ctx context.Context, match *schema.Match, format Format
 	return out, nil
 }
 
-// CauseOf returns the error of the small files in puts if that is what cancelled the work beside
-// them, else err.
+// CauseOf returns the error of an upload in puts if that error cancelled the concurrent work, and
+// otherwise err.
 func CauseOf(puts *errgroup.Group, err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = cmp.Or(puts.Wait(), err)
@@ -69,6 +75,7 @@ func CauseOf(puts *errgroup.Group, err error) error {
 	return err
 }
 
+// stageInto writes rows to files of at most MaxFileRows rows and adds them to out.
 func (p Place) stageInto(ctx context.Context, out *Files, match *schema.Match, format Format, rows iter.Seq2[arrow.RecordBatch, error]) error {
 	var file *File
 	defer func() {
@@ -111,19 +118,19 @@ func (p Place) stageInto(ctx context.Context, out *Files, match *schema.Match, f
 	return err
 }
 
-// A File is a data file that is being written. Its caller closes or aborts it.
+// A File is a data file being written. The caller closes or aborts it.
 type File struct {
-	path     string // below its folder
+	path     string // relative to its folder
 	upload   *upload
-	sides    []*upload      // side files for blobs that are being written
-	sidePuts errgroup.Group // side files that are on their way
+	sides    []*upload      // unclosed blob side files
+	sidePuts errgroup.Group // uploads of closed side files
 	writer   columnWriter
-	room     memory.Hold // for what the writer has in use
+	room     memory.Hold // memory used by the writer
 	rows     int64
 	v        lance.Version
 }
 
-// NewFile begins a data file with the columns of a schema. The context must last until the file is
+// NewFile starts a data file with the columns of a schema. The context must last until the file is
 // closed.
 func (p Place) NewFile(ctx context.Context, s *schema.Schema, format Format) (*File, error) {
 	f, err := p.newFile(ctx, "data", newFileName(), s, format)
@@ -133,11 +140,13 @@ func (p Place) NewFile(ctx context.Context, s *schema.Schema, format Format) (*F
 	return f, err
 }
 
-// NewIndexFile begins a file of the index segment with a UUID, as NewFile does.
+// NewIndexFile starts a file of the index segment with a UUID. The context must last until the file
+// is closed.
 func (p Place) NewIndexFile(ctx context.Context, segment, name string, s *schema.Schema, format Format) (*File, error) {
 	return p.newFile(ctx, "_indices/"+segment, name, s, format)
 }
 
+// newFile starts a file in a folder below the table.
 func (p Place) newFile(ctx context.Context, folder, name string, s *schema.Schema, format Format) (*File, error) {
 	f := &File{path: name, v: format.Version}
 	f.sidePuts.SetLimit(maxSidePuts)
@@ -163,15 +172,15 @@ func (f *File) Write(ctx context.Context, columns []arrow.Array, from, n int64) 
 	return nil
 }
 
-// AddBuffer writes a global buffer, as the writer of data files does, and returns its number.
+// AddBuffer writes a global buffer and returns its number in the file.
 func (f *File) AddBuffer(b []byte) (int, error) { return f.writer.AddBuffer(b) }
 
-// leastRoom is the memory that a file waits for, instead of writing fewer rows at once.
+// leastRoom is the memory that Write blocks for, instead of writing fewer rows at once.
 const leastRoom = 1 << 20
 
-// fitting takes the memory to write n rows, and returns as many of them as there is memory for. If
-// there is too little, it first makes pages of the rows that the writer holds back for fuller
-// pages. If there still is too little, it waits for the memory of a few rows.
+// fitting reserves memory to write n rows and returns as many of them as memory allows. If memory
+// is short, it first flushes the rows that the writer holds back for fuller pages. If it is still
+// short, it waits for the memory of a few rows.
 func (f *File) fitting(ctx context.Context, columns []arrow.Array, from, n int64) (arrow.RecordBatch, error) {
 	rows := sliced(columns, from, n)
 	need := f.writer.Need(rows)
@@ -188,8 +197,8 @@ func (f *File) fitting(ctx context.Context, columns []arrow.Array, from, n int64
 	return rows, f.room.Resize(ctx, need)
 }
 
-// tryRoom takes memory without waiting, if that leaves half of the share to the source of the
-// rows: the source cannot use memory that waits here for more rows.
+// tryRoom reserves memory without waiting, and only if as much again stays free for the source of
+// the rows. The source could not use memory that waits here for more rows.
 func (f *File) tryRoom(ctx context.Context, bytes int64) bool {
 	if more := bytes - f.room.Bytes(); more > 0 {
 		left, ok := memory.FromContext(ctx).TryPart(more)
@@ -205,23 +214,23 @@ func (f *File) tryRoom(ctx context.Context, bytes int64) bool {
 func sliced(columns []arrow.Array, from, n int64) arrow.RecordBatch {
 	fields, slices := make([]arrow.Field, len(columns)), make([]arrow.Array, len(columns))
 	for i, c := range columns {
-		// Blobs have another type here than in the table's schema.
+		// The type of a blob column here differs from the table's schema.
 		fields[i].Type, slices[i] = c.DataType(), array.NewSlice(c, from, from+n)
 	}
 	return array.NewRecordBatch(arrow.NewSchema(fields, nil), slices, n)
 }
 
-// Abort gives up the file and its side files.
+// Abort abandons the file and its side files.
 func (f *File) Abort() {
 	f.room.Release()
 	f.upload.abort()
 	for _, side := range f.sides {
 		side.abort()
 	}
-	f.sidePuts.Wait() //nolint:errcheck // the files are garbage either way
+	f.sidePuts.Wait() //nolint:errcheck // the files stay unreferenced either way
 }
 
-// Close completes the file. A small file is then on its way in a goroutine of puts.
+// Close completes the file. A small file is then uploading in a goroutine of puts.
 func (f *File) Close(ctx context.Context, puts *errgroup.Group) (pb.DataFile, error) {
 	summary, err := f.writer.Close()
 	f.room.Release()
@@ -241,7 +250,7 @@ func (f *File) Close(ctx context.Context, puts *errgroup.Group) (pb.DataFile, er
 	}, nil
 }
 
-// add closes a file and lists it as a fragment.
+// add closes a file and appends it as a fragment.
 func (s *Files) add(ctx context.Context, f *File) error {
 	file, err := f.Close(ctx, s.Puts)
 	if err != nil {
@@ -252,11 +261,11 @@ func (s *Files) add(ctx context.Context, f *File) error {
 	return nil
 }
 
-// newFileName returns a name that no other file has: 24 binary digits, which spread the keys, and
-// 26 hexadecimal digits, as the native writer names its files.
+// newFileName returns a unique name: 24 binary digits, which spread the keys, and 26 hexadecimal
+// digits, as in the native writer.
 func newFileName() string {
 	var b [16]byte
-	rand.Read(b[:]) // never fails: the program ends first
+	rand.Read(b[:]) // never fails: a failure ends the program
 	var name strings.Builder
 	for _, c := range b[:3] {
 		fmt.Fprintf(&name, "%08b", c)

@@ -11,11 +11,11 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// New is the rows of a new table, or rows that replace all of a table.
+// New holds the staged rows of a new table, or rows that replace all rows of a table.
 type New struct {
 	*Files
 	Schema       *schema.Schema
-	Dictionaries map[int32]arrow.Array // for the manifest of a table of legacy data files, by field id
+	Dictionaries map[int32]arrow.Array // for the manifest of a legacy table, by field id
 }
 
 // Overwrite returns the operation that commits the rows.
@@ -23,7 +23,7 @@ func (n *New) Overwrite() *pb.Overwrite {
 	return &pb.Overwrite{Fragments: n.Fragments, Schema: n.Schema.PB(), SchemaMetadata: n.Schema.Metadata}
 }
 
-// WriteNew writes rows as new files, like [Place.WriteRows], with a schema of their own.
+// WriteNew writes rows as new files, like [Place.WriteRows], with a new schema.
 func (p Place) WriteNew(ctx context.Context, columns *arrow.Schema, format Format, rows iter.Seq2[arrow.RecordBatch, error]) (*New, error) {
 	s, err := NewSchema(columns, format.Version, -1)
 	if err != nil {
@@ -48,8 +48,8 @@ func (p Place) WriteNew(ctx context.Context, columns *arrow.Schema, format Forma
 	return made, err
 }
 
-// NewSchema is [schema.FromArrowAbove] for columns in data files of a version. In files of 2.2 all blobs are of that
-// version.
+// NewSchema converts columns with [schema.FromArrowAbove]. For data files of version 2.2 all blob
+// columns become blob v2.
 func NewSchema(columns *arrow.Schema, version lance.Version, highest int32) (*schema.Schema, error) {
 	if version == lance.V2_2 {
 		columns = schema.WithBlobsV2(columns)

@@ -105,7 +105,7 @@ func TestRowsThatFailLeaveNoFile(t *testing.T) {
 	}
 }
 
-// A place says what it has written when that is durable, and of no file that is not.
+// Written is called for each durable file and for no other.
 func TestAPlaceTellsOfDurableFiles(t *testing.T) {
 	broken := errors.New("broken")
 	for _, cause := range []error{nil, broken} {

@@ -13,49 +13,49 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Place is where the new files of a table go.
+// A Place is the destination of a table's new files.
 type Place struct {
 	Store   objectstore.Store
-	Prefix  string // of all keys of the table, without a slash at its end
+	Prefix  string // key prefix of the table, without a trailing slash
 	Buffers *Buffers
 
-	// Written is called for each new data file that was one request, with its key and bytes, when the
-	// file is durable. The bytes are used again afterwards. Several files may be written side by side.
-	// It may be nil.
+	// Written is called when a data file that was uploaded by one request is durable, with its key
+	// and bytes. The bytes are reused afterwards. It may be called concurrently, and may be nil.
 	Written func(key string, file []byte)
 }
 
-// Buffers are empty buffers for small files: fresh memory costs more than to fill it. The zero
-// value is ready for use.
+// Buffers recycles buffers for small files, because allocating fresh memory costs more than filling
+// it. The zero value is ready for use.
 type Buffers struct{ pool sync.Pool }
 
-// An upload is a file on its way to the store. A small one is one request, once it is complete; a
-// large one is streamed.
+// An upload sends a file to the store: a small one by a single request once it is complete, a large
+// one as a stream.
 type upload struct {
 	store  objectstore.Store
 	key    string
-	buffer *bytes.Buffer      // nil before the first write, and once streamed
+	buffer *bytes.Buffer      // nil before the first write and when streaming
 	stream objectstore.Writer // nil while small
-	room   memory.Hold        // for the buffer, or for what the stream keeps
+	room   memory.Hold        // memory of the buffer or of the stream
 	pool   *sync.Pool         // of *bytes.Buffer
 
-	written func(key string, file []byte) // of the place, for a data file
+	written func(key string, file []byte) // see Place.Written; only for data files
 }
 
 func (p Place) newUpload(key string) *upload {
 	return &upload{store: p.Store, key: key, pool: &p.Buffers.pool}
 }
 
-// writer returns the upload as a writer for the time of the context.
+// writer returns the upload as a writer bound to the context.
 func (u *upload) writer(ctx context.Context) io.Writer {
 	return writerFunc(func(p []byte) (int, error) { return u.write(ctx, p) })
 }
 
-// A writerFunc is the Write of an io.Writer.
+// A writerFunc implements io.Writer.
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
+// write buffers bytes up to maxBufferedFile and then starts to stream.
 func (u *upload) write(ctx context.Context, p []byte) (int, error) {
 	if u.stream != nil {
 		return u.stream.Write(p)
@@ -77,7 +77,7 @@ func (u *upload) write(ctx context.Context, p []byte) (int, error) {
 	return u.stream.Write(p)
 }
 
-// newBuffer returns an empty buffer, one that was used before if there is memory for it.
+// newBuffer returns an empty buffer, a recycled one if memory allows its size.
 func (u *upload) newBuffer(ctx context.Context) *bytes.Buffer {
 	used, _ := u.pool.Get().(*bytes.Buffer)
 	if used == nil || !u.room.TryResize(ctx, int64(used.Cap())) {
@@ -86,15 +86,15 @@ func (u *upload) newBuffer(ctx context.Context) *bytes.Buffer {
 	return used
 }
 
-// reserve takes the memory to add so many bytes to the buffer. When other requests hold that
-// memory, it is better to stream to a store that is near; what goes over a network is held in
-// either case.
+// reserve reserves memory for more bytes in the buffer. If memory is short, it returns false for
+// local storage, where streaming needs none. For remote storage it waits, because a stream would
+// hold as much.
 func (u *upload) reserve(ctx context.Context, more int) (bool, error) {
 	need := u.buffer.Len() + more
 	if need <= u.buffer.Cap() {
 		return true, nil
 	}
-	both := int64(max(need, 2*u.buffer.Cap()) + u.buffer.Cap()) // the buffer is copied as it grows
+	both := int64(max(need, 2*u.buffer.Cap()) + u.buffer.Cap()) // the old and the new buffer, during the copy
 	if !u.room.TryResize(ctx, both) {
 		if objectstore.Near(u.store) {
 			return false, nil
@@ -107,10 +107,10 @@ func (u *upload) reserve(ctx context.Context, more int) (bool, error) {
 	return true, u.room.Resize(ctx, int64(u.buffer.Cap()))
 }
 
-// streamBytes is the part of a stream over a network that is held until it has been sent.
+// streamBytes is the memory of a stream to remote storage.
 const streamBytes = 40 << 20
 
-// begin begins to stream, with the bytes in the buffer.
+// begin starts streaming with the bytes in the buffer.
 func (u *upload) begin(ctx context.Context) error {
 	var room memory.Hold
 	if !objectstore.Near(u.store) {
@@ -131,7 +131,7 @@ func (u *upload) begin(ctx context.Context) error {
 	return err
 }
 
-// release gives the buffer back.
+// release recycles the buffer.
 func (u *upload) release() {
 	u.buffer.Reset()
 	u.pool.Put(u.buffer)
@@ -139,7 +139,7 @@ func (u *upload) release() {
 	u.room.Release()
 }
 
-// finish makes the file durable: at once when it was streamed, else in a goroutine of puts.
+// finish makes the file durable: at once if it is streamed, otherwise in a goroutine of puts.
 func (u *upload) finish(ctx context.Context, puts *errgroup.Group) error {
 	if u.stream != nil {
 		defer u.room.Release()
@@ -160,9 +160,10 @@ func (u *upload) finish(ctx context.Context, puts *errgroup.Group) error {
 	return nil
 }
 
+// abort releases the memory and ends a stream without an object.
 func (u *upload) abort() {
 	u.room.Release()
 	if u.stream != nil {
-		u.stream.Abort() //nolint:errcheck // the file is garbage either way
+		u.stream.Abort() //nolint:errcheck // the file stays unreferenced either way
 	}
 }

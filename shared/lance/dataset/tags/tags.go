@@ -1,5 +1,7 @@
-// Package tags makes, moves and deletes tags of a table. Package refs reads and lists them. The table of a call must not be
-// a branch.
+// Package tags creates, moves and deletes tags of a table. Package refs reads and lists them. A tag
+// is a small object with a version number; cleanups keep that version. For example, Create(t, "v1",
+// "", 7) puts _refs/tags/v1.json, on condition that it does not exist, and Update moves it by its
+// ETag. The functions take the main table, never a branch.
 package tags
 
 import (
@@ -13,8 +15,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Create puts a tag for a version of a branch, where "" means the table itself. The error is refs.ErrName or refs.ErrExists
-// for the name, dataset.ErrNoVersion or refs.ErrNoBranch for the version.
+// Create tags a version of a branch; "" is the main table. The error is refs.ErrName or
+// refs.ErrExists for the name, dataset.ErrNoVersion or refs.ErrNoBranch for the version.
 func Create(ctx context.Context, t *dataset.Table, name, branch string, version uint64) error {
 	if err := refs.CheckTag(name); err != nil {
 		return err
@@ -33,8 +35,8 @@ func Create(ctx context.Context, t *dataset.Table, name, branch string, version 
 	return err
 }
 
-// Update moves an existing tag to another version and keeps its metadata. The error is refs.ErrNoTag for the tag,
-// dataset.ErrNoVersion or refs.ErrNoBranch for the version.
+// Update moves an existing tag to another version and keeps its metadata. The error is
+// refs.ErrNoTag for the tag, dataset.ErrNoVersion or refs.ErrNoBranch for the version.
 func Update(ctx context.Context, t *dataset.Table, name, branch string, version uint64) error {
 	to, err := newTag(ctx, t, branch, version)
 	if err != nil {
@@ -53,7 +55,7 @@ func Update(ctx context.Context, t *dataset.Table, name, branch string, version 
 		if !errors.Is(err, objectstore.ErrPrecondition) {
 			return err
 		}
-		// Another writer was faster. Of two concurrent updates either may be the last.
+		// Another writer was faster. Of two concurrent updates, either may win.
 	}
 }
 

@@ -72,8 +72,7 @@ func TestTagsAreListedByPages(t *testing.T) {
 	}
 }
 
-// Of tags that have not changed since they were read, a listing is one request; one that has
-// is read again, whoever changed it.
+// Listing unchanged tags is one request. A changed tag is read again, whoever changed it.
 func TestTagsAreReadOncePerContent(t *testing.T) {
 	store := objectstore.Counting(memstore.New())
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}

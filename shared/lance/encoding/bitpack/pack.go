@@ -55,7 +55,7 @@ func packCarry[T Integer](out, in []T, right uint) {
 	}
 }
 
-// Width returns how many bits the widest of values needs.
+// Width returns the bits needed by the widest value.
 func Width[T Integer](values []T) int {
 	var all T
 	for _, v := range values {

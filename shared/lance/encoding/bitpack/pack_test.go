@@ -27,7 +27,7 @@ func testPacking[T bitpack.Integer](t *testing.T, size int) {
 		}
 		packed := make([]T, bitpack.Words[T](width))
 		for i := range packed {
-			packed[i] = ^T(0) // what was there before must not matter
+			packed[i] = ^T(0) // stale content of the buffer must not matter
 		}
 		bitpack.Pack(packed, &values, width)
 		bitpack.Unpack(&got, packed, width)

@@ -21,7 +21,7 @@
 //	value  32   row 16 of lane 0   bits 48-50 of the lane: bits 16-18 of packed[32]
 //
 // Word k of all lanes is 128 bytes for every T, and so is a row of unpacked values. The code
-// handles both as 16 words of 64 bits, each of which holds several lanes side by side: unpacking a
+// handles both as 16 words of 64 bits, each of which holds several adjacent lanes: unpacking a
 // row shifts and masks one or two such rows of words.
 //
 // Source: crate lance-bitpacking, which quotes the FastLanes paper (Afroozeh, Boncz).
@@ -29,7 +29,7 @@ package bitpack
 
 import "unsafe"
 
-// BlockValues is how many values a packed block holds.
+// BlockValues is the number of values in a packed block.
 const BlockValues = 1024
 
 // laneOrder is the order in which groups of eight rows are taken from a block.

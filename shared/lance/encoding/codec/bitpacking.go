@@ -16,6 +16,8 @@ import (
 //	T/8  words   1024*W/T words, see bitpack.Unpack; missing values are packed as zeros
 type bitpackedChunks[T bitpack.Integer] struct{}
 
+// newBitpackedChunks returns the decoder for the width of the unpacked values: 8, 16, 32 or 64
+// bits.
 func newBitpackedChunks(c *pb.InlineBitpacking, s *values.Shape) (ChunkDecoder, error) {
 	if c.Values != nil {
 		return nil, unsupportedCodec("bit-packed values with buffer compression", c)
@@ -38,9 +40,10 @@ func newBitpackedChunks(c *pb.InlineBitpacking, s *values.Shape) (ChunkDecoder, 
 
 func (bitpackedChunks[T]) Buffers() int { return 1 }
 
+// Decode unpacks the block of a chunk: one word with the bit width, then the packed words.
 func (bitpackedChunks[T]) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	if n == 0 {
-		return nil // and then there is no width either
+		return nil // the width is unknown too
 	}
 	if n > bitpack.BlockValues {
 		return lance.Corruptf("%d values in a bit-packed block", n)
@@ -66,11 +69,11 @@ func unpackInto[T bitpack.Integer](dst *values.Values, packed []T, width, n int)
 	copy(out, block[:n])
 }
 
-// decodeOutOfLine decodes the block form, in which one width from the description holds for all
-// values: packed blocks of 1024 values each, then the values that do not fill a block. These are
-// either plain words or one more block, padded with zeros, whichever the writer found smaller. The
-// length of the buffer tells the two apart: 1100 values of 16 bits packed in 4 bits are 256 words
-// of one block, then either 76 plain words or 256 packed ones; writers choose the 76.
+// decodeOutOfLine decodes the block form, in which the page description sets one width for all
+// values: packed blocks of 1024 values, then the remaining values. These are either plain words or
+// one more block, padded with zeros, whichever is smaller. The buffer length distinguishes the two.
+// For example, 1100 values of 16 bits packed in 4 bits are one block of 256 words, then either 76
+// plain words or 256 packed ones; writers choose the 76.
 func decodeOutOfLine[T bitpack.Integer](dst *values.Values, buf []byte, width, n int) error {
 	words := values.ViewAs[T](buf)
 	block := bitpack.Words[T](width)
@@ -104,7 +107,7 @@ type packedEncoder[T bitpack.Integer] struct {
 	values []T
 }
 
-// PackedSize returns how many words the chunks of values take.
+// PackedSize returns the number of words of the packed values.
 func PackedSize[T bitpack.Integer](numbers []T) int {
 	words := 0
 	for len(numbers) > 0 {
@@ -126,6 +129,7 @@ func (c *packedEncoder[T]) Buffers() int { return 1 }
 
 func (c *packedEncoder[T]) Fit(int) (int, bool) { return bitpack.BlockValues, true }
 
+// Append packs up to 1024 values by the width of the largest and puts that width before them.
 func (c *packedEncoder[T]) Append(b []byte, from, to int, sizes []int) []byte {
 	var block, words [bitpack.BlockValues]T
 	copy(block[:], c.values[from:to])

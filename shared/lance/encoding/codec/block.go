@@ -93,6 +93,7 @@ func decodeVariableBlock(dst *values.Values, c *pb.Variable, buf []byte, n int) 
 	return dst.AppendStrings(buf[start:], offsets)
 }
 
+// decodeBitpackedBlock decodes the block form of bit packing by the width of the unpacked values.
 func decodeBitpackedBlock(dst *values.Values, c *pb.OutOfLineBitpacking, buf []byte, n int) error {
 	flat, ok := c.Values.(*pb.Flat)
 	if !ok || flat.Data != nil {
@@ -131,6 +132,8 @@ func splitRunBlock(buf []byte) ([][]byte, error) {
 	return [][]byte{buf[:size], buf[size:]}, nil
 }
 
+// decodeRunBlock decodes a block with runs: u64 size of the values, then the values and the
+// lengths.
 func decodeRunBlock(dst *values.Values, c *pb.RLE, buf []byte, n int) error {
 	codec, err := newRunChunks(c, dst.Shape)
 	if err != nil {
@@ -147,6 +150,7 @@ func decodeRunBlock(dst *values.Values, c *pb.RLE, buf []byte, n int) error {
 // of the block does not bound it.
 const maxConstantBlock = 1 << 24
 
+// decodeConstantBlock repeats the value in the description.
 func decodeConstantBlock(dst *values.Values, c *pb.Constant, n int) error {
 	if dst.Shape.Kind != values.Fixed || dst.Shape.Bits == 1 || 8*len(c.Value) != dst.Shape.ValueBits() || n > maxConstantBlock {
 		return lance.Corruptf("constant of %d bytes for values of another type", len(c.Value))
@@ -154,7 +158,7 @@ func decodeConstantBlock(dst *values.Values, c *pb.Constant, n int) error {
 	return dst.RepeatFixed(c.Value, n)
 }
 
-// decodeListBlock decodes fixed-size lists, each of which is stored in its value form.
+// decodeListBlock decodes fixed-size lists in their value form.
 func decodeListBlock(dst *values.Values, c *pb.FixedSizeList, buf []byte, n int) error {
 	codec, err := NewFixedValue(c, dst.Shape)
 	if err != nil {

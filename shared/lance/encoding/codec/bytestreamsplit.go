@@ -15,6 +15,7 @@ type splitChunks struct {
 	size int // bytes of a value: 4 or 8
 }
 
+// newSplitChunks returns the decoder of 32-bit and 64-bit values; others are never split.
 func newSplitChunks(c *pb.ByteStreamSplit, s *values.Shape) (ChunkDecoder, error) {
 	bits, err := flatBits(c.Values)
 	if err != nil {
@@ -28,6 +29,7 @@ func newSplitChunks(c *pb.ByteStreamSplit, s *values.Shape) (ChunkDecoder, error
 
 func (splitChunks) Buffers() int { return 1 }
 
+// Decode interleaves the planes: byte k of all values is stored before byte k+1.
 func (c splitChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	planes := bufs[0]
 	if len(planes) < n*c.size {
@@ -53,7 +55,7 @@ type splitEncoder struct {
 // splitChunkBytes is the size of all chunks but the last.
 const splitChunkBytes = 4096
 
-// NewSplitEncoder returns an encoder of fixed values of so many bytes each.
+// NewSplitEncoder returns an encoder of fixed-width values of size bytes.
 func NewSplitEncoder(fixed []byte, size int) ChunkEncoder { return &splitEncoder{fixed, size} }
 
 func (c *splitEncoder) Codec() pb.Codec {
@@ -64,6 +66,7 @@ func (c *splitEncoder) Buffers() int { return 1 }
 
 func (c *splitEncoder) Fit(int) (int, bool) { return splitChunkBytes / c.size, false }
 
+// Append stores byte 0 of all values, then byte 1, and so on.
 func (c *splitEncoder) Append(b []byte, from, to int, sizes []int) []byte {
 	start := len(b)
 	for plane := range c.size {

@@ -14,8 +14,8 @@ const (
 type ChunkEncoder interface {
 	Codec() pb.Codec
 	Buffers() int // of each chunk
-	// Fit returns how many of the values from the first on fit in a chunk. A chunk may hold any
-	// number of values up to that; if exact, it holds that number or all that remain.
+	// Fit returns how many values from first on fit in a chunk. If exact is false, a chunk may hold
+	// any smaller number too; otherwise it holds exactly n values or all that remain.
 	Fit(first int) (n int, exact bool)
 	// Append appends the buffers of values [from, to) to b, each padded by PadTo8, and puts their
 	// sizes without padding into sizes.

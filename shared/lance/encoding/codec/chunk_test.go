@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Whatever the values and the codec, what the chunks of an encoder hold is decoded.
+// For any values and codec, an encoder's chunks decode to the values.
 func TestChunksAreDecoded(t *testing.T) {
 	encoders := map[string]func(v *values.Values, c *compress.Compressor) codec.ChunkEncoder{
 		"flat": func(v *values.Values, _ *compress.Compressor) codec.ChunkEncoder {
@@ -89,7 +89,7 @@ func decodeChunks(t *rapid.T, encoder codec.ChunkEncoder, v *values.Values) *val
 	return got
 }
 
-// valuesOfChunk returns how many of n values the chunk that begins at one of them has.
+// valuesOfChunk returns the number of values in the chunk that begins at value at.
 func valuesOfChunk(encoder codec.ChunkEncoder, at, n int) int {
 	fit, _ := encoder.Fit(at)
 	if fit >= n-at {

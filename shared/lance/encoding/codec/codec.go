@@ -18,10 +18,10 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A ChunkDecoder decodes the value buffers of mini-block chunks. It holds the page's description
-// and no other state, so that many goroutines can share it.
+// A ChunkDecoder decodes the value buffers of mini-block chunks. It depends only on the page's
+// description and is safe for concurrent use.
 type ChunkDecoder interface {
-	// Buffers is how many value buffers a chunk has.
+	// Buffers returns the number of value buffers per chunk.
 	Buffers() int
 	// Decode appends the n values of a chunk to dst. Before it reserves memory it checks that the
 	// buffers hold n values.
@@ -101,6 +101,7 @@ func WantFixed(s *values.Shape, bits int, codec string) error {
 	return nil
 }
 
+// unsupportedCodec names the codec that cannot decode such content.
 func unsupportedCodec(what string, c pb.Codec) error {
 	if c == nil {
 		return fmt.Errorf("%w: %s without an encoding", lance.ErrCorrupt, what)

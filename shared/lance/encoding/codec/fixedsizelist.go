@@ -56,6 +56,7 @@ func parseLists(c *pb.FixedSizeList, s *values.Shape) (*listChunks, error) {
 		}
 		c = inner
 	}
+	// A constant in place of the items means that all of them are null.
 	if _, allNull := c.Values.(*pb.Constant); allNull {
 		if lists.Buffers() == 1 {
 			return nil, lance.Corruptf("list items without values or validity")
@@ -73,6 +74,7 @@ func parseLists(c *pb.FixedSizeList, s *values.Shape) (*listChunks, error) {
 	return lists, err
 }
 
+// Buffers counts one validity bitmap per dimension with nulls, and the items.
 func (c *listChunks) Buffers() int {
 	n := 1
 	for _, level := range c.levels {
@@ -83,6 +85,7 @@ func (c *listChunks) Buffers() int {
 	return n
 }
 
+// Decode appends n lists: the validity of each dimension, then their items.
 func (c *listChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	items := n * dst.Shape.Items
 	elements := bufs[len(bufs)-1]
@@ -106,6 +109,7 @@ func (c *listChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	return nil
 }
 
+// appendValidity appends the validity of each dimension. A dimension without a bitmap has no nulls.
 func (c *listChunks) appendValidity(dst *values.Values, bufs [][]byte, n int) error {
 	for depth, level := range c.levels {
 		items := n * level.items

@@ -63,7 +63,7 @@ func (f *FixedValue) bitmapBytes() int {
 	return n
 }
 
-// Size is how many bytes a value takes.
+// Size returns the bytes of a value.
 func (f *FixedValue) Size() int { return f.bitmapBytes() + f.flat }
 
 // IsRaw reports whether values are stored exactly as they are kept in memory.
@@ -90,6 +90,7 @@ func (f *FixedValue) Decode(dst *values.Values, src []byte, n, stride int) error
 	return nil
 }
 
+// copyRaw copies n values that lie stride bytes apart.
 func (f *FixedValue) copyRaw(out, src []byte, n, stride int) {
 	if stride == f.flat {
 		copy(out, src)
@@ -100,6 +101,8 @@ func (f *FixedValue) copyRaw(out, src []byte, n, stride int) {
 	}
 }
 
+// decodeOne decodes one value that is not stored as in memory: a packed struct, a bit, or a list
+// with validity.
 func (f *FixedValue) decodeOne(dst *values.Values, src []byte) error {
 	switch {
 	case f.packed != nil:

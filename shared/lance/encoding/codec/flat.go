@@ -31,6 +31,7 @@ func newFlatChunks(c *pb.Flat, s *values.Shape) (ChunkDecoder, error) {
 
 func (flatChunks) Buffers() int { return 1 }
 
+// Decode appends the bytes as they are.
 func (f flatChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	size := (n*f.bits + 7) / 8
 	if len(bufs[0]) < size {
@@ -68,6 +69,8 @@ func (f *flatEncoder) Buffers() int {
 	return n
 }
 
+// Fit limits a chunk to ChunkBytes, counting one validity bit per item of each dimension with
+// nulls.
 func (f *flatEncoder) Fit(int) (int, bool) {
 	width := f.values.Shape.ValueBits()
 	items := 1
@@ -80,6 +83,7 @@ func (f *flatEncoder) Fit(int) (int, bool) {
 	return max(2, min(ChunkValues, 8*ChunkBytes/width)), false
 }
 
+// Append writes the validity bitmaps of dimensions with nulls, then the values.
 func (f *flatEncoder) Append(b []byte, from, to int, sizes []int) []byte {
 	start := len(b)
 	s := f.values.Shape

@@ -36,6 +36,8 @@ func newFSSTChunks(c *pb.FSST, s *values.Shape) (ChunkDecoder, error) {
 
 func (fsstChunks) Buffers() int { return 1 }
 
+// Decode expands the codes of each text. A table that marks its data as plain has uncompressed
+// texts.
 func (c fsstChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	buf := bufs[0]
 	offsets, err := chunkOffsets(buf, n, c.width)
@@ -51,7 +53,7 @@ func (c fsstChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 // appendCodes decodes the values that the offsets delimit in buf and appends them to v.
 func appendCodes(v *values.Values, t *fsst.Table, buf []byte, offsets []int32) error {
 	n := len(offsets) - 1
-	// One reservation for all of them keeps the loop free of allocation.
+	// A single reservation keeps the loop free of allocations.
 	v.Data = values.Reserve(v.Data, fsst.MaxSymbol*int(offsets[n]-offsets[0]+1))
 	v.Offsets = slices.Grow(v.Offsets, n)
 	text, end := v.Data[:cap(v.Data)], len(v.Data)

@@ -26,6 +26,8 @@ func newCompressedChunks(c *pb.General, s *values.Shape) (ChunkDecoder, error) {
 
 func (c compressedChunks) Buffers() int { return c.inner.Buffers() }
 
+// Decode decompresses the first buffer of a chunk. Further buffers, such as run lengths, are stored
+// plain.
 func (c compressedChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	first, err := compress.Decompress(c.scheme, bufs[0], dst.Room)
 	if err != nil {

@@ -83,7 +83,7 @@ func PlainLevels(buf []byte, n int) ([]uint16, error) {
 //	                         so as well or, where that is not smaller, as plain u16
 //	RLE                      u64 bytes of the values | values × u16 | lengths × u8
 type LevelEncoder struct {
-	Codec pb.Codec // nil: there are no levels
+	Codec pb.Codec // nil: no levels
 	width int      // of OutOfLineBitpacking
 }
 
@@ -120,6 +120,7 @@ func ChooseLevelEncoder(levels []uint16, blocks []int, limit int, mayRLE bool) L
 // must differ in length.
 func packsTail(n, words int) bool { return words < n }
 
+// packedLevelBytes returns the bytes of n levels in the block form of bit packing.
 func packedLevelBytes(n, width int) int {
 	words := bitpack.Words[uint16](width)
 	size := n / bitpack.BlockValues * 2 * words
@@ -142,6 +143,7 @@ func (c *LevelEncoder) AppendBlock(b []byte, levels []uint16) []byte {
 	}
 }
 
+// appendRuns appends the run form of levels: u64 size of the values, u16 values, u8 lengths.
 func appendRuns(b []byte, levels []uint16) []byte {
 	runs := countRuns(levels)
 	b = binary.LittleEndian.AppendUint64(b, uint64(2*runs))

@@ -30,6 +30,7 @@ func newRunChunks(c *pb.RLE, s *values.Shape) (ChunkDecoder, error) {
 	return runs, WantFixed(s, 8*runs.valueBytes, "runs")
 }
 
+// parseRuns validates the widths of values and run lengths.
 func parseRuns(c *pb.RLE) (runChunks, error) {
 	valueBits, err := flatBits(c.Values)
 	if err != nil {
@@ -50,6 +51,7 @@ func parseRuns(c *pb.RLE) (runChunks, error) {
 
 func (runChunks) Buffers() int { return 2 }
 
+// Decode checks that the runs cover n values, and expands them.
 func (r runChunks) Decode(dst *values.Values, bufs [][]byte, n int) error {
 	runs := len(bufs[0]) / r.valueBytes
 	if len(bufs[1])/r.lengthBytes < runs {
@@ -92,7 +94,7 @@ func (r runChunks) total(lengths []byte, runs int) uint64 {
 	return sum
 }
 
-// expandRuns fills out with the values of the runs, whose total length is at least that of out.
+// expandRuns fills out with the values of the runs, which cover at least its length.
 func expandRuns[T bitpack.Integer](r runChunks, out, runs []T, lengths []byte) {
 	for i := 0; len(out) > 0; i++ {
 		n := min(r.length(lengths, i), len(out))
@@ -110,7 +112,7 @@ type runEncoder[T bitpack.Integer] struct {
 	bits   int
 }
 
-// RunBytes returns how many bytes the runs in chunks of ChunkValues take, or limit if that is less.
+// RunBytes returns the bytes of the runs in chunks of ChunkValues, but at most limit.
 func RunBytes[T bitpack.Integer](numbers []T, bits, limit int) int {
 	size := 0
 	for len(numbers) > 0 && size < limit {
@@ -121,7 +123,7 @@ func RunBytes[T bitpack.Integer](numbers []T, bits, limit int) int {
 	return min(size, limit)
 }
 
-// NewRunEncoder returns an encoder of integers of so many bits.
+// NewRunEncoder returns a run-length encoder of integers of the given width.
 func NewRunEncoder[T bitpack.Integer](numbers []T, bits int) ChunkEncoder {
 	return &runEncoder[T]{numbers, bits}
 }
@@ -132,6 +134,7 @@ func (c *runEncoder[T]) Codec() pb.Codec {
 
 func (c *runEncoder[T]) Buffers() int { return 2 }
 
+// Fit limits a chunk by the number of runs: each takes the bytes of a value and one length byte.
 func (c *runEncoder[T]) Fit(first int) (int, bool) {
 	rest := c.values[first:min(len(c.values), first+ChunkValues)]
 	n, left := 0, ChunkBytes/(c.bits/8+1)
@@ -142,6 +145,7 @@ func (c *runEncoder[T]) Fit(first int) (int, bool) {
 	return max(2, n), false
 }
 
+// Append writes the values of the runs, then their lengths of one byte each.
 func (c *runEncoder[T]) Append(b []byte, from, to int, sizes []int) []byte {
 	start := len(b)
 	numbers := c.values[from:to]
@@ -160,7 +164,7 @@ func (c *runEncoder[T]) Append(b []byte, from, to int, sizes []int) []byte {
 	return PadTo8(b, start)
 }
 
-const maxRun = 255 // what the length of a run can say
+const maxRun = 255 // a run length is one byte
 
 func countRuns[T bitpack.Integer](numbers []T) int {
 	runs := 0

@@ -85,7 +85,7 @@ func ParseOffsets(buf []byte, n, width int) ([]int32, error) {
 	} else {
 		offsets = make([]int32, n+1)
 		for i := range offsets {
-			// What is too large turns negative and is found below.
+			// A value beyond int32 becomes negative and is rejected below.
 			offsets[i] = int32(min(binary.LittleEndian.Uint64(buf[8*i:]), math.MaxUint32))
 		}
 	}
@@ -125,6 +125,7 @@ func (c *variableEncoder) Codec() pb.Codec {
 
 func (c *variableEncoder) Buffers() int { return 1 }
 
+// Fit counts values until their bytes and offsets exceed the largest chunk, but at least two.
 func (c *variableEncoder) Fit(first int) (int, bool) {
 	offsets := c.values.Offsets
 	end := min(c.values.N, first+ChunkValues)
@@ -135,6 +136,7 @@ func (c *variableEncoder) Fit(first int) (int, bool) {
 	return max(2, n-first), false
 }
 
+// Append writes the offsets, counted from the start of the chunk, and then the bytes.
 func (c *variableEncoder) Append(b []byte, from, to int, sizes []int) []byte {
 	start := len(b)
 	offsets := c.values.Offsets[from : to+1]

@@ -54,6 +54,7 @@ func (plainValue) Decode(dst *values.Values, b []byte) error { return dst.Append
 
 type fsstValue struct{ table *fsst.Table }
 
+// Decode expands the codes of one text.
 func (v fsstValue) Decode(dst *values.Values, b []byte) error {
 	var err error
 	if dst.Data, err = AppendText(v.table, dst.Data, b); err != nil {
@@ -64,6 +65,7 @@ func (v fsstValue) Decode(dst *values.Values, b []byte) error {
 
 type compressedValue struct{ scheme pb.CompressionScheme }
 
+// Decode decompresses one value.
 func (v compressedValue) Decode(dst *values.Values, b []byte) error {
 	plain, err := compress.Decompress(v.scheme, b, dst.Room)
 	if err != nil {
@@ -87,6 +89,7 @@ type packedMember struct {
 	length   int // bytes of the length
 }
 
+// newPackedRow checks the members' widths against the type.
 func newPackedRow(c *pb.VariablePackedStruct, s *values.Shape) (*packedRow, error) {
 	if s.Kind != values.Packed || len(s.Children) != len(c.Fields) {
 		return nil, lance.Corruptf("packed struct of %d members for a type of %d", len(c.Fields), len(s.Children))
@@ -114,6 +117,7 @@ func newPackedRow(c *pb.VariablePackedStruct, s *values.Shape) (*packedRow, erro
 	return row, nil
 }
 
+// Decode appends one value to each member of dst.
 func (p *packedRow) Decode(dst *values.Values, b []byte) error {
 	for i, m := range p.members {
 		size := 0

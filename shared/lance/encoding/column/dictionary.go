@@ -30,7 +30,7 @@ type Dictionary struct {
 	index      map[string]int32
 	offsetBits uint64
 	IndexBits  int
-	MaxItems   int     // that an index can say
+	MaxItems   int     // bound set by the index width
 	maxBytes   int     // of the texts of a dictionary that is made for a page
 	Typed      bool    // the leaf is of a dictionary type
 	remap      []int32 // scratch: from an array's dictionary to items
@@ -78,7 +78,7 @@ func (d *Dictionary) Reset() {
 	clear(d.index)
 }
 
-// mark fills remap: -1 for the items of arr's dictionary that the slots refer to, -2 for others.
+// mark fills remap: -1 for items of arr's dictionary that a slot refers to, -2 for others.
 func (d *Dictionary) mark(arr *array.Dictionary, s *repdef.Shredder) {
 	d.remap = d.remap[:0]
 	for range arr.Dictionary().Len() {
@@ -236,6 +236,8 @@ func (d *Dictionary) bitpackedBlock() (pb.Codec, []byte) {
 	return bitpacked, codec.AppendBitpacked(nil, items, width)
 }
 
+// plainBlock returns the items as an uncompressed block. For texts that is the offset width, the
+// position of the bytes, the offsets, and the bytes.
 func (d *Dictionary) plainBlock() (pb.Codec, []byte) {
 	v := d.Items
 	if v.Shape.Kind != values.Variable {
@@ -270,7 +272,7 @@ func (d *Dictionary) AppendValues(indices, v *values.Values, levels []uint16) bo
 	return true
 }
 
-// IndexBytes estimates how many bytes the indices of n values take when packed.
+// IndexBytes estimates the packed size of n indices.
 func (d *Dictionary) IndexBytes(n int) int {
 	return n * bitpack.Width([]uint32{uint32(d.Items.N - 1)}) / 8
 }

@@ -1,7 +1,8 @@
-// Package column holds the state that a column keeps while its rows wait for a page, in all
-// versions of the format: the storage that the field's metadata asks for ([Options], [Storage]),
-// the items of its dictionary ([Dictionary]) and the rows of a packed struct ([Packer]). Packages
-// write and version20 make pages of it.
+// Package column holds the state of a column while its rows wait for a page, in all versions of the
+// format: the storage options from the field's metadata ([Options], [Storage]), the items of its
+// dictionary ([Dictionary]) and the rows of a packed struct ([Packer]). Packages write and
+// version20 make pages of it. For example, a field with the metadata lance-encoding:compression =
+// zstd has Options with that scheme, and its pages try chunks that are compressed by it.
 package column
 
 import (
@@ -89,7 +90,7 @@ func parseOptions(metadata map[string]string) (Options, error) {
 	return o, nil
 }
 
-// maxChunkBytes is the largest chunk that a field may ask for. In version 2.1 it is
+// maxChunkBytes bounds the chunk size that a field may request. In version 2.1 the bound is
 // codec.ChunkBytes, which keeps a chunk with its levels below 32 KiB.
 const maxChunkBytes = 1 << 20
 
@@ -113,6 +114,7 @@ func (m metadataOptions) number(name string, otherwise float64) float64 {
 	return otherwise
 }
 
+// compression parses a scheme and its level. An empty value keeps the default.
 func (m metadataOptions) compression(name string, otherwise compress.Compression) (compress.Compression, error) {
 	c := otherwise
 	switch m[name] {
@@ -134,7 +136,7 @@ func (m metadataOptions) compression(name string, otherwise compress.Compression
 type Storage struct {
 	Options              Options
 	Text                 bool                   // the values are texts and not just bytes
-	General              []*compress.Compressor // what the field asks for, to choose from, if anything
+	General              []*compress.Compressor // compressors requested by the field, to choose from
 	PerValue             *compress.Compressor   // of long values; made when it is needed
 	DictionaryCompressor *compress.Compressor   // of dictionaries
 	Trained              Symbols                // of the page that is being made

@@ -25,11 +25,11 @@ type Packer struct {
 	Row     *values.Shape // of the packed rows
 }
 
-// A Member is a member of packed structs, with the values that wait to be packed.
+// A Member is a member of packed structs, with the values that wait for packing.
 type Member struct {
 	name    string
 	Width   uint64   // bits of the length of a variable member
-	Storage *Storage // how texts are to be compressed
+	Storage *Storage // compression of texts
 	Values  *values.Values
 	Codec   pb.Codec // of the values, when the page is made
 }
@@ -57,6 +57,7 @@ func NewPacker(t *arrow.StructType, v lance.Version) (*Packer, error) {
 		m.Values = values.New(s)
 		p.Members = append(p.Members, m)
 		p.Row.Bits += s.ValueBits()
+		// After version 2.0, rows with vectors are stored like rows of variable width.
 		if s.Kind == values.Variable || s.Dims != nil && v != lance.V2_0 {
 			p.Row.Kind = values.Variable
 		}
@@ -73,7 +74,7 @@ func NewPacker(t *arrow.StructType, v lance.Version) (*Packer, error) {
 	return p, nil
 }
 
-// packedRowBytes is the largest packed row of fixed width of which two fit in a chunk.
+// packedRowBytes is the largest fixed-width packed row of which two fit in a chunk.
 func packedRowBytes(v lance.Version) int {
 	if v == lance.V2_1 {
 		return codec.ChunkBytes / 2
@@ -81,8 +82,8 @@ func packedRowBytes(v lance.Version) int {
 	return 1 << 20
 }
 
-// AppendRows appends the rows in the given slots of arr. Rows of fixed width go to v; others wait
-// in the members. The slots and cut are as in values.AppendArray.
+// AppendRows appends the rows in the given slots of arr. Fixed-width rows go to v; others wait in
+// the members. slots and cut are as in values.AppendArray.
 func (p *Packer) AppendRows(v *values.Values, arr arrow.Array, spans []values.Span, cut []uint16) error {
 	rows := arr.(*array.Struct)
 	for i := range p.Members {
@@ -94,7 +95,7 @@ func (p *Packer) AppendRows(v *values.Values, arr arrow.Array, spans []values.Sp
 		if err := m.Values.AppendArray(member, spans, nil); err != nil {
 			return err
 		}
-		m.Values.Valid = nil // what is under null rows
+		m.Values.Valid = nil // values under null rows
 	}
 	if p.Row.Kind == values.Fixed {
 		p.appendFixed(v, p.Members[0].Values.N, cut)
@@ -110,7 +111,7 @@ func (p *Packer) Reset() {
 	}
 }
 
-// Memory returns how many bytes of rows wait to be packed.
+// Memory returns the bytes of rows that wait for packing.
 func (p *Packer) Memory() int {
 	size := 0
 	for _, m := range p.Members {
@@ -139,7 +140,7 @@ func (p *Packer) appendFixed(v *values.Values, n int, cut []uint16) {
 	}
 }
 
-// AppendRow appends the bytes of a row that waits to be packed.
+// AppendRow appends the packed bytes of a waiting row.
 func (p *Packer) AppendRow(b []byte, row int) []byte {
 	for i := range p.Members {
 		value := p.Members[i].Values.Bytes(row)
@@ -165,6 +166,7 @@ func hasNull(arr arrow.Array, spans []values.Span, cut []uint16) bool {
 	return false
 }
 
+// isPartlyNull reports whether value i is null or, for fixed-size lists, has a null item.
 func isPartlyNull(arr arrow.Array, i int) bool {
 	if arr.IsNull(i) {
 		return true
@@ -205,7 +207,7 @@ func (p *Packer) Codec() pb.Codec {
 	return c
 }
 
-// Footprint returns how much memory the members have reserved for rows.
+// Footprint returns the memory allocated for rows in the members.
 func (p *Packer) Footprint() int {
 	size := 0
 	for i := range p.Members {

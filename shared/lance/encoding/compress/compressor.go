@@ -16,7 +16,7 @@ type Compressor struct {
 	Compression
 	lz4   *lz4Encoder // nil until there is something to compress: it is large
 	zstd  *zstd.Encoder
-	noise *zstd.Encoder // soon gives up, for what looks like noise
+	noise *zstd.Encoder // gives up early on data that looks like noise
 }
 
 // NewCompressor returns a compressor of texts or other bytes.
@@ -28,9 +28,9 @@ func NewCompressor(c Compression) (*Compressor, error) {
 	return newCompressorLevel(c, level)
 }
 
-// NewNumberCompressors returns compressors of chunks of numbers; the caller tries all of them and
-// keeps the smallest result. If no level is asked for, one of them is the fastest: it looks for
-// short matches, which often suit numbers better than the default level does.
+// NewNumberCompressors returns compressors for chunks of numbers; the caller tries all and keeps
+// the smallest result. Without a requested level, one of them uses the fastest level: its short
+// matches often suit numbers better than the default.
 func NewNumberCompressors(c Compression) ([]*Compressor, error) {
 	usual, err := NewCompressor(c)
 	if err != nil || c.Scheme != pb.Zstd || c.Level != 0 {
@@ -40,6 +40,8 @@ func NewNumberCompressors(c Compression) ([]*Compressor, error) {
 	return []*Compressor{fastest, usual}, err
 }
 
+// newCompressorLevel makes two zstd encoders: one always codes literals by entropy, the other gives
+// up early on noise.
 func newCompressorLevel(c Compression, level zstd.EncoderLevel) (*Compressor, error) {
 	if c.Scheme != pb.Zstd {
 		return &Compressor{Compression: c}, nil
@@ -55,6 +57,7 @@ func newCompressorLevel(c Compression, level zstd.EncoderLevel) (*Compressor, er
 	return &Compressor{Compression: c, zstd: packer, noise: noise}, nil
 }
 
+// newZstd returns an encoder for single-threaded use, without checksums and with little memory.
 func newZstd(options ...zstd.EOption) (*zstd.Encoder, error) {
 	encoder, err := zstd.NewWriter(nil, append(options,
 		zstd.WithEncoderConcurrency(1),
@@ -76,7 +79,7 @@ func looksLikeNoise(b []byte) bool {
 		counts[b[i]]++
 		n++
 	}
-	// One of 256 pairs is expected then.
+	// In noise, one of 256 pairs of sampled bytes is equal. There are n²/2 pairs; allow a quarter more.
 	return 256*2*pairs < n*n*5/4
 }
 
@@ -119,5 +122,5 @@ func (c *Compressor) CompressEach(v *values.Values) (*values.Values, error) {
 type Compression struct {
 	Scheme pb.CompressionScheme // 0: they are not
 	Level  int                  // 0: the default
-	None   bool                 // it was asked that nothing be done
+	None   bool                 // compression is explicitly disabled
 }

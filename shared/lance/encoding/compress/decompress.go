@@ -58,9 +58,11 @@ func Decompress(scheme pb.CompressionScheme, b []byte, room values.Room) ([]byte
 	return decompressZstd(b, room)
 }
 
-// lz4MaxRatio bounds how much an LZ4 block can grow: one byte of a length adds at most 255 bytes.
+// lz4MaxRatio bounds the growth of an LZ4 block: one length byte adds at most 255 bytes.
 const lz4MaxRatio = 255
 
+// decompressLZ4 decodes u32 size and an LZ4 block. A size that no block of this length can reach is
+// rejected before it is allocated.
 func decompressLZ4(b []byte, room values.Room) ([]byte, error) {
 	if len(b) < 4 {
 		return nil, lance.Corruptf("lz4 buffer of %d bytes", len(b))
@@ -82,6 +84,7 @@ func decompressLZ4(b []byte, room values.Room) ([]byte, error) {
 
 const zstdMagic = 0xFD2FB528
 
+// decompressZstd decodes either a bare frame with a content size, or u64 size and a frame.
 func decompressZstd(b []byte, room values.Room) ([]byte, error) {
 	bare := len(b) >= 5 && binary.LittleEndian.Uint32(b) == zstdMagic && b[4]&0x08 == 0
 	if bare {
@@ -166,6 +169,7 @@ func readFrame(frame []byte, most int, room values.Room) ([]byte, error) {
 	}
 }
 
+// zstdDecoder returns a pooled decoder with bounded output and window sizes.
 func zstdDecoder() (*zstd.Decoder, error) {
 	if decoder, ok := zstdDecoders.Get().(*zstd.Decoder); ok {
 		return decoder, nil

@@ -27,7 +27,7 @@ import (
 // have occurred before, but rarely at the beginning of the longest match.
 type lz4Encoder struct {
 	last  [1 << lz4HashBits]uint32 // where bytes of this hash were seen last
-	shift int                      // takes off those of eight bytes that are not hashed
+	shift int                      // drops the bytes of a word that are not hashed
 }
 
 const (
@@ -37,10 +37,10 @@ const (
 	lz4SmallBlock = 1 << 15
 	lz4EndMatches = 12 // no match begins in the last bytes of a block,
 	lz4EndBytes   = 5  // or goes on in these
-	lz4Patience   = 6  // after 1<<6 bytes without a match every other is tried, and so on
+	lz4Patience   = 6  // after 1<<6 bytes without a match it tries every second position, and so on
 )
 
-// append appends plain, compressed, to b.
+// append appends the LZ4 block of plain to b.
 func (e *lz4Encoder) append(b, plain []byte) []byte {
 	clear(e.last[:])
 	if e.shift = 64 - 8*4; len(plain) > lz4SmallBlock {
@@ -65,8 +65,8 @@ func (e *lz4Encoder) append(b, plain []byte) []byte {
 	}
 }
 
-// find returns the position of the first match at or after a position, and the position of the
-// earlier copy of its bytes; match is -1 if there is none.
+// find returns the position of the first match from at on and the position of the earlier copy.
+// match is -1 if there is none.
 func (e *lz4Encoder) find(plain []byte, at int) (match, from int) {
 	for tries := 1 << lz4Patience; at < len(plain)-lz4EndMatches; tries++ {
 		word := binary.LittleEndian.Uint64(plain[at:])
@@ -87,8 +87,7 @@ func (e *lz4Encoder) slot(word uint64) *uint32 {
 	return &e.last[word<<e.shift*golden>>(64-lz4HashBits)]
 }
 
-// commonBytes returns how many bytes a and b have in common at their beginnings. b is
-// not the shorter.
+// commonBytes returns the length of the common prefix of a and b. b must not be shorter.
 func commonBytes(a, b []byte) int {
 	n := 0
 	for ; n+8 <= len(a); n += 8 {

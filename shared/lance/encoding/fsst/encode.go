@@ -18,7 +18,7 @@ type Encoder struct {
 	short   [1 << 16]step
 	long    [longSlots][2]match // longer symbols first
 	end     uint64              // the rare byte, eight times
-	Ratio   float64             // of compressed to plain text, in what the symbols were made for
+	Ratio   float64             // compressed to plain size in the training sample
 }
 
 // A symbol is the piece of text that a code stands for.
@@ -50,7 +50,7 @@ const longSlots = 1024
 
 func longSlot(word uint64) uint64 { return (word & 0xffffff) * 0x9E3779B97F4A7C15 >> 54 }
 
-// noMatch is a match that no text has: its mask is 0 and its value is not.
+// noMatch matches no text: its mask is 0 and its value is not.
 var noMatch = match{val: 1}
 
 // newEncoder returns an encoder without symbols for texts in which the byte end is rare.
@@ -90,6 +90,8 @@ func (e *Encoder) add(s symbol) bool {
 	return true
 }
 
+// addLong inserts a symbol of three or more bytes into its hash slot, longest first. It returns
+// false if the slot is full.
 func (e *Encoder) addLong(m match) bool {
 	slot := &e.long[longSlot(m.val)]
 	if slot[1] != noMatch {
@@ -156,7 +158,7 @@ func (e *Encoder) firstBytes(text []byte) uint64 {
 	return word
 }
 
-// Table returns the symbol table as it is stored.
+// Table returns the symbol table in its stored form.
 func (e *Encoder) Table() []byte {
 	b := make([]byte, 8, TableBytes)
 	binary.LittleEndian.PutUint64(b, magic<<32|1<<24|e.end&0xff<<8|uint64(len(e.symbols)))

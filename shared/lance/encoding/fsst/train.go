@@ -11,14 +11,14 @@ const (
 	maxSymbols   = 255 // the last code is the escape
 )
 
-// trainParts is how much of the sample each round of training compresses, in 16ths. In the first
-// rounds symbols are short and can grow to twice their length at most, so a small part is enough.
+// trainParts is the part of the sample, in 16ths, that each training round compresses. In the first
+// rounds symbols are short and can at most double in length, so a small part suffices.
 var trainParts = [...]int{1, 2, 2, 4, 4, 8, 8, 16, 16}
 
-// Train chooses symbols for texts like those that the offsets delimit in data. It begins without
-// symbols. In each round it compresses a part of a sample, counts the symbols and the pairs of
-// successive symbols that this used, and keeps the best of them as the next symbols. It returns nil
-// if the sample does not become smaller by a sixteenth.
+// Train chooses symbols for texts like those delimited in data by offsets. It starts without
+// symbols. Each round compresses a part of a sample, counts the symbols and pairs of successive
+// symbols in the result, and keeps the best of them as the next symbols. It returns nil if the
+// sample does not shrink by at least a sixteenth.
 func Train(data []byte, offsets []int32) *Encoder {
 	texts, plain := sample(data, offsets), 0
 	for _, text := range texts {
@@ -28,7 +28,7 @@ func Train(data []byte, offsets []int32) *Encoder {
 	counts := newSymbolCounts()
 	for _, part := range trainParts {
 		counts.clear()
-		// Every so many places, so that a part is as mixed as the whole.
+		// Take texts at regular distances, so that a part is as mixed as the whole.
 		for i := 0; i < len(texts); i += 16 / part {
 			counts.add(encoder, texts[i])
 		}
@@ -96,6 +96,8 @@ func newSymbolCounts() *symbolCounts {
 	return &symbolCounts{pairs: make([][trainCodes]uint16, trainCodes)}
 }
 
+// clear resets the counters. It visits only pairs that occurred, because the table of pairs is
+// large.
 func (c *symbolCounts) clear() {
 	clear(c.single[:])
 	for _, pair := range c.seen {
@@ -104,6 +106,7 @@ func (c *symbolCounts) clear() {
 	c.seen = c.seen[:0]
 }
 
+// add counts the symbols and symbol pairs that encode a text. Codes below 256 are single bytes.
 func (c *symbolCounts) add(e *Encoder, text []byte) {
 	before := -1
 	for len(text) > 0 {
@@ -136,14 +139,14 @@ func (c *symbolCounts) addPair(first, second int) {
 	*n++
 }
 
-// A candidate is a possible symbol, with about how many bytes it would save.
+// A candidate is a possible symbol with the approximate bytes that it would save.
 type candidate struct {
 	symbol
 	gain int
 }
 
-// choose gives e the symbols of the next round: of those that occurred more often than rare, the
-// ones that save most bytes.
+// choose sets the symbols of the next round: of the candidates that occurred more often than rare,
+// the ones that save most.
 func (c *symbolCounts) choose(e *Encoder, rare int) {
 	candidates := c.candidates(e, rare)
 	e.reset()
@@ -154,7 +157,7 @@ func (c *symbolCounts) choose(e *Encoder, rare int) {
 	}
 }
 
-// candidates returns the possible symbols, those that save most first.
+// candidates returns the possible symbols, most saving first.
 func (c *symbolCounts) candidates(e *Encoder, rare int) []candidate {
 	var all []candidate
 	for code, n := range c.single {
@@ -202,7 +205,7 @@ func addEqual(sorted []candidate) []candidate {
 	return sorted[:n]
 }
 
-// symbol returns what a code of symbolCounts stands for.
+// symbol returns the symbol behind a code of symbolCounts.
 func (e *Encoder) symbol(code int) symbol {
 	if code < 256 {
 		return symbol{uint64(code), 1}

@@ -38,8 +38,8 @@ func (p *Page) Fetch(buffer, from, to int) []byte {
 	return append([]byte{}, p.Buffers[buffer][from:to]...)
 }
 
-// Native returns the first page of each column of data files that the tests of package datafile
-// read, whose names fit one of the patterns. The folder is that of package datafile.
+// Native returns the first page of each column in the data files of package datafile's tests whose
+// names match a pattern. folder is that of package datafile.
 func Native(t testing.TB, folder string, patterns ...string) []Page {
 	t.Helper()
 	var pages []Page
@@ -59,6 +59,7 @@ func Native(t testing.TB, folder string, patterns ...string) []Page {
 	return pages
 }
 
+// columnPages parses a data file without package datafile, which imports the packages under test.
 func columnPages(t testing.TB, file string, data []byte) []Page {
 	t.Helper()
 	footer := data[len(data)-40:]

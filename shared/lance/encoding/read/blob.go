@@ -26,9 +26,11 @@ import (
 type blobPage struct {
 	*pageContext
 	descriptions layoutReader
-	old          bool // descriptions that are not those of the column
+	old          bool // descriptions of version 2.1 in a column of version 2.2
 }
 
+// newBlobPage returns the reader of a blob page. Its inner layout describes the positions and
+// sizes.
 func newBlobPage(p *pageContext, layout *pb.BlobLayout) (*blobPage, error) {
 	old := isDescriptionV2(p.shape)
 	if !old && !isDescription(p.shape) {
@@ -74,6 +76,7 @@ func isDescriptionV2(s *values.Shape) bool {
 	return true
 }
 
+// read decodes descriptions. The layers of the page come from descriptions without bytes.
 func (b *blobPage) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	it, err := b.descriptions.read(fetch, room, rows)
 	if it == nil || err != nil {
@@ -106,8 +109,8 @@ func descriptionLevels(v *values.Values, n int) []uint16 {
 	return def
 }
 
-// newDescriptions returns the descriptions of version 2.2 for positions and sizes in the data file.
-// All their other members are 0, which means an inline blob.
+// newDescriptions converts positions and sizes in the data file to descriptions of version 2.2. All
+// other members are 0, which means an inline blob.
 func newDescriptions(old *values.Values, s *values.Shape) *values.Values {
 	v := values.New(s)
 	v.N = old.N

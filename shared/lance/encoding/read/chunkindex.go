@@ -37,6 +37,8 @@ func (x *chunkIndex) memory() int {
 
 const maxChunkLog = 15
 
+// parseChunkIndex decodes the chunk words and the repetition index, and checks that chunks, values
+// and rows add up.
 func parseChunkIndex(m *miniBlock, words, repetition []byte) (*chunkIndex, error) {
 	width := 2
 	if m.layout.HasLargeChunk {
@@ -55,6 +57,7 @@ func parseChunkIndex(m *miniBlock, words, repetition []byte) (*chunkIndex, error
 			word = int(binary.LittleEndian.Uint16(words[2*c:]))
 		}
 		x.offsets[c+1] = x.offsets[c] + 8*(word>>4+1)
+		// The last chunk has the remaining values; its word does not count.
 		if c == n-1 {
 			x.items[n] = m.items
 			break

@@ -12,7 +12,7 @@ import (
 // leaf's own values, and the structure of all fields around it.
 type Column struct {
 	Nodes []repdef.Node // of the fields around the leaf, outermost first; may be left out
-	Leaf  arrow.Array   // of the leaf's items: those of the innermost field, if any
+	Leaf  arrow.Array   // items of the leaf: those of the innermost field, if any
 }
 
 // A ColumnBuilder makes a Column of decoded rows of consecutive pages.

@@ -17,7 +17,7 @@ import (
 //	value   unless it is inline (fixed width, at most 32 bytes): the buffers of an Arrow
 //	        array of one value without validity: u32 count, u32 length of each, bytes
 //	levels  repetition levels and definition levels; an empty one is absent. Plain u16,
-//	        or (from 2.2 on) a block of as many as the layout says
+//	        or (from 2.2 on) a block; the layout has their number
 //
 // Without levels every row has the value; if there is no value either, every row is null. A value
 // buffer with the text "ab" is
@@ -33,6 +33,8 @@ type constant struct {
 	first    int // buffer of repetition levels; 0 or 1
 }
 
+// newConstant validates the buffers. An odd number means that the value is in a buffer, because
+// levels come in pairs.
 func newConstant(p *pageContext, layout *pb.ConstantLayout) (*constant, error) {
 	c := &constant{pageContext: p, layout: layout, hasValue: layout.InlineValue != nil}
 	var err error
@@ -61,6 +63,7 @@ func newConstant(p *pageContext, layout *pb.ConstantLayout) (*constant, error) {
 // hasLevels reports whether the page has buffers for levels.
 func (c *constant) hasLevels() bool { return len(c.sizes) >= 2 }
 
+// read repeats the value, or null, for the rows. Levels are decoded whole and then cut.
 func (c *constant) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	var value []byte
 	if c.first == 1 {

@@ -15,12 +15,12 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// encodings are those of version 2.1 and 2.2. Each has a dump in testdata of the smallest page with
-// it among some files that native Lance wrote.
+// encodings of versions 2.1 and 2.2. For each, testdata has a dump of the smallest page with it in
+// some files of native Lance.
 var encodings = strings.Fields("MiniBlockLayout FullZipLayout ConstantLayout BlobLayout Flat Variable FSST InlineBitpacking " +
 	"OutOfLineBitpacking RLE ByteStreamSplit General FixedSizeList PackedStruct VariablePackedStruct Constant")
 
-// forms are pages of a layout that have more in their buffers than others.
+// forms select further pages of a layout, with more in their buffers.
 var forms = map[string]func(l pb.Layout, p *pagetest.Page) bool{
 	"MiniBlockLayout-nulls": func(l pb.Layout, _ *pagetest.Page) bool {
 		m, ok := l.(*pb.MiniBlockLayout)
@@ -283,7 +283,7 @@ func levelsName(c pb.Codec) string {
 	return codecName(c)
 }
 
-// codecName writes a codec with those inside of it.
+// codecName formats a codec with its inner codecs.
 func codecName(c pb.Codec) string {
 	v := reflect.ValueOf(c).Elem()
 	var inner []string

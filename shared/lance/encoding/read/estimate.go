@@ -11,7 +11,7 @@ import (
 // textRatio is about the ratio of decompressed to compressed size of text.
 const textRatio = 2
 
-// DecodedSize estimates how many bytes of memory the rows of a page take when they are decoded.
+// DecodedSize estimates the decoded memory of a page's rows.
 func DecodedSize(t arrow.DataType, layout pb.Layout, info encoding.PageInfo) float64 {
 	stored := 0
 	for _, n := range info.Sizes {
@@ -21,7 +21,7 @@ func DecodedSize(t arrow.DataType, layout pb.Layout, info encoding.PageInfo) flo
 	if err != nil {
 		return float64(stored)
 	}
-	width := 0.0 // of a value, as far as the type tells
+	width := 0.0 // of a value, if its type determines it
 	if s.Kind == values.Fixed {
 		width = float64(s.ValueBits()) / 8
 	}

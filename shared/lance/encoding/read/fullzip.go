@@ -39,6 +39,7 @@ type fullZip struct {
 	length   int                 // bytes of their length
 }
 
+// newFullZip returns the reader of a page after checks of its level widths.
 func newFullZip(p *pageContext, layout *pb.FullZipLayout) (*fullZip, error) {
 	z := &fullZip{pageContext: p, layout: layout}
 	var err error
@@ -96,6 +97,8 @@ func (z *fullZip) wantRows() error {
 	return nil
 }
 
+// read locates the rows by the repetition index, or by arithmetic if all values have the same
+// width, and decodes them.
 func (z *fullZip) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	if !z.hasIndex() {
 		return z.readEven(fetch, room, rows)
@@ -110,6 +113,7 @@ func (z *fullZip) read(fetch encoding.Fetch, room values.Room, rows []encoding.R
 		pieces[i] = fetch(0, span.From, span.To)
 		missing = missing || pieces[i] == nil
 	}
+	// All pieces were requested, so the next round has them.
 	if missing {
 		return nil, nil
 	}
@@ -241,12 +245,13 @@ func (z *fullZip) wholeIndex(fetch encoding.Fetch) []byte {
 	}
 	index := z.fetchAll(fetch, 1)
 	if index != nil {
-		index = bytes.Clone(index) // without what was read around it
+		index = bytes.Clone(index) // so that the bytes read around it can be freed
 		z.index.put(&index, len(index), z.budget)
 	}
 	return index
 }
 
+// checkSpan validates the positions of rows against the size of buffer 0.
 func (z *fullZip) checkSpan(from, to uint64) (int, int, bool, error) {
 	if from > to || to > uint64(z.sizes[0]) {
 		return 0, 0, false, lance.Corruptf("rows at [%d, %d) of %d bytes", from, to, z.sizes[0])
@@ -306,8 +311,8 @@ func (z *fullZip) appendControl(dst *Items, b []byte) error {
 	return nil
 }
 
-// parseValue appends the value at the start of b to dst and returns how many bytes it takes in b. A
-// null is appended as an empty value.
+// parseValue appends the value at the start of b to dst and returns its size in b. A null is
+// appended as an empty value.
 func (z *fullZip) parseValue(dst *values.Values, b []byte, def uint16) (int, error) {
 	if z.fixed != nil {
 		return z.fixed.Size(), z.fixed.Decode(dst, b, 1, z.fixed.Size())

@@ -50,6 +50,7 @@ func (c *itemCollector) add(part *Items, first, last int, rows []encoding.RowRan
 		entry, row = end, to
 		return nil
 	}
+	// Skip the end of a row that began in an earlier part.
 	if part.levels.Rep != nil {
 		entry = part.nextRow(0)
 		value = part.visible(0, entry)
@@ -169,8 +170,8 @@ func (it *Items) lookUp(p *pageContext, room values.Room, dict *values.Values) e
 	return it.Values.Take(dict, indices)
 }
 
-// wrapDictionary makes a dictionary of values that were stored without one, if the leaf has a
-// dictionary type.
+// wrapDictionary wraps values that were stored without a dictionary if the leaf has a dictionary
+// type.
 func (it *Items) wrapDictionary(p *pageContext) error {
 	if !p.isDictionary() {
 		return nil
@@ -182,7 +183,7 @@ func (it *Items) wrapDictionary(p *pageContext) error {
 	return nil
 }
 
-// footprint returns how much memory the items have reserved.
+// footprint returns the memory allocated for the items.
 func (it *Items) footprint() int {
 	return 2*cap(it.levels.Rep) + 2*cap(it.levels.Def) + it.Values.Footprint()
 }

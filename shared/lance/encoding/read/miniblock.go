@@ -45,6 +45,7 @@ type miniBlock struct {
 	dict   kept[values.Values]
 }
 
+// newMiniBlock returns the reader of a page. With a dictionary, the chunks hold indices.
 func newMiniBlock(p *pageContext, layout *pb.MiniBlockLayout) (*miniBlock, error) {
 	m := &miniBlock{pageContext: p, layout: layout, stored: p.shape}
 	var err error
@@ -73,7 +74,7 @@ func newMiniBlock(p *pageContext, layout *pb.MiniBlockLayout) (*miniBlock, error
 	return m, nil
 }
 
-// checkBuffers checks that the buffers other than those of values fit the layers of the page.
+// checkBuffers checks that the buffers other than values fit the layers of the page.
 func (m *miniBlock) checkBuffers() error {
 	want := 2
 	if m.layout.Dictionary != nil {
@@ -98,6 +99,8 @@ func (m *miniBlock) checkBuffers() error {
 	return codec.CheckLevels(m.layout.DefCompression)
 }
 
+// read decodes the chunks that contain the rows. In the first round it requests index and
+// dictionary, and the chunks too if the page is small.
 func (m *miniBlock) read(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Items, error) {
 	index, err := m.fetchIndex(fetch, room)
 	if err != nil {
@@ -151,8 +154,8 @@ func (m *miniBlock) fetchIndex(fetch encoding.Fetch, room values.Room) (*chunkIn
 	return index, err
 }
 
-// fetchDictionary returns the items of the dictionary, or nil if there is none or its bytes are
-// missing.
+// fetchDictionary returns the dictionary's items, or nil if the page has no dictionary or its bytes
+// are missing.
 func (m *miniBlock) fetchDictionary(fetch encoding.Fetch, room values.Room) (*values.Values, error) {
 	if m.layout.Dictionary == nil {
 		return nil, nil
@@ -175,7 +178,7 @@ func (m *miniBlock) fetchDictionary(fetch encoding.Fetch, room values.Room) (*va
 	if err := codec.DecodeBlock(dict, m.layout.Dictionary, buf, n); err != nil {
 		return nil, err
 	}
-	// What is kept must not hold on to all the bytes that were read with it.
+	// Copy, so that the kept dictionary does not retain all bytes read with it.
 	own := values.New(m.shape)
 	if err := room.Take(dict.Footprint()); err != nil {
 		return nil, err
@@ -190,7 +193,7 @@ func (m *miniBlock) fetchDictionary(fetch encoding.Fetch, room values.Room) (*va
 // decode decodes runs of chunks and cuts the wanted rows out of them.
 func (m *miniBlock) decode(room values.Room, index *chunkIndex, runs []chunkRun, chunks [][]byte, dict *values.Values) (*Items, error) {
 	out := &Items{plan: m.plan}
-	// One run is cut where it is; of several, the rows are copied and the rest is reused.
+	// A single run is sliced in place. Rows of several runs are copied and the buffer reused.
 	collect := itemCollector{items: out, copies: len(runs) > 1}
 	part := &Items{plan: m.plan, Items: values.Items{Values: room.Values(m.stored)}}
 	parts, whole := values.Growth{Room: room}, values.Growth{Room: room}
@@ -200,7 +203,7 @@ func (m *miniBlock) decode(room values.Room, index *chunkIndex, runs []chunkRun,
 			return nil, err
 		}
 		part.Values.ReserveValues(index.items[run.to]-index.items[run.from], reserveRatio*len(chunks[i]))
-		if run.to-run.from == 1 { // of several, the first one tells more
+		if run.to-run.from == 1 { // of several runs, the first gives the better estimate
 			part.Values.ReserveText(len(chunks[i]))
 		}
 		start := index.offsets[run.from]
@@ -256,8 +259,8 @@ func (it *Items) reserveLike(part, size int) {
 // decoded.
 const reserveRatio = 128
 
-// indexRatio bounds the ratio of the size of a chunk index to that of its words. entryBytes is the
-// memory for an entry of levels, including what is made of it.
+// indexRatio bounds the ratio of a chunk index's memory to its stored words. entryBytes is the
+// memory per entry of levels, with everything derived from it.
 const (
 	indexRatio = 16
 	entryBytes = 8
@@ -281,7 +284,7 @@ func (m *miniBlock) decodeChunk(dst *Items, chunk []byte, n int) error {
 			return err
 		}
 	}
-	if count > math.MaxUint16 { // no ordinary chunk has so many
+	if count > math.MaxUint16 { // no ordinary chunk has this many
 		if err := dst.Values.Room.Take(entryBytes * count); err != nil {
 			return err
 		}
@@ -313,6 +316,7 @@ func (m *miniBlock) splitChunk(chunk []byte) (count int, bufs [][]byte, err erro
 	if len(chunk) < header {
 		return 0, nil, lance.Corruptf("chunk of %d bytes with a header of %d", len(chunk), header)
 	}
+	// Buffers begin at multiples of 8; their sizes precede them.
 	at, sizes := (header+7)&^7, chunk[2:]
 	next := func(wide bool) []byte {
 		size := int(binary.LittleEndian.Uint16(sizes))
@@ -342,7 +346,7 @@ func (m *miniBlock) splitChunk(chunk []byte) (count int, bufs [][]byte, err erro
 	return int(binary.LittleEndian.Uint16(chunk)), bufs, err
 }
 
-// levelBuffers returns how many buffers of levels a chunk has.
+// levelBuffers returns the number of level buffers per chunk.
 func (m *miniBlock) levelBuffers() int {
 	n := 0
 	if m.layout.RepCompression != nil {

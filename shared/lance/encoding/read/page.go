@@ -19,7 +19,7 @@ import (
 )
 
 // A PageReader decodes rows of one page of version 2.1 or 2.2. It keeps small parts that every read
-// needs (chunk indices, dictionaries) as far as the budget allows. It is safe for concurrent use.
+// needs (chunk indices, dictionaries) within the budget. It is safe for concurrent use.
 type PageReader struct {
 	rows   int
 	layout layoutReader
@@ -37,7 +37,7 @@ type Items struct {
 	values.Items
 	plan   *repdef.Plan
 	levels repdef.Levels
-	// allNull says that the page stores no values; these are there to be counted.
+	// allNull marks a page without stored values; the values here only count rows.
 	allNull bool
 }
 
@@ -50,6 +50,8 @@ func NewPageReader(path *repdef.Path, layout pb.Layout, info encoding.PageInfo, 
 	return &PageReader{rows: info.Rows, layout: inner}, err
 }
 
+// newLayoutReader returns the reader of the page's layout. Types that cannot be stored occur in
+// all-null constant pages only.
 func newLayoutReader(p *pageContext, layout pb.Layout) (layoutReader, error) {
 	if _, isConstant := layout.(*pb.ConstantLayout); p.shape.Kind == values.Opaque && !isConstant {
 		return nil, fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, p.path.Leaf.Type)
@@ -119,10 +121,10 @@ type Budget struct {
 	used  atomic.Int64
 }
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of the given number of bytes.
 func NewBudget(bytes int64) *Budget { return &Budget{limit: bytes} }
 
-// Used returns how many bytes are kept.
+// Used returns the bytes in use.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
 // take reserves n bytes and reports whether there is room for them.

@@ -5,6 +5,6 @@ package repdef
 type Node struct {
 	Len     int
 	Valid   []byte  // validity bitmap; nil when nothing is null
-	Nulls   int     // how many are null
+	Nulls   int     // number of nulls
 	Offsets []int32 // of lists and maps, Len+1, from 0; otherwise nil
 }

@@ -15,7 +15,7 @@ type Path struct {
 	Leaf  Leaf
 }
 
-// RowItems returns how many items of a page belong to one row of the field: more than one below
+// RowItems returns the number of a page's items per row of the field: more than one below
 // fixed-size lists of structs.
 func (p *Path) RowItems() int {
 	n := 1
@@ -58,7 +58,7 @@ type Leaf struct {
 	Nullable bool
 	Packed   bool              // a struct whose rows are stored whole
 	Blob     bool              // a packed struct of positions and sizes, in a blob page; for writing 2.1 only
-	Metadata map[string]string // of the field: how it wants to be stored; for writing only
+	Metadata map[string]string // storage options of the field; for writing only
 }
 
 // CheckLeaf returns an error unless an array has the type of the leaf. An array of string views

@@ -11,7 +11,7 @@ import (
 type Plan struct {
 	layers  []pb.RepDefLayer
 	Visible uint16  // highest definition level of an entry that has a stored value
-	Depth   []uint8 // by definition level: list layers up to the one that owns it
+	Depth   []uint8 // by definition level: number of list layers up to the one that owns it
 	Lists   int
 }
 
@@ -33,6 +33,7 @@ func NewPlan(layers []pb.RepDefLayer, path *Path) (*Plan, error) {
 		default:
 			return nil, lance.Corruptf("unknown layer %d", layer)
 		}
+		// A layer must be of the kind of its field: item or list.
 		if isItem := layer == pb.AllValidItem || layer == pb.NullableItem; isItem == isList {
 			return nil, lance.Corruptf("layer %d of a page is not what the field is", i)
 		}

@@ -35,8 +35,8 @@ type Shredder struct {
 	LeafNull uint16   // level of a null of the leaf
 	Lists    int      // on the path
 
-	// The walk down the path. There are N entries; those whose level is below limit
-	// have a slot in the current array. Spans are these slots, in order.
+	// State of the walk down the path. Of the N entries, those with a level below limit have a slot
+	// in the current array; Spans lists these slots in order.
 	N                int
 	limit            uint16
 	rep, def         []uint16 // rep is meaningless before the first list, def while !cut
@@ -106,6 +106,8 @@ func (s *Shredder) descend(arr arrow.Array) (arrow.Array, error) {
 	return values.Storage(arr), nil
 }
 
+// member returns the member of a struct array, which must have the expected name at the expected
+// position.
 func (step *Step) member(arr arrow.Array) (arrow.Array, error) {
 	st, ok := arr.(*array.Struct)
 	if !ok {
@@ -140,7 +142,7 @@ func (s *Shredder) CutNulls(arr arrow.Array, level uint16, nullable bool, name s
 	return nil
 }
 
-// cutFresh is CutNulls for entries that all have slots and of which none is cut off yet. It reports
+// cutFresh is the fast path of CutNulls when all entries have slots and none is cut off. It reports
 // whether it found a null.
 func (s *Shredder) cutFresh(valid []byte, offset int, level uint16) bool {
 	some := uint16(0)
@@ -157,7 +159,7 @@ func (s *Shredder) cutFresh(valid []byte, offset int, level uint16) bool {
 	return some != 0
 }
 
-// cutMore is CutNulls for any entries.
+// cutMore is the general path of CutNulls.
 func (s *Shredder) cutMore(valid []byte, offset int, all bool, level uint16) bool {
 	found := false
 	e := 0
@@ -190,8 +192,8 @@ func (s *Shredder) Validity(arr arrow.Array) (bitmap []byte, offset int, all boo
 	return arr.NullBitmapBytes(), arr.Data().Offset(), false
 }
 
-// dictionaryValidity is Validity for an array whose dictionary holds a null: rows with that index
-// are null as well.
+// dictionaryValidity returns the validity of an array whose dictionary contains a null: rows with
+// that index are null too.
 func (s *Shredder) dictionaryValidity(d *array.Dictionary) []byte {
 	s.dictionaryBitmap = append(s.dictionaryBitmap[:0], make([]byte, bitutil.BytesForBits(int64(d.Len())))...)
 	for i := range d.Len() {
@@ -269,6 +271,8 @@ func SlotOffsets[O int32 | int64](offsets []O, arr arrow.Array) []O {
 	return offsets[arr.Data().Offset():]
 }
 
+// expand replaces the entries of lists by the entries of their items. An empty or null list stays
+// one entry without a slot.
 func expand[O int32 | int64](s *Shredder, offsets []O, null uint16, rank int) {
 	s.beginExpand(rank == s.Lists)
 	total := s.N
@@ -281,11 +285,13 @@ func expand[O int32 | int64](s *Shredder, offsets []O, null uint16, rank int) {
 	e := 0
 	for _, sp := range s.oldSpans {
 		for i := sp.From; i < sp.To; i, e = i+1, e+1 {
+			// Copy entries that were cut off further out.
 			for s.oldDef[e] >= s.limit {
 				s.rep, s.def = append(s.rep, s.oldRep[e]), append(s.def, s.oldDef[e])
 				e++
 			}
 			d := s.oldDef[e]
+			// The first item continues the list's entry; the others add entries.
 			from, to := int(offsets[i]), int(offsets[i+1])
 			if d == 0 && from == to {
 				d = null + 1
@@ -326,6 +332,7 @@ func appendRun(b []uint16, v uint16, n int) []uint16 {
 	return b
 }
 
+// addSpan adds the slots [from, to) and merges them with an adjacent last span.
 func (s *Shredder) addSpan(from, to int) {
 	if last := len(s.Spans) - 1; last >= 0 && s.Spans[last].To == from {
 		s.Spans[last].To = to

@@ -7,10 +7,10 @@ import (
 	"tiltyard/shared/lance/encoding/values"
 )
 
-// DescendFlat is descend for version 2.0. There each field of a schema has a column of its own,
-// which holds nothing of the fields around it: all entries have a slot, and the only level is for
-// nulls of the field itself, which CutNulls sets. Items of null lists are not stored. A null struct
-// is refused by the column of the struct, so its children need not check for it.
+// DescendFlat descends for version 2.0, where each field of a schema has its own column,
+// independent of the enclosing fields: every entry has a slot, and the only level marks nulls of
+// the field itself, set by CutNulls. Items of null lists are not stored. The column of a struct
+// rejects null structs, so its children need no check.
 func (s *Shredder) DescendFlat(arr arrow.Array) (arrow.Array, error) {
 	s.limit, s.Cut, s.flat = ^uint16(0), false, true
 	s.Spans = append(s.Spans[:0], values.Span{To: arr.Len()})
@@ -48,6 +48,7 @@ func (s *Shredder) enterFlat(arr arrow.Array, step *Step) (arrow.Array, error) {
 	return nil, step.mismatch(arr)
 }
 
+// flatten replaces the spans of lists by the spans of their items, without the items of null lists.
 func flatten[O int32 | int64](s *Shredder, offsets []O, arr arrow.Array) {
 	nulls := arr.NullN() > 0
 	for _, sp := range s.oldSpans {

@@ -26,7 +26,7 @@ var (
 	fixedStep = repdef.Step{Kind: repdef.FixedListStep, Size: 2, Name: "fixed", Nullable: true}
 )
 
-// parse makes an array of what JSON says.
+// parse makes an array from JSON.
 func parse(t *testing.T, typ arrow.DataType, json string) arrow.Array {
 	t.Helper()
 	arr, _, err := array.FromJSON(memory.DefaultAllocator, typ, strings.NewReader(json))

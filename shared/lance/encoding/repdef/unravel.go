@@ -53,6 +53,7 @@ func (u *Unraveler) step(i int) *Step { return &u.path.Steps[len(u.path.Steps)-i
 func (u *Unraveler) Add(p *Plan, l Levels, nulls int, leafOnly bool) error {
 	c := climb{plan: p, Levels: l}
 	for i := range u.nodes {
+		// Nulls without stored values have no levels to climb.
 		if i == 0 && nulls >= 0 {
 			u.nodes[0].valid.AppendZeros(nulls)
 			if p.layers[0] == pb.NullableItem {
@@ -127,7 +128,7 @@ func (c *climb) item(layer pb.RepDefLayer, node *nodeBuilder) {
 	}
 }
 
-// itemInLists is item for entries of which some have no item.
+// itemInLists handles an item layer in which some entries have no item.
 func (c *climb) itemInLists(null uint16, node *nodeBuilder) {
 	depth := c.plan.Depth
 	ones := 0 // valid items that have not been added yet
@@ -196,7 +197,7 @@ func (c *climb) list(layer pb.RepDefLayer, node *nodeBuilder, items int) error {
 	return nil
 }
 
-// fullLists appends lists of which none is null or empty. It returns the end of the last one.
+// fullLists appends lists that are neither null nor empty and returns the end of the last.
 func (c *climb) fullLists(node *nodeBuilder) (total int, err error) {
 	offsets := growLists(node.offsets, c.Rep)
 	before, kept := len(offsets), 0
@@ -234,8 +235,8 @@ func growLists(offsets []int32, rep []uint16) []int32 {
 	return slices.Grow(offsets, begin)
 }
 
-// anyLists appends lists of which some may be empty or null. Levels up to inner are those of items;
-// empty is the level of empty lists. It returns the end of the last list.
+// anyLists appends lists that may be empty or null. Levels up to inner belong to items; empty is
+// the level of empty lists. It returns the end of the last list.
 func (c *climb) anyLists(node *nodeBuilder, inner, empty uint16) (total int, err error) {
 	offsets, depth := growLists(node.offsets, c.Rep), c.plan.Depth
 	total = int(offsets[len(offsets)-1])

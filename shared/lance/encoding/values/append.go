@@ -137,7 +137,7 @@ func (v *Values) AppendEmpty() {
 func (v *Values) ClearNulls(valid *Bitmap, first int) {
 	width := v.Shape.ValueBits()
 	for at := first / 8; at < len(valid.Bytes); at++ {
-		// Bits before first are of values that are zeros already where they are null.
+		// Values before first are already zero where null, so clearing them changes nothing.
 		if width == 1 {
 			v.Fixed[at] &= valid.Bytes[at]
 			continue

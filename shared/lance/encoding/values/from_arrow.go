@@ -26,7 +26,7 @@ func Storage(arr arrow.Array) arrow.Array {
 	}
 }
 
-// SlotBytes estimates how much memory the values in these slots take.
+// SlotBytes estimates the memory of the values in these slots.
 func SlotBytes(arr arrow.Array, s *Shape, spans []Span) int {
 	size := 0
 	for _, sp := range spans {
@@ -38,6 +38,7 @@ func SlotBytes(arr arrow.Array, s *Shape, spans []Span) int {
 	return size
 }
 
+// stringBytes returns the total length of the strings or binaries in a span.
 func stringBytes(arr arrow.Array, sp Span) int {
 	at := arr.Data().Offset()
 	switch a := arr.(type) {
@@ -56,9 +57,9 @@ func stringBytes(arr arrow.Array, sp Span) int {
 	}
 }
 
-// AppendArray appends the values in the given slots of arr. cut holds a level for each slot; a
-// level other than 0 means that the value is null or cut off, and zeros or an empty string are
-// appended in its place, whatever arr holds there. A nil cut means that all levels are 0.
+// AppendArray appends the values in the given slots of arr. cut holds a level per slot; a level
+// other than 0 marks a null or cut-off value, for which zeros or an empty string are appended. Nil
+// means all levels are 0.
 func (v *Values) AppendArray(arr arrow.Array, spans []Span, cut []uint16) error {
 	first := v.N
 	for _, sp := range spans {
@@ -117,7 +118,7 @@ func BufferBytes(arr arrow.Array, i int) []byte {
 	return nil
 }
 
-// clearCut sets the values that are cut off to zeros. The levels begin with that of value first.
+// clearCut zeroes the cut-off values. cut begins with the level of value first.
 func (v *Values) clearCut(first int, cut []uint16) {
 	bits := v.Shape.ValueBits()
 	for i, level := range cut {
@@ -153,6 +154,7 @@ func viewBytes(a array.ViewLike, i int) []byte {
 	return nil
 }
 
+// appendOffsets appends strings with offsets: a whole span at once if no cut-off value has bytes.
 func appendOffsets[O int32 | int64](v *Values, offsets []O, arr arrow.Array, sp Span, cut []uint16) error {
 	if sp.From == sp.To {
 		return nil
@@ -189,6 +191,7 @@ func allEmpty[O int32 | int64](offsets []O, cut []uint16) bool {
 
 var errPageTooLarge = fmt.Errorf("%w: a row of more than 2 GiB", lance.ErrUnsupported)
 
+// appendEach appends the values of a span one by one, empty where cut marks them.
 func (v *Values) appendEach(sp Span, cut []uint16, value func(i int) []byte) error {
 	for i := sp.From; i < sp.To; i++ {
 		if cut == nil || cut[i-sp.From] == 0 {

@@ -10,7 +10,7 @@ import (
 // values.
 type Items struct {
 	Values  *Values
-	Indices []uint32 // nil for leaves of other types
+	Indices []uint32 // only for dictionary leaves
 }
 
 // Count returns the number of items.

@@ -66,8 +66,8 @@ func (v *Values) textBytes() int {
 	return int(v.Offsets[v.N] - v.Offsets[0])
 }
 
-// IsWindow reports whether variable values are a part of other ones. Nothing can be appended to a
-// window.
+// IsWindow reports whether variable values are a window of other values' data. A window must not
+// grow.
 func (v *Values) IsWindow() bool {
 	return v.Shape.Kind == Variable && (v.Offsets[0] != 0 || int(v.Offsets[v.N]) != len(v.Data))
 }
@@ -80,10 +80,10 @@ func (v *Values) NoItems() bool {
 	return len(v.Shape.Dims) == 1 && v.Valid != nil && v.Valid[0].Zeros == v.N*v.Shape.Items
 }
 
-// Memory returns how many bytes v holds.
+// Memory returns the bytes used by v.
 func (v *Values) Memory() int { return len(v.Fixed) + len(v.Data) + 4*len(v.Offsets) }
 
-// Footprint returns how many bytes v has allocated.
+// Footprint returns the bytes allocated by v.
 func (v *Values) Footprint() int {
 	n := cap(v.Fixed) + 4*cap(v.Offsets) + cap(v.Data)
 	for _, child := range v.Children {
@@ -107,7 +107,7 @@ func (v *Values) Reset() {
 	}
 }
 
-// Empty removes all values, also those of members of packed structs, and keeps the memory.
+// Empty removes all values, including those of packed struct members, and keeps the memory.
 func (v *Values) Empty() {
 	v.Reset()
 	for _, child := range v.Children {

@@ -59,7 +59,7 @@ func (s *Shape) FixedBytes() int {
 	return n
 }
 
-// ItemsAt returns how many items one value has at a depth of fixed-size lists.
+// ItemsAt returns the number of items of one value at a depth of fixed-size lists.
 func ItemsAt(s *Shape, depth int) int {
 	items := 1
 	for _, dim := range s.Dims[:depth+1] {
@@ -107,6 +107,7 @@ func ShapeOf(t arrow.DataType) (*Shape, error) {
 	return nil, fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, t)
 }
 
+// listShape returns the shape of a fixed-size list: that of its items with one more dimension.
 func listShape(t *arrow.FixedSizeListType) (*Shape, error) {
 	inner, err := ShapeOf(t.Elem())
 	if err != nil {
@@ -127,8 +128,8 @@ func listShape(t *arrow.FixedSizeListType) (*Shape, error) {
 	}, nil
 }
 
-// ShapeToRead is ShapeOf for reading. Values of some types cannot be stored, but native writers
-// write pages of them in which every row is null; such a type has the shape Opaque.
+// ShapeToRead returns the shape of a type for reading. Some types cannot be stored, but native
+// writers write all-null pages of them; such a type has the shape Opaque.
 func ShapeToRead(t arrow.DataType) *Shape {
 	if s, err := ShapeOf(t); err == nil {
 		return s
@@ -136,7 +137,7 @@ func ShapeToRead(t arrow.DataType) *Shape {
 	return &Shape{Kind: Opaque, Items: 1}
 }
 
-// ShapeToWrite is ShapeOf for the types that can be written.
+// ShapeToWrite returns the shape of a type for writing, or an error if it cannot be written.
 func ShapeToWrite(t arrow.DataType) (*Shape, error) {
 	inner := t
 	for inner.ID() == arrow.FIXED_SIZE_LIST {
@@ -179,7 +180,7 @@ func OffsetBits(t arrow.DataType) uint64 {
 // views are stored as strings.
 func SameLeafType(got, want arrow.DataType) bool {
 	if list, ok := want.(*arrow.FixedSizeListType); ok {
-		// The names and the nullability of items do not matter.
+		// Names and nullability of items are irrelevant.
 		gotList, ok := got.(*arrow.FixedSizeListType)
 		return ok && gotList.Len() == list.Len() && SameLeafType(StorageType(gotList.Elem()), StorageType(list.Elem()))
 	}
@@ -195,7 +196,7 @@ func SameLeafType(got, want arrow.DataType) bool {
 	return arrow.TypeEqual(got, want)
 }
 
-// sameMembers is SameLeafType for packed structs.
+// sameMembers compares packed structs like SameLeafType.
 func sameMembers(got arrow.DataType, want *arrow.StructType) bool {
 	gotStruct, ok := got.(*arrow.StructType)
 	if !ok || gotStruct.NumFields() != want.NumFields() {

@@ -88,6 +88,7 @@ func gather[T bitpack.Integer](dst, items []T, indices []uint32) {
 	}
 }
 
+// takeVariable appends the strings at indices. Short ones are copied by moves of a constant size.
 func (v *Values) takeVariable(items *Values, indices []uint32) error {
 	size := 0
 	for _, i := range indices {
@@ -99,7 +100,7 @@ func (v *Values) takeVariable(items *Values, indices []uint32) error {
 	if err := v.Room.Take(size + 4*len(indices)); err != nil {
 		return err
 	}
-	const word = 16 // a move of so many bytes is faster than one of as many as there are
+	const word = 16 // a move of constant size is faster than one of the exact size
 	v.Data = Reserve(v.Data, size+word)
 	to, end := v.Data[:cap(v.Data)], len(v.Data)
 	offsets := make([]int32, len(v.Offsets), len(v.Offsets)+len(indices))

@@ -71,6 +71,7 @@ func valueData(t arrow.DataType, v *Values, valid *Bitmap) (arrow.ArrayData, err
 	return elementData(t, v.Fixed, v.N, valid), nil
 }
 
+// variableData builds strings or binaries. offsets has the width of the type's offsets.
 func variableData(t arrow.DataType, v *Values, valid *Bitmap, offsets []byte) arrow.ArrayData {
 	buffers := []*memory.Buffer{validBuffer(valid), memory.NewBufferBytes(offsets), memory.NewBufferBytes(v.Data)}
 	return array.NewData(t, v.N, buffers, nil, nullsOf(valid), 0)
@@ -128,6 +129,7 @@ func listData(t *arrow.FixedSizeListType, v *Values, valid *Bitmap, depth int) (
 	return array.NewData(t, n, []*memory.Buffer{validBuffer(valid)}, []arrow.ArrayData{child}, nullsOf(valid), 0), nil
 }
 
+// packedData assembles structs from the members' values.
 func packedData(t *arrow.StructType, v *Values, valid *Bitmap) (arrow.ArrayData, error) {
 	if t.NumFields() == 0 {
 		valid = nil // native writers do not note which of them are null

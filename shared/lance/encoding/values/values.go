@@ -25,7 +25,7 @@ type Values struct {
 	Valid []Bitmap
 	// Children hold the members of packed structs.
 	Children []*Values
-	Room     Room // asked before values make much of little
+	Room     Room // called before large allocations
 }
 
 // New returns empty values of a shape.
@@ -106,7 +106,7 @@ func (v *Values) EndValue() error {
 	return nil
 }
 
-// ErrTooLarge means that one read asks for too much of one column. The format has no such limit.
+// ErrTooLarge reports that one read of one column exceeds 2 GiB. The format has no such limit.
 var ErrTooLarge = fmt.Errorf("%w: more than 2 GiB of one column in one read", lance.ErrUnsupported)
 
 // AppendRange appends values [from, to) of src, which has the same shape.
@@ -197,7 +197,7 @@ func (v *Values) Span(from, to int) (*Values, error) {
 		part.Fixed, part.N = v.Fixed[from*size:to*size:to*size], to-from
 		return part, nil
 	case v.Shape.Kind == Variable:
-		// Arrow does not ask that the first offset be 0.
+		// Arrow allows a first offset other than 0.
 		part.Offsets, part.Data, part.N = v.Offsets[from:to+1:to+1], v.Data[:len(v.Data):len(v.Data)], to-from
 		return part, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/lance/encoding/values"
 )
 
-// fromJSON makes an array of what JSON says.
+// fromJSON makes an array from JSON.
 func fromJSON(t *testing.T, typ arrow.DataType, json string) arrow.Array {
 	t.Helper()
 	arr, _, err := array.FromJSON(memory.DefaultAllocator, typ, strings.NewReader(json))
@@ -58,7 +58,7 @@ func TestArraysComeBackFromValues(t *testing.T) {
 	}
 }
 
-// Values taken by their positions are those of the positions.
+// Take returns the values at the given positions.
 func TestValuesAreTakenByIndices(t *testing.T) {
 	for _, c := range typeCases {
 		t.Run(c.typ.String(), func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestValuesAreTakenByIndices(t *testing.T) {
 	}
 }
 
-// Before values become many of few, the room for them is asked for, and none is made
-// when it is refused.
+// Before a few values become many, Take reserves their memory, and it allocates nothing if that
+// fails.
 func TestTakingAsksForRoom(t *testing.T) {
 	errFull := errors.New("full")
 	for _, c := range typeCases {

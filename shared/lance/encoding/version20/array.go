@@ -140,6 +140,7 @@ func (a *arrayReader) flatBytes(enc *pb.ArrayFlat, from, to int) ([]byte, error)
 	return b[from:to:to], nil
 }
 
+// flat reads values of a fixed number of bits. Rows that begin within a byte are shifted.
 func (a *arrayReader) flat(enc *pb.ArrayFlat, s *values.Shape, rows []encoding.RowRange) (*Items, error) {
 	if enc.BitsPerValue > 8*values.MaxValueBytes || s.Kind != values.Fixed || s.ValueBits() != int(enc.BitsPerValue) {
 		return nil, lance.Corruptf("flat values of %d bits for another type", enc.BitsPerValue)
@@ -171,6 +172,7 @@ func (a *arrayReader) flat(enc *pb.ArrayFlat, s *values.Shape, rows []encoding.R
 	return out, nil
 }
 
+// nullable combines validity and values. Absent values mean that all rows are null.
 func (a *arrayReader) nullable(enc *pb.ArrayNullable, s *values.Shape, rows []encoding.RowRange) (*Items, error) {
 	n := encoding.CountRows(rows)
 	if enc.Values == nil {
@@ -191,6 +193,7 @@ func (a *arrayReader) nullable(enc *pb.ArrayNullable, s *values.Shape, rows []en
 	return out, nil
 }
 
+// fixedSizeList reads the items of the lists, dim per row.
 func (a *arrayReader) fixedSizeList(enc *pb.ArrayFixedSizeList, s *values.Shape, rows []encoding.RowRange) (*Items, error) {
 	if s.Kind != values.Fixed || len(s.Dims) == 0 || uint64(enc.Dimension) != uint64(s.Dims[0]) {
 		return nil, lance.Corruptf("lists of %d items for another type", enc.Dimension)
@@ -207,6 +210,7 @@ func (a *arrayReader) fixedSizeList(enc *pb.ArrayFixedSizeList, s *values.Shape,
 	if len(inner.Dims) == 0 {
 		inner.Dims = nil
 	}
+	// The items are read like rows of a type without the outermost dimension.
 	items, err := a.read(enc.Items, inner, scaled)
 	if err != nil || a.missing {
 		return a.plainItems(s), err
@@ -224,6 +228,7 @@ func (a *arrayReader) fixedSizeList(enc *pb.ArrayFixedSizeList, s *values.Shape,
 	return out, nil
 }
 
+// fixedSizeBinary reads byte strings as rows of ByteWidth single bytes each.
 func (a *arrayReader) fixedSizeBinary(enc *pb.ArrayFixedSizeBinary, s *values.Shape, rows []encoding.RowRange) (*Items, error) {
 	if s.Kind != values.Fixed || s.Bits != 8*int(enc.ByteWidth) {
 		return nil, lance.Corruptf("byte strings of %d bytes for another type", enc.ByteWidth)
@@ -281,6 +286,7 @@ func indexBits(enc pb.ArrayEncoding) (int, error) {
 	return 0, fmt.Errorf("%w: dictionary indices encoded as %s", lance.ErrUnsupported, arrayName(enc))
 }
 
+// directDictionary pairs indices with items. A row is null if its index or its item is null.
 func directDictionary(indices, dict *Items) (*Items, error) {
 	n := dict.items.Values.N
 	direct, err := indices.items.Values.AsIndices(n)
@@ -302,6 +308,7 @@ func directDictionary(indices, dict *Items) (*Items, error) {
 	return out, nil
 }
 
+// shiftedDictionary pairs items with indices in which 0 is null and i+1 refers to item i.
 func (a *arrayReader) shiftedDictionary(indices, items *Items) (*Items, error) {
 	v := items.items.Values
 	shifted, err := indices.items.Values.AsIndices(v.N + 1)
@@ -336,6 +343,7 @@ func (a *arrayReader) memberless(s *values.Shape, rows []encoding.RowRange) (*It
 	return out, out.items.Values.AppendEmpties(n)
 }
 
+// packedStruct reads rows of members of fixed width from one buffer.
 func (a *arrayReader) packedStruct(enc *pb.ArrayPackedStruct, s *values.Shape, rows []encoding.RowRange) (*Items, error) {
 	layout := &pb.PackedStruct{}
 	for _, child := range s.Children {

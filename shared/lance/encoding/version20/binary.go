@@ -68,6 +68,7 @@ func (a *arrayReader) readEnds(enc pb.ArrayEncoding, adjustment uint64, rows []e
 	return e, nil
 }
 
+// splitEnd separates an end from the null adjustment, which is added to the ends of null values.
 func splitEnd(word, adjustment uint64) (end int, valid bool, err error) {
 	valid = adjustment == 0 || word < adjustment
 	if !valid {
@@ -79,6 +80,7 @@ func splitEnd(word, adjustment uint64) (end int, valid bool, err error) {
 	return int(word), valid, nil
 }
 
+// binary reads the ends of the values and then their bytes.
 func (a *arrayReader) binary(enc *pb.ArrayBinary, s *values.Shape, rows []encoding.RowRange) (*Items, error) {
 	if s.Kind != values.Variable {
 		return nil, lance.Corruptf("binary encoding for values of fixed width")
@@ -98,6 +100,7 @@ func (a *arrayReader) binary(enc *pb.ArrayBinary, s *values.Shape, rows []encodi
 		return nil, values.ErrTooLarge
 	}
 	v.Offsets = make([]int32, 1, len(ends.ends)+1)
+	// Offsets count from the start of the fetched bytes, not of the page.
 	at := 0
 	for i, r := range rows {
 		last := ends.spans[i].From
@@ -116,6 +119,7 @@ func (a *arrayReader) binary(enc *pb.ArrayBinary, s *values.Shape, rows []encodi
 // fsstBlock is the number of texts that are decoded between requests for memory.
 const fsstBlock = 256
 
+// fsst reads codes as strings and expands them by the symbol table.
 func (a *arrayReader) fsst(enc *pb.ArrayFSST, s *values.Shape, rows []encoding.RowRange) (*Items, error) {
 	table, err := fsst.ParseTable(enc.SymbolTable)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// encodings are those of version 2.0. Each has a dump in testdata of the smallest page with it
-// among some files that native Lance wrote.
+// encodings of version 2.0. For each, testdata has a dump of the smallest page with it in some
+// files of native Lance.
 var encodings = strings.Fields("ArrayFlat ArrayNullable ArrayFixedSizeList ArrayList ArraySimpleStruct ArrayBinary ArrayDictionary ArrayFSST ArrayPackedStruct")
 
 func TestPagesHaveTheBytesOfTheDumps(t *testing.T) {

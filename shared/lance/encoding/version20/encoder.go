@@ -79,7 +79,7 @@ func NewColumnEncoder(path repdef.Path) (*ColumnEncoder, error) {
 	}
 	if t, ok := path.Leaf.Type.(*arrow.DictionaryType); ok {
 		c.dict = column.NewDictionary(t, s)
-		c.dict.MaxItems-- // one index is for null
+		c.dict.MaxItems-- // one index is reserved for null
 		s = values.FixedShape(c.dict.IndexBits)
 	}
 	c.values = values.New(s)
@@ -119,7 +119,7 @@ func (c *ColumnEncoder) Append(arr arrow.Array, emit func(encoding.Page) error) 
 	return nil
 }
 
-// Size returns how much memory the rows take that wait for their page.
+// Size returns the memory of the rows that wait for a page.
 func (c *ColumnEncoder) Size() int {
 	size := 8*len(c.ends) + len(c.valid.Bytes)
 	if c.values != nil {
@@ -131,6 +131,7 @@ func (c *ColumnEncoder) Size() int {
 	return size
 }
 
+// appendPiece shreds rows for this column and appends them to the waiting page.
 func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(encoding.Page) error) error {
 	s := c.shredder
 	arr, err := s.DescendFlat(rows)
@@ -152,6 +153,7 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(encoding.Page) e
 	if c.node.Type.ID() == arrow.STRUCT && !allZero(cut) {
 		return fmt.Errorf("%w: null structs in data files of version 2.0", lance.ErrUnsupported)
 	}
+	// Indices of one page must fit their width: end the page before the dictionary overflows.
 	if c.dict != nil && c.slots > 0 && c.dict.Overflows(arr.(*array.Dictionary), s) {
 		if err := c.flush(emit); err != nil {
 			return err
@@ -228,6 +230,8 @@ func (c *ColumnEncoder) appendEnds(arr arrow.Array, cut []uint16) error {
 	return fmt.Errorf("array of type %s does not fit the schema", arr.DataType())
 }
 
+// addEnds appends the end of each list among the page's items. Null lists repeat the end before
+// them.
 func addEnds[O int32 | int64](c *ColumnEncoder, offsets []O, cut []uint16) {
 	end := uint64(0)
 	if len(c.ends) > 0 {
@@ -255,6 +259,7 @@ func (c *ColumnEncoder) Flush(emit func(encoding.Page) error) error {
 	return c.flush(emit)
 }
 
+// flush encodes the waiting rows as one page.
 func (c *ColumnEncoder) flush(emit func(encoding.Page) error) error {
 	page := encoding.Page{Rows: c.slots, Priority: c.first}
 	b := arrayBuffers{page: &page}

@@ -46,7 +46,7 @@ func (b *arrayBuffers) flat(bits int, buffer []byte) []byte {
 }
 
 // nullable returns nullable=2 with no_nulls=1{values=1} or some_nulls=2{validity=1, values=2}. The
-// buffer of the validity comes before those of the values.
+// validity buffer precedes the value buffers.
 func (b *arrayBuffers) nullable(valid *values.Bitmap, values func() []byte) []byte {
 	return arrayMember(2, func(e *pb.Encoder) {
 		if valid.Zeros == 0 {
@@ -147,8 +147,8 @@ func (b *arrayBuffers) dictionary(c *ColumnEncoder) []byte {
 	})
 }
 
-// packedRows returns packed_struct=9{inner=1 repeated, buffer=2} for the rows that p made. The
-// inner encodings describe the members; the buffer of the rows is the only one that is stored.
+// packedRows returns packed_struct=9{inner=1 repeated, buffer=2} for the rows made by p. The inner
+// encodings describe the members; the row buffer is the only one stored.
 func (b *arrayBuffers) packedRows(p *column.Packer, rows []byte) []byte {
 	b.page.Buffers = append(b.page.Buffers, rows)
 	return arrayMember(9, func(e *pb.Encoder) {

@@ -2,7 +2,7 @@ package version20
 
 import "tiltyard/shared/lance/encoding/values"
 
-// Footprint returns how much memory the encoder has allocated for rows.
+// Footprint returns the memory allocated for rows.
 func (c *ColumnEncoder) Footprint() int {
 	size := 8*cap(c.ends) + cap(c.valid.Bytes)
 	if c.values != nil {

@@ -11,12 +11,12 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// maxTexts is the most distinct texts of a page with a dictionary. Indices of texts take one byte,
+// maxTexts bounds the distinct texts of a page with a dictionary. Indices of texts take one byte,
 // of which 0 is null.
 const maxTexts = 99
 
-// texts encodes the page's variable values: as indices if few of them are distinct, compressed if
-// the field's metadata asks for it, and otherwise as they are.
+// texts encodes the page's variable values: as indices if few are distinct, compressed if the
+// field's metadata requests it, and plain otherwise.
 func (b *arrayBuffers) texts(c *ColumnEncoder) []byte {
 	if c.node.Type.ID() == arrow.STRING {
 		if indices, items := c.fewTexts(); items != nil {

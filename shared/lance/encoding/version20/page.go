@@ -86,7 +86,7 @@ func (r *PageReader) NumItems() uint64 {
 	return 0
 }
 
-// ReadLists is Read for a page of lists.
+// ReadLists reads rows of a page of lists.
 func (r *PageReader) ReadLists(fetch encoding.Fetch, room values.Room, rows []encoding.RowRange) (*Lists, error) {
 	enc, ok := r.enc.(*pb.ArrayList)
 	if !ok {
@@ -101,6 +101,7 @@ func (r *PageReader) ReadLists(fetch encoding.Fetch, room values.Room, rows []en
 		a.fetchSmallPage()
 		return nil, nil
 	}
+	// The items are rows of another column, to be read next.
 	lists := &Lists{valid: ends.valid}
 	at := 0
 	for i, r := range rows {
@@ -153,7 +154,7 @@ func (b *ListBuilder) Finish() repdef.Node {
 // A LeafBuilder makes an array of decoded rows of consecutive pages.
 type LeafBuilder struct {
 	Type  arrow.DataType
-	Room  values.Room // asked for what is made of several pages
+	Room  values.Room // charged for the joined result of several pages
 	pages []*values.Items
 	valid values.Bitmap
 }

@@ -34,7 +34,7 @@ func (c *ColumnEncoder) borrow(arr arrow.Array) bool {
 	return true
 }
 
-// keep copies borrowed values, so that others can be appended.
+// keep copies borrowed values, so that more can be appended.
 func (c *ColumnEncoder) keep() {
 	if c.lender.lent {
 		c.values.Fixed = append(c.lender.own, c.values.Fixed...)

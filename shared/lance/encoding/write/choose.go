@@ -33,8 +33,8 @@ func (p *pageRows) chooseChunkEncoder() codec.ChunkEncoder {
 	return encoder
 }
 
-// chooseCompressed returns an encoder that compresses the chunks of the given one, or of one that
-// splits numbers into bytes, whichever makes the first chunks smaller.
+// chooseCompressed returns an encoder that compresses the chunks of encoder, or of a byte stream
+// split encoder, whichever makes the first chunks smaller.
 func (p *pageRows) chooseCompressed(encoder codec.ChunkEncoder) codec.ChunkEncoder {
 	candidates := []codec.ChunkEncoder{encoder}
 	if bits := p.values.Shape.Bits; bits == 32 || bits == 64 {
@@ -62,7 +62,7 @@ func (p *pageRows) chooseCompressed(encoder codec.ChunkEncoder) codec.ChunkEncod
 	return best
 }
 
-// tryChunks returns how many bytes the first values take.
+// tryChunks returns the encoded size of the first values.
 func (p *pageRows) tryChunks(encoder *codec.CompressedEncoder) int {
 	size := 0
 	for at := 0; at < min(p.values.N, codec.ChunkValues); {
@@ -105,7 +105,7 @@ const (
 	minText     = 16 << 10 // bytes of a page's texts that may make up for a symbol table
 	minTextSize = 5        // bytes of the longest of them
 	longText    = 32 << 10 // bytes of a text that is better compressed by itself
-	minGeneral  = 32 << 10 // bytes of a page's texts that are worth to be compressed so
+	minGeneral  = 32 << 10 // least bytes of a page's texts to compress
 )
 
 // wantsSymbols reports whether the encoder should try to compress the values by symbols. Binary
@@ -133,7 +133,7 @@ func (p *pageRows) symbols() *fsst.Encoder {
 	return p.Trained.Encoder
 }
 
-// chooseNumberEncoder picks a codec for integers, and for other values of the same width. nil means
+// chooseNumberEncoder picks a codec for integers and for other values of the same widths. Nil means
 // that none saves enough.
 func (p *pageRows) chooseNumberEncoder() codec.ChunkEncoder {
 	v := p.values
@@ -190,7 +190,7 @@ func (p *pageRows) chooseZipCodec() (*values.Values, pb.Codec, error) {
 	case general && len(p.values.Data) >= minGeneral:
 		if p.PerValue == nil {
 			if c.Scheme != pb.Zstd {
-				c = compress.Compression{Scheme: pb.Zstd} // as the native writer does, whatever was asked
+				c = compress.Compression{Scheme: pb.Zstd} // as in the native writer, whatever the metadata requests
 			}
 			var err error
 			if p.PerValue, err = compress.NewCompressor(c); err != nil {

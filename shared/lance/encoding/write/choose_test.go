@@ -35,7 +35,7 @@ func sentences(n int) *values.Values {
 	return v
 }
 
-// codecText writes a codec with those inside it.
+// codecText formats a codec with its inner codecs.
 func codecText(c pb.Codec) string {
 	switch c := c.(type) {
 	case *pb.General:
@@ -48,7 +48,7 @@ func codecText(c pb.Codec) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", c), "*pb.")
 }
 
-// layoutText says how the values of a page are stored.
+// layoutText formats the layout and codecs of a page.
 func layoutText(t *testing.T, p encoding.Page) string {
 	t.Helper()
 	l, err := pb.UnmarshalLayout(p.Encoding.Value)

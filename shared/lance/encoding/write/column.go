@@ -94,6 +94,7 @@ func (c *ColumnEncoder) valueShape(v lance.Version) (*values.Shape, error) {
 	return c.packer.Row, nil
 }
 
+// rulesOf returns the limits of a file version.
 func rulesOf(v lance.Version, offsetBits uint64) rules {
 	if v == lance.V2_1 {
 		return rules{offsetBits: offsetBits}
@@ -132,7 +133,7 @@ func (c *ColumnEncoder) Append(arr arrow.Array, emit func(encoding.Page) error) 
 	return nil
 }
 
-// Size returns how much memory the rows take that wait for their page.
+// Size returns the memory of the rows that wait for a page.
 func (c *ColumnEncoder) Size() int {
 	size := c.values.Memory() + c.repeats.memory() + 2*len(c.levels.Rep) + 2*len(c.levels.Def)
 	if c.dict != nil {
@@ -188,7 +189,7 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(encoding.Page) e
 	return true, nil
 }
 
-// slotBytes estimates how much memory the values of the shredded rows take.
+// slotBytes estimates the memory of the shredded rows' values.
 func (c *ColumnEncoder) slotBytes(leaf arrow.Array) int {
 	if c.packer == nil {
 		return values.SlotBytes(leaf, c.values.Shape, c.shredder.Spans)
@@ -222,6 +223,7 @@ func (c *ColumnEncoder) Flush(emit func(encoding.Page) error) error {
 		packer:      c.packer,
 		distinct:    c.repeats.distinct,
 	}
+	// Repeated texts were gathered as indices.
 	if c.repeats.dict != nil {
 		p.values, p.dict = c.repeats.indices, c.repeats.dict
 	}
@@ -258,11 +260,11 @@ type pageRows struct {
 	rep, def    []uint16 // empty when all are 0
 	maxRep      uint16
 	layers      []pb.RepDefLayer
-	chunkLevels int    // how many entries fit in a chunk
+	chunkLevels int    // entries per chunk
 	visible     uint16 // an entry has a stored value when its def is not above this
 	values      *values.Values
-	dict        *column.Dictionary // what the values are indices into; nil when they are not
-	packer      *column.Packer     // what made the values, if they are packed rows
+	dict        *column.Dictionary // items behind the values if these are indices, otherwise nil
+	packer      *column.Packer     // source of the values if they are packed rows, otherwise nil
 	distinct    bool               // the values are known not to be worth a dictionary
 }
 
@@ -283,6 +285,7 @@ func (p *pageRows) encode(emit func(encoding.Page) error) error {
 	if p.packer != nil {
 		return p.encodePacked(emit)
 	}
+	// Special forms come first: constants, a dictionary, full-zip for large values.
 	first := p.firstValid()
 	if first < 0 {
 		return emit(p.constantNulls())
@@ -311,7 +314,7 @@ func (p *pageRows) encode(emit func(encoding.Page) error) error {
 	return p.encodeMiniBlocks(emit)
 }
 
-// encodeParts makes pages of the entries before end, and others of the rest.
+// encodeParts encodes the entries before end and the rest as separate pages.
 func (p *pageRows) encodeParts(end int, emit func(encoding.Page) error) error {
 	values := p.countValues(end)
 	head, err := p.part(0, end, 0, values)
@@ -328,7 +331,7 @@ func (p *pageRows) encodeParts(end int, emit func(encoding.Page) error) error {
 	return tail.encode(emit)
 }
 
-// encodePacked makes pages of packed structs. Readers expect structs of fixed width in chunks, and
+// encodePacked makes pages of packed structs. Readers expect fixed-width structs in chunks and
 // others row by row.
 func (p *pageRows) encodePacked(emit func(encoding.Page) error) error {
 	if p.values.Shape.Kind == values.Fixed {
@@ -403,6 +406,7 @@ func (p *pageRows) packPage() error {
 		if len(p.def) > 0 {
 			def = p.def[e]
 		}
+		// An entry above visible has no stored value; a null in a visible entry is stored empty.
 		if def > p.visible {
 			continue
 		}

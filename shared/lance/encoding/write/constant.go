@@ -82,13 +82,13 @@ func (p *pageRows) loosened() []pb.RepDefLayer {
 	return layers
 }
 
-// loosensStructs reports whether loosen makes a struct nullable and not just its member. The pages
-// of the other members of that struct do not agree with this, and the native reader may consult
-// them.
+// loosensStructs reports whether loosen makes a struct nullable, not just its member. The pages of
+// the struct's other members disagree with this, and the native reader may consult them.
 func (p *pageRows) loosensStructs() bool {
 	return !slices.Equal(p.loosened()[1:], p.layers[1:])
 }
 
+// compressLevels encodes levels as a block of version 2.2 and returns their count.
 func (p *pageRows) compressLevels(levels []uint16) ([]byte, pb.Codec, uint64) {
 	if len(levels) == 0 {
 		return nil, nil, 0
@@ -165,6 +165,7 @@ func (p *pageRows) stringBuffer(value []byte) []byte {
 	return valueBuffer(offsets, value)
 }
 
+// valueBuffer encodes an Arrow array of one value: u32 count, u32 sizes, and the buffers.
 func valueBuffer(buffers ...[]byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(buffers)))
 	for _, buffer := range buffers {

@@ -19,14 +19,14 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Native Lance refuses a page without these levels if a member must not be null.
+// Native Lance rejects a page without these levels if a member is not nullable.
 var (
 	numberType = arrow.PrimitiveTypes.Int32
 	itemStep   = repdef.Step{Kind: repdef.ListStep, Name: "list", Nullable: true}
 	memberStep = repdef.Step{Kind: repdef.StructStep, Child: 0, Member: "a", Name: "struct", Nullable: true}
 )
 
-// fromJSON makes an array of what JSON says.
+// fromJSON makes an array from JSON.
 func fromJSON(t *testing.T, typ arrow.DataType, json string) arrow.Array {
 	t.Helper()
 	arr, _, err := array.FromJSON(memory.DefaultAllocator, typ, strings.NewReader(json))
@@ -94,8 +94,8 @@ func TestConstantPagesLetAllWithinNullStructsBeNull(t *testing.T) {
 	}
 }
 
-// Native Lance refuses rows of a struct that is null by one member's page and by another's
-// is not, as those of constant pages would be.
+// Native Lance rejects rows in which a struct is null by the page of one member but not by that of
+// another, as constant pages would have it.
 func TestValuesBelowStructsThatMustNotBeNullAreNotConstant(t *testing.T) {
 	inner := arrow.StructOf(arrow.Field{Name: "a", Type: numberType})
 	outer := arrow.StructOf(arrow.Field{Name: "a", Type: inner})

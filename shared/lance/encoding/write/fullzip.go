@@ -60,6 +60,7 @@ func (p *pageRows) fullZip() (encoding.Page, error) {
 		if p.values.NoItems() {
 			layout.ValueCompression = codec.ListCodec(p.values, &pb.Constant{})
 		}
+		// Values without levels are their memory.
 		if z.isPlain() {
 			return encoding.NewPage(layout, p.n, p.values.Fixed), nil
 		}
@@ -122,6 +123,7 @@ func (z *zipper) fixedBytes() int {
 	return size + s.ValueBits()/8
 }
 
+// zip writes the rows of the page: control word, length if variable, and value of each entry.
 func (z *zipper) zip() {
 	v := z.stored
 	control := codec.ControlBytes(z.bitsRep + z.bitsDef)
@@ -140,6 +142,7 @@ func (z *zipper) zip() {
 		if z.bitsDef > 0 {
 			def = z.def[e]
 		}
+		// Only pages of variable rows need an index of where rows begin.
 		if needRows && rep == z.maxRep {
 			z.rows = append(z.rows, len(z.data))
 		}
@@ -206,7 +209,7 @@ func narrow(positions []int) []byte {
 	return b
 }
 
-// levelsOf returns how many definition levels a layer has.
+// levelsOf returns the number of definition levels of a layer.
 func levelsOf(layer pb.RepDefLayer) int {
 	switch layer {
 	case pb.AllValidItem, pb.AllValidList:

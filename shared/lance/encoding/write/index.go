@@ -26,8 +26,8 @@ func (p *pageRows) buildDictionary() (*values.Values, *column.Dictionary) {
 	return indices, d
 }
 
-// indexValues is buildDictionary for up to maxItems distinct values, without regard to the size of
-// the result.
+// indexValues builds a dictionary of at most maxItems distinct values, like buildDictionary but
+// whatever the size of the result.
 func (p *pageRows) indexValues(maxItems int) (*values.Values, *column.Dictionary) {
 	d := column.NewPageDictionary(p.values.Shape, p.offsetBits, maxItems, p.Options.DictMaxBytes)
 	// A null number goes on with the item before it. Null texts are empty ones, as in
@@ -62,7 +62,7 @@ func (p *pageRows) mayIndex() bool {
 	return s.Kind == values.Fixed && s.Dims == nil && (s.Bits == 128 || s.Bits == 64 && p.wideItems)
 }
 
-// plainBytes estimates how many bytes the values take without a dictionary.
+// plainBytes estimates the size of the values without a dictionary.
 func (p *pageRows) plainBytes() int {
 	v := p.values
 	if v.Shape.Kind == values.Variable {
@@ -74,8 +74,8 @@ func (p *pageRows) plainBytes() int {
 	return len(v.Fixed)
 }
 
-// textBytes estimates how many bytes the values take when compressed by symbols. It skips the
-// estimate, and returns the largest number, if that cannot come near indexed bytes.
+// textBytes estimates the size of the values compressed by symbols. If that cannot come near
+// indexed, it returns math.MaxInt without estimating.
 func (p *pageRows) textBytes(indexed int) int {
 	if p.values.Shape.Kind != values.Variable || 5*indexed < p.plainBytes() || !p.wantsSymbols() {
 		return math.MaxInt

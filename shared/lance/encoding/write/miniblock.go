@@ -40,9 +40,8 @@ import (
 // 1024.
 const levelBytes = 16 << 10
 
-// chunkLevels returns how many entries fit in a chunk. Their number has 16 bits, and packed they
-// must not take more than levelBytes, since a chunk of version 2.1 has at most 32 KiB, values
-// included.
+// chunkLevels returns how many entries fit in a chunk. Their count has 16 bits, and packed levels
+// must not exceed levelBytes, because a chunk of version 2.1 has at most 32 KiB including values.
 func chunkLevels(lists int, layers []pb.RepDefLayer) int {
 	defs := 0
 	for _, layer := range layers {
@@ -52,19 +51,18 @@ func chunkLevels(lists int, layers []pb.RepDefLayer) int {
 	return min(math.MaxUint16, levelBytes*8/max(1, width))
 }
 
-// A fitFunc returns how many values fit in a chunk; see [codec.ChunkEncoder].
+// A fitFunc returns how many values fit in a chunk, like [codec.ChunkEncoder].
 type fitFunc func(first int) (n int, exact bool)
 
 // A chunkCut is the number of entries and values in one chunk.
 type chunkCut struct {
-	entries, values int // how many
+	entries, values int // number of each
 	log             int // of values; 0 for the last
 }
 
-// encodeMiniBlocks makes one page of chunks, unless the page has so many entries without values
-// that they do not fit in a chunk. Then it makes several pages, which end between rows. One of
-// these may hold no values at all, and becomes a constant page; or a single row that does not fit
-// in chunks, and becomes a full-zip page.
+// encodeMiniBlocks makes one page of chunks. If too many entries without values would not fit in a
+// chunk, it makes several pages, which end between rows. One of them may hold no values and become
+// a constant page, or hold a single row that does not fit in chunks and become a full-zip page.
 func (p *pageRows) encodeMiniBlocks(emit func(encoding.Page) error) error {
 	rest := p
 	for rest.maxRep > 0 {
@@ -150,8 +148,8 @@ func (p *pageRows) countValues(entries int) int {
 	return n
 }
 
-// sparseEnd returns the entry at which the page should end because too many lists are empty: a
-// chunk could then not hold the 1024 values that are packed at once. The last chunk of a page may
+// sparseEnd returns the entry at which the page should end because a chunk, for all the empty lists
+// in it, could not hold the 1024 values that are packed at once. Only the last chunk of a page may
 // have fewer. Without such a place it returns the number of entries.
 func (p *pageRows) sparseEnd() int {
 	if p.maxRep == 0 || p.n-p.values.N+bitpack.BlockValues <= p.chunkLevels {
@@ -218,8 +216,8 @@ func (p *pageRows) nextChunk(fits fitFunc, entry, value int) (chunkCut, bool) {
 	var best chunkCut
 	n := 0
 	for e, limit := entry, min(p.n, entry+p.chunkLevels); e < limit; {
-		// So many entries have no more values than are missing, and all of those only when the
-		// last of them is one.
+		// A slice of this many entries cannot hold more values than are missing. It completes them
+		// only if its last entry has a value.
 		some := p.def[e:min(limit, e+next-n)]
 		e += len(some)
 		if n += countUpTo(some, p.visible); n == next {
@@ -266,7 +264,7 @@ func (p *pageRows) lastRowStart(entry int) int {
 			return e
 		}
 	}
-	// Without this chunk; or, at the beginning of a page, only what has no values.
+	// End before this chunk. At the beginning of a page, take only entries without values.
 	if entry == 0 {
 		entry = min(value, p.n-1)
 	}
@@ -400,6 +398,8 @@ func (w *chunkWriter) wordBytes() int {
 	return 2
 }
 
+// headerBytes returns the size of a chunk's header: u16 number of entries, u16 size of each level
+// buffer, and the size of each value buffer as a chunk word.
 func (w *chunkWriter) headerBytes() int {
 	n := 2 + w.encoder.Buffers()*w.wordBytes()
 	if w.repEncoder.Codec != nil {
@@ -411,6 +411,7 @@ func (w *chunkWriter) headerBytes() int {
 	return n
 }
 
+// addLevels encodes the levels of a chunk and appends their size to the header.
 func (w *chunkWriter) addLevels(header []byte, start int, encoder *codec.LevelEncoder, levels []uint16, entry, n int) []byte {
 	if encoder.Codec == nil {
 		return header

@@ -20,8 +20,8 @@ func (p *pageRows) valueLevels() []uint16 {
 	return levels
 }
 
-// countChanges counts the numbers that differ from the number before them, without nulls, which
-// have a level other than 0. There are at least as many runs.
+// countChanges counts the numbers that differ from their predecessor. It ignores nulls, whose level
+// is not 0. The result is a lower bound of the number of runs.
 func countChanges[T bitpack.Integer](numbers []T, levels []uint16) int {
 	changes := 0
 	if len(levels) == 0 {

@@ -12,10 +12,10 @@ import (
 // it is known whether they repeat, and then with indices, whose memory bounds its size.
 
 const (
-	// growBytes is how much of a leaf is gathered at most before it has become indices.
+	// growBytes bounds the leaf memory that is gathered before it becomes indices.
 	growBytes = 4 * encoding.PageBytes
-	// growRatio is how many times larger than its dictionary the indices of a page are when
-	// it does not matter that the next page repeats it.
+	// growRatio is the ratio of a page's indices to its dictionary from which repeating the
+	// dictionary in the next page is cheap.
 	growRatio = 16
 )
 
@@ -27,7 +27,7 @@ type repeats struct {
 	distinct bool // they were not worth a dictionary
 }
 
-// memory returns how many bytes the indices and their dictionary take.
+// memory returns the bytes of the indices and their dictionary.
 func (r *repeats) memory() int {
 	if r.dict == nil {
 		return 0
@@ -47,7 +47,7 @@ func (c *ColumnEncoder) isFull() bool {
 	return !c.mayRepeat() || !c.findRepeats()
 }
 
-// mayRepeat reports whether pages of the column may grow; only those of texts and bytes may.
+// mayRepeat reports whether pages of the column may grow. Only string and binary columns qualify.
 func (c *ColumnEncoder) mayRepeat() bool {
 	return c.values.Shape.Kind == values.Variable && c.dict == nil && c.packer == nil && !c.leaf.Blob && c.isDense()
 }

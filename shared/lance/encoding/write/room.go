@@ -9,8 +9,7 @@ import (
 // be larger.
 const MaxWaiting = growBytes
 
-// Footprint returns how much memory the encoder has allocated for rows, without the memory of
-// arrays that it refers to.
+// Footprint returns the memory allocated for rows, excluding arrays that the encoder refers to.
 func (c *ColumnEncoder) Footprint() int {
 	size := c.values.Footprint() + 2*cap(c.levels.Rep) + 2*cap(c.levels.Def)
 	if c.lender.lent {

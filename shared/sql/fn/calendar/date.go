@@ -17,10 +17,10 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// Tables are the functions of the calendar and the clock, and those without arguments.
+// Tables lists the functions on dates and times, and the functions without arguments.
 var Tables = []map[string]*expr.Function{dateFunctions, timeFunctions, momentFunctions}
 
-// dateFunctions are those of dates and timestamps.
+// dateFunctions are the functions on dates and timestamps.
 var dateFunctions = map[string]*expr.Function{
 	"date_trunc": {MinArgs: 2, MaxArgs: 2, Bind: bindDateTrunc, Eval: evalDateTrunc},
 	"date_part":  {MinArgs: 2, MaxArgs: 2, Bind: bindDatePart, Eval: evalDatePart},
@@ -142,8 +142,8 @@ func truncClock(t time.Time, unit string) int64 {
 	return time.Date(year, month, day, hour, minute, 0, 0, time.UTC).Unix()
 }
 
-// bindToTimestamp accepts strings, timestamps, whose zone it drops, and numbers: for
-// to_timestamp as seconds, for the others as ticks of their unit.
+// bindToTimestamp accepts strings, timestamps and numbers. It drops the zone of a timestamp. A number
+// counts seconds in to_timestamp, and ticks of the unit in the other functions.
 func bindToTimestamp(unit arrow.TimeUnit) func(n *expr.Node) (*expr.Node, error) {
 	return func(n *expr.Node) (*expr.Node, error) {
 		to := column.TimestampType(unit, "")
@@ -169,8 +169,8 @@ func bindToTimestamp(unit arrow.TimeUnit) func(n *expr.Node) (*expr.Node, error)
 	}
 }
 
-// opaqueCast turns a cast into a call, because simplify may move a cast to the other side
-// of a comparison even if digits are lost.
+// opaqueCast wraps a cast in a call. Otherwise simplify might move the cast to the other side of a
+// comparison, even if digits are lost.
 func opaqueCast(n, x *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	if column.SameType(x.Type, typ) {
 		return x, nil

@@ -38,7 +38,7 @@ var dateParts = map[string]datePart{
 
 func sinceMinute(t time.Time) int64 { return int64(t.Second())*1e9 + int64(t.Nanosecond()) }
 
-// datePartAliases are other names of the parts, those of Arrow for intervals.
+// datePartAliases are the alternative names of the parts, taken from Arrow's intervals.
 var datePartAliases = map[string]string{
 	"y": "year", "yr": "year", "yrs": "year", "years": "year", "qtr": "quarter",
 	"mon": "month", "mons": "month", "months": "month", "w": "week", "weeks": "week",
@@ -98,6 +98,7 @@ func clockPart(name string) bool {
 	return false
 }
 
+// evalDatePart extracts a part in the time zone of the value. epoch is a float64, because it has fractions.
 func evalDatePart(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	ticks, per := tickReader(args[1])
 	args = args[1:]

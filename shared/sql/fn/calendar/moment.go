@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// momentFunctions have no arguments. The clock functions have the same value for every row
-// of a request and are constants after plan; the others have another value for every row.
+// momentFunctions are the functions without arguments. Clock functions return the same value for every row
+// of a request, so package plan replaces them by constants; the others return a new value for every row.
 var momentFunctions = map[string]*expr.Function{
 	"now": {}, "current_date": {}, "current_time": {}, // see ClockFunctions
 
@@ -21,7 +21,7 @@ var momentFunctions = map[string]*expr.Function{
 	"uuid":   {Bind: expr.Signature(expr.Gives(column.TypeString)), PerRow: randomUUIDs},
 }
 
-// ClockFunctions return constants for a time, in UTC. Package plan knows the time.
+// ClockFunctions return constants for a time in UTC, which package plan provides.
 var ClockFunctions = map[string]func(now time.Time) column.Vec{
 	"now": func(now time.Time) column.Vec {
 		return column.Constant(column.TimestampType(arrow.Nanosecond, ""), []int64{now.UnixNano()})

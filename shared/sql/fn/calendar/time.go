@@ -39,11 +39,11 @@ type formatCache map[string]clock.Format
 const (
 	// maxFormat bounds a format of dates and times.
 	maxFormat = 4 << 10
-	// maxFormats bounds those that are kept for other rows.
+	// maxFormats bounds the cached formats.
 	maxFormats = 64
 )
 
-// format returns the parsed format, or nil if s is not a valid one.
+// format returns the parsed format, or nil if s is invalid.
 func (c formatCache) format(s []byte) (clock.Format, error) {
 	f, ok := c[string(s)]
 	if ok {
@@ -62,8 +62,8 @@ func (c formatCache) format(s []byte) (clock.Format, error) {
 	return f, nil
 }
 
-// evalToChar fails if the format needs a part that the value does not have: the date of a
-// time, or the zone of a timestamp without one.
+// evalToChar fails if the format needs a part that the value lacks: the date of a time, or the zone of a
+// timestamp without one.
 func evalToChar(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	x := args[0]
 	zone, err := clock.LoadZone(column.ZoneOf(x.Type))
@@ -116,6 +116,8 @@ func bindToTime(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.Gives(arrow.FixedWidthTypes.Time64ns), expr.AsText)(n)
 }
 
+// evalToTime returns the time of day of a timestamp in its zone, or parses a string with the given formats,
+// by default %H:%M:%S%.f and %H:%M.
 func evalToTime(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	if column.IsTimestamp(args[0].Type) {
 		zone, err := clock.LoadZone(column.ZoneOf(args[0].Type))
@@ -171,8 +173,8 @@ func (c formatCache) of(formats []column.Vec, i int) ([]clock.Format, error) {
 	return out, nil
 }
 
-// readFormatted parses strings by the formats of the other arguments, on the clock of the
-// zone; put converts a moment to the result.
+// readFormatted parses strings by the formats in the other arguments. Times are local to the zone. put
+// converts a moment to the result.
 func readFormatted[T any](m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, put func(t time.Time) (T, bool)) (column.Vec, error) {
 	known, str := formatCache{}, args[0].Texts()
 	return expr.FixedRows(m, n, args, rows, func(i int) (T, error) {
@@ -238,6 +240,7 @@ func bindToLocalTime(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
+// evalToLocalTime drops the zone of timestamps and keeps their clock time.
 func evalToLocalTime(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	zone, err := clock.LoadZone(column.ZoneOf(args[0].Type))
 	if err != nil {
@@ -308,8 +311,7 @@ func bindDateBin(n *expr.Node) (*expr.Node, error) {
 	return n, checkStep(step)
 }
 
-// checkStep refuses steps that are not above zero, and those of months and a part of a
-// month.
+// checkStep refuses steps that are not positive, and steps of months combined with days or nanoseconds.
 func checkStep(step *expr.Node) error {
 	by := step.Value.Data.([]arrow.MonthDayNanoInterval)[0]
 	switch rest := int64(by.Days)*clock.SecondsPerDay*1e9 + by.Nanoseconds; {
@@ -323,6 +325,7 @@ func checkStep(step *expr.Node) error {
 	return nil
 }
 
+// evalDateBin rounds timestamps down to bins of a fixed interval, counted from the origin, by default 1970.
 func evalDateBin(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	by := args[0].Data.([]arrow.MonthDayNanoInterval)[0]
 	at, per := momentReader(args[1]), int64(1)
@@ -349,7 +352,7 @@ func evalDateBin(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bi
 	return expr.FixedRows(m, n, args[1:], rows, bin)
 }
 
-// binOf returns the start of the bin of t. It is false where nanoseconds are out of range.
+// binOf returns the start of the bin of t. It returns false if nanoseconds since 1970 overflow.
 func binOf(t, origin time.Time, by arrow.MonthDayNanoInterval) (time.Time, bool) {
 	if !clock.NanosecondYears(t) || !clock.NanosecondYears(origin) {
 		return t, false

@@ -1,4 +1,4 @@
-// Package choice holds the functions that return one of their arguments.
+// Package choice implements the functions that return one of their arguments, such as coalesce.
 package choice
 
 import (
@@ -36,7 +36,7 @@ func bindCoalesce(n *expr.Node) (*expr.Node, error) {
 	return firstNotNull(n, typ)
 }
 
-// bindNvl is bindCoalesce for two arguments, with other rules for the type.
+// bindNvl binds nvl like coalesce with two arguments, but with its own rules for the type.
 func bindNvl(n *expr.Node) (*expr.Node, error) {
 	typ := nvlType(n.Args[0].Type, n.Args[1].Type)
 	if typ == nil {
@@ -45,8 +45,8 @@ func bindNvl(n *expr.Node) (*expr.Node, error) {
 	return firstNotNull(n, typ)
 }
 
-// nvlType is the first of bool, integer, float and string to which both types can generally
-// be cast without loss. Types other than numbers and bools become strings.
+// nvlType returns the first of bool, integer, float and string to which both types can be cast without loss
+// in general. Types other than numbers and bools become strings.
 func nvlType(l, r arrow.DataType) arrow.DataType {
 	if l.ID() == arrow.NULL && r.ID() == arrow.NULL {
 		return column.TypeBool
@@ -103,8 +103,8 @@ func notNull(x *expr.Node) *expr.Node {
 	return &expr.Node{Op: expr.OpIsNull, Not: true, Type: column.TypeBool, Args: []*expr.Node{x}, Pos: x.Pos}
 }
 
-// bindNvl2 turns nvl2(a, b, c) into CASE WHEN a IS NOT NULL THEN b ELSE c END, with one
-// type for all three.
+// bindNvl2 rewrites nvl2(a, b, c) as CASE WHEN a IS NOT NULL THEN b ELSE c END, with one type for all
+// three.
 func bindNvl2(n *expr.Node) (*expr.Node, error) {
 	typ := expr.UnionType(n.Args[0].Type, n.Args[1].Type)
 	if typ != nil {
@@ -145,7 +145,7 @@ func bindNullif(n *expr.Node) (*expr.Node, error) {
 	return &expr.Node{Op: expr.OpCase, Type: typ, Pos: n.Pos, Args: []*expr.Node{same, expr.Literal(column.Null(typ), n.Pos), same.Args[0]}}, nil
 }
 
-// bindExtreme finds one type for the arguments.
+// bindExtreme binds greatest and least, and casts the arguments to one type.
 func bindExtreme(n *expr.Node) (*expr.Node, error) {
 	typ, err := expr.UnionOf(n, expr.ArgTypes(n))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package json holds the functions on JSON documents, in the binary form in which the
-// format stores them (value.go).
+// Package json implements the functions on JSON documents. They read the binary encoding of the table
+// format (value.go).
 package json
 
 import (
@@ -19,7 +19,7 @@ import (
 // Tables are the functions of JSON.
 var Tables = []map[string]*expr.Function{jsonFunctions}
 
-// jsonFunctions look into JSON in the binary form in which the format stores it; see value.go.
+// jsonFunctions are the functions on binary JSON; see value.go.
 var jsonFunctions = map[string]*expr.Function{
 	"json_get":        {MinArgs: 2, MaxArgs: 2, Bind: bindJSON(arrow.BinaryTypes.LargeBinary), Eval: evalJSONGet},
 	"json_get_string": {MinArgs: 2, MaxArgs: 2, Bind: bindJSON(column.TypeString), Eval: evalJSONGetString},
@@ -173,7 +173,7 @@ func evalJSONGetFloat(m *meter.Meter, n *expr.Node, args []column.Vec, rows colu
 	return out, err
 }
 
-// evalJSONGetBool accepts bools, and some words for them.
+// evalJSONGetBool accepts bools, and words such as "true".
 func evalJSONGetBool(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	size, _ := column.Width(args...)
 	bits := column.NewBitset(size)
@@ -261,7 +261,7 @@ var typedJSON = arrow.StructOf(
 	arrow.Field{Name: "type_tag", Type: arrow.PrimitiveTypes.Uint8},
 )
 
-// evalJSONWithType returns a null of kind 0, and not NULL, if there is no value.
+// evalJSONWithType returns a value of kind 0, rather than NULL, if the path does not exist.
 func evalJSONWithType(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	size, konst := column.Width(args...)
 	kinds := make([]uint8, size)
@@ -324,7 +324,7 @@ func byPath(doc jsonValue, path string) (jsonValue, bool, error) {
 		}
 		rest = after
 		switch {
-		case !ok: // the rest of the path must be one, too
+		case !ok: // the rest of the path must be valid, too
 		case index >= 0 && v.isArray():
 			v, ok, err = v.element(index)
 		case index < 0 && v.isObject():

@@ -100,8 +100,7 @@ func (v jsonValue) check() error {
 	return nil
 }
 
-// slot returns the value of the i-th entry, whose data begins at at, and the end of the
-// data.
+// slot returns the value of entry i, whose data begins at offset at, and the end of the data.
 func (v jsonValue) slot(i, at int) (item jsonValue, next int, err error) {
 	entry := binary.BigEndian.Uint32(v.data[4+4*i:])
 	next = at + int(entry&jsonLengthMask)
@@ -287,6 +286,8 @@ func (v jsonValue) appendText(dst []byte, depth int) ([]byte, error) {
 	return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "a value of json in binary form that json text does not have")
 }
 
+// appendNested appends an array or object as JSON text. Nesting is bounded by jsonMaxDepth, because the
+// recursion uses the stack.
 func (v jsonValue) appendNested(dst []byte, depth int) ([]byte, error) {
 	if depth == jsonMaxDepth {
 		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "json nested more than %d deep", jsonMaxDepth)

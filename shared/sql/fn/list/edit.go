@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// listEditFunctions make lists of the elements of other lists.
+// listEditFunctions make lists from the elements of other lists.
 var listEditFunctions = map[string]*expr.Function{
 	"array_compact":     {MinArgs: 1, MaxArgs: 1, Bind: bindLists(expr.LikeFirst), Eval: evalArrayCompact},
 	"array_except":      {MinArgs: 2, MaxArgs: 2, Bind: bindTwoLists, Eval: evalArrayExcept},
@@ -29,6 +29,7 @@ var listEditFunctions = map[string]*expr.Function{
 	"flatten":           {MinArgs: 1, MaxArgs: 1, Bind: bindFlatten, Eval: evalFlatten},
 }
 
+// evalArrayCompact removes NULL elements.
 func evalArrayCompact(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	elems := args[0].Data.(column.Lists).Elems
 	return editLists(m, n, args, rows, func(_, from, to int) []int {
@@ -42,7 +43,7 @@ func evalArrayCompact(m *meter.Meter, n *expr.Node, args []column.Vec, rows colu
 	})
 }
 
-// bindTwoLists finds one type for the elements of two lists, of which the result is a list.
+// bindTwoLists casts the elements of two lists to one type. The result is a list of that type.
 func bindTwoLists(n *expr.Node) (*expr.Node, error) {
 	for _, a := range n.Args {
 		if other := n.Args[0].Type; a.Type.ID() == arrow.NULL {
@@ -71,8 +72,8 @@ func elementSet(v column.Vec, from, to int) map[string]bool {
 	return set
 }
 
-// pickDifferent makes lists of distinct elements of two lists: pick adds the elements of a
-// row, and repeated ones are ignored.
+// pickDifferent makes lists of distinct elements of two lists. pick calls add for the elements of row i;
+// repeated elements are ignored.
 func pickDifferent(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, pick func(i int, add func(source, slot int))) (column.Vec, error) {
 	sources := []column.Vec{args[0].Data.(column.Lists).Elems, args[1].Data.(column.Lists).Elems}
 	size, _ := column.Width(args...)
@@ -96,6 +97,7 @@ func pickDifferent(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
+// evalArrayUnion returns the distinct elements of two lists, those of the first list first.
 func evalArrayUnion(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		for source, list := range args {
@@ -128,8 +130,8 @@ func evalArrayIntersect(m *meter.Meter, n *expr.Node, args []column.Vec, rows co
 	})
 }
 
-// addWhere adds the elements of one list that are in the other one or, without shared,
-// those that are not.
+// addWhere adds the elements of one list that are in the other list or, if shared is false, those that are
+// not.
 func addWhere(args []column.Vec, i, source int, shared bool, add func(source, slot int)) {
 	l, span := args[source].ListsOf()
 	other, otherSpan := args[1-source].ListsOf()
@@ -173,8 +175,8 @@ func evalArrayPositions(m *meter.Meter, n *expr.Node, args []column.Vec, rows co
 	return out, nil
 }
 
-// bindListEdit accepts a list, one or two values of the type of its elements, and a count
-// last if the name ends with _n.
+// bindListEdit accepts a list, one or two values of the element type, and a final count if the name ends
+// with _n.
 func bindListEdit(n *expr.Node) (*expr.Node, error) {
 	list := n.Args[0].Type
 	if !column.IsList(list) {
@@ -205,8 +207,7 @@ func bindListEdit(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, types[0], types...)
 }
 
-// evalArrayRemoveN removes the first elements that equal the value, at most the given
-// number.
+// evalArrayRemoveN removes the first n elements that equal the value.
 func evalArrayRemoveN(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	elems, x, most := args[0].Data.(column.Lists).Elems, args[1], column.ValuesOf[int64](args[2])
 	return editLists(m, n, args[:2], rows, func(i, from, to int) []int {
@@ -226,8 +227,7 @@ func evalArrayRemoveN(m *meter.Meter, n *expr.Node, args []column.Vec, rows colu
 	})
 }
 
-// replacer returns the evaluation of a function that replaces at most most elements that
-// equal a value.
+// replacer returns an evaluation that replaces the first most elements equal to a value.
 func replacer(most int64) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		return replaceElements(m, n, args, rows, func(int) int64 { return most })
@@ -285,6 +285,7 @@ func bindArrayResize(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, column.ListLike(list, elem), column.ListLike(list, elem), column.TypeInt64, elem)
 }
 
+// evalArrayResize truncates lists, or extends them with a fill value.
 func evalArrayResize(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	length, fill := column.ValuesOf[int64](args[1]), args[2]
@@ -316,8 +317,8 @@ func evalArrayResize(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	return out, err
 }
 
-// evalArraySlice returns the elements from one position to another, both included and
-// counted from 1, or from the end if negative. A negative stride goes backwards.
+// evalArraySlice returns the elements between two positions, inclusive and 1-based. A negative position
+// counts from the end, and a negative stride goes backwards.
 func evalArraySlice(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	first, last := column.ValuesOf[int64](args[1]), column.ValuesOf[int64](args[2])
 	stride := func(int) int64 { return 1 }
@@ -392,8 +393,7 @@ func bindArrayRepeat(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, arrow.ListOf(x), x, column.TypeInt64)
 }
 
-// evalArrayRepeat repeats NULL like any value, and returns an empty list for counts below
-// one.
+// evalArrayRepeat repeats a value, NULL included, and returns an empty list for counts below one.
 func evalArrayRepeat(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	x, count := args[0], column.ValuesOf[int64](args[1])
 	out, live := expr.StrictRows(n, args, args[1:], rows)

@@ -14,7 +14,7 @@ import (
 // treated differently: array_has never finds it, while array_has_any and array_has_all
 // treat NULL as equal to NULL.
 
-// bindArrayHas finds one type for the elements and the value.
+// bindArrayHas casts the elements and the value to one type.
 func bindArrayHas(n *expr.Node) (*expr.Node, error) {
 	list, x := n.Args[0].Type, n.Args[1].Type
 	if list.ID() == arrow.NULL {
@@ -30,7 +30,7 @@ func bindArrayHas(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, column.TypeBool, column.ListLike(list, elem), elem)
 }
 
-// bindArrayHasMany finds one type for the elements of two lists.
+// bindArrayHasMany casts the elements of two lists to one type.
 func bindArrayHasMany(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0].Type, n.Args[1].Type
 	if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
@@ -46,7 +46,7 @@ func bindArrayHasMany(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, column.TypeBool, column.ListLike(l, elem), column.ListLike(r, elem))
 }
 
-// elementType finds one type. It does not mix strings with other types, although they have
+// elementType returns the common type of elements. It refuses strings with other types, although they have
 // a common type.
 func elementType(n *expr.Node, l, r arrow.DataType) (arrow.DataType, error) {
 	if column.IsNested(l) || column.IsNested(r) {
@@ -59,7 +59,7 @@ func elementType(n *expr.Node, l, r arrow.DataType) (arrow.DataType, error) {
 	return expr.UnionOf(n, []arrow.DataType{l, r})
 }
 
-// anyIn returns the rows that have at least one element in the set of elements.
+// anyIn returns the lists that have at least one element in elems.
 func anyIn(l column.Lists, elems column.Bitset) column.Bitset {
 	n := len(l.Off) - 1
 	return column.Collect(n, func(i int) bool {
@@ -109,6 +109,7 @@ func evalArrayHas(m *meter.Meter, _ *expr.Node, args []column.Vec, _ column.Bits
 	return out, err
 }
 
+// evalArrayHasAny tests whether two lists have a common element.
 func evalArrayHasAny(m *meter.Meter, _ *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
@@ -120,6 +121,8 @@ func evalArrayHasAny(m *meter.Meter, _ *expr.Node, args []column.Vec, _ column.B
 	}, false)
 }
 
+// evalArrayHasAll tests whether the first list contains all elements of the second. That is true for an
+// empty second list.
 func evalArrayHasAll(m *meter.Meter, _ *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
@@ -131,9 +134,8 @@ func evalArrayHasAll(m *meter.Meter, _ *expr.Node, args []column.Vec, _ column.B
 	}, true)
 }
 
-// overlap compares lists with lists. In contrast to array_has, a NULL among the elements
-// equals a NULL. A constant list without elements gives the same result for all rows, even
-// where the other list is NULL.
+// overlap tests the elements of two lists. Unlike array_has, it treats NULL elements as equal. A constant
+// list without elements gives the same result for all rows, even where the other list is NULL.
 func overlap(m *meter.Meter, list, wanted column.Vec, test func(have map[string]struct{}, want []string) bool, empty bool) (column.Vec, error) {
 	n, konst := column.Width(list, wanted)
 	out := column.Vec{Type: column.TypeBool, N: n, Const: konst, Valid: column.BothValid(list, wanted, n)}
@@ -183,8 +185,8 @@ func overlap(m *meter.Meter, list, wanted column.Vec, test func(have map[string]
 	return out, err
 }
 
-// takeKeys takes the memory that the keys of a row's elements may use, and counts the work
-// for them. keysOf returns how much to give back.
+// takeKeys reserves the memory for the keys of a row's elements, and counts their work. The caller returns
+// keysOf(bytes).
 func takeKeys(m *meter.Meter, bytes int) error {
 	if err := m.Take(keysOf(bytes)); err != nil {
 		return err

@@ -20,7 +20,7 @@ var Tables = []map[string]*expr.Function{
 	listFunctions, listMakeFunctions, listEditFunctions, listMathFunctions, seriesFunctions, structFunctions, mapFunctions,
 }
 
-// listFunctions are those that look into lists.
+// listFunctions are the functions that read lists.
 var listFunctions = map[string]*expr.Function{
 	"array_has":     {MinArgs: 2, MaxArgs: 2, Bind: bindArrayHas, Eval: evalArrayHas},
 	"array_has_any": {MinArgs: 2, MaxArgs: 2, Bind: bindArrayHasMany, Eval: evalArrayHasAny},
@@ -43,7 +43,7 @@ func elementOfFirst(types []arrow.DataType) arrow.DataType {
 	return column.ValueType(column.ElemType(types[0]))
 }
 
-// anyList accepts lists, and casts those of fixed size to lists of variable size.
+// anyList accepts lists of simple values, and casts fixed-size lists to variable-size lists.
 func anyList(t arrow.DataType) arrow.DataType {
 	if !column.IsList(t) || column.IsNested(column.ElemType(t)) {
 		return nil
@@ -75,7 +75,7 @@ func bindCardinality(n *expr.Node) (*expr.Node, error) {
 	return bindLists(expr.Gives(column.TypeUint64))(n)
 }
 
-// bindLengths binds a function of the length of a list of any type.
+// bindLengths binds a function that returns a length of a list of any element type.
 func bindLengths(result arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	return func(n *expr.Node) (*expr.Node, error) {
 		if !column.IsList(n.Args[0].Type) {
@@ -85,7 +85,7 @@ func bindLengths(result arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	}
 }
 
-// bindListAndValue finds one type for the elements of a list and a value.
+// bindListAndValue casts a value and the elements of a list to one type.
 func bindListAndValue(result func([]arrow.DataType) arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	return func(n *expr.Node) (*expr.Node, error) {
 		list, x := n.Args[0].Type, n.Args[1].Type
@@ -157,7 +157,7 @@ func bindArrayElement(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(elementOfFirst, anyList, expr.WholeNumber)(n)
 }
 
-// pickElements returns one element of each list; choose returns its slot, or -1 for NULL.
+// pickElements returns one element of each list. choose returns its slot, or -1 for NULL.
 func pickElements(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, choose func(i int) int) (column.Vec, error) {
 	out, live := expr.CallRows(n, args, rows)
 	if err := m.Take(8 * out.N); err != nil {
@@ -186,8 +186,8 @@ func pickElements(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.B
 	return out, nil
 }
 
-// evalArrayElement counts from 1, or from the end if the index is negative, and is NULL if
-// there is no such element.
+// evalArrayElement returns the element at a 1-based index, which counts from the end if negative, or NULL
+// if it does not exist.
 func evalArrayElement(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	_, span := args[0].ListsOf()
 	index := column.ValuesOf[int64](args[1])
@@ -261,7 +261,7 @@ func bindArrayToString(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, column.TypeString, types[:len(n.Args)]...)
 }
 
-// evalArrayToString leaves out NULLs unless there is a text for them.
+// evalArrayToString joins the elements. NULLs are skipped unless a replacement is given.
 func evalArrayToString(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	elems, sep := l.Elems.Texts(), args[1].Texts()

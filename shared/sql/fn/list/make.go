@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// listMakeFunctions are those that make lists.
+// listMakeFunctions are the functions that make lists.
 var listMakeFunctions = map[string]*expr.Function{
 	"make_array":       {MinArgs: 0, MaxArgs: 200, Bind: BindMakeArray, Eval: EvalMakeArray},
 	"array_append":     {MinArgs: 2, MaxArgs: 2, Bind: bindListAndValue(expr.LikeFirst), Eval: evalArrayAppend},
@@ -29,7 +29,7 @@ var listMakeFunctions = map[string]*expr.Function{
 	"string_to_array":  {MinArgs: 2, MaxArgs: 3, Bind: bindStringToArray, Eval: evalStringToArray},
 }
 
-// BindMakeArray finds one type for the elements.
+// BindMakeArray casts the elements to one type.
 func BindMakeArray(n *expr.Node) (*expr.Node, error) {
 	elem := column.TypeNull
 	if len(n.Args) > 0 {
@@ -60,7 +60,7 @@ func EvalMakeArray(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bit
 	return column.Vec{Type: n.Type, N: size, Const: konst, Data: l}, err
 }
 
-// evalArrayAppend treats a list that is NULL as an empty one.
+// evalArrayAppend treats a NULL list as an empty list.
 func evalArrayAppend(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return extend(m, n, args[0], args[1], false)
 }
@@ -99,7 +99,7 @@ func extend(m *meter.Meter, n *expr.Node, list, x column.Vec, front bool) (colum
 	return column.Vec{Type: n.Type, N: size, Const: konst, Data: made}, err
 }
 
-// bindArrayConcat finds one type for the elements of all lists.
+// bindArrayConcat casts the elements of all lists to one type.
 func bindArrayConcat(n *expr.Node) (*expr.Node, error) {
 	var elem arrow.DataType
 	for _, a := range n.Args {
@@ -246,7 +246,7 @@ func evalArraySort(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// remover removes at most most elements that equal a value; -1 means all.
+// remover returns an evaluation that removes the first most elements equal to a value; -1 means all.
 func remover(most int) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		elems, x := args[0].Data.(column.Lists).Elems, args[1]
@@ -273,9 +273,8 @@ func bindStringToArray(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.Gives(arrow.ListOf(column.TypeString)), expr.AsText)(n)
 }
 
-// evalStringToArray returns a list of the pieces between delimiters. The empty string gives
-// an empty list. If the delimiter is NULL the pieces are the characters, and if it is empty
-// the only piece is the string.
+// evalStringToArray splits a string at delimiters. The empty string gives an empty list. A NULL delimiter
+// splits it into characters, and an empty delimiter does not split.
 func evalStringToArray(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	out, live := expr.StrictRows(n, args, args[:1], rows)
 	str, sep := args[0].Texts(), args[1].Texts()
@@ -310,8 +309,8 @@ func evalStringToArray(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 	return out, nil
 }
 
-// pieceBytes is the memory of a piece until it is in a list: the piece, its offset and its
-// validity, twice because slices grow.
+// pieceBytes is the memory of a piece before it is in a list: the piece, its offset and its validity, twice
+// because slices grow.
 const pieceBytes = 2*column.ViewBytes + 2*8 + 2
 
 // pieces returns an upper bound of the number of pieces.
@@ -325,6 +324,7 @@ func pieces(s, sep []byte, chars bool) int {
 	return bytes.Count(s, sep) + 1
 }
 
+// splitText splits s at sep, or into characters if chars is true.
 func splitText(s, sep []byte, chars bool) [][]byte {
 	var pieces [][]byte
 	switch {

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// mapFunctions look into maps, and make them.
+// mapFunctions are the functions that read and make maps.
 var mapFunctions = map[string]*expr.Function{
 	"map_keys":    {MinArgs: 1, MaxArgs: 1, Bind: bindMapMembers(0)},
 	"map_values":  {MinArgs: 1, MaxArgs: 1, Bind: bindMapMembers(1)},
@@ -43,6 +43,7 @@ func mapMember(t arrow.DataType, i int) arrow.DataType {
 	return column.ValueType(column.ElemType(t).(*arrow.StructType).Field(i).Type)
 }
 
+// mapMembers returns the keys (0) or the values (1) of maps as lists, without a copy of the offsets.
 func mapMembers(i int) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 		l := args[0].Data.(column.Lists)
@@ -68,7 +69,7 @@ func evalMapEntries(_ *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bi
 	return out, nil
 }
 
-// bindMapExtract casts the second argument to the type of the keys. The result is a list of one value,
+// bindMapExtract casts the second argument to the key type. The result is a list with one value, which is
 // NULL if the map has no such key.
 func bindMapExtract(n *expr.Node) (*expr.Node, error) {
 	t := n.Args[0].Type
@@ -78,6 +79,7 @@ func bindMapExtract(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, arrow.ListOf(mapMember(t, 1)), t, mapMember(t, 0))
 }
 
+// evalMapExtract returns the values of the keys, each in a list of its own.
 func evalMapExtract(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	values, err := findInMaps(m, args, rows)
 	if err != nil {
@@ -92,8 +94,8 @@ func evalMapExtract(m *meter.Meter, n *expr.Node, args []column.Vec, rows column
 	return column.Vec{Type: n.Type, N: size, Const: konst, Data: column.Lists{Off: off, Elems: values}}, nil
 }
 
-// findInMaps returns, for each row, the value in the map args[0] of the key args[1]. It is NULL where
-// one of both is, and where the map has no such key.
+// findInMaps returns, for each row, the value of the key args[1] in the map args[0]. It is NULL if either
+// argument is NULL or the key is missing.
 func findInMaps(m *meter.Meter, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	size, konst := column.Width(args...)
@@ -155,7 +157,7 @@ func evalMapElement(m *meter.Meter, n *expr.Node, args []column.Vec, rows column
 	return out, err
 }
 
-// bindMap makes maps of a list of keys and a list of as many values.
+// bindMap makes maps from a list of keys and a list of values of the same length.
 func bindMap(n *expr.Node) (*expr.Node, error) {
 	keys, values := n.Args[0].Type, n.Args[1].Type
 	if !column.IsList(keys) || !column.IsList(values) {

@@ -59,7 +59,7 @@ func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter.Meter, n 
 	}
 }
 
-// anyNull reports whether one of the slots is NULL.
+// anyNull reports whether a slot in [from, to) is NULL.
 func anyNull(v column.Vec, from, to int) bool {
 	for j := from; j < to; j++ {
 		if v.IsNull(j) {

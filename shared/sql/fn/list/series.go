@@ -51,7 +51,7 @@ func evalSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bit
 	return timestampSeries(m, n, args, rows)
 }
 
-// integerSeries counts; it fails for a step of 0.
+// integerSeries returns the numbers from start to stop by step. A step of 0 is an error.
 func integerSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	start, stop, step := func(int) int64 { return 0 }, column.ValuesOf[int64](args[0]), func(int) int64 { return 1 }
 	if len(args) > 1 {
@@ -80,9 +80,9 @@ func integerSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// dateSeries steps on the calendar by months and days. A range ends one step before its
-// bound, counted back from the bound; if months have different lengths, that is another day
-// than a step from the start reaches.
+// dateSeries steps by months and days on the calendar. A range ends one step before its bound, counted back
+// from the bound. With months of different lengths, that can be another day than the steps from the start
+// reach.
 func dateSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	start, stop, step := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1]), column.ValuesOf[arrow.MonthDayNanoInterval](args[2])
 	return makeSeries(m, n, args, rows, func(i int, add func(v int32) bool) error {
@@ -139,8 +139,7 @@ func timestampSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	})
 }
 
-// makeSeries makes a list for each row of the values that f adds. It stops when there are
-// too many.
+// makeSeries makes a list per row of the values that f adds. It fails if there are too many.
 func makeSeries[T int32 | int64](m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, f func(i int, add func(v T) bool) error) (column.Vec, error) {
 	out, live := expr.CallRows(n, args, rows)
 	values, off := []T{}, make([]int64, 1, out.N+1)

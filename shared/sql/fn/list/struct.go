@@ -45,6 +45,7 @@ func bindNamedStruct(n *expr.Node) (*expr.Node, error) {
 	return structOf(n.With(values...), names)
 }
 
+// structOf sets the type of a struct with the given member names, which must be distinct.
 func structOf(n *expr.Node, names []string) (*expr.Node, error) {
 	fields := make([]arrow.Field, len(names))
 	seen := map[string]bool{}

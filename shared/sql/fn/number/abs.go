@@ -72,7 +72,7 @@ func evalAbs(_ *meter.Meter, _ *expr.Node, args []column.Vec, rows column.Bitset
 	return out, err
 }
 
-// absIntegers fails for the least integer, whose absolute value does not fit.
+// absIntegers computes absolute values. It fails for the least integer, whose absolute value overflows.
 func absIntegers[T int8 | int16 | int32 | int64](d []T, live column.Bitset) ([]T, error) {
 	out := make([]T, len(d))
 	var err error

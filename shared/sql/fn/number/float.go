@@ -13,13 +13,12 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// floatFunctions compute with floats: float32 stays float32, and all other numbers become
-// float64. The last digit may differ from native Lance's, which uses the mathematics
-// library of its machine.
+// floatFunctions are the functions on floats: float32 stays float32, and all other numbers become float64.
+// The last digit may differ from native Lance, which uses the C library of its platform.
 //
-// A NaN stays as it is. A value outside of a function's domain gives a NaN. Its sign
-// depends on the machine and matters, because the order of floats has the negative NaN
-// first and the positive one last.
+// A NaN argument is returned unchanged. An argument outside the domain of a function gives a NaN, whose
+// sign depends on the processor. The sign matters, because the total order has negative NaNs first and
+// positive ones last.
 var floatFunctions = map[string]*expr.Function{
 	"sqrt": floatFunction(math.Sqrt), "cbrt": floatFunction(math.Cbrt), "exp": floatFunction(math.Exp),
 	"ln": floatFunction(positiveNaN(math.Log)), "log2": floatFunction(positiveNaN(math.Log2)), "log10": floatFunction(positiveNaN(math.Log10)),
@@ -44,7 +43,7 @@ var floatFunctions = map[string]*expr.Function{
 	"iszero": {MinArgs: 1, MaxArgs: 1, Bind: expr.Signature(expr.Gives(column.TypeBool), expr.FloatNumber), Eval: evalIsZero},
 }
 
-// floatFunction returns a function of one float.
+// floatFunction returns a function on one float.
 func floatFunction(f func(float64) float64) *expr.Function {
 	return &expr.Function{MinArgs: 1, MaxArgs: 1, Bind: expr.Signature(expr.LikeFirst, expr.FloatNumber),
 		Eval: func(_ *meter.Meter, _ *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
@@ -60,6 +59,8 @@ func floatFunction(f func(float64) float64) *expr.Function {
 		}}
 }
 
+// mapFloats applies f to each value. A NaN argument is kept with its payload; a new NaN gets the sign that
+// x86 processors give it.
 func mapFloats[T float32 | float64](d []T, f func(float64) float64) []T {
 	out := make([]T, len(d))
 	for i, x := range d {
@@ -106,7 +107,7 @@ func bindFloats(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.LikeFirst, floatsOf(n))(n)
 }
 
-// floatsOf returns the float type to which bindFloats casts.
+// floatsOf returns the parameter type of bindFloats.
 func floatsOf(n *expr.Node) expr.Param {
 	for _, a := range n.Args {
 		if t := a.Type; t.ID() != arrow.FLOAT32 && !column.IsInteger(t) && t.ID() != arrow.NULL {
@@ -142,8 +143,7 @@ func bindLog(n *expr.Node) (*expr.Node, error) {
 	})(n)
 }
 
-// bindPower computes in float64. Decimals, for which native Lance has its own rules, are
-// not supported yet.
+// bindPower computes in float64. Decimals are unsupported, because native Lance has special rules for them.
 func bindPower(n *expr.Node) (*expr.Node, error) {
 	if column.IsDecimal(n.Args[0].Type) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s", n.Func.Name, n.Args[0].Type)

@@ -58,7 +58,7 @@ func evalWhole(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bits
 	return floatFunction(f).Eval(m, n, args, rows)
 }
 
-// roundDecimals computes decimals of the type of n from those of x by f.
+// roundDecimals applies f to the unscaled values of x. The results have the type of n.
 func roundDecimals(n *expr.Node, x column.Vec, rows column.Bitset, f func(x *big.Int) *big.Int) (column.Vec, error) {
 	out, live := expr.CallRows(n, []column.Vec{x}, rows)
 	out.Data = column.Zeros(n.Type, x.N)
@@ -93,7 +93,7 @@ func bindRound(n *expr.Node) (*expr.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Index = int(max(digits, -column.MaxPrecision256)) // what evalRound looks at
+	n.Index = int(max(digits, -column.MaxPrecision256)) // for evalRound
 	return n, nil
 }
 
@@ -188,6 +188,7 @@ func evalGCD(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset
 	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, x, y) })
 }
 
+// evalLCM returns the least common multiple, computed as x·y/gcd(x, y); it is 0 if an argument is 0.
 func evalLCM(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int {
 		if x.Sign() == 0 || y.Sign() == 0 {
@@ -211,7 +212,7 @@ func wholeRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bits
 	})
 }
 
-// evalFactorial accepts numbers up to 20, the last one whose factorial is an int64.
+// evalFactorial accepts 0 to 20; 21! overflows int64.
 func evalFactorial(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	value := column.ValuesOf[int64](args[0])
 	return expr.FixedRows(m, n, args, rows, func(i int) (int64, error) {

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendUpper appends s in upper case, with the mappings of Unicode that make several
-// characters of one.
+// appendUpper appends s in upper case. It includes the Unicode mappings of one character to several.
 func appendUpper(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -31,7 +30,8 @@ func appendUpper(dst, s []byte) []byte {
 // appendLower appends s in lower case.
 func appendLower(dst, s []byte) []byte { return appendLowerPart(dst, s, 0, len(s)) }
 
-// appendLowerPart appends a part of s in lower case, which what is around it may decide.
+// appendLowerPart appends s[from:to] in lower case. The rest of s is the context, on which the form of a
+// final sigma depends.
 func appendLowerPart(dst, s []byte, from, to int) []byte {
 	for i := from; i < to; {
 		if c := s[i]; c < utf8.RuneSelf {

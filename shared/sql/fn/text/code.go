@@ -42,7 +42,7 @@ var textCodeFunctions = map[string]*expr.Function{
 	"contains_tokens": {MinArgs: 2, MaxArgs: 2, Bind: expr.Signature(expr.Gives(column.TypeBool), tokenText), Eval: evalContainsTokens},
 }
 
-// evalASCII is the code of the first character, 0 if there is none.
+// evalASCII returns the code of the first character, or 0 for an empty string.
 func evalASCII(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str := args[0].Texts()
 	return expr.FixedRows(m, n, args, rows, func(i int) (int32, error) {
@@ -72,8 +72,7 @@ func evalBitLength(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	return expr.LengthRows(m, n, args, rows, func(i int) int { return 8 * len(str(i)) })
 }
 
-// hexNumber takes signed integers as int64, so that -1 has sixteen digits, and unsigned ones
-// as uint64.
+// hexNumber casts signed integers to int64, so that -1 has sixteen digits, and unsigned ones to uint64.
 func hexNumber(t arrow.DataType) arrow.DataType {
 	if column.IsUnsigned(t) {
 		return column.TypeUint64
@@ -112,6 +111,7 @@ func evalLevenshtein(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 // their bytes.
 const distanceBytes = 12
 
+// editDistance returns the Levenshtein distance in characters, with one row of the distance matrix.
 func editDistance(m *meter.Meter, s, t []byte) (int, error) {
 	size := distanceBytes * (len(s) + len(t))
 	if err := m.Take(size); err != nil {
@@ -144,7 +144,7 @@ func editDistance(m *meter.Meter, s, t []byte) (int, error) {
 	return row[len(b)], nil
 }
 
-// evalMD5 prints the sum in hexadecimal, other than the sums of the SHA family.
+// evalMD5 returns the digest in hexadecimal digits, unlike the SHA functions, which return binaries.
 func evalMD5(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	value, sum, buf := args[0].Texts(), md5.New(), make([]byte, 0, md5.Size)
 	return expr.TextRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
@@ -167,8 +167,7 @@ func appendSum(m *meter.Meter, dst []byte, sum hash.Hash, s []byte) ([]byte, err
 	return sum.Sum(dst), err
 }
 
-// digests are the sums by their names. The others that there are, blake2b, blake2s and
-// blake3, are not in Go's library.
+// digests maps names to hash functions. Go's standard library lacks blake2b, blake2s and blake3.
 var digests = map[string]func() hash.Hash{
 	"md5": md5.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 }
@@ -188,7 +187,7 @@ func bindDigest(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.Gives(column.TypeBinary), expr.TextOrBytes)(m)
 }
 
-// bindEncode looks at the name of the encoding, which must be a constant.
+// bindEncode validates the name of the encoding, which must be a constant.
 func bindEncode(n *expr.Node) (*expr.Node, error) {
 	return bindCoding(n, column.TypeString)
 }
@@ -235,7 +234,7 @@ func evalDecode(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bit
 	})
 }
 
-// tokenText takes everything as strings with short offsets.
+// tokenText casts every type that CastText accepts to utf8.
 func tokenText(t arrow.DataType) arrow.DataType {
 	if expr.CastText(t) == nil {
 		return nil
@@ -243,14 +242,14 @@ func tokenText(t arrow.DataType) arrow.DataType {
 	return column.TypeString
 }
 
-// evalContainsTokens looks whether all words of the second argument are words of the first,
-// in any order. Of a column of words the native Lance looks at the first row only, whatever
-// row of the table that is, so that the words must be a constant here.
+// evalContainsTokens tests whether all words of the second argument are words of the first, in any order.
+// The second argument must be a constant, because native Lance evaluates only the first row of a column
+// there, an arbitrary row of the table.
 func evalContainsTokens(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	if !args[1].Const {
 		return column.Vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "contains_tokens with words that are not a constant")
 	}
-	wanted := map[string]int{} // and the row, from 1 on, in which a word was last found
+	wanted := map[string]int{} // with the row, counted from 1, in which each word was last found
 	var err error
 	if !args[1].IsNull(0) {
 		err = eachWord(m, args[1].Texts()(0), func(word []byte) error {
@@ -284,13 +283,12 @@ func evalContainsTokens(m *meter.Meter, n *expr.Node, args []column.Vec, _ colum
 	return out, err
 }
 
-// wordBytes is about what a word of a set takes beside its characters.
+// wordBytes is the approximate memory of a word in a set beside its characters.
 const wordBytes = 48
 
-// eachWord calls f for the words of a text, which are separated by everything but letters
-// and digits.
+// eachWord calls f for the words of a text: its runs of letters and digits.
 func eachWord(m *meter.Meter, s []byte, f func(word []byte) error) error {
-	start := -1 // of the word, if within one
+	start := -1 // start of the current word, or -1
 	for at, done := 0, 1; at <= len(s); done++ {
 		r, size := utf8.DecodeRune(s[at:])
 		switch inside := size > 0 && IsAlphanumeric(r); {

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// Like evaluates LIKE and ILIKE, with the pattern that Bind prepared if it is constant.
+// Like evaluates LIKE and ILIKE. A constant pattern was compiled by Bind.
 func Like(m *meter.Meter, n *expr.Node, x, pattern column.Vec, rows column.Bitset) (column.Vec, error) {
 	var out column.Vec
 	var err error
@@ -40,27 +40,26 @@ func Like(m *meter.Meter, n *expr.Node, x, pattern column.Vec, rows column.Bitse
 	return out, err
 }
 
-// likeBytes bounds what a pattern takes for each of its bytes.
+// likeBytes bounds the memory of a compiled pattern per byte.
 const likeBytes = 96
 
 // maxPatterns bounds the patterns that are kept when each row has its own.
 const maxPatterns = 1000
 
-// A LikePattern is a pattern of LIKE cut at its percent signs, so that matching never goes
-// back: of 'a%b_c%d' the parts are a, b_c and d, the first of which must begin the text, the
-// last end it, and the others follow each other somewhere between. In a pattern % stands for
-// any text, _ for any one character and \c for the character c; a \ at the end stands for
-// itself.
+// A LikePattern is a LIKE pattern cut at its percent signs, so that matching never backtracks. 'a%b_c%d'
+// has the parts a, b_c and d: the text must begin with the first and end with the last, with the others in
+// order between them. In a pattern % stands for any text, _ for any one character and \c for the character
+// c; a final \ stands for itself.
 type LikePattern struct {
-	parts []likePart // what stands between percent signs; never empty
+	parts []likePart // the parts between percent signs; never empty
 	fold  bool       // compare without regard to case
 }
 
 // A likePart is a piece of a pattern without percent signs.
 type likePart struct {
 	lit   []byte // the text, if any is nil
-	runes []rune // the characters otherwise, folded if the pattern is
-	any   []bool // which of the characters stand for any one
+	runes []rune // the characters otherwise, folded if fold is set
+	any   []bool // which characters match any character
 }
 
 // NewLikePattern cuts a pattern into parts. A part without wildcards in a pattern that
@@ -99,8 +98,8 @@ func NewLikePattern(pattern []byte, fold bool) *LikePattern {
 	return p
 }
 
-// match reports whether the pattern matches all of s: the first part at its beginning, the
-// last at its end, and those between as early as possible, one after the other.
+// match reports whether the pattern matches all of s: the first part at the beginning, the last at the end,
+// and each other part at the earliest position after the previous one.
 func (p *LikePattern) match(m *meter.Meter, s []byte) (bool, error) {
 	n, ok := p.prefix(&p.parts[0], s)
 	if !ok {
@@ -139,7 +138,7 @@ func (p *LikePattern) prefix(part *likePart, s []byte) (n int, ok bool) {
 	return n, true
 }
 
-// find returns the end of the first match of a part in s, -1 if there is none.
+// find returns the end of the first match of a part in s, or -1.
 func (p *LikePattern) find(m *meter.Meter, part *likePart, s []byte) (int, error) {
 	if part.any == nil {
 		if i := bytes.Index(s, part.lit); i >= 0 {
@@ -179,7 +178,7 @@ func (p *LikePattern) suffix(part *likePart, s []byte) bool {
 	return ok
 }
 
-// foldRune maps all characters that differ in case only to one of them.
+// foldRune maps characters that differ only in case to the same character.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'a' <= r && r <= 'z' {

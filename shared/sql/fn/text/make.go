@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// textMakeFunctions are the functions that make strings of others.
+// textMakeFunctions are the functions that make strings.
 var textMakeFunctions = map[string]*expr.Function{
 	"concat":    {MinArgs: 1, MaxArgs: 1000, Bind: expr.Signature(likeAll, expr.CastText), Eval: evalConcat},
 	"concat_ws": {MinArgs: 2, MaxArgs: 1000, Bind: expr.Signature(expr.Gives(column.TypeString), expr.CastText), Eval: evalConcatWS},
@@ -29,7 +29,7 @@ var textMakeFunctions = map[string]*expr.Function{
 		Eval: evalOverlay},
 }
 
-// likeAll returns a type of strings: one with long offsets if all arguments have them.
+// likeAll returns large_utf8 if all arguments have that type, else utf8.
 func likeAll(types []arrow.DataType) arrow.DataType {
 	for _, t := range types {
 		if !column.SameType(t, arrow.BinaryTypes.LargeString) {
@@ -44,13 +44,12 @@ func evalConcat(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bit
 	return joinTexts(m, n, nil, args, rows)
 }
 
-// evalConcatWS joins its arguments, with the first of them between the others.
+// evalConcatWS joins all arguments after the first, which is the separator.
 func evalConcatWS(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return joinTexts(m, n, args[:1], args[1:], rows)
 }
 
-// joinTexts joins the values other than NULL. The result is NULL only where there is a
-// separator and it is NULL.
+// joinTexts joins the non-NULL values. The result is NULL only if the separator is NULL.
 func joinTexts(m *meter.Meter, n *expr.Node, sep, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	size, konst := column.Width(append(slices.Clone(sep), args...)...)
 	out, live := expr.CallRows(n, sep, rows)
@@ -100,8 +99,7 @@ func joinTexts(m *meter.Meter, n *expr.Node, sep, args []column.Vec, rows column
 	return out, nil
 }
 
-// padder fills strings up to a number of characters, with blanks if nothing else is given,
-// and cuts off longer ones at their end.
+// padder pads strings to a number of characters, by default with blanks, and truncates longer ones.
 func padder(front bool) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		str, length := args[0].Texts(), column.ValuesOf[int64](args[1])
@@ -143,7 +141,7 @@ func padder(front bool) func(m *meter.Meter, n *expr.Node, args []column.Vec, ro
 
 // repeatText appends a text the given number of times. The caller has made room for it.
 func repeatText(m *meter.Meter, b *column.TextBuilder, s []byte, times int) error {
-	for len(s) < repeatBytes && times > 1 { // in pieces that are worth a look at the context
+	for len(s) < repeatBytes && times > 1 { // in pieces, with a check of the context for each
 		piece := min(times, repeatBytes/len(s)+1)
 		from := len(b.Data)
 		for range piece {
@@ -170,7 +168,7 @@ func repeatText(m *meter.Meter, b *column.TextBuilder, s []byte, times int) erro
 
 const repeatBytes = 4 << 10
 
-// evalRepeat returns the empty string for numbers below one.
+// evalRepeat returns the empty string for counts below one.
 func evalRepeat(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, times := args[0].Texts(), column.ValuesOf[int64](args[1])
 	return expr.BuildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
@@ -230,8 +228,7 @@ func replaceText(m *meter.Meter, b *column.TextBuilder, s, old, with []byte) err
 	}
 }
 
-// watchedChars is the number of characters between two looks at whether the request was
-// cancelled.
+// watchedChars is the number of characters between checks of the context.
 const watchedChars = 1024
 
 // evalReverse reverses the order of the characters.
@@ -252,8 +249,8 @@ func evalReverse(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bi
 	})
 }
 
-// evalInitcap makes the first letter of each word upper case and the others lower case.
-// Words are what letters and digits make up.
+// evalInitcap capitalizes each word: its first letter in upper case and the others in lower case. A word is
+// a run of letters and digits.
 func evalInitcap(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str := args[0].Texts()
 	return expr.TextRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
@@ -282,8 +279,8 @@ func IsAlphanumeric(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.In(r, unicode.Other_Alphabetic)
 }
 
-// evalTranslate replaces each character of the second argument by the one at the same place
-// of the third, and removes those that have none.
+// evalTranslate replaces each character of the second argument by the character at the same position in the
+// third, and removes characters without a counterpart.
 func evalTranslate(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, from, to := args[0].Texts(), args[1].Texts(), args[2].Texts()
 	table := translation{m: m}
@@ -297,17 +294,17 @@ func evalTranslate(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// A translation maps characters to those that replace them.
+// A translation maps characters to their replacements.
 type translation struct {
 	m     *meter.Meter
 	to    map[rune]rune // -1: nothing
 	taken int
 }
 
-// translationBytes is about what a character of a translation takes.
+// translationBytes is the approximate memory of one character in a translation.
 const translationBytes = 40
 
-// set replaces each character of old by the one at the same place of with.
+// set maps each character of old to the character at the same position in with.
 func (t *translation) set(old, with []byte) error {
 	size := translationBytes * min(len(old), unicode.MaxRune)
 	t.m.Give(t.taken)
@@ -360,8 +357,8 @@ func (t *translation) append(b *column.TextBuilder, s []byte) error {
 	return nil
 }
 
-// evalOverlay replaces a part of a string by another string: the part begins at a position
-// and has as many characters as the fourth argument says, or as the new string has.
+// evalOverlay replaces a part of a string by another string. The part begins at a position; its length in
+// characters is the fourth argument or, by default, the length of the new string.
 func evalOverlay(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, over, start := args[0].Texts(), args[1].Texts(), column.ValuesOf[int64](args[2])
 	count := func(i int) int64 { return int64(utf8.RuneCount(over(i))) }

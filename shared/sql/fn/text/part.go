@@ -29,8 +29,7 @@ var textPartFunctions = map[string]*expr.Function{
 	"find_in_set": {MinArgs: 2, MaxArgs: 2, Bind: expr.Signature(expr.LengthOfFirst, expr.CastText), Eval: evalFindInSet},
 }
 
-// charOffset is the byte at which the character of an index begins, the length of the
-// string for those past its end.
+// charOffset returns the byte offset of the character at an index, or len(s) past the end.
 func charOffset(s []byte, index int64) int {
 	if index >= int64(len(s)) {
 		return len(s)
@@ -43,8 +42,8 @@ func charOffset(s []byte, index int64) int {
 	return at
 }
 
-// evalSubstr takes count characters from a position on. Positions before the first
-// character count, though there is nothing: substr('abc', -1, 4) is 'ab'.
+// evalSubstr returns count characters from a position on. Positions before the first character are counted
+// as if they existed: substr('abc', -1, 4) is 'ab'.
 func evalSubstr(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, start := args[0].Texts(), column.ValuesOf[int64](args[1])
 	count := func(int) int64 { return math.MaxInt64 }
@@ -88,7 +87,7 @@ func evalRight(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bits
 	})
 }
 
-// sideCount is how many characters of s left and right take.
+// sideCount returns the number of characters of s that left and right return.
 func sideCount(s []byte, count int64) int64 {
 	if count >= 0 {
 		return count
@@ -96,7 +95,7 @@ func sideCount(s []byte, count int64) int64 {
 	return max(int64(utf8.RuneCount(s))+max(count, -math.MaxInt32), 0)
 }
 
-// trimmer removes characters, blanks if none are given, from one end or both.
+// trimmer removes characters, by default blanks, from one end or both.
 func trimmer(front, back bool) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		str := args[0].Texts()
@@ -124,14 +123,14 @@ func trimmer(front, back bool) func(m *meter.Meter, n *expr.Node, args []column.
 	}
 }
 
-// A cutset is the characters to trim: few that are compared one after the other, or else the
-// table of a translation.
+// A cutset holds the characters to trim: a short list for linear search, or else the table of a
+// translation.
 type cutset struct {
 	translation
-	few []byte // nil if they are many
+	few []byte // nil if there are many
 }
 
-// fewBytes is the length up to which comparing beats a table.
+// fewBytes is the maximal length for which linear search is faster than a table.
 const fewBytes = 16
 
 // use makes the set of the characters of a text.
@@ -151,7 +150,7 @@ func (c *cutset) has(r rune) bool {
 	return ok
 }
 
-// trim cuts characters of the set off the end at which decode reads one.
+// trim removes characters of the set from the end of s at which decode reads.
 func (c *cutset) trim(s []byte, decode func([]byte) (rune, int), cut func(s []byte, size int) []byte) ([]byte, error) {
 	for done := 1; len(s) > 0; done++ {
 		r, size := decode(s)
@@ -168,9 +167,8 @@ func (c *cutset) trim(s []byte, decode func([]byte) (rune, int), cut func(s []by
 	return s, nil
 }
 
-// evalSplitPart takes one of the pieces between delimiters, counted from the end if the
-// number is negative, and nothing if there are not so many. An empty delimiter does not
-// split.
+// evalSplitPart returns a piece between delimiters by its number, which counts from the end if negative, or
+// the empty string if there are too few pieces. An empty delimiter does not split.
 func evalSplitPart(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, delim, index := args[0].Texts(), args[1].Texts(), column.ValuesOf[int64](args[2])
 	return expr.TextRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
@@ -231,7 +229,7 @@ func evalSubstrIndex(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	})
 }
 
-// evalStrpos finds a string in another: 0 if it is not there.
+// evalStrpos returns the position of a string in another, or 0 if it does not occur.
 func evalStrpos(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, part := args[0].Texts(), args[1].Texts()
 	return expr.LengthRows(m, n, args, rows, func(i int) int {
@@ -244,7 +242,7 @@ func evalStrpos(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bit
 	})
 }
 
-// evalFindInSet finds a string among those that commas separate: 0 if it is not there.
+// evalFindInSet returns the position of a string in a comma-separated list, or 0 if it does not occur.
 func evalFindInSet(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, set := args[0].Texts(), args[1].Texts()
 	return expr.LengthRows(m, n, args, rows, func(i int) int {

@@ -27,7 +27,8 @@ func bindRegexpLike(n *expr.Node) (*expr.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What matches everything is a test for NULL to the native Lance, also for NULL.
+	// Native Lance rewrites a pattern that matches everything as a test for NULL, which is false, rather
+	// than NULL, for NULL.
 	if expr.IsText(n.Args[1], ".*") && (len(n.Args) == 2 || expr.IsText(n.Args[2], "i") || expr.IsText(n.Args[2], "")) {
 		return &expr.Node{Op: expr.OpIsNull, Not: true, Type: column.TypeBool, Args: n.Args[:1], Pos: n.Pos}, nil
 	}
@@ -73,8 +74,8 @@ func newRegexSource(m *meter.Meter, n *expr.Node, args []column.Vec) *regexSourc
 	return &regexSource{ready: ready, args: args, cache: rustregex.NewCache(m)}
 }
 
-// at compiles the expression of a row, unless it is the one of another row. NULL as flags
-// is no flags.
+// at returns the compiled expression of a row, and reuses the one of the previous row if it is the same.
+// NULL flags count as no flags.
 func (s *regexSource) at(row int) (*rustregex.Regexp, error) {
 	if s.ready != nil {
 		return s.ready, nil

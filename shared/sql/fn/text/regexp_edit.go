@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/sql/rustregex"
 )
 
-// regexpFunctions are those of regular expressions; matching is in regexp.go.
+// regexpFunctions are the functions on regular expressions; regexp.go implements matching.
 var regexpFunctions = map[string]*expr.Function{
 	"regexp_like":  {MinArgs: 2, MaxArgs: 3, Bind: bindRegexpLike, Prepare: prepareRegexp, Eval: evalRegexpLike},
 	"regexp_match": {MinArgs: 2, MaxArgs: 3, Bind: bindRegexpMatch, Prepare: prepareRegexp, Eval: evalRegexpMatch},
@@ -27,8 +27,7 @@ var regexpFunctions = map[string]*expr.Function{
 		Eval: evalRegexpInstr},
 }
 
-// bindRegexpReplace returns strings with long offsets if it has to make strings of other
-// values, and with short ones if not.
+// bindRegexpReplace returns large_utf8 if an argument is cast to a string, and utf8 otherwise.
 func bindRegexpReplace(n *expr.Node) (*expr.Node, error) {
 	result := column.TypeString
 	for _, a := range n.Args[:3] {
@@ -42,8 +41,8 @@ func bindRegexpReplace(n *expr.Node) (*expr.Node, error) {
 // groupReference is a capturing group in a replacement, \1 or \\1.
 var groupReference = regexp.MustCompile(`\\{1,2}(\d+)`)
 
-// evalRegexpReplace replaces the first match, or all if the flags have a g. In the
-// replacement \1, $1, ${1} and ${name} are what a group captured, and $$ is a dollar.
+// evalRegexpReplace replaces the first match, or all matches if the flags contain g. In the replacement,
+// \1, $1, ${1} and ${name} stand for groups, and $$ for a dollar sign.
 func evalRegexpReplace(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, pattern, replacement := args[0].Texts(), args[1].Texts(), args[2].Texts()
 	flags := func(int) []byte { return nil }
@@ -87,8 +86,7 @@ func replacementOf(s []byte) ([]byte, error) {
 	return append([]byte{}, groupReference.ReplaceAll(s, []byte("$${$1}"))...), nil
 }
 
-// replaceMatches appends s with the first matches replaced, as many as the count says; -1
-// means all.
+// replaceMatches appends s after replacing its first matches, or all if matches is -1.
 func replaceMatches(m *meter.Meter, b *column.TextBuilder, s, with []byte, p *rustregex.Program, matches int) error {
 	if err := b.Reserve(len(s)); err != nil {
 		return err
@@ -114,8 +112,8 @@ func replaceMatches(m *meter.Meter, b *column.TextBuilder, s, with []byte, p *ru
 	return nil
 }
 
-// evalRegexpCount counts matches from a character on. It is never NULL: a NULL counts as
-// text without a match.
+// evalRegexpCount counts matches from a character on. It never returns NULL: a NULL argument has no
+// matches.
 func evalRegexpCount(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, pattern := args[0].Texts(), args[1].Texts()
 	start := func(int) int64 { return 1 }
@@ -155,8 +153,8 @@ func evalRegexpCount(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	return out, err
 }
 
-// evalRegexpInstr returns the position of the character at which the match of a number
-// begins, of the first match without one, and 0 if there are fewer matches.
+// evalRegexpInstr returns the position of the n-th match in characters, by default of the first one, or 0
+// if there are fewer matches.
 func evalRegexpInstr(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, pattern := args[0].Texts(), args[1].Texts()
 	start, nth := func(int) int64 { return 1 }, func(int) int64 { return 1 }

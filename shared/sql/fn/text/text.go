@@ -1,4 +1,4 @@
-// Package text has the functions of texts, LIKE and regular expressions among them.
+// Package text implements the functions on strings, including LIKE and regular expressions.
 package text
 
 import (
@@ -23,7 +23,7 @@ func bindText(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, t, t)
 }
 
-// bindCharLength accepts what can be cast to a string as well.
+// bindCharLength also accepts integers and binaries, which it casts to strings.
 func bindCharLength(n *expr.Node) (*expr.Node, error) {
 	t := expr.AsText(n.Args[0].Type)
 	if t == nil {
@@ -35,7 +35,7 @@ func bindCharLength(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, expr.LengthType(t), t)
 }
 
-// bindOctetLength counts the bytes of a string, and of nothing else.
+// bindOctetLength accepts only strings.
 func bindOctetLength(n *expr.Node) (*expr.Node, error) {
 	t := expr.AsText(n.Args[0].Type)
 	if t == nil {
@@ -44,7 +44,7 @@ func bindOctetLength(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, expr.LengthType(t), t)
 }
 
-// bindTextTest takes two strings, whose offsets may differ in width.
+// bindTextTest accepts two strings, whose offsets may have different widths.
 func bindTextTest(n *expr.Node) (*expr.Node, error) {
 	l, r := expr.AsText(n.Args[0].Type), expr.AsText(n.Args[1].Type)
 	if l == nil || r == nil {
@@ -61,7 +61,7 @@ func evalUpper(m *meter.Meter, _ *expr.Node, args []column.Vec, _ column.Bitset)
 	return mapText(m, args[0], func(dst, s []byte, from, to int) []byte { return appendUpper(dst, s[from:to]) })
 }
 
-// mapText applies a function to every string, which appends its result for a part of one.
+// mapText applies f to each string. f appends the result for s[from:to].
 func mapText(m *meter.Meter, x column.Vec, f func(dst, s []byte, from, to int) []byte) (column.Vec, error) {
 	b := column.NewTextBuilder(m, x.N)
 	t := x.Data.(column.Text)

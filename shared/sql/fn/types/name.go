@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// bindCastToType casts to the type of the second argument, of which the value is no matter.
+// bindCastToType casts to the type of the second argument, whose value is ignored.
 func bindCastToType(n *expr.Node) (*expr.Node, error) {
 	x, to := n.Args[0], n.Args[1].Type
 	if column.SameType(x.Type, to) {
@@ -32,7 +32,7 @@ func bindTypeOf(n *expr.Node) (*expr.Node, error) {
 	return expr.Literal(column.TextConstant(column.TypeString, name), n.Pos), nil
 }
 
-// rustType returns the name of a type in Rust's crate arrow, and "" for types that it does not know yet.
+// rustType returns the name of a type in Rust's arrow crate, or "" if it is not in arrowTypes.
 func rustType(t arrow.DataType) string {
 	for name, known := range arrowTypes {
 		if column.SameType(known, t) {

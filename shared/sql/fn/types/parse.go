@@ -20,8 +20,7 @@ var arrowTypes = map[string]arrow.DataType{
 	"Date32": arrow.FixedWidthTypes.Date32, "Date64": arrow.FixedWidthTypes.Date64,
 }
 
-// arrowLayouts are the types whose values expressions hold in another layout, as they do those of
-// dictionaries.
+// arrowLayouts are types that expressions hold in another layout of the same values, like dictionaries.
 var arrowLayouts = map[string]arrow.DataType{"Utf8View": column.TypeString, "BinaryView": column.TypeBinary}
 
 var arrowUnits = map[string]arrow.TimeUnit{
@@ -29,18 +28,17 @@ var arrowUnits = map[string]arrow.TimeUnit{
 	"s": arrow.Second, "ms": arrow.Millisecond, "us": arrow.Microsecond, "µs": arrow.Microsecond, "ns": arrow.Nanosecond,
 }
 
-// maxTypeDepth bounds how many types are inside of each other.
+// maxTypeDepth bounds the nesting of types.
 const maxTypeDepth = 16
 
-// parseType returns the type with a name such as Timestamp(Second, None), in which Arrow's crate for
-// Rust writes it:
+// parseType parses the name of a type in the syntax of Rust's arrow crate, such as Timestamp(Second, None):
 //
 //	FixedSizeBinary(4)  Timestamp(ms, "UTC")  Decimal128(10, 2)  Dictionary(Int32, Utf8)
 //	List(Utf8)  LargeList(Int8, field: 'x')  FixedSizeList(3 x Float32)
 //	Struct("a": Int64)  Map("entries": non-null Struct("key": non-null Utf8, "value": Int8), unsorted)
 //
-// A dictionary is parsed as the type of its values, and a view as the type without views; layout
-// reports whether the name has one.
+// A dictionary is parsed as the type of its values, and a view as the type without views; layout reports
+// whether that happened.
 //
 // Source: arrow-schema 58, datatype_parse.rs.
 func parseType(name string) (t arrow.DataType, layout bool) {
@@ -96,6 +94,7 @@ func (p *typeParser) quoted(quote string) (string, bool) {
 	return text, ok
 }
 
+// typ parses a type, nested up to depth. It returns nil for anything else.
 func (p *typeParser) typ(depth int) arrow.DataType {
 	name := p.word()
 	if t, ok := arrowTypes[name]; ok {
@@ -188,8 +187,8 @@ func (p *typeParser) nullable() bool {
 	return true
 }
 
-// item reads the field of the elements of a list, which has the name item if it has no other. No cast
-// makes elements that cannot be NULL.
+// item parses the element field of a list, whose default name is item. It refuses non-nullable elements,
+// which no cast produces.
 func (p *typeParser) item(depth int) (f arrow.Field, ok bool) {
 	f = arrow.Field{Name: "item", Nullable: p.nullable()}
 	if f.Type = p.typ(depth); f.Type == nil || !f.Nullable {
@@ -243,7 +242,7 @@ func (p *typeParser) entries(depth int) arrow.DataType {
 	return t
 }
 
-// arrowTicks is nil unless the unit is one of the type.
+// arrowTicks returns nil unless the type supports the unit.
 func arrowTicks(name, unitName string) arrow.DataType {
 	unit, ok := arrowUnits[unitName]
 	switch fine := unit == arrow.Microsecond || unit == arrow.Nanosecond; {

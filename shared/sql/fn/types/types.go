@@ -11,8 +11,7 @@ import (
 // Tables are the functions of types.
 var Tables = []map[string]*expr.Function{castFunctions}
 
-// castFunctions are casts to types by the names that Arrow has for them in Rust, and say what
-// type things have.
+// castFunctions cast to types by their Rust arrow names, and return the names of types.
 var castFunctions = map[string]*expr.Function{
 	"arrow_typeof":     {MinArgs: 1, MaxArgs: 1, Bind: bindTypeOf},
 	"cast_to_type":     {MinArgs: 2, MaxArgs: 2, Bind: bindCastToType},
