@@ -236,6 +236,12 @@ func (t *Table) Newest(ctx context.Context) (uint64, error) {
 	return d.Version(), nil
 }
 
+// CheckWritable returns an error when the newest version needs something to be written that this
+// service does not have, such as the write-ahead log of a native writer.
+func (t *Table) CheckWritable(ctx context.Context) error {
+	return Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { return operation.CheckWritable(d.Manifest()) })
+}
+
 // HasData reports whether the table has a version. A declared table has none.
 func (t *Table) HasData(ctx context.Context) (bool, error) {
 	_, err := t.Newest(ctx)

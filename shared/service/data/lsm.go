@@ -9,7 +9,6 @@ import (
 	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/protocol/operations"
@@ -98,7 +97,7 @@ func (s *Service) checkNoLog(ctx context.Context, req *dataapi.LSMRequest) error
 	if err != nil {
 		return err
 	}
-	return engine.Do(ctx, table, nil, func(_ context.Context, d *dataset.Dataset) error { return operation.CheckWritable(d.Manifest()) })
+	return table.CheckWritable(ctx)
 }
 
 func (s *Service) tableOf(ctx context.Context, req *dataapi.LSMRequest) (*engine.Table, error) {
