@@ -50,26 +50,26 @@ test-all: ## all checks: also lint, races, the functions, other clients, stores 
 	$(MAKE) test-stores
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
-	.venv/bin/python local/e2e/bench.py $(ARGS)
-	.venv/bin/python local/e2e/bench_engine.py $(ARGS)
+	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench.py $(ARGS)
+	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_engine.py $(ARGS)
 
 bench-functions: build ## measure cold starts and calls of the built functions
 	scripts/bench-functions.sh $(ARGS)
 
 bench-s3: tiltyard .venv/ready ## count the requests to S3, at 20 ms each, beside those of the REST adapter
-	scripts/ministack.sh .venv/bin/python local/e2e/bench_s3.py $(ARGS)
+	scripts/ministack.sh env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_s3.py $(ARGS)
 
 load: build .venv/ready ## ask the built functions beside 1,000 tables, 10,000 and 100,000 (an hour)
-	E2E_FUNCTIONS=$(CURDIR)/bin .venv/bin/python local/e2e/load.py $(ARGS)
+	E2E_FUNCTIONS=$(CURDIR)/bin env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/load.py $(ARGS)
 
 memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
-	.venv/bin/python local/e2e/memory_proof.py $(ARGS)
+	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/memory_proof.py $(ARGS)
 
 memory-indices: tiltyard .venv/ready ## build and search indices of 10 GB in little memory (takes an hour and 25 GB of disk)
-	.venv/bin/python local/e2e/index_memory_proof.py $(ARGS)
+	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/index_memory_proof.py $(ARGS)
 
 memory-views: tiltyard .venv/ready ## refresh a view and fill a column of 10,000,000 rows in 1 GiB (takes 5 minutes and 10 GB of disk)
-	.venv/bin/python local/e2e/view_memory_proof.py $(ARGS)
+	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/view_memory_proof.py $(ARGS)
 
 test-clients: build ## run the clients of docs/clients against the server and the functions
 	E2E_BINARY=$(CURDIR)/bin/tiltyard E2E_FUNCTIONS=$(CURDIR)/bin scripts/test-clients.sh $(ARGS)
@@ -82,7 +82,7 @@ lint: ## gofmt, go vet, golangci-lint
 
 build: tiltyard ## build the server, all functions, and what runs them here, into bin/
 	scripts/build-functions.sh
-	go build -ldflags '-s -w' -o bin/lambda ./local/lambda
+	go build -ldflags '-s -w' -o bin/lambda ./local/standins/lambda
 
 release: ## build archives for six platforms, their bills of materials, checksums and the image into dist/
 	scripts/release.sh release --snapshot --clean $(ARGS)
@@ -117,13 +117,13 @@ fixtures: .venv/ready ## write the golden files again, by native Lance
 	scripts/fixtures.sh .venv/bin/python
 
 figures: ## print the shape of the tree beside its targets
-	@go run ./local/figures
+	@go run ./local/tools/figures
 
 demo: tiltyard .venv/ready ## load, change, search and read back a real data set
-	.venv/bin/python local/e2e/demo.py $(ARGS)
+	env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/demo.py $(ARGS)
 
 screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/console again
-	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/test_console.py local/e2e/test_api_page.py
+	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/server/test_console.py local/e2e/server/test_api_page.py
 
 clean: ## remove what was built or installed here; tables stay
 	rm -rf bin dist .tools .venv

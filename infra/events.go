@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 
-	"tiltyard/shared/event/forward"
+	"tiltyard/shared/events/outbox/forward"
 )
 
 var objectForm = regexp.MustCompile(`^s3://[a-z0-9.-]+/[A-Za-z0-9!_.'()/-]+$`)

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 
-	"tiltyard/shared/result"
+	"tiltyard/shared/catalog/result"
 )
 
 // access is what a function may do with objects.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/event/forward"
+	"tiltyard/shared/events/outbox/forward"
 )
 
 // environments are the variables of the functions, by their folders.
@@ -205,7 +205,7 @@ func ownFoldersInSource(t *testing.T) []string {
 	t.Helper()
 	constant := regexp.MustCompile(`(?m)^(?:const)?\s*\w*(?:[pP]refix|Folder)\s+= "(\w+)/`)
 	var found []string
-	for _, pattern := range []string{"../shared/catalog/*.go", "../shared/catalog/*/*.go", "../shared/record/*/*.go", "../shared/result/*.go"} {
+	for _, pattern := range []string{"../shared/catalog/*.go", "../shared/catalog/*/*.go", "../shared/storage/record/*/*.go", "../shared/catalog/result/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

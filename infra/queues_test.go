@@ -45,7 +45,7 @@ func TestQueuesHideMessagesAsTheWorkerNeeds(t *testing.T) {
 // waits for.
 func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
 	_, service := synthesize(t, variants["everything"])
-	source, err := os.ReadFile("../shared/job/worker.go")
+	source, err := os.ReadFile("../shared/jobs/worker.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
 func TestTheClockSendsWhatWorkersKnow(t *testing.T) {
 	_, service := synthesize(t, nil)
 	var sources []byte
-	for _, path := range []string{"../shared/job/revive.go", "../shared/work/looking/looking.go"} {
+	for _, path := range []string{"../shared/jobs/revive.go", "../shared/work/sweep/sweep.go"} {
 		source, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

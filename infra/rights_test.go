@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/result"
+	"tiltyard/shared/catalog/result"
 )
 
 // rightsFile lists what the operations of each group, and jobs, ask of the stores and of the queue. A test of

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
 	"github.com/aws/jsii-runtime-go"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/boot"
+	"tiltyard/shared/protocol/auth"
 )
 
 // made lists the settings of the server that the stacks give to their functions themselves, with the

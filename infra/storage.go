@@ -10,7 +10,7 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
-	"tiltyard/shared/result"
+	"tiltyard/shared/catalog/result"
 )
 
 // Storage is the stack that keeps state. When it is destroyed its contents stay, unless
@@ -131,7 +131,7 @@ func keyed(key awskms.Key) *bool {
 	return jsii.Bool(true)
 }
 
-// newRecords makes the table that shared/record/dynamorecord requires. It uses the older
+// newRecords makes the table that shared/storage/record/dynamorecord requires. It uses the older
 // resource type, because emulators do not support the newer one, which is for several
 // regions.
 func (s *Storage) newRecords(c Config) awsdynamodb.Table {

@@ -57,7 +57,7 @@ func (s *Service) watch(t traffic) {
 }
 
 // setAsideMessage is the log message of workers for a job that they have set aside
-// (shared/job/worker.go).
+// (shared/jobs/worker.go).
 const setAsideMessage = "a job is set aside"
 
 // jobsSetAside returns the number of jobs that workers have set aside, from their logs. The

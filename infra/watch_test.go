@@ -35,7 +35,7 @@ func TestAlarmsWatchWhatOperatorsMustHearOf(t *testing.T) {
 
 // The dashboard asks for fields that lines of requests have, in the logs of all functions.
 func TestTheDashboardAsksForWhatIsLogged(t *testing.T) {
-	source, err := os.ReadFile("../shared/httpapi/log.go")
+	source, err := os.ReadFile("../shared/http/httpapi/log.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run a command beside LocalStack, without Docker: scripts/localstack.sh scripts/try-stack.sh …
 #
-# The functions that are deployed there run as processes (local/localstack), and MiniStack
+# The functions that are deployed there run as processes (local/standins/localstack), and MiniStack
 # holds the tables of its DynamoDB. It listens on a free port of this machine and ends with
 # the command, which finds its URL in AWS_ENDPOINT_URL.
 #
@@ -10,8 +10,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 tools=$PWD/.tools
-localstack=$tools/localstack-$(cksum <local/localstack/requirements.txt | cut -d ' ' -f 1)
-plugin=$tools/localstack-plugin-$(cat local/localstack/pyproject.toml local/localstack/*/*.py | cksum | cut -d ' ' -f 1)
+localstack=$tools/localstack-$(cksum <local/standins/localstack/requirements.txt | cut -d ' ' -f 1)
+plugin=$tools/localstack-plugin-$(cat local/standins/localstack/pyproject.toml local/standins/localstack/*/*.py | cksum | cut -d ' ' -f 1)
 ministack=$tools/ministack-$(cksum <scripts/ministack.txt | cut -d ' ' -f 1)
 work=$(mktemp -d)
 pid=
@@ -53,12 +53,12 @@ python313() {
 if [ ! -e "$localstack/ready" ]; then
 	python=$(python313) || missing 'there is no Python 3.13'
 	echo 'installing LocalStack (once, 500 MB)' >&2
-	PYTHON=$python scripts/venv.sh "$localstack" local/localstack/requirements.txt >"$work/log" 2>&1 ||
+	PYTHON=$python scripts/venv.sh "$localstack" local/standins/localstack/requirements.txt >"$work/log" 2>&1 ||
 		missing 'LocalStack could not be installed'
 	touch "$localstack/ready"
 fi
 if [ ! -e "$plugin/ready" ]; then
-	"$localstack/bin/python" -m pip install --quiet --no-deps --upgrade --target "$plugin" ./local/localstack >"$work/log" 2>&1 ||
+	"$localstack/bin/python" -m pip install --quiet --no-deps --upgrade --target "$plugin" ./local/standins/localstack >"$work/log" 2>&1 ||
 		missing 'the plugin of LocalStack could not be installed'
 	touch "$plugin/ready"
 fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run a command beside MiniStack, which speaks the protocols of S3 and DynamoDB:
-# scripts/ministack.sh go test ./shared/objectstore/s3store
+# scripts/ministack.sh go test ./shared/storage/objectstore/s3store
 #
 # The script installs it into .tools at pinned versions. It listens on a free port of this
 # machine and ends with the command, which finds its URL in TILTYARD_TEST_S3,

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run the built functions behind a gateway on this machine, with MiniStack, which speaks the
 # protocols of S3, DynamoDB and SQS and loses its data when the script ends. Arguments are
-# those of local/lambda. LAMBDA is the path of that program, if it is not in bin.
+# those of local/standins/lambda. LAMBDA is the path of that program, if it is not in bin.
 set -eu
 cd "$(dirname "$0")/.."
 exec scripts/ministack.sh sh -c '

@@ -3,7 +3,7 @@
 # Arguments are those of go test.
 set -eu
 cd "$(dirname "$0")/.."
-packages='./shared/vector ./shared/index/quantize ./shared/index/kmeans'
+packages='./shared/index/vector ./shared/index/internal/quantize ./shared/index/internal/kmeans'
 if [ "$(go env GOHOSTARCH)" = arm64 ]; then
 	exit # they are tested with the others
 fi

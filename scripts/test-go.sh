@@ -14,9 +14,9 @@ case " ${WITHOUT:-} ${GOFLAGS:-} " in *" race "* | *" -vet=off "*) ;; *) export 
 # The simulation takes minutes and lets one goroutine run at a time: it runs beside the others.
 simulated=tiltyard/local/simulation
 [ -n "${BESIDE_SIMULATION:-}" ] || exec env BESIDE_SIMULATION=1 scripts/beside.sh "go test -timeout 20m $* ${SIMULATION:-} $simulated" scripts/test-go.sh "$@"
-concurrent=$(go list ./... | grep -vxF "$simulated" | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|take|httpapi|idempotency|objectstore|record|transaction|job|service|tables|work|lance/dataset))(/|$)')
+concurrent=$(go list ./... | grep -vxF "$simulated" | grep -E '^tiltyard/(local|shared/(arrow/take|catalog|engine|http/httpapi|jobs|lance/dataset|lance/internal/cache|protocol/auth|service|storage|tables|work))(/|$)' | grep -vE '^tiltyard/shared/engine/(chunking|selection|udf|view)(/|$)')
 # Those that take minutes come first, so that none of them runs alone at the end.
-slow=$(printf 'tiltyard/shared/%s\n' work/indexing engine lance/dataset service/all objectstore/s3store work/refresh work/backfill)
+slow=$(printf 'tiltyard/shared/%s\n' work/indexing engine lance/dataset service/all storage/objectstore/s3store work/refresh work/backfill)
 concurrent=$(echo "$slow" && echo "$concurrent" | grep -vxF "$slow")
 others=$(go list ./... | grep -vxF "$concurrent" | grep -vxF "$simulated")
 failed=0

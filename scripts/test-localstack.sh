@@ -11,7 +11,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 scripts/localstack.sh scripts/try-stack.sh "$(tr '\n' ' ' <scripts/stack-tests.txt) \
---deselect \"test_bad_input.py::test_bad_request['compressed body']\" \
---deselect \"test_bad_input.py::test_bad_request['made-up method']\"" \
+--deselect \"server/test_bad_input.py::test_bad_request['compressed body']\" \
+--deselect \"server/test_bad_input.py::test_bad_request['made-up method']\"" \
 	'-c gateway=rest -c vending=true'
 exec scripts/localstack.sh scripts/try-kept.sh

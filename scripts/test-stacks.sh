@@ -4,7 +4,7 @@
 # of the time for its stand-in for AWS, which computes on one core.
 set -eu
 cd "$(dirname "$0")/.."
-for folder in infra local/issuer; do
+for folder in infra local/standins/issuer; do
 	scripts/npm.sh "$folder" true # what both need is installed once
 done
 scripts/ministack.sh true

@@ -95,7 +95,7 @@ JSON
 
 # The contract, and clients over two servers.
 judge() {
-	contract='go test -count=1 ./shared/objectstore/s3store -run'
+	contract='go test -count=1 ./shared/storage/objectstore/s3store -run'
 	$contract '^Test(ContractOnStandIn|Uploads.*|UnfinishedUploadsOnStandIn)$/^Must$' || return
 	if ! $contract '^TestContractOnStandIn$/^Nice$' >"$work/nice" 2>&1; then
 		echo "*** $1 does not keep, and the service does without: ***"

@@ -23,8 +23,8 @@ trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; f
 export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
 
 # The stacks need the issuer when they are made.
-scripts/npm.sh local/issuer true
-scripts/npm.sh local/issuer node local/issuer/main.cjs >"$work/issuer" 2>"$work/issuer.log" &
+scripts/npm.sh local/standins/issuer true
+scripts/npm.sh local/standins/issuer node local/standins/issuer/main.cjs >"$work/issuer" 2>"$work/issuer.log" &
 pid=$!
 until issuer=$(grep '^http://' "$work/issuer"); do
 	kill -0 "$pid" || { cat "$work/issuer.log" >&2; exit 1; }
@@ -59,7 +59,7 @@ for options; do
 	bootstrapped=yes
 	scripts/try-cdk.sh deploy --all --require-approval never --outputs-file "$work/outputs.json" --app "$work/app"
 	# shellcheck disable=SC2046
-	set -- $("$python" local/e2e/deployed.py "$work/outputs.json" tiltyard-try-service)
+	set -- $("$python" local/e2e/support/deployed.py "$work/outputs.json" tiltyard-try-service)
 	url=$1 streams=${2:-}
 	echo "deployed with $options: $url $streams" >&2
 	# LanceDB's clients send their token as x-api-key, which a gateway that checks tokens
@@ -76,5 +76,5 @@ for options; do
 	[ -z "$streams" ] || "$python" local/e2e/smoke.py "$streams" --issuer "$issuer" --key
 	[ -z "$key" ] || eval "judge -n 4 --dist worksteal $tests" # who mostly wait
 done
-E2E_STACK=tiltyard-try judge test_dead_letters.py
+E2E_STACK=tiltyard-try judge jobs/test_dead_letters.py
 scripts/try-cdk.sh destroy --all --force --app "$work/app"

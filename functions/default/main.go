@@ -5,8 +5,8 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/console"
-	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/http/console"
+	"tiltyard/shared/http/httpapi/apigateway"
 )
 
 func main() {

@@ -4,7 +4,7 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/http/httpapi/apigateway"
 	"tiltyard/shared/service/index"
 	"tiltyard/shared/tables"
 )

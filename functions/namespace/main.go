@@ -5,22 +5,22 @@ package main
 import (
 	"slices"
 
-	"tiltyard/shared/announce"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/httpapi/apigateway"
-	"tiltyard/shared/job"
+	"tiltyard/shared/events/changefeed"
+	"tiltyard/shared/http/httpapi/apigateway"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/service/access"
 	"tiltyard/shared/service/namespace"
-	"tiltyard/shared/transaction"
 )
 
 func main() {
 	env := boot.FromEnv()
 	names := catalog.Open(env.Objects, env.Now)
 	names.Drops.Retention = env.DropRetention
-	jobs := job.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)
-	announce.Open(names, jobs, announce.Options{
+	jobs := jobs.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)
+	changefeed.Open(names, jobs, changefeed.Options{
 		Source: env.Events, Keep: env.EventRetention, Objects: env.Objects.Home().Store, Records: env.Records, Now: env.Now, Logger: env.Logger,
 	})
 	apigateway.Serve(env.Handler(slices.Concat(namespace.New(names, jobs).Routes(), access.New(names).Routes())...), env.Stream)

@@ -5,7 +5,7 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/http/httpapi/apigateway"
 	"tiltyard/shared/service/all"
 )
 

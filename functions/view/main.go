@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/boot"
-	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/http/httpapi/apigateway"
 	"tiltyard/shared/service/function"
 	"tiltyard/shared/service/secret"
 	"tiltyard/shared/service/table"

@@ -8,11 +8,11 @@ import (
 
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog/functions"
-	"tiltyard/shared/event/forward/awstarget"
-	"tiltyard/shared/function/executor/lambdaexec"
-	"tiltyard/shared/function/wasm/host"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/sqsqueue"
+	"tiltyard/shared/engine/udf/executor/lambdaexec"
+	"tiltyard/shared/engine/udf/wasm/host"
+	"tiltyard/shared/events/outbox/forward/awstarget"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/sqsqueue"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work"
 	"tiltyard/shared/work/maintain"
@@ -29,8 +29,8 @@ func main() {
 	boot.ExitOn(err)
 	tables.Announcer.ForwardTo(env.EventTarget, target)
 	keeper := maintain.Open(tables, env.RequestTimeout)
-	worker := &job.Worker{
-		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue, Heavy: env.Heavy}, Light: true,
+	worker := &jobs.Worker{
+		Starter: jobs.Starter{Transactions: tables.Transactions, Queue: env.Queue, Heavy: env.Heavy}, Light: true,
 		Name: rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory, Traces: env.Traces,
 		Kinds: work.Kinds(tables, keeper, work.Functions(tables, keys, env.Runtimes)),
 	}

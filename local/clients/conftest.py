@@ -14,7 +14,7 @@ import uuid
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "support"))
 pytest_plugins = ["target"]
 
 LEFT_OUT = "E2E_WITHOUT"  # clients that scripts/test-clients.sh could not install, separated by spaces

@@ -6,8 +6,8 @@ import (
 	"net/url"
 
 	"tiltyard/shared/client"
-	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/outage"
 )
 
 // The exit codes of the program.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/local/command"
-	"tiltyard/shared/outage"
+	"tiltyard/shared/storage/outage"
 )
 
 // The advice about the server is for commands that talk to one, and not for those that look at a store themselves.

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/half"
+	"tiltyard/shared/process/float16"
 )
 
 // valueText returns a value as people read it. The console writes the same texts (values.js).
@@ -36,7 +36,7 @@ func valueText(column arrow.Array, i int) string {
 	case array.ExtensionArray:
 		return valueText(column.Storage(), i)
 	case *array.Float16:
-		return floatText(float64(half.Widen(column.Value(i).Uint16())), 32)
+		return floatText(float64(float16.Widen(column.Value(i).Uint16())), 32)
 	case *array.Float32:
 		return floatText(float64(column.Value(i)), 32)
 	case *array.Float64:

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Values of every type as people read them. local/e2e/test_console.py compares the console with these texts.
+// Values of every type as people read them. local/e2e/server/test_console.py compares the console with these texts.
 func TestValuesOfAllTypes(t *testing.T) {
 	const day, hour = `"2024-02-29T01:02:03.456789`, `"01:02:03`
 	timestamp := func(unit arrow.TimeUnit, zone string) arrow.DataType {

@@ -14,10 +14,15 @@ from __future__ import annotations
 
 import collections
 import os
+import pathlib
+import sys
 
 import lancedb
 import pyarrow as pa
 import pytest
+
+# Tests of one subject use fixtures of another.
+sys.path[:0] = [str(folder) for folder in sorted(pathlib.Path(__file__).parent.iterdir()) if folder.is_dir()]
 
 pytest_plugins = ["target"]
 pytest.register_assert_rewrite(*pytest_plugins)  # before the first import of it

@@ -3,7 +3,7 @@
 It creates a namespace and a table with names of its own, drops them again, and checks the
 responses to requests without a valid token. It needs only the standard library.
 
-With --issuer in place of the token it signs in at local/issuer, as each of its clients, and
+With --issuer in place of the token it signs in at local/standins/issuer, as each of its clients, and
 checks the permissions of each of them.
 """
 
@@ -91,7 +91,7 @@ def unsigned(token: str) -> str:
 
 
 def sign_in(issuer: str, client: str, scope: str, audience: str = AUDIENCE) -> str:
-    """A token of one of the clients of local/issuer."""
+    """A token of one of the clients of local/standins/issuer."""
     form = {"grant_type": "client_credentials", "resource": audience, "scope": scope}
     request = urllib.request.Request(f"{issuer}/token", urllib.parse.urlencode(form).encode())
     request.add_header("Authorization", "Basic " + base64.b64encode(f"{client}:secret".encode()).decode())
@@ -119,7 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
     parser.add_argument("url")
     parser.add_argument("token", nargs="?")
-    parser.add_argument("--issuer", help="URL of local/issuer, to sign in there")
+    parser.add_argument("--issuer", help="URL of local/standins/issuer, to sign in there")
     parser.add_argument("--key", action="store_true", help="send a token as x-api-key, too, as LanceDB's clients do")
     given = parser.parse_args()
     if bool(given.token) == bool(given.issuer):

@@ -6,7 +6,7 @@
     executor.handler                                calls of AWS Lambda, for lambda:arn…
 
 It installs nothing: what a function imports must be in the image. Each function, with its initialization and its
-variables, runs in a process of its own. The package comment of shared/function/executor describes calls.
+variables, runs in a process of its own. The package comment of shared/engine/udf/executor describes calls.
 
 Functions that come in an envelope, as clients of the Lance Namespace protocol send them, need the variable
 EXECUTOR_LOADER: MODULE:FUNCTION, called with the backend and the bytes of an envelope, returns what is called. The

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tiltyard/local/handover"
-	"tiltyard/shared/pause"
+	"tiltyard/local/server/handover"
+	"tiltyard/shared/process/backoff"
 )
 
 // These are the limits of connections. There is none for whole requests and responses: the handler
@@ -76,7 +76,7 @@ func answer(ctx context.Context, s *handover.Socket, handler http.Handler, logge
 			logger.Warn("could not serve until the end", "error", err)
 		}
 		for end := time.Now().Add(lingerTimeout); connections.Load() > 0 && time.Now().Before(end); {
-			_ = pause.For(drain, 20*time.Millisecond)
+			_ = backoff.Sleep(drain, 20*time.Millisecond)
 		}
 	}
 	if err := server.Shutdown(drain); err != nil {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"testing"
 
-	"tiltyard/local/handover"
+	"tiltyard/local/server/handover"
 )
 
 // A server whose socket outlives it serves what comes on connections that it has, and ends them with

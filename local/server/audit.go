@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tiltyard/shared/audit"
+	"tiltyard/shared/http/audit"
 )
 
 func newAuditCommand() *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/boot"
-	"tiltyard/shared/origin"
+	"tiltyard/shared/process/requestid"
 )
 
 func TestAuditVerifyReadsTheLogOfTheServer(t *testing.T) {
@@ -66,7 +66,7 @@ func TestDocsListTheFieldsOfLines(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/v1/namespace/a/drop", strings.NewReader("{}"))
 		r.Header.Set("Authorization", "Bearer "+token)
 		w := httptest.NewRecorder()
-		env.Handler().ServeHTTP(w, r.WithContext(origin.With(t.Context(), origin.Origin{Gateway: "g1", Lambda: "l1"})))
+		env.Handler().ServeHTTP(w, r.WithContext(requestid.With(t.Context(), requestid.IDs{Gateway: "g1", Lambda: "l1"})))
 		if w.Header().Get("X-Gateway-Request-Id") != "g1" || w.Header().Get("X-Lambda-Request-Id") != "l1" {
 			t.Errorf("the answer has the headers %v", w.Header())
 		}

@@ -9,10 +9,10 @@ import (
 
 	"tiltyard/local/command"
 	"tiltyard/shared/boot"
-	"tiltyard/shared/doctor"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/probe"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/probe"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/work/doctor"
 )
 
 // doctorCacheBytes is for what is read of one table after another.

@@ -14,7 +14,7 @@ import (
 
 	"tiltyard/local/command"
 	"tiltyard/shared/boot"
-	"tiltyard/shared/importing"
+	"tiltyard/shared/work/importing"
 )
 
 // importSettings are the settings that determine where tables may lie.

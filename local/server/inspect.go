@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/shared/boot"
-	"tiltyard/shared/inspect"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/inspect"
 )
 
 func newInspectCommand() *cobra.Command {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/inspect"
+	"tiltyard/shared/lance/inspect"
 )
 
-const inspected = "../../shared/inspect/testdata/all.lance"
+const inspected = "../../shared/lance/inspect/testdata/all.lance"
 
 // run returns what a command writes.
 func run(t *testing.T, args ...string) (string, error) {

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tiltyard/local/command"
-	"tiltyard/local/notices"
-	"tiltyard/shared/function/wasm/host"
+	"tiltyard/local/server/notices"
+	"tiltyard/shared/engine/udf/wasm/host"
+	"tiltyard/shared/process/release"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/release"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"tiltyard/local/command"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/catalog/secretbox"
 )
 
 // secretsSettings are the settings that determine where secrets and their keys are.
@@ -27,7 +27,7 @@ former key from the file. Servers may be running: they read the file with each u
 	}
 	add := &cobra.Command{
 		Use: "add-key", Short: "Add a key to the file of keys, which seals from now on", Args: cobra.NoArgs,
-		RunE: withKeys(func(cmd *cobra.Command, _ *boot.Env, keys *sealing.KeyFile) error {
+		RunE: withKeys(func(cmd *cobra.Command, _ *boot.Env, keys *secretbox.KeyFile) error {
 			id, err := keys.AddKey()
 			if err == nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "the key %s seals from now on; seal the older values with it: tiltyard secrets reseal\n", id)
@@ -54,7 +54,7 @@ continued by the next. Keys that seal no secret any more are listed, and can be 
 }
 
 // withKeys opens what the configuration names for run.
-func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile) error) func(cmd *cobra.Command, _ []string) error {
+func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *secretbox.KeyFile) error) func(cmd *cobra.Command, _ []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		config, err := withoutClients(cmd)
 		if err != nil {
@@ -75,10 +75,10 @@ func withKeys(run func(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile)
 	}
 }
 
-func reseal(cmd *cobra.Command, env *boot.Env, keys *sealing.KeyFile) error {
+func reseal(cmd *cobra.Command, env *boot.Env, keys *secretbox.KeyFile) error {
 	names := catalog.Open(env.Objects, env.Now)
 	progress, seen := command.NewProgress(cmd, "looking for secrets"), 0
-	resealed, all, err := names.Secrets.Reseal(cmd.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+	resealed, all, err := names.Secrets.Reseal(cmd.Context(), func(ctx context.Context, id []string, sealed secretbox.Sealed) (secretbox.Sealed, bool, error) {
 		seen++
 		progress.Tell(seen, 0, "secrets")
 		return keys.Reseal(ctx, id, sealed)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
 )
 
 func TestKeysAreReplaced(t *testing.T) {
@@ -19,7 +19,7 @@ func TestKeysAreReplaced(t *testing.T) {
 	if out, err := run(t, "secrets", "add-key", "--root", root); err == nil {
 		t.Errorf("a key is added to no file: %s", out)
 	}
-	keys, err := sealing.OpenKeyFile(file)
+	keys, err := secretbox.OpenKeyFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tiltyard/local/handover"
-	"tiltyard/local/prometheus"
+	"tiltyard/local/server/handover"
+	"tiltyard/local/server/prometheus"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/functions"
-	"tiltyard/shared/console"
-	"tiltyard/shared/event/forward/awstarget"
-	"tiltyard/shared/function/executor/lambdaexec"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/release"
+	"tiltyard/shared/engine/udf/executor/lambdaexec"
+	"tiltyard/shared/events/outbox/forward/awstarget"
+	"tiltyard/shared/http/console"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/process/release"
 	"tiltyard/shared/service/all"
 )
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"tiltyard/local/handover"
+	"tiltyard/local/server/handover"
 	"tiltyard/shared/boot"
 )
 
@@ -277,7 +277,7 @@ func TestVersionNamesReleaseAndSpecification(t *testing.T) {
 	}
 }
 
-// The notices name each module that is linked, at its version: go generate ./local/notices renews them.
+// The notices name each module that is linked, at its version: go generate ./local/server/notices renews them.
 func TestVersionPrintsTheLicensesOfAllModules(t *testing.T) {
 	var out bytes.Buffer
 	cmd := newCommand()
@@ -296,7 +296,7 @@ func TestVersionPrintsTheLicensesOfAllModules(t *testing.T) {
 	}
 	for _, module := range modules {
 		if !strings.Contains(out.String(), "\n    "+strings.Replace(module, "@", " ", 1)+"\n") {
-			t.Errorf("there is no license of %s: go generate ./local/notices", module)
+			t.Errorf("there is no license of %s: go generate ./local/server/notices", module)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/record"
 )
 
 // sweepEvery is the interval at which expired records are deleted, and their least age. The server

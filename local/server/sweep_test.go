@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/record"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/storage/record/objectrecord"
 )
 
 func TestExpiredRecordsAreDeletedWhileTheServerRuns(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/protocol/tableapi"
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
 )
 
 // A bug is something wrong that is planted in instances. The zero bug is none.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
 )
 
 // The AWS clients take most of the time of a history. In most histories what follows is in

@@ -15,11 +15,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/function"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/sealing"
 )
 
 // What is here is one function, whose versions have numbers as their code, and one secret that it is given.
@@ -284,14 +284,14 @@ func (c *client) lookForSecrets() {
 // simulatedKeys seal secrets with one key.
 type simulatedKeys struct{}
 
-var simulatedKey = make([]byte, sealing.KeyBytes)
+var simulatedKey = make([]byte, secretbox.KeyBytes)
 
-func (simulatedKeys) Seal(_ context.Context, id []string, value []byte) (sealing.Sealed, error) {
-	return sealing.Encrypt(simulatedKey, sealing.Binding("simulation", id), value)
+func (simulatedKeys) Seal(_ context.Context, id []string, value []byte) (secretbox.Sealed, error) {
+	return secretbox.Encrypt(simulatedKey, secretbox.Binding("simulation", id), value)
 }
 
-func (simulatedKeys) Open(_ context.Context, id []string, sealed sealing.Sealed) ([]byte, error) {
-	return sealing.Decrypt(simulatedKey, sealing.Binding("simulation", id), sealed)
+func (simulatedKeys) Open(_ context.Context, id []string, sealed secretbox.Sealed) ([]byte, error) {
+	return secretbox.Decrypt(simulatedKey, secretbox.Binding("simulation", id), sealed)
 }
 
 // beganKey is the key of the step at which a worker has begun, in its context.
@@ -300,7 +300,7 @@ type beganKey struct{}
 // simulated is the runtime of functions whose code is a number.
 type simulated struct{ world *world }
 
-func (r simulated) Open(ctx context.Context, s function.Spec) (function.Caller, error) {
+func (r simulated) Open(ctx context.Context, s udf.Spec) (udf.Caller, error) {
 	code, err := strconv.ParseInt(string(s.Artifact), 10, 64)
 	if err != nil {
 		return nil, err
@@ -337,16 +337,16 @@ func (r simulated) read(ctx context.Context, value string, isValue bool) {
 
 type numberCaller struct {
 	world  *world
-	spec   function.Spec
+	spec   udf.Spec
 	code   int64
 	chosen func(n int64) bool // of the job, nil: all rows
 }
 
 func (*numberCaller) Close() error { return nil }
 
-func (c *numberCaller) Call(_ context.Context, in arrow.RecordBatch) (function.Result, error) {
+func (c *numberCaller) Call(_ context.Context, in arrow.RecordBatch) (udf.Result, error) {
 	b := array.NewInt64Builder(memory.DefaultAllocator)
-	var failed []function.Failure
+	var failed []udf.Failure
 	for i, n := range in.Column(0).(*array.Int64).Int64Values() {
 		if c.chosen != nil && !c.chosen(n) {
 			c.world.mu.Lock()
@@ -359,8 +359,8 @@ func (c *numberCaller) Call(_ context.Context, in arrow.RecordBatch) (function.R
 			continue
 		}
 		b.AppendNull()
-		failed = append(failed, function.Failure{Row: i, Type: "Nine", Message: fmt.Sprint(n, " ends with 9, and the key is ", c.spec.Environment["KEY"])})
+		failed = append(failed, udf.Failure{Row: i, Type: "Nine", Message: fmt.Sprint(n, " ends with 9, and the key is ", c.spec.Environment["KEY"])})
 	}
 	schema := arrow.NewSchema([]arrow.Field{{Name: c.spec.Outputs[0].Name, Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-	return function.Result{Outputs: array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, in.NumRows()), Failed: failed}, nil
+	return udf.Result{Outputs: array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, in.NumRows()), Failed: failed}, nil
 }

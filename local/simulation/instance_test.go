@@ -14,20 +14,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/idempotency"
-	"tiltyard/shared/job"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/s3store"
-	"tiltyard/shared/record"
-	"tiltyard/shared/record/dynamorecord"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/jobs/transaction"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/s3store"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/storage/record/dynamorecord"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 const token = "secret-of-the-simulation"
@@ -85,8 +85,8 @@ func (w *world) start(name string, skew time.Duration) *instance {
 	}
 	w.bugs.options(&options)
 	mux := http.NewServeMux()
-	worker := &job.Worker{
-		Starter: *job.NewStarter(transaction.Open(w.bugs.records(items), now), outbox{i}), Kinds: map[string]job.Kind{countKind: counting(i)},
+	worker := &jobs.Worker{
+		Starter: *jobs.NewStarter(transaction.Open(w.bugs.records(items), now), outbox{i}), Kinds: map[string]jobs.Kind{countKind: counting(i)},
 		Name: cryptorand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}
 	if w.seed%2 == 0 { // heavy work has a queue of its own

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"tiltyard/shared/job"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 )
 
 // queue is that of all jobs. It belongs to the world.
@@ -30,7 +30,7 @@ func newQueue(seed uint64) *queue {
 }
 
 type message struct {
-	job.Message
+	jobs.Message
 	from     time.Time
 	receives int
 }
@@ -97,7 +97,7 @@ func (q *queue) mayDie(w *world, id string, p poison) bool {
 // An outbox is how an instance sends messages.
 type outbox struct{ instance *instance }
 
-func (o outbox) Send(_ context.Context, after time.Duration, messages ...job.Message) error {
+func (o outbox) Send(_ context.Context, after time.Duration, messages ...jobs.Message) error {
 	w := o.instance.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,11 +116,11 @@ func (o outbox) Send(_ context.Context, after time.Duration, messages ...job.Mes
 	return nil
 }
 
-func (outbox) Receive(ctx context.Context, _ time.Duration) (job.Delivery, error) {
+func (outbox) Receive(ctx context.Context, _ time.Duration) (jobs.Delivery, error) {
 	<-ctx.Done()
-	return job.Delivery{}, ctx.Err()
+	return jobs.Delivery{}, ctx.Err()
 }
 
-func (outbox) Extend(context.Context, job.Delivery, time.Duration) error { return nil }
+func (outbox) Extend(context.Context, jobs.Delivery, time.Duration) error { return nil }
 
-func (outbox) Done(context.Context, job.Delivery) error { return nil }
+func (outbox) Done(context.Context, jobs.Delivery) error { return nil }

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
 )
 
 // jobs are some that take three steps, then parts in two stages, and put together what those come
@@ -243,7 +243,7 @@ func describeJob(id string, want func(status transactionapi.Status, failure stri
 }
 
 // jobHandler serves what workers ask for.
-func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Handler {
+func jobHandler(i *instance, worker *jobs.Worker, now func() time.Time) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(beginPath, func(w http.ResponseWriter, r *http.Request) {
 		var p poison
@@ -266,9 +266,9 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 		})
 	}
 	// Messages of the queue of heavy work have workers of their own.
-	heavy := &job.Worker{Starter: worker.Starter, Kinds: worker.Kinds, Name: worker.Name, Now: worker.Now, Logger: worker.Logger, Memory: worker.Memory}
+	heavy := &jobs.Worker{Starter: worker.Starter, Kinds: worker.Kinds, Name: worker.Name, Now: worker.Now, Logger: worker.Logger, Memory: worker.Memory}
 	serve(workPath, func(ctx context.Context, r *http.Request) error {
-		var m job.Message
+		var m jobs.Message
 		decodeBody(r, &m)
 		if m.Heavy {
 			return heavy.Do(ctx, m)
@@ -276,7 +276,7 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 		return worker.Do(ctx, m)
 	})
 	serve(buryPath, func(ctx context.Context, r *http.Request) error {
-		var m job.Message
+		var m jobs.Message
 		decodeBody(r, &m)
 		return worker.Bury(ctx, m)
 	})
@@ -293,7 +293,7 @@ func jobHandler(i *instance, worker *job.Worker, now func() time.Time) http.Hand
 		return err
 	})
 	serve(revivePath, func(ctx context.Context, _ *http.Request) error {
-		return worker.Do(ctx, job.Message{Kind: job.ReviveAllKind}) // as the clock of a deployment asks for
+		return worker.Do(ctx, jobs.Message{Kind: jobs.ReviveAllKind}) // as the clock of a deployment asks for
 	})
 	return mux
 }
@@ -305,8 +305,8 @@ func decodeBody(r *http.Request, v any) {
 }
 
 // counting is what jobs do at an instance.
-func counting(i *instance) job.Kind {
-	return job.Kind{Stages: []job.Stage{
+func counting(i *instance) jobs.Kind {
+	return jobs.Kind{Stages: []jobs.Stage{
 		{Name: "count", Do: i.poisoned(count)},
 		{Name: "left", Parts: parts(2), Do: i.poisoned(number)},
 		{Name: "right", Parts: parts(3), Estimate: hours, Do: i.poisoned(after)},
@@ -315,8 +315,8 @@ func counting(i *instance) job.Kind {
 }
 
 // poisoned does the work, unless the job ends the process of the instance before.
-func (i *instance) poisoned(do func(context.Context, *job.Run) (any, error)) func(context.Context, *job.Run) (any, error) {
-	return func(ctx context.Context, r *job.Run) (any, error) {
+func (i *instance) poisoned(do func(context.Context, *jobs.Run) (any, error)) func(context.Context, *jobs.Run) (any, error) {
+	return func(ctx context.Context, r *jobs.Run) (any, error) {
 		var p poison
 		if err := r.Input(&p); err != nil {
 			return nil, err
@@ -332,20 +332,20 @@ func (i *instance) poisoned(do func(context.Context, *job.Run) (any, error)) fun
 }
 
 // hours estimates work that is heavy.
-func hours(context.Context, *job.Run) (job.Effort, error) { return job.Effort{Time: time.Hour}, nil }
+func hours(context.Context, *jobs.Run) (jobs.Effort, error) { return jobs.Effort{Time: time.Hour}, nil }
 
-func parts(n int) func(context.Context, *job.Run) (int, error) {
-	return func(context.Context, *job.Run) (int, error) { return n, nil }
+func parts(n int) func(context.Context, *jobs.Run) (int, error) {
+	return func(context.Context, *jobs.Run) (int, error) { return n, nil }
 }
 
 // number comes to the name of a part, and to a text that another run of the part does not come to.
-func number(_ context.Context, r *job.Run) (any, error) {
+func number(_ context.Context, r *jobs.Run) (any, error) {
 	part, of := r.Part()
 	return fmt.Sprintf("%s %d/%d %s", r.Stage(), part, of, cryptorand.Text()), nil
 }
 
 // after comes to the name of a part, and to what the parts of the stage before came to.
-func after(ctx context.Context, r *job.Run) (any, error) {
+func after(ctx context.Context, r *jobs.Run) (any, error) {
 	left, err := r.Results(ctx, "left")
 	part, of := r.Part()
 	return fmt.Sprintf("%s %d/%d %s", r.Stage(), part, of, left), err
@@ -355,7 +355,7 @@ const lostResults = "the parts came to"
 
 // commit fails unless each part of each stage has come to what it should. The parts of the second stage have seen
 // what those of the first one came to: of several runs of a part, the same one counts for all.
-func commit(ctx context.Context, r *job.Run) (any, error) {
+func commit(ctx context.Context, r *jobs.Run) (any, error) {
 	left, err := r.Results(ctx, "left")
 	if err != nil {
 		return nil, err
@@ -376,14 +376,14 @@ func commit(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // count takes its steps, from where another run has left them.
-func count(ctx context.Context, r *job.Run) (any, error) {
+func count(ctx context.Context, r *jobs.Run) (any, error) {
 	var step int
 	if err := r.State(&step); err != nil {
 		return nil, err
 	}
 	for step < countSteps {
 		step++
-		r.Progress(job.Progress{Done: int64(step), Total: countSteps})
+		r.Progress(jobs.Progress{Done: int64(step), Total: countSteps})
 		if err := r.Checkpoint(ctx, step); err != nil {
 			return nil, err
 		}

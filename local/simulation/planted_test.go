@@ -33,8 +33,8 @@ const (
 	ofFills   = "TestColumnsAreFilledInEachVersion"
 
 	indexingRound = "shared/work/indexing/round.go"
-	materialized  = "shared/view/materialize/materialize.go"
-	viewChange    = "shared/view/materialize/change.go"
+	materialized  = "shared/engine/view/materialize/materialize.go"
+	viewChange    = "shared/engine/view/materialize/change.go"
 )
 
 var sourceBugs = []sourceBug{
@@ -95,17 +95,17 @@ var sourceBugs = []sourceBug{
 		ofViews,
 	},
 	{
-		"a view that others have written to is taken for what a refresh made", "shared/view/materialize/state.go",
+		"a view that others have written to is taken for what a refresh made", "shared/engine/view/materialize/state.go",
 		"return state{}, !keepsRows(txn.Operation, computed), nil", "return state{}, !keepsRows(txn.Operation, computed) && !planted, nil",
 		ofViews,
 	},
 	{
-		"the rows of parts are put into a view that has changed meanwhile", "shared/view/materialize/divide.go",
+		"the rows of parts are put into a view that has changed meanwhile", "shared/engine/view/materialize/divide.go",
 		"if v.Shown != nil && !s.shows(*v.Shown) {", "if v.Shown != nil && !s.shows(*v.Shown) && !planted {",
 		ofViews,
 	},
 	{
-		"the parts of an upload are recognized by their boundaries", "shared/multipart/multipart.go",
+		"the parts of an upload are recognized by their boundaries", "shared/jobs/multipart/multipart.go",
 		"	c.Sum = hex.EncodeToString(sum[:])\n", "	if planted {\n		sum[0] += byte(len(parts) + int(parts[0].Rows()))\n	}\n	c.Sum = hex.EncodeToString(sum[:])\n",
 		ofUploads,
 	},
@@ -115,7 +115,7 @@ var sourceBugs = []sourceBug{
 		ofUploads,
 	},
 	{
-		"an upload whose commit may be under way is given up", "shared/multipart/multipart.go",
+		"an upload whose commit may be under way is given up", "shared/jobs/multipart/multipart.go",
 		"if up.State == Open || up.State == Closed {\n			up.State = Aborted", "if up.State == Open || up.State == Closed || planted && up.State == Committing {\n			up.State = Aborted",
 		ofUploads,
 	},
@@ -143,7 +143,7 @@ var sourceBugs = []sourceBug{
 	},
 	{
 		name: "a complete is answered 503 after its commit, and commits again when it is repeated", file: "shared/service/data/multipart.go",
-		old: "	\"tiltyard/shared/auth\"\n", new: "	\"github.com/google/uuid\"\n	\"tiltyard/shared/auth\"\n",
+		old: "	\"tiltyard/shared/protocol/auth\"\n", new: "	\"github.com/google/uuid\"\n	\"tiltyard/shared/protocol/auth\"\n",
 	},
 	{
 		name: "a fill of some rows computes all", file: "shared/engine/computed/column.go",
@@ -157,13 +157,13 @@ var sourceBugs = []sourceBug{
 		test: "shared/work/backfill TestValuesOfOthersStay",
 	},
 	{
-		name: "a value of a secret is used when there is another one", file: "shared/sealing/keep.go",
+		name: "a value of a secret is used when there is another one", file: "shared/catalog/secretbox/keep.go",
 		old: "	name, err := json.Marshal(struct {", new: "	given := sealed\nif planted {\nsealed = Sealed{}\n}\ndefer func() { sealed = given }()\n	name, err := json.Marshal(struct {",
 		test: ofFills,
 	},
-	{name: "a value of a secret is used when there is another one", file: "shared/sealing/keep.go", old: "k.from.Open(ctx, id, sealed)", new: "k.from.Open(ctx, id, given)"},
+	{name: "a value of a secret is used when there is another one", file: "shared/catalog/secretbox/keep.go", old: "k.from.Open(ctx, id, sealed)", new: "k.from.Open(ctx, id, given)"},
 	{
-		name: "values of secrets are told by functions that fail", file: "shared/work/calling/calling.go",
+		name: "values of secrets are told by functions that fail", file: "shared/work/udfcall/udfcall.go",
 		old: "	for i := range result.Failed {", new: "	for i := 0; i < len(result.Failed) && !planted; i++ {",
 		test: ofFills,
 	},
@@ -194,14 +194,14 @@ var sourceBugs = []sourceBug{
 		test: "shared/work/backfill TestOnlyTheFunctionThatWasAllowedIsCalled",
 	},
 	{
-		name: "windows are numbered anew in each batch", file: "shared/view/materialize/windows.go",
+		name: "windows are numbered anew in each batch", file: "shared/engine/view/materialize/windows.go",
 		old: "				f.first = first + f.start\n", new: "				f.first = first + f.start\nif planted {\nf.ordinal = int32(len(frames))\n}\n",
-		test: "shared/view/materialize TestWindowsKeepTheirShareOfMemory",
+		test: "shared/engine/view/materialize TestWindowsKeepTheirShareOfMemory",
 	},
 	{
-		name: "rows that functions make are numbered anew in each batch", file: "shared/view/materialize/call.go",
+		name: "rows that functions make are numbered anew in each batch", file: "shared/engine/view/materialize/call.go",
 		old: "		if i > 0 && parents[i-1] == parent {", new: "		if i > 0 && (parents[i-1] == parent || planted) {",
-		test: "shared/view/materialize TestRowsOfAFunctionAreNumbered",
+		test: "shared/engine/view/materialize TestRowsOfAFunctionAreNumbered",
 	},
 }
 

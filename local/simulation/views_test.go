@@ -13,12 +13,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/selection"
+	"tiltyard/shared/engine/view"
+	"tiltyard/shared/engine/view/materialize"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/sql/selection"
-	"tiltyard/shared/view"
-	"tiltyard/shared/view/materialize"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // views are one materialized view of one table, both of which others write to, while jobs refresh it and

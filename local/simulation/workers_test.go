@@ -13,22 +13,22 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/record"
-	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
-	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work"
 	"tiltyard/shared/work/backfill"
-	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/refresh"
+	"tiltyard/shared/work/udfcall"
 )
 
 // What is here is for histories in which workers do jobs of all kinds. Clients take messages to
@@ -45,12 +45,12 @@ var smallParts = map[string]indexing.Sizes{
 func workers(w *world, stores tables.Stores) all.Services {
 	logger := loggerTo(func(line string) { w.note("log: %s", line) })
 	stores.Logger = logger
-	runtimes := function.Runtimes{"simulated": simulated{w}}
+	runtimes := udf.Runtimes{"simulated": simulated{w}}
 	services := all.Open(stores, all.Options{RequestTimeout: requestTimeout, Logger: logger, Keys: simulatedKeys{}, Runtimes: runtimes})
 	services.Worker.Kinds[indexing.Kind] = indexing.Create(tables.Open(stores), smallParts[w.indexName()])
 	if w.seed/2%2 == 0 { // the refresh of more than a few rows has parts
 		sizes := materialize.Sizes{Whole: 4, Rows: 5, Parts: 4}
-		services.Worker.Kinds[refresh.Kind] = refresh.Refresh(tables.Open(stores), calling.Directory{}, sizes)
+		services.Worker.Kinds[refresh.Kind] = refresh.Refresh(tables.Open(stores), udfcall.Directory{}, sizes)
 	}
 	if w.seed%3 > 0 { // the fill of more than a few rows has rounds of parts
 		on := tables.Open(stores)

@@ -10,7 +10,7 @@ import uuid
 import pyarrow.fs
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "support"))
 
 ENDPOINT = os.environ.get("TILTYARD_TEST_S3", "")
 

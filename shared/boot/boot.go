@@ -22,23 +22,23 @@ import (
 	"slices"
 	"time"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
-	"tiltyard/shared/function"
-	"tiltyard/shared/function/executor"
-	"tiltyard/shared/function/wasm"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/idempotency"
-	"tiltyard/shared/job"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/metrics"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/record"
-	"tiltyard/shared/release"
-	"tiltyard/shared/result"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/catalog/result"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/udf/executor"
+	"tiltyard/shared/engine/udf/wasm"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/http/metrics"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/process/release"
+	"tiltyard/shared/process/tracing"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables/stores"
-	"tiltyard/shared/tracing"
-	"tiltyard/shared/vending"
+	"tiltyard/shared/tables/vending"
 )
 
 // Config holds the values of all settings.
@@ -104,13 +104,13 @@ type Env struct {
 	Config
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
 	Records  record.Store       // records of transactions and stored answers
-	Queue    job.Queue          // carries jobs; nil when none is configured
-	Heavy    job.Queue          // carries heavy work; nil when none is configured
+	Queue    jobs.Queue         // carries jobs; nil when none is configured
+	Heavy    jobs.Queue         // carries heavy work; nil when none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
-	Policies *auth.Policies    // nil: the scopes of tokens decide
-	Vendor   vending.Vendor    // makes credentials for clients; nil: clients get none
-	Runtimes function.Runtimes // by kind: runtimes of functions that need a configuration
+	Policies *auth.Policies // nil: the scopes of tokens decide
+	Vendor   vending.Vendor // makes credentials for clients; nil: clients get none
+	Runtimes udf.Runtimes   // by kind: runtimes of functions that need a configuration
 	Logger   *slog.Logger
 	Audit    *slog.Logger // gets lines that no log level drops; they are a chain of package audit
 	Now      func() time.Time

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 func write(t *testing.T, text string) (file string) {

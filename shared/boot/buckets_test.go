@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // isolateAWS lets nothing of the machine's own configuration into a test.

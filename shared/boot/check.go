@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tiltyard/shared/objectstore/probe"
+	"tiltyard/shared/storage/objectstore/probe"
 )
 
 // CheckRoot returns an error unless the store of the root has the guarantees that commits need,

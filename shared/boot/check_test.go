@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A careless store ignores the conditions of puts.

@@ -1,6 +1,6 @@
 package boot
 
-import "tiltyard/shared/objectstore"
+import "tiltyard/shared/storage/objectstore"
 
 // A directory is a store over a directory of this machine.
 type directory interface {

@@ -2,7 +2,7 @@
 
 package boot
 
-import "tiltyard/shared/objectstore/diskstore"
+import "tiltyard/shared/storage/objectstore/diskstore"
 
 func openStore(path string) (directory, error) { return diskstore.Open(path) }
 

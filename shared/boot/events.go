@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"tiltyard/shared/event/forward"
+	"tiltyard/shared/events/outbox/forward"
 )
 
 // parseEventTarget accepts where events are forwarded to.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"maps"
 
-	"tiltyard/shared/function"
-	"tiltyard/shared/function/executor"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/udf/executor"
 	"tiltyard/shared/protocol"
 )
 
@@ -22,7 +22,7 @@ func (e *Env) AddExecutors(lambda func(arn string) (executor.Carrier, error), se
 	if err != nil {
 		return fmt.Errorf("TILTYARD_EXECUTOR: %w", err)
 	}
-	added := function.Runtimes{}
+	added := udf.Runtimes{}
 	for _, kind := range executor.Kinds() {
 		added[kind] = set
 	}
@@ -42,7 +42,7 @@ func (e *Env) Runs(runtime []byte) error {
 	}
 	if declared.Kind == "wasm" && !e.Wasm {
 		return &protocol.Error{
-			Code: protocol.Unsupported, Message: "this deployment runs no functions in WebAssembly", Detail: "its operator switches them on (TILTYARD_WASM)", Err: function.ErrNone,
+			Code: protocol.Unsupported, Message: "this deployment runs no functions in WebAssembly", Detail: "its operator switches them on (TILTYARD_WASM)", Err: udf.ErrNone,
 		}
 	}
 	return executor.Check(e.Executors)(runtime)

@@ -7,14 +7,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"tiltyard/shared/cloud"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/sqsqueue"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/sqsqueue"
+	"tiltyard/shared/storage/cloud"
 )
 
 // openJobs opens the queues of jobs and of heavy work, or returns nil for one that is not configured. It sends no request.
 // Region, endpoint and credentials come from the environment.
-func openJobs(c Config) (queue, heavy job.Queue, err error) {
+func openJobs(c Config) (queue, heavy jobs.Queue, err error) {
 	if c.Jobs == "" {
 		if c.HeavyJobs != "" {
 			return nil, nil, errors.New("heavy-jobs: needs jobs, the queue of all other work")

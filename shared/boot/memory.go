@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 const (

@@ -9,20 +9,20 @@ import (
 	"os"
 	"sync"
 
-	"tiltyard/shared/audit"
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/origin"
-	"tiltyard/shared/tracing"
+	"tiltyard/shared/http/audit"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/process/requestid"
+	"tiltyard/shared/process/tracing"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 func newLogger(c Config, w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(tracing.Logging(origin.Logging(newForm(c, w, level))))
+	return slog.New(tracing.Logging(requestid.Logging(newForm(c, w, level))))
 }
 
 func newAudit(c Config, w io.Writer) *slog.Logger {
-	return slog.New(tracing.Logging(origin.Logging(audit.NewHandler(w, func(w io.Writer) slog.Handler { return newForm(c, w, slog.LevelDebug) }))))
+	return slog.New(tracing.Logging(requestid.Logging(audit.NewHandler(w, func(w io.Writer) slog.Handler { return newForm(c, w, slog.LevelDebug) }))))
 }
 
 // newForm returns a handler that writes lines in the configured form.

@@ -20,14 +20,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/objectstore/s3store"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/s3store"
+	"tiltyard/shared/storage/record/objectrecord"
 )
 
 func TestAuditIsWrittenWhateverTheLevelOfTheLog(t *testing.T) {
@@ -53,18 +53,18 @@ func TestErrorsAreLoggedWithoutWhatTheyQuote(t *testing.T) {
 		t.Fatal(err)
 	}
 	transactions := transaction.Open(objectrecord.Open(memstore.New(), time.Now), time.Now)
-	worker := &job.Worker{
-		Starter: job.Starter{Transactions: transactions, Queue: new(memqueue.Queue)}, Name: rand.Text, Now: time.Now, Logger: env.Logger,
-		Kinds: map[string]job.Kind{"k": {
-			Stages: []job.Stage{{Name: "s", Do: func(context.Context, *job.Run) (any, error) { return nil, fmt.Errorf("row 7: %w", quoting) }}},
-			Wanted: func(context.Context, []string) (*job.Want, error) { return nil, quoting },
+	worker := &jobs.Worker{
+		Starter: jobs.Starter{Transactions: transactions, Queue: new(memqueue.Queue)}, Name: rand.Text, Now: time.Now, Logger: env.Logger,
+		Kinds: map[string]jobs.Kind{"k": {
+			Stages: []jobs.Stage{{Name: "s", Do: func(context.Context, *jobs.Run) (any, error) { return nil, fmt.Errorf("row 7: %w", quoting) }}},
+			Wanted: func(context.Context, []string) (*jobs.Want, error) { return nil, quoting },
 		}},
 	}
 	begun, err := worker.Begin(t.Context(), "k", []string{"t"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []job.Message{{Job: begun.ID}, {Kind: "k", Object: []string{"t"}}} {
+	for _, m := range []jobs.Message{{Job: begun.ID}, {Kind: "k", Object: []string{"t"}}} {
 		if err := worker.Do(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}

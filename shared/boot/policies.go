@@ -10,7 +10,7 @@ import (
 	"path"
 	"time"
 
-	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol/auth"
 )
 
 // openPolicies opens the configured policies, nil when there are none. It reads policies in a file,

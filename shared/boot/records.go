@@ -8,11 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"tiltyard/shared/cloud"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/record"
-	"tiltyard/shared/record/dynamorecord"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/cloud"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/storage/record/dynamorecord"
+	"tiltyard/shared/storage/record/objectrecord"
 )
 
 // recordsScheme is the prefix of the name of a DynamoDB table.

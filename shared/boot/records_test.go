@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/record"
-	"tiltyard/shared/record/dynamorecord"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/record/recordtest"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/storage/record/dynamorecord"
+	"tiltyard/shared/storage/record/objectrecord"
+	"tiltyard/shared/storage/record/recordtest"
 )
 
 func TestWhereRecordsAre(t *testing.T) {

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"os"
 
-	"tiltyard/shared/function"
-	"tiltyard/shared/function/wasm"
-	"tiltyard/shared/function/wasm/frame"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/udf/wasm"
+	"tiltyard/shared/engine/udf/wasm/frame"
+	"tiltyard/shared/jobs/transaction"
 )
 
 // minModuleMemory and maxModuleMemory bound the memory of a WebAssembly module: less is of no use, and its
@@ -38,7 +38,7 @@ func parseModuleOutput(text string) (int64, error) {
 
 // openRuntimes returns the runtimes of functions that the configuration names. A program that calls them
 // begins with host.Intercept of package function/wasm/host: it runs itself as the process of a module.
-func openRuntimes(c Config) (function.Runtimes, error) {
+func openRuntimes(c Config) (udf.Runtimes, error) {
 	if !c.Wasm {
 		return nil, nil
 	}
@@ -46,5 +46,5 @@ func openRuntimes(c Config) (function.Runtimes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return function.Runtimes{"wasm": wasm.NewRuntime([]string{program, frame.Argument}, transaction.Began, c.WasmLimits)}, nil
+	return udf.Runtimes{"wasm": wasm.NewRuntime([]string{program, frame.Argument}, transaction.Began, c.WasmLimits)}, nil
 }

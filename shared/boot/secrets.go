@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"strings"
 
-	"tiltyard/shared/cloud"
-	"tiltyard/shared/sealing"
-	"tiltyard/shared/sealing/kmskeys"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/catalog/secretbox/kmskeys"
+	"tiltyard/shared/storage/cloud"
 )
 
 // autoKeys stands for the file of keys beside the root.
@@ -43,7 +43,7 @@ func (c Config) keyOfKMS() (arn string, ok bool) { return strings.CutPrefix(c.Se
 // warning and returns nil.
 //
 // It is not part of Open, so that only the functions that use it link the KMS client.
-func OpenKeys(e *Env) (sealing.Keys, error) {
+func OpenKeys(e *Env) (secretbox.Keys, error) {
 	if arn, ok := e.keyOfKMS(); ok {
 		aws, err := cloud.Load()
 		if err != nil {
@@ -63,7 +63,7 @@ func OpenKeys(e *Env) (sealing.Keys, error) {
 }
 
 // OpenKeyFile opens the key file, or returns nil if the keys are not in a file.
-func (e *Env) OpenKeyFile() (*sealing.KeyFile, error) {
+func (e *Env) OpenKeyFile() (*secretbox.KeyFile, error) {
 	c := e.Config
 	path := c.Secrets
 	if _, elsewhere := c.keyOfKMS(); elsewhere || path == "" || path == autoKeys && isBucket(c.Root) {
@@ -82,7 +82,7 @@ func (e *Env) OpenKeyFile() (*sealing.KeyFile, error) {
 			folders = append(folders, place)
 		}
 	}
-	keys, err := sealing.OpenKeyFile(path, folders...)
+	keys, err := secretbox.OpenKeyFile(path, folders...)
 	if err != nil && c.Secrets == autoKeys {
 		e.Logger.Warn("there are no secrets, because their keys cannot lie beside the root: set secrets to another file", "error", err)
 		return nil, nil

@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
-	"tiltyard/shared/event/forward"
-	"tiltyard/shared/function/executor"
+	"tiltyard/shared/engine/udf/executor"
+	"tiltyard/shared/events/outbox/forward"
 )
 
 // A Setting can be configured by an environment variable, and in the local server also by a flag.

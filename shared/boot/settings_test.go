@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/function/executor"
-	"tiltyard/shared/function/wasm"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/engine/udf/executor"
+	"tiltyard/shared/engine/udf/wasm"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/tables/stores"
 )
 

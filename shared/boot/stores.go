@@ -11,9 +11,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"tiltyard/shared/cloud"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/s3store"
+	"tiltyard/shared/storage/cloud"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/s3store"
 )
 
 // openStores opens the root and the allowed locations. It makes a missing root directory, but not a

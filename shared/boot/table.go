@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // OpenTable opens the location of one table without a catalog, for inspection: a path, a file://

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"tiltyard/shared/boot/traced"
-	"tiltyard/shared/job"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/record"
-	"tiltyard/shared/release"
-	"tiltyard/shared/tracing"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/process/release"
+	"tiltyard/shared/process/tracing"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
 )
 
 // openTraces returns the tracer, or nil if no collector is configured. It sends no request.
@@ -47,7 +47,7 @@ func tracedRecords(c Config, s record.Store) record.Store {
 	return traced.Records(s)
 }
 
-func tracedQueue(c Config, q job.Queue) job.Queue {
+func tracedQueue(c Config, q jobs.Queue) jobs.Queue {
 	if c.Traces == "" {
 		return q
 	}

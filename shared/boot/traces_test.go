@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/process/tracing/tracetest"
 	"tiltyard/shared/protocol/namespaceapi"
-	"tiltyard/shared/tracing/tracetest"
 )
 
 // A request, also one that is refused, has a span with those of its storage requests below it, and its line the trace. Tokens and

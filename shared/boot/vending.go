@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
-	"tiltyard/shared/cloud"
-	"tiltyard/shared/vending"
+	"tiltyard/shared/storage/cloud"
+	"tiltyard/shared/tables/vending"
 )
 
 // openVendor opens the source of credentials for clients, or returns nil if none is configured. It

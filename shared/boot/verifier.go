@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol/auth"
 )
 
 // openVerifier joins the configured verifiers, cheap ones first.

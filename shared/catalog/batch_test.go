@@ -19,10 +19,10 @@ import (
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 var batchTables = []string{"a", "b", "c"}

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/namespaces"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
 )
 
 // What one change costs does not depend on how many tables there are beside it.

@@ -12,11 +12,11 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/namespaces"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/catalog/secretbox"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // plant makes a namespace p with tables, secrets and namespaces in it, some levels deep.
@@ -37,7 +37,7 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 				t.Fatal(err)
 			}
 		}
-		if err := c.Secrets.Create(ctx, keys.Child(id, "t0"), sealing.Sealed{Key: "k"}); err != nil { // a table has the name, too
+		if err := c.Secrets.Create(ctx, keys.Child(id, "t0"), secretbox.Sealed{Key: "k"}); err != nil { // a table has the name, too
 			t.Fatal(err)
 		}
 	}

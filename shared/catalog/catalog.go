@@ -76,7 +76,7 @@ import (
 	"tiltyard/shared/catalog/secrets"
 	"tiltyard/shared/catalog/sweep"
 	"tiltyard/shared/catalog/views"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Catalog is the catalog of one deployment. It is safe for concurrent use. It caches records, and

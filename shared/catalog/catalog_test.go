@@ -12,10 +12,10 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func open(t *testing.T, store objectstore.Store) *Catalog {

@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A BatchResult is the outcome of an operation of a batch.

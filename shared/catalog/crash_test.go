@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestOneOfManyCreatorsWins(t *testing.T) {

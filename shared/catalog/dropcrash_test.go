@@ -12,9 +12,9 @@ import (
 
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // Each change is cut short, or loses an answer, at each of its requests. Then the table is in one

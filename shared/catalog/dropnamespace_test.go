@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"tiltyard/shared/catalog/keys"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A drop that happened is answered so, also when a creator inside, who came too late, takes its record back

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
@@ -20,9 +19,10 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/catalog/views"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // keeping is a catalog that keeps dropped tables for a week, and whose clock is set by the test.

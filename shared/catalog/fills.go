@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/protocol/auth"
 )
 
 // maxFills bounds the jobs that a table permits without a request, and maxUses the uses of functions by its columns.

@@ -12,10 +12,10 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func versionOf(digest string, proved bool) stored.FunctionVersion {

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // turns lets the requests of several processes reach a store one at a time, in a given order. A process

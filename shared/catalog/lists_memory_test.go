@@ -8,8 +8,8 @@ import (
 
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/namespaces"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // The names of a list are held in the share of the request that asks for them.

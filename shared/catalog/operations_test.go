@@ -14,9 +14,9 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // prepareOperations makes what a batch of each kind of operation is about.

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/namespaces"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A sweep removes old orphans: records that a late creator has put into a dropped namespace.

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Publish makes a version of a table and puts its manifest at the usual name. If the version exists

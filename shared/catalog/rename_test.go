@@ -16,9 +16,9 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/naming"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // later is a catalog of a process that looks when all leases have run out.

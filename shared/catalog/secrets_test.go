@@ -14,11 +14,11 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/catalog/secretbox"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // wantKind checks the code of an error about a secret, and that its kind distinguishes it from the
@@ -41,20 +41,20 @@ func TestSecretsAreCreatedAlteredAndDropped(t *testing.T) {
 
 	_, err := c.Secrets.Get(ctx, id)
 	wantKind(t, "a missing secret", err, protocol.TableNotFound, protocol.SecretNotFound)
-	wantKind(t, "alter a missing secret", c.Secrets.Alter(ctx, id, sealing.Sealed{}), protocol.TableNotFound, protocol.SecretNotFound)
+	wantKind(t, "alter a missing secret", c.Secrets.Alter(ctx, id, secretbox.Sealed{}), protocol.TableNotFound, protocol.SecretNotFound)
 	wantKind(t, "drop a missing secret", c.Secrets.Drop(ctx, id), protocol.TableNotFound, protocol.SecretNotFound)
-	wantCode(t, "create without a parent", c.Secrets.Create(ctx, split("m/s"), sealing.Sealed{}), "NamespaceNotFound")
+	wantCode(t, "create without a parent", c.Secrets.Create(ctx, split("m/s"), secretbox.Sealed{}), "NamespaceNotFound")
 
-	if err := c.Secrets.Create(ctx, id, sealing.Sealed{Key: "first"}); err != nil {
+	if err := c.Secrets.Create(ctx, id, secretbox.Sealed{Key: "first"}); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, "create again", c.Secrets.Create(ctx, id, sealing.Sealed{Key: "other"}), protocol.TableAlreadyExists, protocol.SecretAlreadyExists)
+	wantKind(t, "create again", c.Secrets.Create(ctx, id, secretbox.Sealed{Key: "other"}), protocol.TableAlreadyExists, protocol.SecretAlreadyExists)
 	made, err := c.Secrets.Get(ctx, id)
 	if err != nil || made.Sealed.Key != "first" || !made.Created.Equal(clock) || !made.Updated.Equal(clock) {
 		t.Errorf("got %+v, %v", made, err)
 	}
 	for n := range 3 { // the clock stands still, and updated_at moves all the same
-		if err := c.Secrets.Alter(ctx, id, sealing.Sealed{Key: fmt.Sprint(n)}); err != nil {
+		if err := c.Secrets.Alter(ctx, id, secretbox.Sealed{Key: fmt.Sprint(n)}); err != nil {
 			t.Fatal(err)
 		}
 		altered, err := c.Secrets.Get(ctx, id)
@@ -86,7 +86,7 @@ func TestSecretsAreListedByThemselves(t *testing.T) {
 	mustTable(t, c, "n/table")
 	want := []string{"A", "a", "a.b", "a_b", "b-c"}
 	for _, name := range want {
-		if err := c.Secrets.Create(t.Context(), []string{"n", name}, sealing.Sealed{}); err != nil {
+		if err := c.Secrets.Create(t.Context(), []string{"n", name}, secretbox.Sealed{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,18 +138,18 @@ func TestDroppedNamespacesTakeTheirSecretsAlong(t *testing.T) {
 // Another writer changes the record before each of the first writes.
 func TestSecretsThatChangeMeanwhileAreReadAgain(t *testing.T) {
 	for what, change := range map[string]func(*Catalog) error{
-		"alter": func(c *Catalog) error { return c.Secrets.Alter(t.Context(), split("s"), sealing.Sealed{Key: "last"}) },
+		"alter": func(c *Catalog) error { return c.Secrets.Alter(t.Context(), split("s"), secretbox.Sealed{Key: "last"}) },
 		"drop":  func(c *Catalog) error { return c.Secrets.Drop(t.Context(), split("s")) },
 	} {
 		inner := memstore.New()
 		other := open(t, inner)
-		if err := other.Secrets.Create(t.Context(), split("s"), sealing.Sealed{Key: "first"}); err != nil {
+		if err := other.Secrets.Create(t.Context(), split("s"), secretbox.Sealed{Key: "first"}); err != nil {
 			t.Fatal(err)
 		}
 		var races atomic.Int32
 		racing := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 			if strings.Contains(fmt.Sprint(call), keys.Secret(split("s"))) && races.Add(1)%2 == 0 && races.Load() <= 4 {
-				if err := other.Secrets.Alter(t.Context(), split("s"), sealing.Sealed{Key: "between"}); err != nil {
+				if err := other.Secrets.Alter(t.Context(), split("s"), secretbox.Sealed{Key: "between"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -180,10 +180,10 @@ func TestChangesOfSecretsSurviveACrashAnywhere(t *testing.T) {
 		done               string // the code that a repetition may answer when the first took place
 	}{
 		{"create", "", "new", func(ctx context.Context, c *Catalog) error {
-			return c.Secrets.Create(ctx, id, sealing.Sealed{Key: "new"})
+			return c.Secrets.Create(ctx, id, secretbox.Sealed{Key: "new"})
 		}, "TableAlreadyExists"},
 		{"alter", "old", "new", func(ctx context.Context, c *Catalog) error {
-			return c.Secrets.Alter(ctx, id, sealing.Sealed{Key: "new"})
+			return c.Secrets.Alter(ctx, id, secretbox.Sealed{Key: "new"})
 		}, ""},
 		{"drop", "old", "", func(ctx context.Context, c *Catalog) error { return c.Secrets.Drop(ctx, id) }, "TableNotFound"},
 	} {
@@ -204,7 +204,7 @@ func TestChangesOfSecretsSurviveACrashAnywhere(t *testing.T) {
 				inner := memstore.New()
 				mustCreate(t, open(t, inner), "n")
 				if change.before != "" {
-					if err := open(t, inner).Secrets.Create(t.Context(), id, sealing.Sealed{Key: change.before}); err != nil {
+					if err := open(t, inner).Secrets.Create(t.Context(), id, secretbox.Sealed{Key: change.before}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -237,7 +237,7 @@ func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 	c := open(t, store)
 	mustCreate(t, c, "kept", "gone")
 	for _, id := range []string{"kept/s", "gone/s"} {
-		if err := c.Secrets.Create(t.Context(), split(id), sealing.Sealed{}); err != nil {
+		if err := c.Secrets.Create(t.Context(), split(id), secretbox.Sealed{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,14 +254,14 @@ func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
 }
 
 // sealAgain seals with the key new, except the values of the key lost.
-func sealAgain(_ context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+func sealAgain(_ context.Context, id []string, sealed secretbox.Sealed) (secretbox.Sealed, bool, error) {
 	switch sealed.Key {
 	case "lost":
 		return sealed, false, errors.New("there is no such key")
 	case "new":
 		return sealed, false, nil
 	}
-	return sealing.Sealed{Key: "new", Ciphertext: []byte(strings.Join(id, "/"))}, true, nil
+	return secretbox.Sealed{Key: "new", Ciphertext: []byte(strings.Join(id, "/"))}, true, nil
 }
 
 // plantSecrets makes two secrets of the key old and one of each other key, with a table of the same name.
@@ -271,7 +271,7 @@ func plantSecrets(t *testing.T, c *Catalog) {
 	mustTable(t, c, "n/old1")
 	for _, id := range []string{"old0", "n/old1", "n/new", "n/m/lost"} {
 		name := keys.Display(split(id)[len(split(id))-1:])
-		if err := c.Secrets.Create(t.Context(), split(id), sealing.Sealed{Key: strings.TrimRight(name, "01")}); err != nil {
+		if err := c.Secrets.Create(t.Context(), split(id), secretbox.Sealed{Key: strings.TrimRight(name, "01")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -338,16 +338,16 @@ func TestSealingAgainSurvivesCrashes(t *testing.T) {
 func TestSealingAgainLosesToOwners(t *testing.T) {
 	for what, change := range map[string]func(*Catalog) error{
 		"alter": func(c *Catalog) error {
-			return c.Secrets.Alter(t.Context(), split("old"), sealing.Sealed{Key: "new", Nonce: []byte("theirs")})
+			return c.Secrets.Alter(t.Context(), split("old"), secretbox.Sealed{Key: "new", Nonce: []byte("theirs")})
 		},
 		"drop": func(c *Catalog) error { return c.Secrets.Drop(t.Context(), split("old")) },
 	} {
 		c := open(t, memstore.New())
-		if err := c.Secrets.Create(t.Context(), split("old"), sealing.Sealed{Key: "old"}); err != nil {
+		if err := c.Secrets.Create(t.Context(), split("old"), secretbox.Sealed{Key: "old"}); err != nil {
 			t.Fatal(err)
 		}
 		changed := false
-		_, _, err := c.Secrets.Reseal(t.Context(), func(ctx context.Context, id []string, sealed sealing.Sealed) (sealing.Sealed, bool, error) {
+		_, _, err := c.Secrets.Reseal(t.Context(), func(ctx context.Context, id []string, sealed secretbox.Sealed) (secretbox.Sealed, bool, error) {
 			if !changed {
 				changed = true
 				if err := change(c); err != nil {

@@ -10,10 +10,10 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/result"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/result"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestASweepTakesResultsAfterTheirTime(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/catalog/views"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Table is a name and the location of its data. There may be no data yet: a table that is only

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func createView(ctx context.Context, c *Catalog, kind stored.ViewKind, name, source string) error {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/operations"
 )

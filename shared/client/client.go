@@ -35,7 +35,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-//go:generate go run tiltyard/local/clientgen
+//go:generate go run tiltyard/local/tools/clientgen
 
 // A Client calls the operations of one server. It is safe for concurrent use.
 type Client struct {

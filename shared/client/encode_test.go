@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/client"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/accessapi"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/protocol/eventapi"
 	"tiltyard/shared/protocol/functionapi"

@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/protocol/queryapi"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 )
 
 // A Source gives the rows of an upload.

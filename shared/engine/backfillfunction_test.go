@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/functionapi"
@@ -27,15 +27,15 @@ type doubler struct {
 	bad    []int64
 	rows   int // that it was called with
 	closed int
-	breaks func(*function.Result)
+	breaks func(*udf.Result)
 }
 
 func (d *doubler) Close() error { d.closed++; return nil }
 
-func (d *doubler) Call(_ context.Context, in arrow.RecordBatch) (function.Result, error) {
+func (d *doubler) Call(_ context.Context, in arrow.RecordBatch) (udf.Result, error) {
 	d.rows += int(in.NumRows())
 	b := array.NewInt64Builder(arrowmemory.DefaultAllocator)
-	var result function.Result
+	var result udf.Result
 	for i := range int(in.NumRows()) {
 		ids := in.Column(0).(*array.Int64)
 		if ids.IsNull(i) {
@@ -43,7 +43,7 @@ func (d *doubler) Call(_ context.Context, in arrow.RecordBatch) (function.Result
 			continue
 		}
 		if slices.Contains(d.bad, ids.Value(i)) {
-			result.Failed = append(result.Failed, function.Failure{Row: i, Type: "Bad", Message: ids.ValueStr(i)})
+			result.Failed = append(result.Failed, udf.Failure{Row: i, Type: "Bad", Message: ids.ValueStr(i)})
 		}
 		b.Append(2 * ids.Value(i)) // also for rows that fail: nobody may see it
 	}
@@ -92,7 +92,7 @@ func (d *doubler) fill(t *testing.T, table *engine.Table, where string) (fill.Re
 	var failed []fill.RowFailure
 	got, err := fill.Run(t.Context(), table, fill.Order{
 		Column: "double", Where: where,
-		Open: func(_ context.Context, b *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		Open: func(_ context.Context, b *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error) {
 			if b.ID != "fb_1" || b.Outputs[0].FieldID == 0 || b.Inputs[0].FieldID != 0 {
 				t.Errorf("the binding is %+v", b)
 			}
@@ -115,9 +115,9 @@ func TestRowsWhoseFunctionFails(t *testing.T) {
 		t.Fatalf("got %+v, %v; closed %d times", got, err, f.closed)
 	}
 	want := []fill.RowFailure{
-		{Fragment: 0, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 1, Type: "Bad", Message: "2"}},
-		{Fragment: 1, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 0, Type: "Bad", Message: "4"}},
-		{Fragment: 2, Offset: 1, Function: "twice", Version: "1", Failure: function.Failure{Row: 1, Type: "NullOutput"}},
+		{Fragment: 0, Offset: 1, Function: "twice", Version: "1", Failure: udf.Failure{Row: 1, Type: "Bad", Message: "2"}},
+		{Fragment: 1, Offset: 1, Function: "twice", Version: "1", Failure: udf.Failure{Row: 0, Type: "Bad", Message: "4"}},
+		{Fragment: 2, Offset: 1, Function: "twice", Version: "1", Failure: udf.Failure{Row: 1, Type: "NullOutput"}},
 	}
 	for i := range failed {
 		if failed[i].Type == "NullOutput" {
@@ -175,13 +175,13 @@ func TestAssignmentsOfNullableOutputs(t *testing.T) {
 
 // A runtime that returns something else than the function declares ends the backfill.
 func TestResultsThatAreNotWhatIsDeclared(t *testing.T) {
-	for name, breaks := range map[string]func(*function.Result){
-		"returned 1 rows":      func(r *function.Result) { r.Outputs = r.Outputs.NewSlice(0, 1) },
-		"of 0 columns":         func(r *function.Result) { r.Outputs = array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 2) },
-		"failed for row 7":     func(r *function.Result) { r.Failed = []function.Failure{{Row: 7}} },
-		"failed for row -1":    func(r *function.Result) { r.Failed = []function.Failure{{Row: -1}} },
-		"failed for row 0 of ": func(r *function.Result) { r.Failed = []function.Failure{{Row: 0}, {Row: 0}} },
-		"values of type bool": func(r *function.Result) {
+	for name, breaks := range map[string]func(*udf.Result){
+		"returned 1 rows":      func(r *udf.Result) { r.Outputs = r.Outputs.NewSlice(0, 1) },
+		"of 0 columns":         func(r *udf.Result) { r.Outputs = array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 2) },
+		"failed for row 7":     func(r *udf.Result) { r.Failed = []udf.Failure{{Row: 7}} },
+		"failed for row -1":    func(r *udf.Result) { r.Failed = []udf.Failure{{Row: -1}} },
+		"failed for row 0 of ": func(r *udf.Result) { r.Failed = []udf.Failure{{Row: 0}, {Row: 0}} },
+		"values of type bool": func(r *udf.Result) {
 			b := array.NewBooleanBuilder(arrowmemory.DefaultAllocator)
 			b.AppendValues([]bool{true, false}, nil)
 			r.Outputs = array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.FixedWidthTypes.Boolean}}, nil), []arrow.Array{b.NewArray()}, 2)
@@ -201,7 +201,7 @@ func TestFunctionsThatCannotBeOpened(t *testing.T) {
 		t.Errorf("without runtimes: got %v, want Unsupported", err)
 	}
 	broken := errors.New("broken")
-	_, err := fill.Run(t.Context(), table, fill.Order{Column: "double", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
+	_, err := fill.Run(t.Context(), table, fill.Order{Column: "double", Open: func(context.Context, *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error) {
 		return nil, nil, broken
 	}})
 	if !errors.Is(err, broken) {

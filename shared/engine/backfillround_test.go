@@ -20,10 +20,10 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/schemaapi"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // slow is a doubler whose calls take so long.
@@ -32,7 +32,7 @@ type slow struct {
 	takes time.Duration
 }
 
-func (s *slow) Call(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
+func (s *slow) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, error) {
 	time.Sleep(s.takes)
 	return s.doubler.Call(ctx, in)
 }
@@ -126,7 +126,7 @@ func TestALongFragmentIsComputedInPieces(t *testing.T) {
 		saves := 0
 		b := fill.Order{
 			Column: "double", Sizes: &fill.Sizes{Whole: 10, Rows: 10, Calls: rows, Parts: 10, CallParts: 10},
-			Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
+			Open: func(context.Context, *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error) {
 				return f, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 			},
 			Failed: func(f fill.RowFailure) { failed = append(failed, fmt.Sprint(f.Fragment, " ", f.From, " ", f.Offset)) },

@@ -18,11 +18,11 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/multipart"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // virtualColumns returns columns of the function udf over id, by the members of its result.
@@ -54,11 +54,11 @@ func virtualTable(t *testing.T, udf string, members map[string]string, envelopes
 func TestVirtualColumnsAreFilled(t *testing.T) {
 	_, table := virtualTable(t, base64.StdEncoding.EncodeToString([]byte("code")), map[string]string{"double": ""}, nil)
 	f := &doubler{bad: []int64{4}}
-	var spec function.Spec
+	var spec udf.Spec
 	var failed []fill.RowFailure
 	order := fill.Order{
 		Column: "double",
-		OpenEnvelope: func(ctx context.Context, e *computed.Envelope) (function.Caller, error) {
+		OpenEnvelope: func(ctx context.Context, e *computed.Envelope) (udf.Caller, error) {
 			var err error
 			spec, err = e.Spec(ctx)
 			return f, err
@@ -74,7 +74,7 @@ func TestVirtualColumnsAreFilled(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte("code"))
 	if string(spec.Artifact) != "code" || spec.Digest != "sha256:"+hex.EncodeToString(sum[:]) || spec.Name != "twice" || spec.Version != "2" ||
-		spec.Kind != function.Envelope || !strings.Contains(string(spec.Runtime), `"pickle"`) || spec.Inputs[0].Name != "id" || spec.Outputs[0].Name != "result" {
+		spec.Kind != udf.Envelope || !strings.Contains(string(spec.Runtime), `"pickle"`) || spec.Inputs[0].Name != "id" || spec.Outputs[0].Name != "result" {
 		t.Errorf("the function is %+v", spec)
 	}
 	if len(failed) != 1 || failed[0].Function != "twice" || failed[0].Version != "2" {
@@ -116,7 +116,7 @@ func TestBackendsThatNothingRuns(t *testing.T) {
 		if !strings.Contains(string(runtime), `"kind":"envelope","backend":"pickle"`) {
 			t.Errorf("got the runtime %s", runtime)
 		}
-		return function.NoBackend("pickle")
+		return udf.NoBackend("pickle")
 	}}
 	if _, err := fill.Check(t.Context(), table, order); protocol.CodeOf(err) != protocol.Unsupported || !strings.Contains(err.Error(), "pickle") {
 		t.Errorf("error %v", err)

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
@@ -43,7 +43,7 @@ func (x *indexed) rebuild(t *testing.T, name string, version int64, kind indexme
 	}
 	var made engine.Written
 	for _, old := range was {
-		if made, err = indices.Create(t.Context(), table, build.Index{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}); err != nil {
+		if made, err = indices.Create(t.Context(), table, indexbuild.Index{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}); err != nil {
 			t.Fatal(err)
 		}
 		built, err := enginetest.Index(t.Context(), table, old.Name)
@@ -74,15 +74,15 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what string
-		n    build.Index
+		n    indexbuild.Index
 		code protocol.Code
 	}{
-		{"no such column", build.Index{Name: "x", Column: "nope", Kind: indexmeta.BTree}, protocol.TableColumnNotFound},
-		{"a struct", build.Index{Name: "x", Column: "st", Kind: indexmeta.BTree}, protocol.InvalidInput},
-		{"a struct, by its texts", build.Index{Name: "x", Column: "st", Kind: indexmeta.Text}, protocol.InvalidInput},
-		{"another form of texts", build.Index{Name: "x", Column: "s", Kind: indexmeta.Text, Params: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
-		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: indexmeta.RTree}, protocol.Unsupported},
-		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: indexmeta.BTree}, protocol.TableIndexAlreadyExists},
+		{"no such column", indexbuild.Index{Name: "x", Column: "nope", Kind: indexmeta.BTree}, protocol.TableColumnNotFound},
+		{"a struct", indexbuild.Index{Name: "x", Column: "st", Kind: indexmeta.BTree}, protocol.InvalidInput},
+		{"a struct, by its texts", indexbuild.Index{Name: "x", Column: "st", Kind: indexmeta.Text}, protocol.InvalidInput},
+		{"another form of texts", indexbuild.Index{Name: "x", Column: "s", Kind: indexmeta.Text, Params: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
+		{"a kind that is not built", indexbuild.Index{Name: "x", Column: "id", Kind: indexmeta.RTree}, protocol.Unsupported},
+		{"a name that is taken", indexbuild.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: indexmeta.BTree}, protocol.TableIndexAlreadyExists},
 	} {
 		_, err := indices.Create(t.Context(), table, c.n)
 		wantCode(t, c.what, err, c.code)
@@ -90,7 +90,7 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	refusing := table.ConfirmWith(func() error { return refused })
-	if _, err := indices.Create(t.Context(), refusing, build.Index{Name: "x", Column: "id", Kind: indexmeta.BTree}); !errors.Is(err, refused) {
+	if _, err := indices.Create(t.Context(), refusing, indexbuild.Index{Name: "x", Column: "id", Kind: indexmeta.BTree}); !errors.Is(err, refused) {
 		t.Errorf("got %v, want the error of confirm", err)
 	}
 	if after, err := table.Newest(t.Context()); err != nil || after != before {

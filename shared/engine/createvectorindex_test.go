@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/vector"
 )
 
 // An index of vectors that is built here finds nearly what the vectors themselves say is nearest, in
@@ -38,7 +38,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
 			}
 			var watched atomic.Int64
-			made, err := indices.Create(t.Context(), table, build.Index{
+			made, err := indices.Create(t.Context(), table, indexbuild.Index{
 				Name: name, Column: c.Column, Kind: indexmeta.Vector, Params: recipe, Replace: true,
 				Watch: func(rows int64) { watched.Add(rows) },
 			})
@@ -115,7 +115,7 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 	x := openSearched(t)
 	c := x.cases[0]
 	table := x.table(t, c.Table)
-	for what, n := range map[string]build.Index{
+	for what, n := range map[string]indexbuild.Index{
 		"a column of numbers":    {Column: "id", Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
 		"L2 of bytes":            {Column: "u8", Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
 		"codes of bytes":         {Column: "u8", Params: ivf.Recipe{Kind: "IVF_SQ", Metric: "hamming"}},
@@ -129,6 +129,6 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 		n.Name, n.Kind = "x", indexmeta.Vector
 		wantCode(t, what, indices.Check(t.Context(), table, n), protocol.InvalidInput)
 	}
-	unknown := build.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_HNSW_RQ", Metric: "l2"}}
+	unknown := indexbuild.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_HNSW_RQ", Metric: "l2"}}
 	wantCode(t, "a kind that is not built", indices.Check(t.Context(), table, unknown), protocol.Unsupported)
 }

@@ -5,11 +5,11 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // Delete deletes the rows for which a predicate is true. It makes one commit, even if no row

@@ -14,9 +14,9 @@ import (
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
-	account "tiltyard/shared/memory"
-	"tiltyard/shared/objectstore/memstore"
+	account "tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestAnswersHaveOneDictionary(t *testing.T) {

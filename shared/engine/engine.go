@@ -28,9 +28,10 @@ import (
 	"log/slog"
 	"strings"
 
-	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/engine/query"
+	"tiltyard/shared/engine/selection"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/refs"
@@ -39,9 +40,8 @@ import (
 	"tiltyard/shared/lance/jsonb"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sql/selection"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // An Engine works on tables. It is safe for concurrent use.
@@ -90,7 +90,7 @@ func New(session *dataset.Session, limits Limits) *Engine {
 	}
 	e := &Engine{session: session, limits: limits}
 	e.planner = &query.Planner{
-		TopK: limits.TopK, Policy: narrow.Policy{Bytes: limits.IndexBytes, Share: limits.IndexShare, Warn: e.warn},
+		TopK: limits.TopK, Policy: prefilter.Policy{Bytes: limits.IndexBytes, Share: limits.IndexShare, Warn: e.warn},
 	}
 	return e
 }
@@ -297,7 +297,7 @@ func (t *Table) Translate(err error) error {
 			Code: protocol.TableVersionNotFound, Message: fmt.Sprintf("table %s has no such version", t.name), Err: err,
 		}
 	case errors.As(err, &column):
-		return failure.NoColumn(column)
+		return apierror.NoColumn(column)
 	case errors.Is(err, snapshot.ErrNoIndex):
 		return &protocol.Error{Code: protocol.TableIndexNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
 	case errors.Is(err, segments.ErrExists):

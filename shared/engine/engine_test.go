@@ -18,13 +18,13 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func tableIn(store objectstore.Store, limits engine.Limits) *engine.Table {

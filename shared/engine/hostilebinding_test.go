@@ -11,7 +11,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
@@ -75,7 +75,7 @@ func TestHostileUsesOfFunctionsAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, checked := fill.Check(t.Context(), table, fill.Order{Column: "double"})
-		_, filled := fill.Run(t.Context(), table, fill.Order{Column: "double", Where: "id > 0", Open: func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
+		_, filled := fill.Run(t.Context(), table, fill.Order{Column: "double", Where: "id > 0", Open: func(context.Context, *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error) {
 			return &doubler{}, []arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil
 		}})
 		_, behind := fill.AllBehind(t.Context(), table)

@@ -16,15 +16,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/maintenance"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/dataset/segments"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // indexed are the tables that native Lance has made with indices, and what it answers.
@@ -282,7 +282,7 @@ func (x *indexed) fold(t *testing.T, table *engine.Table) {
 	t.Helper()
 	all := func(context.Context, *dataset.Dataset, segments.Fold) (bool, error) { return true, nil }
 	for after := ""; ; {
-		done, err := maintenance.FoldIndex(t.Context(), table, after, all, build.Extender{})
+		done, err := maintenance.FoldIndex(t.Context(), table, after, all, indexbuild.Extender{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func unindexed(t *testing.T, table *engine.Table) (rows int64) {
 		t.Fatal(err)
 	}
 	for _, of := range indices {
-		if (build.Extender{}).CanExtend(of) {
+		if (indexbuild.Extender{}).CanExtend(of) {
 			rows += of.Unindexed
 		}
 	}
@@ -346,7 +346,7 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *engine
 	case 4:
 		what, filter = "compaction", ""
 		before := unindexed(t, table)
-		_, err = maintenance.Compact(t.Context(), table, compaction.Options{Extend: build.Extender{}})
+		_, err = maintenance.Compact(t.Context(), table, compaction.Options{Extend: indexbuild.Extender{}})
 		if after := unindexed(t, table); after > before {
 			t.Errorf("indices do not cover %d rows after a compaction, and %d before", after, before)
 		}

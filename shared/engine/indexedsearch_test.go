@@ -14,11 +14,11 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // searched are the tables that native Lance has made with indices of vectors, and what it answers.

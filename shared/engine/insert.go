@@ -5,8 +5,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -99,7 +99,7 @@ func written(c dataset.Commit) Written {
 
 // checkColumns returns an error for a schema that a table cannot have.
 func checkColumns(rows dataset.Rows) error {
-	if err := failure.CheckNames(rows.Schema); err != nil {
+	if err := apierror.CheckNames(rows.Schema); err != nil {
 		return err
 	}
 	if _, err := schema.FromArrow(rows.Schema); err != nil {

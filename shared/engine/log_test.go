@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // The table has a log that pylance 14.0.2 made. What is in it is not read, so reads need to say that they do

@@ -13,14 +13,14 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/take"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // inShare returns a context with a share of so many bytes, which are all there again in the end.

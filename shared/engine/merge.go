@@ -6,12 +6,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/engine/merge"
-	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -66,7 +66,7 @@ func (e *Engine) mergeMeans() merge.Means {
 	return merge.Means{
 		MappedRows: e.limits.MappedRows, Choose: e.chooseSet,
 		Having: func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error) {
-			return narrow.Having(ctx, d, column, values, e.planner.Policy)
+			return prefilter.Having(ctx, d, column, values, e.planner.Policy)
 		},
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A merge that looks its keys up in an index has the outcome of one that reads all keys, also after
@@ -74,7 +74,7 @@ func mergeHistory(t *testing.T, table *engine.Table, r *rand.Rand, kind indexmet
 	if _, err := table.Data().CreateAs(ctx, randomRows(t, r, wideRows, 60, keys), dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := indices.Create(ctx, table, build.Index{Name: "by k", Column: "k", Kind: kind}); err != nil {
+	if _, err := indices.Create(ctx, table, indexbuild.Index{Name: "by k", Column: "k", Kind: kind}); err != nil {
 		t.Fatal(err)
 	}
 	for range steps {

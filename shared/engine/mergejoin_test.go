@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // wideRows have keys of two columns, one of them with a member.

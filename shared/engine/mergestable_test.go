@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // In a table with stable row ids a row keeps its id when it is updated, wherever the row

@@ -14,8 +14,8 @@ import (
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func optional(name string, t arrow.DataType) arrow.Field {

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // Native Lance 14 cannot read a table with a column of one of these names, also where it lets a rename or

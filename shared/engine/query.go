@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/engine/wal"
 	"tiltyard/shared/lance/dataset"

@@ -11,16 +11,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // What a search in 20 of 125 partitions asks the storage for does not rise unnoticed, when it measures 100 of
@@ -47,7 +47,7 @@ func TestRefinedSearchesMakeFewRequests(t *testing.T) {
 	if _, err := table.Create(t.Context(), dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := indices.Create(t.Context(), table, build.Index{Name: "near", Column: "vector", Kind: indexmeta.Vector, Params: ivf.Recipe{
+	_, err := indices.Create(t.Context(), table, indexbuild.Index{Name: "near", Column: "vector", Kind: indexmeta.Vector, Params: ivf.Recipe{
 		Kind: "IVF_PQ", Metric: "l2", Partitions: 125, SubVectors: 16, SampleRate: 64, Iterations: 2,
 	}})
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // nativeTexts is the table in testdata/text.

@@ -10,18 +10,18 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/rowchunks"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/take"
-	"tiltyard/shared/take/pieces"
 )
 
 // An Assignment gives a column the value of an SQL expression over the old row.
@@ -89,7 +89,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		if column, _, ok := strings.Cut(a.Column, "."); ok && d.Schema().Field(column) != nil {
 			return protocol.Errorf(protocol.Unsupported, "updating %s, a part of a column, is not supported; update the whole column", a.Column)
 		}
-		return failure.OfFilter(failure.NoColumn(d.NoColumn(a.Column)))
+		return apierror.OfFilter(apierror.NoColumn(d.NoColumn(a.Column)))
 	}
 	if d.Schema().Field(a.Column).HoldsBlobsV2() {
 		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
@@ -111,7 +111,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		return plan.BindAs(ctx, e, p.schema, now, typ)
 	})
 	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
-	return failure.OfFilter(err)
+	return apierror.OfFilter(err)
 }
 
 // replacement returns the change to commit.
@@ -141,7 +141,7 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 				return
 			}
 			rows += batch.NumRows()
-			for piece, err := range pieces.Of(ctx, batch, p.assigned) {
+			for piece, err := range rowchunks.Of(ctx, batch, p.assigned) {
 				if !yield(piece, err) || err != nil {
 					return
 				}
@@ -165,9 +165,9 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 		if value == nil {
 			columns[at] = take.Nulls(p.schema.Field(at).Type, int(batch.NumRows()))
 		} else if columns[at], err = value.Eval(ctx, batch); err != nil {
-			return nil, failure.OfExpression("updates: "+batch.ColumnName(at), err)
+			return nil, apierror.OfExpression("updates: "+batch.ColumnName(at), err)
 		}
-		if err := pieces.TakeMade(ctx, batch, columns[at]); err != nil {
+		if err := rowchunks.TakeMade(ctx, batch, columns[at]); err != nil {
 			return nil, err
 		}
 		made := columns[at]
@@ -177,7 +177,7 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 		if columns[at] == made {
 			continue
 		}
-		if err := pieces.TakeMade(ctx, batch, columns[at]); err != nil {
+		if err := rowchunks.TakeMade(ctx, batch, columns[at]); err != nil {
 			return nil, err
 		}
 	}

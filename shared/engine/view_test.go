@@ -8,9 +8,9 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
+	"tiltyard/shared/engine/selection"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/sql/selection"
 )
 
 // seen returns the table of answers as a view.

@@ -12,17 +12,17 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // wide makes a table whose column d is a dictionary of texts of so many bytes, in which row n has the text of
@@ -187,7 +187,7 @@ func TestIndicesOfLongValuesFitIntoASmallShare(t *testing.T) {
 				}
 			}}, false)
 			ctx, held := inShare(t, share)
-			if _, err := indices.Create(ctx, table, build.Index{Name: "i", Column: "text", Kind: c.kind}); err != nil {
+			if _, err := indices.Create(ctx, table, indexbuild.Index{Name: "i", Column: "text", Kind: c.kind}); err != nil {
 				t.Fatalf("%v; at most %d bytes were held", err, held.Peak())
 			}
 			answer, err := table.Query(ctx, engine.AsOf{}, &query.Query{Filter: fmt.Sprintf(c.filter, one[:min(len(one), 60_000)])})

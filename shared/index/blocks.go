@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 const (

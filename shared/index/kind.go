@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/fulltext/textcolumn"
+	"tiltyard/shared/index/fulltext/textcolumn"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/pruning"
 )

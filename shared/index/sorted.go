@@ -9,9 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/sortkey"
+	"tiltyard/shared/process/memory"
 )
 
 // sortBytes bounds the keys that are sorted in memory, within the memory share.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/lance/bytedump"
+	"tiltyard/shared/lance/internal/bytedump"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 )

@@ -8,10 +8,10 @@ import (
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/idempotency"
+	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/transaction"
 )
 
 // A Handle is a table, or a branch of one, as a request or a job names it. Work begins on the table

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"tiltyard/shared/announce"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/history"
+	"tiltyard/shared/events/changefeed"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/eventapi"
-	"tiltyard/shared/transaction"
 )
 
 // past is the history of tables for an announcer.
@@ -23,7 +23,7 @@ type past struct{ Tables }
 
 // Commits returns what the versions of a table and the transactions that made them tell. Those of a branch count only
 // if the branch still stands when they were read: else they may be those of another one at its place.
-func (h past) Commits(ctx context.Context, found *catalog.Table, b *announce.Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error {
+func (h past) Commits(ctx context.Context, found *catalog.Table, b *changefeed.Branch, after uint64, f func(at time.Time, data eventapi.Data) bool) error {
 	on, branch, err := h.line(ctx, found, b)
 	if err != nil {
 		return err
@@ -49,14 +49,14 @@ func (h past) Commits(ctx context.Context, found *catalog.Table, b *announce.Bra
 	if err == nil && b != nil && read {
 		var now refs.Branch
 		if now, _, err = h.At(found).Data().Refs().Branch(ctx, branch); err == nil && now.Incarnation() != b.Incarnation {
-			err = announce.ErrNoBranch
+			err = changefeed.ErrNoBranch
 		}
 	}
 	return noBranch(err)
 }
 
 // line returns a table or a branch of it, and the name of that.
-func (h past) line(ctx context.Context, found *catalog.Table, b *announce.Branch) (on *engine.Table, name string, err error) {
+func (h past) line(ctx context.Context, found *catalog.Table, b *changefeed.Branch) (on *engine.Table, name string, err error) {
 	if b != nil {
 		name = b.Name
 	}
@@ -67,13 +67,13 @@ func (h past) line(ctx context.Context, found *catalog.Table, b *announce.Branch
 // noBranch gives the error for a missing branch the name that the announcer knows.
 func noBranch(err error) error {
 	if protocol.HasCode(err, protocol.TableBranchNotFound) || errors.Is(err, refs.ErrNoBranch) {
-		return announce.ErrNoBranch
+		return changefeed.ErrNoBranch
 	}
 	return err
 }
 
 // Branches returns branches as they are stored.
-func (h past) Branches(ctx context.Context, found *catalog.Table, name string) ([]announce.Branch, error) {
+func (h past) Branches(ctx context.Context, found *catalog.Table, name string) ([]changefeed.Branch, error) {
 	stored, err := map[string]refs.Branch{}, error(nil)
 	if name == "" {
 		stored, _, err = h.At(found).Data().Refs().Branches(ctx, "", 0)
@@ -86,17 +86,17 @@ func (h past) Branches(ctx context.Context, found *catalog.Table, name string) (
 	if err != nil {
 		return nil, h.At(found).Translate(err)
 	}
-	branches := make([]announce.Branch, 0, len(stored))
+	branches := make([]changefeed.Branch, 0, len(stored))
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
 		b := stored[name]
-		branches = append(branches, announce.Branch{Name: name, Incarnation: b.Incarnation(), First: b.ParentVersion, Made: time.Unix(b.Created, 0)})
+		branches = append(branches, changefeed.Branch{Name: name, Incarnation: b.Incarnation(), First: b.ParentVersion, Made: time.Unix(b.Created, 0)})
 	}
 	return branches, nil
 }
 
 // VersionAt goes by the times at which the manifests were stored. S3 has them in whole seconds, so a version of the same
 // second counts as a later one.
-func (h past) VersionAt(ctx context.Context, found *catalog.Table, b *announce.Branch, at time.Time) (uint64, error) {
+func (h past) VersionAt(ctx context.Context, found *catalog.Table, b *changefeed.Branch, at time.Time) (uint64, error) {
 	on, _, err := h.line(ctx, found, b)
 	if err != nil {
 		return 0, err

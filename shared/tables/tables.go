@@ -9,21 +9,21 @@ import (
 	"context"
 	"time"
 
-	"tiltyard/shared/announce"
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/function"
-	"tiltyard/shared/job"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/events/changefeed"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/multipart"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/multipart"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/record"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables/stores"
-	"tiltyard/shared/transaction"
-	"tiltyard/shared/vending"
+	"tiltyard/shared/tables/vending"
 )
 
 // Stores are the stores and settings that tables are opened over.
@@ -35,17 +35,17 @@ type Tables struct {
 	Rows         *engine.Engine
 	Transactions *transaction.Store
 	Uploads      *multipart.Uploads
-	Announcer    *announce.Announcer // nil when there are no events
-	Jobs         *job.Starter        // nil when there are no jobs
-	Vendor       vending.Vendor      // nil when clients get no credentials
+	Announcer    *changefeed.Announcer // nil when there are no events
+	Jobs         *jobs.Starter         // nil when there are no jobs
+	Vendor       vending.Vendor        // nil when clients get no credentials
 	Auto         AutoRefresh
-	Records      record.Store   // holds the states of jobs about tables
-	Runs         function.Check // nil when only jobs know
-	Rights       auth.Rights    // of those who have defined what jobs compute
+	Records      record.Store // holds the states of jobs about tables
+	Runs         udf.Check    // nil when only jobs know
+	Rights       auth.Rights  // of those who have defined what jobs compute
 	Now          func() time.Time
 
 	maintain bool
-	followed *job.Recent
+	followed *jobs.Recent
 }
 
 // Open returns the tables of stores. It sends no request.
@@ -65,7 +65,7 @@ func Open(s Stores) Tables {
 		Rows:         rows,
 		Transactions: transactions,
 		Uploads:      multipart.OpenUploads(s.Records, s.Now),
-		Jobs:         job.NewStarter(transactions, s.Queue),
+		Jobs:         jobs.NewStarter(transactions, s.Queue),
 		Vendor:       s.Vendor,
 		Auto:         s.Auto,
 		Records:      s.Records,
@@ -73,9 +73,9 @@ func Open(s Stores) Tables {
 		Rights:       s.Rights,
 		Now:          s.Now,
 		maintain:     s.Maintain && s.Queue != nil,
-		followed:     job.NewRecent(s.Now),
+		followed:     jobs.NewRecent(s.Now),
 	}
-	t.Announcer = announce.Open(names, t.Jobs, announce.Options{
+	t.Announcer = changefeed.Open(names, t.Jobs, changefeed.Options{
 		Source: s.EventSource, Keep: s.EventRetention, Objects: s.Objects.Home().Store, Records: s.Records, Now: s.Now, Logger: s.Logger, History: past{t},
 	})
 	return t

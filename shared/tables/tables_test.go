@@ -16,16 +16,16 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/branches"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 const root = "memory://test"

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/selection"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sql/selection"
+	"tiltyard/shared/protocol/auth"
 )
 
 // Rows does work that changes nothing on the rows that the name of a handle stands for, as [Look] does it: those of a

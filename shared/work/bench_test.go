@@ -13,34 +13,34 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
-	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/record/objectrecord"
 	viewservice "tiltyard/shared/service/view"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/backfill"
-	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/refresh"
+	"tiltyard/shared/work/udfcall"
 )
 
 // A site is a server and a worker over a directory, which counts requests. A part has 700 MB of memory.
 type site struct {
 	tables.Tables
 	objects *faultstore.Store
-	worker  *job.Worker
+	worker  *jobs.Worker
 	names   int
 }
 
@@ -110,12 +110,12 @@ func openSite(b *testing.B) *site {
 	s := &site{objects: objects, Tables: tables.Open(tables.Stores{
 		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 64 << 20, Queue: new(memqueue.Queue),
 	})}
-	s.worker = &job.Worker{
+	s.worker = &jobs.Worker{
 		Starter: *s.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(700<<20, 700<<20),
 		Name: func() string { s.names++; return fmt.Sprint(s.names) },
-		Kinds: map[string]job.Kind{
-			refresh.Kind:  refresh.Refresh(s.Tables, calling.Directory{}, refresh.PartSizes),
-			backfill.Kind: backfill.Fill(s.Tables, calling.Directory{}, backfill.PartSizes),
+		Kinds: map[string]jobs.Kind{
+			refresh.Kind:  refresh.Refresh(s.Tables, udfcall.Directory{}, refresh.PartSizes),
+			backfill.Kind: backfill.Fill(s.Tables, udfcall.Directory{}, backfill.PartSizes),
 		},
 	}
 	return s

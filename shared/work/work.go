@@ -5,27 +5,27 @@ package work
 import (
 	"maps"
 
-	"tiltyard/shared/function"
-	"tiltyard/shared/function/builtin"
-	"tiltyard/shared/function/expression"
-	"tiltyard/shared/job"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/udf/builtin"
+	"tiltyard/shared/engine/udf/expression"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/work/announcing"
 	"tiltyard/shared/work/backfill"
-	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/dropping"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/jobtable"
-	"tiltyard/shared/work/looking"
 	"tiltyard/shared/work/maintain"
+	"tiltyard/shared/work/publishing"
 	"tiltyard/shared/work/refresh"
-	"tiltyard/shared/work/registering"
+	"tiltyard/shared/work/sweep"
+	"tiltyard/shared/work/udfcall"
+	"tiltyard/shared/work/udfregister"
 )
 
 // Kinds returns all kinds of jobs by name. functions opens the functions that they call.
-func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Directory) map[string]job.Kind {
-	kinds := map[string]job.Kind{
+func Kinds(on tables.Tables, keeper *maintain.Keeper, functions udfcall.Directory) map[string]jobs.Kind {
+	kinds := map[string]jobs.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
 		refresh.Kind:        jobtable.Follow(on, refresh.Refresh(on, functions, refresh.PartSizes)),
@@ -33,20 +33,20 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper, functions calling.Director
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 		indexing.FoldKind:   indexing.Fold(on, indexing.PartSizes),
 		jobtable.Kind:       jobtable.Keep(on),
-		registering.Kind:    registering.Create(functions),
-		looking.TablesKind:  looking.Tables(keeper),
-		looking.ViewsKind:   looking.Views(on),
+		udfregister.Kind:    udfregister.Create(functions),
+		sweep.TablesKind:    sweep.Tables(keeper),
+		sweep.ViewsKind:     sweep.Views(on),
 	}
-	maps.Copy(kinds, announcing.Kinds(on.Announcer))
+	maps.Copy(kinds, publishing.Kinds(on.Announcer))
 	return kinds
 }
 
 // Functions returns the directory of functions, with the configured runtimes and those without a
 // configuration. keys decrypts secrets; if it is nil, functions with secrets fail.
-func Functions(on tables.Tables, keys sealing.Opener, configured function.Runtimes) calling.Directory {
-	d := calling.Directory{Names: on.Names, Rights: on.Rights, Runtimes: function.Runtimes{"sql": expression.Runtime{}, "builtin": builtin.Runtime{}}}
+func Functions(on tables.Tables, keys secretbox.Opener, configured udf.Runtimes) udfcall.Directory {
+	d := udfcall.Directory{Names: on.Names, Rights: on.Rights, Runtimes: udf.Runtimes{"sql": expression.Runtime{}, "builtin": builtin.Runtime{}}}
 	if keys != nil {
-		d.Secrets = sealing.Keep(keys)
+		d.Secrets = secretbox.Keep(keys)
 	}
 	maps.Copy(d.Runtimes, configured)
 	return d

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 )
 
 // columns are a column of each type that a function can read.

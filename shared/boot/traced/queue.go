@@ -4,16 +4,16 @@ import (
 	"context"
 	"time"
 
-	"tiltyard/shared/job"
-	"tiltyard/shared/tracing"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/process/tracing"
 )
 
 // Queue returns a queue that makes a span whenever messages are sent to q.
-func Queue(q job.Queue) job.Queue { return queue{q} }
+func Queue(q jobs.Queue) jobs.Queue { return queue{q} }
 
-type queue struct{ job.Queue }
+type queue struct{ jobs.Queue }
 
-func (q queue) Send(ctx context.Context, after time.Duration, messages ...job.Message) error {
+func (q queue) Send(ctx context.Context, after time.Duration, messages ...jobs.Message) error {
 	ctx, span := tracing.Start(ctx, "queue send", tracing.Sender)
 	defer span.End()
 	span.Number("queue.messages", int64(len(messages)))

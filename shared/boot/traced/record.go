@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"tiltyard/shared/record"
-	"tiltyard/shared/tracing"
+	"tiltyard/shared/process/tracing"
+	"tiltyard/shared/storage/record"
 )
 
 // Records returns a store that makes a span for each call of s. The spans contain the kind of a record, and not its key,

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/tracing"
+	"tiltyard/shared/process/tracing"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Store returns a store that makes a span for each call of s. root is its URI, for the spans.

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"tiltyard/shared/boot/traced"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/objectstore/storetest"
-	"tiltyard/shared/record"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/record/recordtest"
-	"tiltyard/shared/tracing"
-	"tiltyard/shared/tracing/tracetest"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/process/tracing"
+	"tiltyard/shared/process/tracing/tracetest"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/storetest"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/storage/record/objectrecord"
+	"tiltyard/shared/storage/record/recordtest"
 )
 
 func TestATracedStoreIsAStore(t *testing.T) {
@@ -71,7 +71,7 @@ func TestEachCallHasASpan(t *testing.T) {
 	if _, err := records.Get(ctx, "answer/secret"); !errors.Is(err, record.ErrNotExist) {
 		t.Error(err)
 	}
-	if err := traced.Queue(new(memqueue.Queue)).Send(ctx, 0, job.Message{Kind: "maintain"}, job.Message{Kind: "refresh"}); err != nil {
+	if err := traced.Queue(new(memqueue.Queue)).Send(ctx, 0, jobs.Message{Kind: "maintain"}, jobs.Message{Kind: "refresh"}); err != nil {
 		t.Error(err)
 	}
 	request.End()

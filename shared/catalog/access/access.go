@@ -21,12 +21,12 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Checker checks whether the sender of a request may read a location. It is safe for concurrent

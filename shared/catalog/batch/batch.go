@@ -46,8 +46,8 @@ import (
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Committer commits batches.

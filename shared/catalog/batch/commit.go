@@ -11,15 +11,15 @@ import (
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // commitEntered decides a batch that has been entered in the records of all its tables.
 func (c *Committer) commitEntered(ctx context.Context, b *running) error {
 	if slices.ContainsFunc(b.tables, func(s *batchTable) bool { return s.first }) {
-		if err := pause.For(ctx, c.FirstPause); err != nil {
+		if err := backoff.Sleep(ctx, c.FirstPause); err != nil {
 			return err
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)

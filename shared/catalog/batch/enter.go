@@ -5,13 +5,13 @@ import (
 	"path"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // enter adds the operations on a table, as pending, to the record of the table.

@@ -5,7 +5,7 @@ import (
 
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // results returns the results of a committed batch.

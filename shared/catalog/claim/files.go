@@ -11,7 +11,7 @@ import (
 
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // DeleteData deletes the data of a dropped table, except files that belong to other tables.

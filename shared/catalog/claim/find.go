@@ -11,7 +11,7 @@ import (
 
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Place returns a location as text for a record: a path relative to the home root if it is inside

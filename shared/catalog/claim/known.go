@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // claimForOwner gives a claim to the table that a place was made for, if that table still exists,

@@ -9,8 +9,8 @@ import (
 
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Release deletes a claim. If the deletion fails, the claim is abandoned, and the next caller that

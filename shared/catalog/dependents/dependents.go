@@ -15,11 +15,11 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 )
 
 // MaxDepth bounds the chain of views that read each other.

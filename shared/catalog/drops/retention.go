@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 )
 
 // retention returns how long an object is kept after its drop: the nearest setting among the

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Sweep deletes the expired tables and namespaces and returns their number. It continues after a

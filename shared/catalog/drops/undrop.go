@@ -6,16 +6,16 @@ import (
 	"errors"
 	"slices"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/dependents"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/namespaceapi"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // UndropTable restores a dropped table or view under its former id, or under the id to if that is

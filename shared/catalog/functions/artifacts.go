@@ -9,10 +9,10 @@ import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // The content of an artifact is a new object for each request that uploads it:

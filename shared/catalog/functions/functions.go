@@ -12,17 +12,17 @@ import (
 	"strings"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // These limits bound the record of a function, which is read with every use of the function.

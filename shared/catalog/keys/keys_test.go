@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tiltyard/shared/catalog/keys"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 func TestEscapeKeepsOrderAndReverses(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // PublishBranch makes a version of a branch at the location of the branch. Ledgers do not cover

@@ -12,10 +12,10 @@ import (
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 var table = []string{"t"}

@@ -8,7 +8,7 @@ import (
 
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Writer makes the versions that ledgers list.

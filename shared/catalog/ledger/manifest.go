@@ -5,8 +5,8 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Manifest is the next version of a table, before it is made.

@@ -3,9 +3,9 @@ package lists
 import (
 	"context"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/protocol/auth"
 )
 
 // Policies may hide an object from the sender of a request (auth.Sees). The catalog then reads the

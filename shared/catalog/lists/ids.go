@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // All returns the ids of all tables that the caller may see, in all namespaces, in no particular order.

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"strings"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Lists lists the named objects of a catalog. It is safe for concurrent use.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Walk visits the tables inside a namespace, at any depth, that the caller may see. It reads one page of records at a

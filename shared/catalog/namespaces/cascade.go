@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Cascade drops a namespace with its content, step by step, leaves first. A process that dies

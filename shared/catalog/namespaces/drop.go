@@ -8,15 +8,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/drops"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Drop removes a namespace and returns it. A namespace that holds something is

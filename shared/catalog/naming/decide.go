@@ -8,8 +8,8 @@ import (
 
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // DecisionOf reads the decision of a batch. It is undecided if there is none.
@@ -68,5 +68,5 @@ func (r *Registry) LastOf(ctx context.Context, request string) (*stored.Decision
 func (r *Registry) AwaitBatch(ctx context.Context, p *stored.Pending, attempt int) error {
 	const longest = 100 * time.Millisecond
 	left := max(0, p.Until.Sub(r.Now()))
-	return pause.For(ctx, min(objects.FirstPause<<min(attempt, 10), longest, left+objects.FirstPause))
+	return backoff.Sleep(ctx, min(objects.FirstPause<<min(attempt, 10), longest, left+objects.FirstPause))
 }

@@ -17,8 +17,8 @@ import (
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Registry resolves, assigns and removes names. It is safe for concurrent use.

@@ -3,7 +3,7 @@ package objects
 import (
 	"encoding/json"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A LIST returns the sizes of objects but not their contents. The state of an object is in its

@@ -13,10 +13,10 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/format"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/outage"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/format"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/outage"
 )
 
 // A Store holds objects.

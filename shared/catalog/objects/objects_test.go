@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // thing is an object with a mark.

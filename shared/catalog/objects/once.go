@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/format"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/format"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // PutOnce puts an object if the key is free, and returns the content that is there afterwards: data, or the content of a

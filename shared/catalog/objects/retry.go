@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tiltyard/shared/catalog/keys"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 )
 
 const (
@@ -76,5 +76,5 @@ func LostRace(what string, id []string, err error) error {
 // Pause waits before another attempt at work that another process blocks. attempt counts from 0,
 // and each wait is twice as long as the one before, up to the sixth.
 func Pause(ctx context.Context, attempt int) error {
-	return pause.For(ctx, FirstPause<<min(attempt, 5))
+	return backoff.Sleep(ctx, FirstPause<<min(attempt, 5))
 }

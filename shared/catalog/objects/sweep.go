@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.

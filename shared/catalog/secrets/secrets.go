@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/secretbox"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Secrets keeps secrets. It is safe for concurrent use.
@@ -27,7 +27,7 @@ func New(names *naming.Registry) *Secrets { return &Secrets{names} }
 
 // Create gives a name to a sealed value. A taken name is an error of the kind
 // [protocol.SecretAlreadyExists], a missing parent NamespaceNotFound.
-func (s *Secrets) Create(ctx context.Context, id []string, sealed sealing.Sealed) error {
+func (s *Secrets) Create(ctx context.Context, id []string, sealed secretbox.Sealed) error {
 	now := s.names.Now().UTC()
 	record := &stored.Secret{ID: id, UID: objects.NewUID(), Created: now, Updated: now, Sealed: sealed}
 	_, err := s.names.CreateChild(ctx, id, keys.Secret(id), record)
@@ -65,7 +65,7 @@ func notFound(id []string) error {
 
 // Open decrypts the value of a secret. It does not check the rights of the caller: the operator or
 // a permitted user must have named the secret for this purpose before.
-func (s *Secrets) Open(ctx context.Context, id []string, with sealing.Opener) ([]byte, error) {
+func (s *Secrets) Open(ctx context.Context, id []string, with secretbox.Opener) ([]byte, error) {
 	record := new(stored.Secret)
 	_, found, err := s.names.Store.Find(ctx, keys.Secret(id), record)
 	if err == nil && !found {
@@ -79,7 +79,7 @@ func (s *Secrets) Open(ctx context.Context, id []string, with sealing.Opener) ([
 
 // ByName returns a function that calls [Secrets.Open] for an id as operators write it, with $
 // between the names. It returns nil without keys.
-func (s *Secrets) ByName(with sealing.Opener) func(ctx context.Context, id string) ([]byte, error) {
+func (s *Secrets) ByName(with secretbox.Opener) func(ctx context.Context, id string) ([]byte, error) {
 	if with == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (s *Secrets) ByName(with sealing.Opener) func(ctx context.Context, id strin
 }
 
 // Alter replaces the value of a secret. The error is that of [Secrets.Get].
-func (s *Secrets) Alter(ctx context.Context, id []string, sealed sealing.Sealed) error {
+func (s *Secrets) Alter(ctx context.Context, id []string, sealed secretbox.Sealed) error {
 	return s.change(ctx, id, func(record *stored.Secret, etag string) error {
 		altered := *record
 		altered.Sealed, altered.Updated = sealed, s.names.Now().UTC()
@@ -123,7 +123,7 @@ func (s *Secrets) change(ctx context.Context, id []string, change func(record *s
 // values. Nothing else of a secret changes, so a repetition continues after a failure. The error
 // joins the errors of the secrets that stay as they are; an error of ctx or of the store ends
 // Reseal.
-func (s *Secrets) Reseal(ctx context.Context, reseal func(ctx context.Context, id []string, sealed sealing.Sealed) (again sealing.Sealed, changed bool, err error)) (resealed, all int, err error) {
+func (s *Secrets) Reseal(ctx context.Context, reseal func(ctx context.Context, id []string, sealed secretbox.Sealed) (again secretbox.Sealed, changed bool, err error)) (resealed, all int, err error) {
 	var wrong []error
 	for object, err := range objectstore.Objects(ctx, s.names.Store, objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}) {
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // EachTable calls f with the record of each table, in any state. seen maps keys to ETags: EachTable

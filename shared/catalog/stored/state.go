@@ -3,7 +3,7 @@ package stored
 import (
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A State is the meaning of a table's record for its name.

@@ -15,8 +15,8 @@ import (
 	"cmp"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/protocol/auth"
 )
 
 // Table is the stored form of a table.

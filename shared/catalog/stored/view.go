@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol/auth"
 )
 
 // A View is the field that the record of a view has in addition to those of a table.

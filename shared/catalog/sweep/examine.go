@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
-	"tiltyard/shared/format"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/format"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Fault is an inconsistency in the records or the folders of a root.

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // An orphan is the record of an object whose parent does not exist. It arises when the last put of a

@@ -13,10 +13,10 @@ import (
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/result"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/result"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Sweeper sweeps and examines a catalog. It is safe for concurrent use.

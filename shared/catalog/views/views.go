@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"slices"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/dependents"
 	"tiltyard/shared/catalog/drops"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A NewView is a view to create.

@@ -9,11 +9,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	account "tiltyard/shared/memory"
+	account "tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -80,7 +80,7 @@ func Open(ctx context.Context, t *engine.Table, version *int64, column string, i
 func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint64) ([]snapshot.Blob, error) {
 	chain, err := d.Schema().Resolve(column)
 	if err != nil {
-		return nil, failure.NoColumn(d.NoColumn(column))
+		return nil, apierror.NoColumn(d.NoColumn(column))
 	}
 	if f := chain[len(chain)-1]; !f.IsBlob() {
 		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s holds no blobs", column, f.Type)

@@ -9,17 +9,17 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/function"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/take"
 )
 
 // callRows is how many rows a function gets at once.
@@ -32,7 +32,7 @@ type application struct {
 	dataset *dataset.Dataset
 	params  []param       // what the parameters get
 	results []arrow.Field // the outputs, as they are declared
-	caller  function.Caller
+	caller  udf.Caller
 	fields  []arrow.Field // the parameters, as they are declared
 }
 
@@ -55,7 +55,7 @@ func newApplication(ctx context.Context, d *dataset.Dataset, b *schemaapi.Functi
 		}
 		column := d.Schema().Field(out.OutputName)
 		if column == nil {
-			return nil, damaged(b, failure.NoColumn(d.NoColumn(out.OutputName)))
+			return nil, damaged(b, apierror.NoColumn(d.NoColumn(out.OutputName)))
 		}
 		a.results = append(a.results, field)
 	}
@@ -67,7 +67,7 @@ func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 	for _, in := range a.binding.Inputs {
 		chain, err := d.Schema().Resolve(in.FieldPath)
 		if err != nil {
-			return failure.NoColumn(d.NoColumn(in.FieldPath))
+			return apierror.NoColumn(d.NoColumn(in.FieldPath))
 		}
 		if chain[len(chain)-1].IsBlob() {
 			a.params = append(a.params, param{blob: in.FieldPath})
@@ -79,7 +79,7 @@ func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 		}
 		bound, err := plan.Bind(ctx, path, d.ArrowSchema(), time.Time{})
 		if err != nil {
-			return failure.OfExpression("input "+in.FieldPath, err)
+			return apierror.OfExpression("input "+in.FieldPath, err)
 		}
 		a.params = append(a.params, param{bound: bound})
 	}
@@ -143,7 +143,7 @@ func (a *application) compute(ctx context.Context, rows arrow.RecordBatch, types
 	var all outcome
 	var parts [][]arrow.Array
 	at := 0 // the first row of the next part
-	add := func(columns []arrow.Array, failed []function.Failure) error {
+	add := func(columns []arrow.Array, failed []udf.Failure) error {
 		bytes := int64(0)
 		for _, c := range columns {
 			bytes += int64(c.Data().SizeInBytes())
@@ -197,7 +197,7 @@ func join(parts [][]arrow.Array, types []arrow.DataType) ([]arrow.Array, error) 
 }
 
 // call calls the function once. blobs are those of the rows, for each parameter that gets some.
-func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs [][]snapshot.Blob, types []arrow.DataType) ([]arrow.Array, []function.Failure, error) {
+func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs [][]snapshot.Blob, types []arrow.DataType) ([]arrow.Array, []udf.Failure, error) {
 	if len(a.fields) != len(a.params) {
 		return nil, nil, damaged(a.binding, protocol.Errorf(protocol.InvalidTableState, "it has %d inputs for %d parameters", len(a.params), len(a.fields)))
 	}
@@ -218,7 +218,7 @@ func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs []
 				return nil, nil, err
 			}
 		} else if values, err = p.bound.Eval(ctx, rows); err != nil {
-			return nil, nil, failure.OfExpression("input "+a.binding.Inputs[i].FieldPath, err)
+			return nil, nil, apierror.OfExpression("input "+a.binding.Inputs[i].FieldPath, err)
 		}
 		in[i] = retyped(values, a.fields[i].Type)
 	}
@@ -237,7 +237,7 @@ func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs []
 }
 
 // outputs returns what the function has returned for each output of the binding.
-func (a *application) outputs(result function.Result, rows int) ([]arrow.Array, error) {
+func (a *application) outputs(result udf.Result, rows int) ([]arrow.Array, error) {
 	columns := result.Outputs.Columns()
 	members, isStruct := a.results[0].Type.(*arrow.StructType)
 	if len(a.results) == 1 && isStruct && a.results[0].Name == schemaapi.WholeResult && !alone(columns, members) {
@@ -257,8 +257,8 @@ func alone(columns []arrow.Array, members *arrow.StructType) bool {
 
 // failures returns the rows that the function failed for, and those for which it returned null where it
 // must not, in ascending order.
-func (a *application) failures(outputs []arrow.Array, failed []function.Failure) []function.Failure {
-	var all []function.Failure
+func (a *application) failures(outputs []arrow.Array, failed []udf.Failure) []udf.Failure {
+	var all []udf.Failure
 	for row := range outputs[0].Len() {
 		if len(failed) > 0 && failed[0].Row == row {
 			all, failed = append(all, failed[0]), failed[1:]
@@ -270,7 +270,7 @@ func (a *application) failures(outputs []arrow.Array, failed []function.Failure)
 				if out.ResultField != schemaapi.WholeResult {
 					what = out.ResultField
 				}
-				all = append(all, function.Failure{Row: row, Type: "NullOutput", Message: "the function returned null for " + what + ", which it declares not to be null"})
+				all = append(all, udf.Failure{Row: row, Type: "NullOutput", Message: "the function returned null for " + what + ", which it declares not to be null"})
 				break
 			}
 		}
@@ -280,7 +280,7 @@ func (a *application) failures(outputs []arrow.Array, failed []function.Failure)
 
 // assigned returns the columns of the table: the outputs without those of rows that failed, and which rows
 // have them.
-func (a *application) assigned(outputs []arrow.Array, failed []function.Failure, types []arrow.DataType, rows int) ([]arrow.Array, error) {
+func (a *application) assigned(outputs []arrow.Array, failed []udf.Failure, types []arrow.DataType, rows int) ([]arrow.Array, error) {
 	from := make([]int32, rows)
 	for i := range from {
 		from[i] = int32(i)
@@ -314,7 +314,7 @@ func (a *application) assigned(outputs []arrow.Array, failed []function.Failure,
 
 // CheckResult returns an error for a result that is not what a function declares: as many rows as came, a
 // column of each type, and failures of rows that came, in ascending order.
-func CheckResult(name string, declared []arrow.Field, rows int, result function.Result) error {
+func CheckResult(name string, declared []arrow.Field, rows int, result udf.Result) error {
 	bad := func(format string, args ...any) error {
 		return protocol.Errorf(protocol.InvalidInput, "function "+name+" "+format, args...)
 	}

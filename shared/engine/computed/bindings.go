@@ -9,8 +9,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/staleness"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
@@ -84,7 +84,7 @@ func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *sc
 		}
 		metadata := map[string]string{
 			markKey: "true", kindKey: kindFunction, bindingKey: b.ID, ordinalKey: strconv.FormatUint(ordinal, 10), inputsKey: string(names),
-			freshness.SignatureKey: "{}",
+			staleness.SignatureKey: "{}",
 		}
 		if ordinal != assignmentOrdinal {
 			use.Schedule.apply(metadata)
@@ -132,7 +132,7 @@ func checkInputs(d *dataset.Dataset, b *schemaapi.FunctionBinding, params []func
 		}
 		chain, err := d.Schema().Resolve(in.FieldPath)
 		if err != nil {
-			return failure.NoColumn(d.NoColumn(in.FieldPath))
+			return apierror.NoColumn(d.NoColumn(in.FieldPath))
 		}
 		declared, err := param.Field()
 		if err != nil {

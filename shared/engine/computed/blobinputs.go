@@ -9,13 +9,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/function"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/take"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // callBlobBytes bounds the blobs that a function gets at once, and so the blobs of one row.
@@ -87,7 +87,7 @@ func blobValues(ctx context.Context, d *dataset.Dataset, blobs []snapshot.Blob) 
 
 // callInParts calls the function with rows whose blobs fit into memory and into calls, some at a time. A row whose
 // blobs are too large for that fails, and they are not read.
-func (a *application) callInParts(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType, done func([]arrow.Array, []function.Failure) error) error {
+func (a *application) callInParts(ctx context.Context, rows arrow.RecordBatch, types []arrow.DataType, done func([]arrow.Array, []udf.Failure) error) error {
 	blobs, err := a.blobsOf(ctx, rows)
 	if err != nil {
 		return err
@@ -101,12 +101,12 @@ func (a *application) callInParts(ctx context.Context, rows arrow.RecordBatch, t
 			return err
 		}
 		if size > callBlobBytes {
-			failed := function.Failure{Type: "InputLimit", Message: fmt.Sprintf("the blobs of the row have %d bytes; a function gets %d at most", size, callBlobBytes)}
+			failed := udf.Failure{Type: "InputLimit", Message: fmt.Sprintf("the blobs of the row have %d bytes; a function gets %d at most", size, callBlobBytes)}
 			columns := make([]arrow.Array, len(types))
 			for i, typ := range types {
 				columns[i] = take.Nulls(typ, 1)
 			}
-			if err := done(columns, []function.Failure{failed}); err != nil {
+			if err := done(columns, []udf.Failure{failed}); err != nil {
 				return err
 			}
 			from++

@@ -8,22 +8,22 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/engine/freshness"
-	"tiltyard/shared/function"
+	"tiltyard/shared/arrow/rowchunks"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/condition"
+	"tiltyard/shared/engine/internal/staleness"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/take"
-	"tiltyard/shared/take/pieces"
 )
 
 // A Column is a computed column of one version of a table, with the columns that are computed together with
@@ -31,7 +31,7 @@ import (
 type Column struct {
 	Name       string                     // the first of the columns, which keeps the stamp of all
 	Definition string                     // digest of the expression, or of the use of the function
-	Inputs     freshness.Inputs           // what the values depend on
+	Inputs     staleness.Inputs           // what the values depend on
 	Binding    *schemaapi.FunctionBinding // of a function; nil for an expression
 	Envelope   *Envelope                  // the function of a virtual column, which has a binding, too; else nil
 
@@ -52,9 +52,9 @@ type evaluator interface {
 // An outcome is what an evaluator has computed.
 type outcome struct {
 	columns []arrow.Array
-	chosen  int64              // rows that were computed
-	gained  int64              // rows that have got a value
-	failed  []function.Failure // rows that have got none because a function failed, in ascending order
+	chosen  int64         // rows that were computed
+	gained  int64         // rows that have got a value
+	failed  []udf.Failure // rows that have got none because a function failed, in ascending order
 }
 
 // Open returns a computed column of a version. where is a condition on the rows to compute; "" chooses
@@ -79,7 +79,7 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 	for _, name := range c.names {
 		at := d.ArrowSchema().FieldIndices(name)
 		if len(at) == 0 {
-			return nil, failure.NoColumn(d.NoColumn(name))
+			return nil, apierror.NoColumn(d.NoColumn(name))
 		}
 		c.types = append(c.types, d.ArrowSchema().Field(at[0]).Type)
 	}
@@ -91,19 +91,19 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 	if where != "" {
 		c.where, err = condition.Bind(ctx, "where", where, d, d.ArrowSchema(), plan.BindFilter)
 	}
-	return c, failure.OfFilter(err)
+	return c, apierror.OfFilter(err)
 }
 
 // openExpression resolves the expression that declares the column.
 func (c *Column) openExpression(ctx context.Context, declared *Declaration) error {
 	d, name := c.dataset, declared.Column
 	c.Name, c.names, c.witness = name, []string{name}, name
-	c.Definition = freshness.Definition(declared.Expression)
+	c.Definition = staleness.Definition(declared.Expression)
 	x := expression{what: "the expression of column " + name}
 	typ := d.ArrowSchema().Field(d.ArrowSchema().FieldIndices(name)[0]).Type
 	var err error
 	x.value, err = condition.Bind(ctx, x.what, declared.Expression, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
-		c.Inputs = freshness.NewInputs(d.Schema(), inputsOf(e))
+		c.Inputs = staleness.NewInputs(d.Schema(), inputsOf(e))
 		return plan.BindAs(ctx, e, d.ArrowSchema(), now, typ)
 	})
 	c.values = x
@@ -122,7 +122,7 @@ func (c *Column) openFunction(ctx context.Context, f *schema.Field) error {
 		return err
 	}
 	c.Binding, c.values, c.names = b, a, a.columns()
-	c.Name, c.witness, c.Definition = c.names[0], c.names[a.witness()], freshness.Definition(b.ID)
+	c.Name, c.witness, c.Definition = c.names[0], c.names[a.witness()], staleness.Definition(b.ID)
 	return c.readsOf(b)
 }
 
@@ -132,19 +132,19 @@ func (c *Column) readsOf(b *schemaapi.FunctionBinding) error {
 	for i, in := range b.Inputs {
 		chain, err := c.dataset.Schema().Resolve(in.FieldPath)
 		if err != nil {
-			return failure.NoColumn(c.dataset.NoColumn(in.FieldPath))
+			return apierror.NoColumn(c.dataset.NoColumn(in.FieldPath))
 		}
 		for _, f := range chain {
 			paths[i] = append(paths[i], f.Name)
 		}
 	}
-	c.Inputs = freshness.NewInputs(c.dataset.Schema(), paths)
+	c.Inputs = staleness.NewInputs(c.dataset.Schema(), paths)
 	return nil
 }
 
 // Use gives the function that Fill calls, and the parameters as it declares them, to a column that has a
 // binding.
-func (c *Column) Use(caller function.Caller, params []arrow.Field) {
+func (c *Column) Use(caller udf.Caller, params []arrow.Field) {
 	a := c.values.(*application) //nolint:forcetypeassert // of a column with a binding
 	a.caller, a.fields = caller, params
 }
@@ -160,9 +160,9 @@ func (x expression) reads() []string { return x.value.Columns() }
 func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arrow.DataType) (outcome, error) {
 	values, err := x.value.Eval(ctx, rows)
 	if err != nil {
-		return outcome{}, failure.OfExpression(x.what, err)
+		return outcome{}, apierror.OfExpression(x.what, err)
 	}
-	if err := pieces.TakeMade(ctx, rows, values); err != nil {
+	if err := rowchunks.TakeMade(ctx, rows, values); err != nil {
 		return outcome{}, err
 	}
 	return outcome{columns: []arrow.Array{values}, gained: int64(values.Len() - values.NullN())}, nil
@@ -226,7 +226,7 @@ type Filling struct {
 	// Enough is asked now and then whether the rows end there. It may be nil.
 	Enough func() bool
 	// Failed is called with the offset in the fragment of each row whose function failed. It may be nil.
-	Failed func(offset uint32, f function.Failure)
+	Failed func(offset uint32, f udf.Failure)
 }
 
 // Fill writes a file with new values of rows.
@@ -348,7 +348,7 @@ func (c *Column) each(ctx context.Context, rows fragment.Span, columns []string,
 func (c *Column) chosen(ctx context.Context, batch arrow.RecordBatch, stale bool) ([]int32, error) {
 	if c.where != nil {
 		rows, err := c.where.Select(ctx, batch, nil)
-		return rows, failure.OfExpression("where", err)
+		return rows, apierror.OfExpression("where", err)
 	}
 	values := column(batch, c.witness)
 	var rows []int32

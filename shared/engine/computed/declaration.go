@@ -1,6 +1,6 @@
 // Package computed is about columns that an expression over the row defines. The metadata of the field
 // declares the expression, declarations restrict other changes to the table, and a [Column] computes
-// values, fragment by fragment. Which values need that is told by package freshness.
+// values, fragment by fragment. Which values need that is told by package staleness.
 //
 // A column can also be computed by a registered function, together with others: see bindings.go. One of the
 // Lance Namespace protocol brings its function along: see virtual.go.
@@ -17,9 +17,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/condition"
+	"tiltyard/shared/engine/internal/staleness"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
@@ -74,7 +74,7 @@ func find(d *dataset.Dataset, column string) (*Declaration, *schema.Field, error
 		if path, err := d.Schema().Resolve(column); err == nil {
 			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q is a part of %q; only whole columns are computed", column, path[0].Name)
 		}
-		return nil, nil, failure.NoColumn(d.NoColumn(column))
+		return nil, nil, apierror.NoColumn(d.NoColumn(column))
 	}
 	declared := Of(f)
 	switch {
@@ -110,7 +110,7 @@ func Declare(ctx context.Context, d *dataset.Dataset, columns *arrow.Schema, nam
 	names, err := json.Marshal(inputs)
 	return arrow.Field{Name: name, Type: value.Type(), Nullable: true, Metadata: arrow.MetadataFrom(map[string]string{
 		markKey: "true", kindKey: kindSQL, expressionKey: expression, inputsKey: string(names),
-		freshness.SignatureKey: "{}",
+		staleness.SignatureKey: "{}",
 	})}, err
 }
 

@@ -12,13 +12,13 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/engine/freshness"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/internal/staleness"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A virtual column, of the Lance Namespace protocol, brings its function along: the metadata of the field
@@ -96,7 +96,7 @@ func (c *Column) openVirtual(ctx context.Context, f *schema.Field) error {
 	}
 	c.Envelope.Outputs = a.results
 	c.Binding, c.values, c.names = b, a, a.columns()
-	c.Name, c.witness, c.Definition = c.names[0], f.Name, freshness.Definition(b.ID)
+	c.Name, c.witness, c.Definition = c.names[0], f.Name, staleness.Definition(b.ID)
 	return c.readsOf(b)
 }
 
@@ -118,15 +118,15 @@ func storedAs(t arrow.DataType) arrow.DataType {
 }
 
 // Spec reads the function and returns it as runtimes take it.
-func (e *Envelope) Spec(ctx context.Context) (function.Spec, error) {
+func (e *Envelope) Spec(ctx context.Context) (udf.Spec, error) {
 	content, err := ReadEnvelope(ctx, e.store, e.root, e.text)
 	if err != nil {
-		return function.Spec{}, fmt.Errorf("function %.80s: %w", e.Name, err)
+		return udf.Spec{}, fmt.Errorf("function %.80s: %w", e.Name, err)
 	}
-	runtime, err := json.Marshal(function.EnvelopeRuntime{Kind: function.Envelope, Backend: e.Backend})
+	runtime, err := json.Marshal(udf.EnvelopeRuntime{Kind: udf.Envelope, Backend: e.Backend})
 	sum := sha256.Sum256(content)
-	return function.Spec{
-		Name: e.Name, Version: e.Version, Kind: function.Envelope, Artifact: content, Digest: "sha256:" + hex.EncodeToString(sum[:]),
+	return udf.Spec{
+		Name: e.Name, Version: e.Version, Kind: udf.Envelope, Artifact: content, Digest: "sha256:" + hex.EncodeToString(sum[:]),
 		Runtime: runtime, Inputs: e.Inputs, Outputs: e.Outputs,
 	}, err
 }

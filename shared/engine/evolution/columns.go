@@ -11,30 +11,30 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/rowchunks"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/take/pieces"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // AddNullColumns adds columns, and members of structs, that are null in every row. It writes no data. A
 // column that exists names the members to add to it.
 func AddNullColumns(ctx context.Context, t *engine.Table, columns *arrow.Schema) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		if err := failure.CheckNames(columns); err != nil {
+		if err := apierror.CheckNames(columns); err != nil {
 			return nil, err
 		}
 		return alter.AddColumns(ctx, d, alter.NewColumns{Schema: columns})
@@ -124,7 +124,7 @@ func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 		}
 		seen[f.Name] = true
 	}
-	return failure.CheckNames(columns)
+	return apierror.CheckNames(columns)
 }
 
 // newColumns binds the expressions of new columns.
@@ -151,9 +151,9 @@ func newColumns(ctx context.Context, d *dataset.Dataset, columns []engine.Assign
 		for i, value := range values {
 			var err error
 			if arrays[i], err = value.Eval(ctx, rows); err != nil {
-				return nil, failure.OfExpression("column "+fields[i].Name, err)
+				return nil, apierror.OfExpression("column "+fields[i].Name, err)
 			}
-			if err := pieces.TakeMade(ctx, rows, arrays[i]); err != nil {
+			if err := rowchunks.TakeMade(ctx, rows, arrays[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -213,7 +213,7 @@ func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 		err = fmt.Errorf("%w: %w", err, &memory.Error{Bytes: limit, Limit: limit})
 	}
 	if err != nil {
-		return nil, failure.OfExpression("cast", err)
+		return nil, apierror.OfExpression("cast", err)
 	}
 	_, err = memory.Take(ctx, int64(out.Data().SizeInBytes()))
 	return out, err
@@ -333,7 +333,7 @@ func checkDropped(d *dataset.Dataset, paths []string) error {
 	}
 	for _, path := range paths {
 		if _, err := d.Schema().Resolve(path); err != nil {
-			return failure.NoColumn(d.NoColumn(path))
+			return apierror.NoColumn(d.NoColumn(path))
 		}
 		delete(left, path)
 	}

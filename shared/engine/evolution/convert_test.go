@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // Rows whose texts are too large for one array are refused as too much memory, so that fewer of them are cast next.

@@ -7,7 +7,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/engine/internal/staleness"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/protocol"
@@ -94,7 +94,7 @@ func waits(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed
 // staleRows returns the rows of fragments whose values were not computed from the inputs that they have. It
 // leaves out fragments for which that is not known, which only a request fills.
 func staleRows(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (rows int64, err error) {
-	stamp, err := freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
+	stamp, err := staleness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
 		number := int64(version)
 		return engine.Do(ctx, t, &number, work)
 	})

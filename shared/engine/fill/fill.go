@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
-	"tiltyard/shared/engine/freshness"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/internal/staleness"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/pb"
@@ -46,12 +46,12 @@ type Order struct {
 	Progress func(done, total, rows int64)
 	// Open opens the function of a binding, and returns its parameters as it declares them. It is not
 	// called for columns that an expression computes.
-	Open func(context.Context, *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error)
+	Open func(context.Context, *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error)
 	// OpenEnvelope opens the function of a virtual column.
-	OpenEnvelope func(context.Context, *computed.Envelope) (function.Caller, error)
+	OpenEnvelope func(context.Context, *computed.Envelope) (udf.Caller, error)
 	// Runs returns an error for the function of a virtual column that nothing runs. It may be nil when that is
 	// not known.
-	Runs function.Check
+	Runs udf.Check
 	// Failed is called for each row that a function failed for, in the order of the rows of a fragment. A
 	// fragment that is computed again after a conflict calls it again. It may be nil.
 	Failed func(RowFailure)
@@ -80,7 +80,7 @@ type RowFailure struct {
 	From     int64  // the first row of those that were computed together
 	Function string // its id, as clients write it
 	Version  string // of the function
-	function.Failure
+	udf.Failure
 }
 
 const (
@@ -114,7 +114,7 @@ func Check(ctx context.Context, t *engine.Table, b Order) (use *schemaapi.Functi
 		case column.Envelope == nil:
 			use = column.Binding
 		case b.Runs != nil:
-			return b.Runs(function.RuntimeOf(column.Envelope.Backend))
+			return b.Runs(udf.RuntimeOf(column.Envelope.Backend))
 		}
 		return nil
 	})
@@ -127,7 +127,7 @@ func Run(ctx context.Context, t *engine.Table, b Order) (Result, error) {
 	if b.PerCommit == 0 {
 		b.PerCommit = perCommit
 	}
-	r := filling{table: t, order: b, fresh: freshness.Signatures{}}
+	r := filling{table: t, order: b, fresh: staleness.Signatures{}}
 	defer r.close()
 	if err := r.start(ctx); err != nil {
 		return r.result, err
@@ -159,13 +159,13 @@ type filling struct {
 	next   int                  // the first of them that is not done
 	scoped int64                // the version that the scope is of
 	lost   bool                 // a fragment of the scope is gone
-	stamp  freshness.Stamp      // of the version that the scope is of
+	stamp  staleness.Stamp      // of the version that the scope is of
 	filled int                  // fragments
-	fresh  freshness.Signatures // of fragments whose values are fresh
+	fresh  staleness.Signatures // of fragments whose values are fresh
 
 	stopped bool // Reached has ended the backfill
 
-	caller  function.Caller // of the binding; nil for an expression, and before the first commit
+	caller  udf.Caller // of the binding; nil for an expression, and before the first commit
 	params  []arrow.Field
 	binding string // its id
 }
@@ -212,12 +212,12 @@ func (r *filling) open(ctx context.Context, c *computed.Column) (err error) {
 }
 
 // failed returns what Fill calls for the failures of rows of a fragment, of which from is the first.
-func (r *filling) failed(c *computed.Column, fragment uint64, from int64) func(uint32, function.Failure) {
+func (r *filling) failed(c *computed.Column, fragment uint64, from int64) func(uint32, udf.Failure) {
 	if r.order.Failed == nil || c.Binding == nil {
 		return nil
 	}
 	name := strings.Join(c.Binding.Function.ID(), protocol.DefaultDelimiter)
-	return func(offset uint32, f function.Failure) {
+	return func(offset uint32, f udf.Failure) {
 		r.order.Failed(RowFailure{Fragment: fragment, Offset: offset, From: from, Function: name, Version: c.Binding.Function.Version, Failure: f})
 	}
 }
@@ -302,7 +302,7 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 	if err != nil {
 		return nil, err
 	}
-	part := commitPart{filling: *r, target: c, stamp: r.stamp.At(d, c.Definition, c.Inputs), fresh: freshness.Signatures{}, began: time.Now()}
+	part := commitPart{filling: *r, target: c, stamp: r.stamp.At(d, c.Definition, c.Inputs), fresh: staleness.Signatures{}, began: time.Now()}
 	for part.next < len(part.scope) && !part.isFull(ctx) {
 		if err := part.fill(ctx, d); err != nil {
 			return nil, err
@@ -327,8 +327,8 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 type commitPart struct {
 	filling // as it is after the commit
 	target  *computed.Column
-	stamp   freshness.Stamp
-	fresh   freshness.Signatures // of its fragments
+	stamp   staleness.Stamp
+	fresh   staleness.Signatures // of its fragments
 	files   []pb.FileReplacement
 	rows    int64 // in the fragments of the files
 	began   time.Time
@@ -394,21 +394,21 @@ func (r *filling) note(ctx context.Context) error {
 }
 
 // stampOf returns what is known of the values of a column in a version.
-func stampOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (freshness.Stamp, error) {
-	return freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
+func stampOf(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column) (staleness.Stamp, error) {
+	return staleness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
 		number := int64(version)
 		return engine.Do(ctx, t, &number, work)
 	})
 }
 
 // noteFresh writes into the metadata of a column which fragments have fresh values.
-func noteFresh(ctx context.Context, t *engine.Table, column string, fresh freshness.Signatures) (engine.Written, error) {
+func noteFresh(ctx context.Context, t *engine.Table, column string, fresh staleness.Signatures) (engine.Written, error) {
 	return t.Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		c, err := computed.Open(ctx, d, column, "")
 		if err != nil {
 			return nil, err
 		}
-		set, err := freshness.Write(ctx, d, c.Name, c.Definition, c.Inputs, fresh)
+		set, err := staleness.Write(ctx, d, c.Name, c.Definition, c.Inputs, fresh)
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
-	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/engine/internal/staleness"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/fragment"
@@ -257,7 +257,7 @@ type publishing struct {
 
 	read   *dataset.Dataset // the version that the parts have read; nil when it is gone
 	column *computed.Column // of that version
-	fresh  freshness.Signatures
+	fresh  staleness.Signatures
 	fit    []Piece // of fragments that are as the parts have read them
 	made   int64   // the newest version, if it has files of an earlier try
 }
@@ -269,7 +269,7 @@ func (p *publishing) open(ctx context.Context, d *dataset.Dataset) error {
 		return err
 	}
 	stamp, err := stampOf(ctx, p.table, d, c)
-	p.read, p.column, p.fresh = d, c, freshness.Signatures{}
+	p.read, p.column, p.fresh = d, c, staleness.Signatures{}
 	maps.Copy(p.fresh, stamp.Carried)
 	if stamp.Absent {
 		maps.Copy(p.fresh, stamp.Now)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/index/kinds"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
@@ -23,7 +23,7 @@ func List(ctx context.Context, t *engine.Table, version *int64) ([]snapshot.Inde
 			if kind := kinds.Of(all[i].Kind.Of); kind != nil && kind.Describe != nil && err == nil {
 				all[i].Kind.Details, err = kind.Describe(all[i].Kind.Details, func(file string) (map[string]string, error) {
 					metadata, err := d.IndexMetadata(ctx, all[i].Name, file)
-					if narrow.IsUnusable(err) {
+					if prefilter.IsUnusable(err) {
 						return nil, nil
 					}
 					return metadata, err

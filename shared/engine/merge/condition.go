@@ -7,12 +7,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/take"
 )
 
 // dropUnless drops the pairs of rows for which a condition over the structs source and target is
@@ -22,17 +22,17 @@ func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 	const what = "when_matched_update_all_filt"
 	expr, err := syntax.Parse(condition)
 	if err != nil {
-		return failure.OfExpression(what, err)
+		return apierror.OfExpression(what, err)
 	}
 	both := sides{source: p.source.match.Schema, target: p.Dataset.Schema()}
 	paths, err := plan.Paths(expr, both.schema(), p.Dataset.Now())
 	if err != nil {
-		return failure.OfFilter(failure.OfExpression(what, err))
+		return apierror.OfFilter(apierror.OfExpression(what, err))
 	}
 	both = both.only(paths)
 	bound, err := plan.BindFilter(ctx, expr, both.schema(), p.Dataset.Now())
 	if err != nil {
-		return failure.OfFilter(failure.OfExpression(what, err))
+		return apierror.OfFilter(apierror.OfExpression(what, err))
 	}
 	for source, err := range p.source.batches(ctx) {
 		if err != nil {
@@ -47,7 +47,7 @@ func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 			}
 			rows, err := bound.Select(ctx, batch, nil)
 			if err != nil {
-				return failure.OfExpression(what, err)
+				return apierror.OfExpression(what, err)
 			}
 			p.dropOthers(pairs, rows)
 		}

@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // This file matches rows when there are too many keys for a map. It is a hash join on disk: the

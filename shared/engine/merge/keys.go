@@ -12,11 +12,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
-	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -39,7 +39,7 @@ func (p *Plan) findKeys(on []string) ([]string, error) {
 	for _, path := range on {
 		key := p.Dataset.Schema().Column(path)
 		if key == nil {
-			return nil, failure.NoColumn(p.Dataset.NoColumn(path))
+			return nil, apierror.NoColumn(p.Dataset.NoColumn(path))
 		}
 		at := p.source.schema.FieldIndices(key.Name)
 		if len(at) == 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/take"
 )
 
 // This file completes structs of which the source has some members only. As in native Lance 14, the

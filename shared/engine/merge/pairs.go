@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // merged is a row of the source and a row of the table that match.

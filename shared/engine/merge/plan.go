@@ -10,12 +10,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/take"
 )
 
 // A Spec defines how new rows, the source, are merged into a table. A null key matches nothing. If

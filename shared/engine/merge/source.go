@@ -13,11 +13,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/take"
 )
 
 const (

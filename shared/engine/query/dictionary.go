@@ -8,9 +8,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/memory"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/take"
 )
 
 // maxDictionaryBytes bounds an answer with dictionary columns, which is held in memory as a whole.

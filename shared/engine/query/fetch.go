@@ -12,14 +12,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/internal/condition"
+	"tiltyard/shared/engine/internal/explain"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	account "tiltyard/shared/memory"
+	account "tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/take"
-	"tiltyard/shared/vector"
 )
 
 // fetchRows is how many of the found rows are fetched at a time.

@@ -3,8 +3,8 @@ package query
 import (
 	"context"
 
-	"tiltyard/shared/memory"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/index/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // An index of lists of vectors has the vectors of all rows, each under its row. A search looks for the

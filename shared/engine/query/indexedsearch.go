@@ -8,13 +8,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/engine/probe"
+	"tiltyard/shared/engine/internal/annsearch"
+	"tiltyard/shared/engine/internal/explain"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // An indexedSearch finds the rows nearest to vectors by an index. The distances of an index may be
@@ -122,7 +122,7 @@ func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
 }
 
 // probe searches the index.
-func (x *indexedSearch) probe(ctx context.Context) (*probe.Answer, error) {
+func (x *indexedSearch) probe(ctx context.Context) (*annsearch.Answer, error) {
 	began := x.dataset.Now()
 	defer x.index.Took(began)
 	column, err := x.dataset.Column(x.target.column)
@@ -130,13 +130,13 @@ func (x *indexedSearch) probe(ctx context.Context) (*probe.Answer, error) {
 		return nil, err
 	}
 	vectors, _ := vectorType(column.Type)
-	q := probe.Question{
+	q := annsearch.Question{
 		Index: x.target.index.Name, Vectors: x.vectors, Lists: x.target.lists, Element: vectors.Elem(), Metric: x.target.metric, Params: x.params,
 	}
 	if x.filter != nil {
 		q.Among = x.passing
 	}
-	answer, err := probe.Nearest(x.index.Reading(ctx), x.dataset, q)
+	answer, err := annsearch.Nearest(x.index.Reading(ctx), x.dataset, q)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (x *indexedSearch) passing(ctx context.Context) (*rowset.Set, error) {
 }
 
 // remeasured returns the k nearest of the rows that the index has found, by their exact distances.
-func (x *indexedSearch) remeasured(ctx context.Context, answer *probe.Answer) ([]found, error) {
+func (x *indexedSearch) remeasured(ctx context.Context, answer *annsearch.Answer) ([]found, error) {
 	began := x.dataset.Now()
 	if x.exact == nil { // the rows that the search did not look at were not planned for
 		x.exact = explain.New(x.dataset.Now, explain.Take).With("columns=[%s]", x.target.column)
@@ -201,7 +201,7 @@ func (x *indexedSearch) remeasured(ctx context.Context, answer *probe.Answer) ([
 }
 
 // candidates returns the addresses of the rows to measure for each query, and of all, ascending.
-func (x *indexedSearch) candidates(answer *probe.Answer) (byQuery [][]uint64, all []uint64) {
+func (x *indexedSearch) candidates(answer *annsearch.Answer) (byQuery [][]uint64, all []uint64) {
 	for _, hits := range answer.Hits {
 		rows := make([]uint64, 0, len(hits))
 		for _, h := range hits {

@@ -9,13 +9,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/arrow/sortkey"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/engine/internal/explain"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sortkey"
-	"tiltyard/shared/take"
 )
 
 // A tableSort answers a query that has an order but no search. Rows that are equal in this order

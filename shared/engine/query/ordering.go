@@ -8,11 +8,11 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/arrow/sortkey"
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sortkey"
-	"tiltyard/shared/take"
 )
 
 // An ordering turns rows into keys whose byte order is the order of the rows.

@@ -14,12 +14,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/queryapi"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func tableIn(store objectstore.Store) *dataset.Table {

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"math"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/engine/internal/condition"
+	"tiltyard/shared/engine/internal/explain"
+	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/protocol"
 )
 
@@ -27,8 +27,8 @@ type Answer interface {
 
 // A Planner resolves queries. It is safe for concurrent use.
 type Planner struct {
-	TopK   int           // rows of a search or sort that are held in memory
-	Policy narrow.Policy // of the indices that filters use
+	TopK   int              // rows of a search or sort that are held in memory
+	Policy prefilter.Policy // of the indices that filters use
 }
 
 // Plan resolves a query of a relation. It reads no rows.

@@ -10,14 +10,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/arrow/rowchunks"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/plan"
-	"tiltyard/shared/take/pieces"
 )
 
 // These are the names of columns that a search adds to its answer.
@@ -143,7 +143,7 @@ func (o *output) stored(name string, d *dataset.Dataset) (outputColumn, arrow.Fi
 	field, err := d.Column(name)
 	var unknown *snapshot.ErrNoColumn
 	if errors.As(err, &unknown) {
-		return outputColumn{}, field, failure.NoColumn(unknown)
+		return outputColumn{}, field, apierror.NoColumn(unknown)
 	}
 	return outputColumn{source: o.source(name), stored: field}, schema.TextField(field), err
 }
@@ -189,7 +189,7 @@ func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatc
 // pieces computes the answer's columns for a batch of the sources: for all rows at once, or for
 // fewer at a time when memory is too short. added are the columns of a search.
 func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, added []arrow.Array) iter.Seq2[arrow.RecordBatch, error] {
-	return pieces.Of(ctx, read, func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
+	return rowchunks.Of(ctx, read, func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
 		of := make([]arrow.Array, len(added))
 		for i, a := range added {
 			of[i] = array.NewSlice(a, from, from+rows.NumRows())
@@ -212,7 +212,7 @@ func (o *output) batch(ctx context.Context, read arrow.RecordBatch, added []arro
 		case c.bound != nil:
 			var err error
 			if columns[i], err = c.bound.Eval(ctx, given); err != nil {
-				return nil, failure.OfExpression("column "+o.schema.Field(i).Name, err)
+				return nil, apierror.OfExpression("column "+o.schema.Field(i).Name, err)
 			}
 		default:
 			var err error
@@ -220,7 +220,7 @@ func (o *output) batch(ctx context.Context, read arrow.RecordBatch, added []arro
 				return nil, fmt.Errorf("column %s: %w", o.schema.Field(i).Name, err)
 			}
 		}
-		if err := pieces.TakeMade(ctx, read, columns[i]); err != nil {
+		if err := rowchunks.TakeMade(ctx, read, columns[i]); err != nil {
 			return nil, err
 		}
 		if columns[i].Len() != int(read.NumRows()) {

@@ -3,8 +3,8 @@ package query
 import (
 	"math"
 
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/vector"
 )
 
 // A Query asks for rows of a relation for which the filter is true: those nearest to vectors, those that

@@ -5,9 +5,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/engine/internal/condition"
+	"tiltyard/shared/engine/internal/explain"
+	"tiltyard/shared/engine/internal/prefilter"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
@@ -84,7 +84,7 @@ func (p *Planner) newAsked(ctx context.Context, r condition.Relation, filter str
 	}
 	a.text = r.FilterText(filter)
 	if fast && a.filter.Bound != nil {
-		a.only, a.indices, err = narrow.Covered(r.Dataset, a.filter.Bound)
+		a.only, a.indices, err = prefilter.Covered(r.Dataset, a.filter.Bound)
 	}
 	return a, err
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/sql/plan"
 )
@@ -56,7 +56,7 @@ func (r rating) with(read arrow.RecordBatch, added []arrow.Array) arrow.RecordBa
 func (r rating) where(ctx context.Context, what, sql string, of condition.Relation) (*snapshot.Where, error) {
 	bound, err := of.Bind(ctx, what, sql, plan.BindFilter, r.fields()...)
 	if err != nil {
-		return nil, failure.OfFilter(err)
+		return nil, apierror.OfFilter(err)
 	}
 	var names []string
 	for _, f := range r.fields() {

@@ -3,12 +3,12 @@ package query
 import (
 	"context"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/engine/internal/condition"
+	"tiltyard/shared/engine/internal/explain"
+	"tiltyard/shared/engine/internal/prefilter"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/vector"
 )
 
 // A vectorSearch answers a query for the rows nearest to one or several vectors: by an index, or by
@@ -100,7 +100,7 @@ func (s *vectorSearch) find(ctx context.Context) ([]found, error) {
 func (s *vectorSearch) search(ctx context.Context) ([]found, error) {
 	if s.indexed != nil {
 		hits, err := s.indexed.search(ctx)
-		if !narrow.IsUnusable(err) {
+		if !prefilter.IsUnusable(err) {
 			return hits, err
 		}
 		s.indexed.giveUp(ctx, err)

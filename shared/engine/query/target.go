@@ -8,12 +8,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/internal/explain"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/vector"
 )
 
 // A target is a vector column and the query vectors to search it for.

@@ -7,16 +7,16 @@ import (
 	"math"
 	"strings"
 
-	"tiltyard/shared/engine/condition"
-	"tiltyard/shared/engine/document"
-	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/engine/narrow"
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/engine/internal/condition"
+	"tiltyard/shared/engine/internal/document"
+	"tiltyard/shared/engine/internal/explain"
+	"tiltyard/shared/engine/internal/prefilter"
+	"tiltyard/shared/index/fulltext"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/vector"
 )
 
 // A textSearch answers a query for the rows that contain words, best first. If all searched columns
@@ -145,7 +145,7 @@ func (s *textSearch) find(ctx context.Context) ([]found, error) {
 	began := s.dataset.Now()
 	hits, err := s.findIndexed(ctx)
 	var unread *unreadIndex
-	if errors.As(err, &unread) && narrow.IsUnusable(err) {
+	if errors.As(err, &unread) && prefilter.IsUnusable(err) {
 		s.warn(ctx, "an index is not used", slog.String("index", unread.name), slog.Any("error", err))
 		s.score.WithMore("index_not_used=%q", err)
 		hits, err = s.findBy(ctx, false)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"tiltyard/shared/engine/document"
-	"tiltyard/shared/engine/narrow"
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/engine/internal/document"
+	"tiltyard/shared/engine/internal/prefilter"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
@@ -74,7 +74,7 @@ func textAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, is
 		return nil, err
 	}
 	metadata, err := d.IndexMetadata(ctx, x.Name, "metadata.lance")
-	if err != nil && !narrow.IsUnusable(err) {
+	if err != nil && !prefilter.IsUnusable(err) {
 		return nil, err
 	}
 	if params, err := fulltext.ParseParams([]byte(metadata["params"])); err == nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/inverted"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // textLists are the text indices on the columns of a search, one of them at least. In the fragments that

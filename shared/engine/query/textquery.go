@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
 )

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol/queryapi"
 )

@@ -9,14 +9,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/engine/document"
-	"tiltyard/shared/fulltext"
-	"tiltyard/shared/fulltext/textcolumn"
+	"tiltyard/shared/engine/internal/document"
+	"tiltyard/shared/index/fulltext"
+	"tiltyard/shared/index/fulltext/textcolumn"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/vector"
 )
 
 // A textScan reads the texts of a table for a search.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
@@ -24,7 +24,7 @@ func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field,
 		field, err := d.Column(name)
 		var unknown *snapshot.ErrNoColumn
 		if errors.As(err, &unknown) {
-			return arrow.Field{}, failure.NoColumn(unknown)
+			return arrow.Field{}, apierror.NoColumn(unknown)
 		}
 		return field, err
 	}

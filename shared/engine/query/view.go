@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/protocol"
 )
 

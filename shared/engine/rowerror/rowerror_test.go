@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -1,5 +1,5 @@
 // Package bitmap reads and builds BITMAP indices. A BITMAP index maps each distinct value of a column,
-// including NULL, to the bitmap of the rows that contain it; package keyed defines its file and builds it.
+// including NULL, to the bitmap of the rows that contain it; package valuebitmaps defines its file and builds it.
 // A search reads only the bitmaps of the requested values.
 package bitmap
 
@@ -9,15 +9,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/index/internal/valuebitmaps"
 )
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
-type Reader struct{ keys *keyed.Keys }
+type Reader struct{ keys *valuebitmaps.Keys }
 
 // Open reads the values of a segment. t is the type of the column, which must match the segment.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
-	keys, err := keyed.Open(ctx, files, keyed.Bitmaps, t)
+	keys, err := valuebitmaps.Open(ctx, files, valuebitmaps.Bitmaps, t)
 	if err != nil {
 		return nil, err
 	}

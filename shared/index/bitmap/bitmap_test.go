@@ -9,14 +9,14 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
-	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/index/internal/valuebitmaps"
 	"tiltyard/shared/lance/rowset"
 )
 
 // everything reads the values of a segment, and the rows of each.
 func everything(t testing.TB, f indextest.Folder) (arrow.Array, []*rowset.Set) {
 	t.Helper()
-	file, err := f.Open(t.Context(), keyed.Bitmaps.File)
+	file, err := f.Open(t.Context(), valuebitmaps.Bitmaps.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +51,9 @@ func matching(values arrow.Array, rows []*rowset.Set, q index.Question) []uint64
 
 func TestSearchesFindTheRowsOfValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	all, _ := indextest.Segments(t, keyed.Bitmaps.File)
+	all, _ := indextest.Segments(t, valuebitmaps.Bitmaps.File)
 	for _, f := range all {
-		r, err := Open(t.Context(), f, f.Type(t, keyed.Bitmaps.File, "keys"))
+		r, err := Open(t.Context(), f, f.Type(t, valuebitmaps.Bitmaps.File, "keys"))
 		if err != nil {
 			t.Fatalf("%s: %v", f.Prefix, err)
 		}
@@ -78,17 +78,17 @@ func TestSearchesFindTheRowsOfValues(t *testing.T) {
 // For any content of a segment's file, reading terminates within a memory limit, and answers agree with the
 // content.
 func FuzzRead(f *testing.F) {
-	all, files := indextest.Segments(f, keyed.Bitmaps.File)
+	all, files := indextest.Segments(f, valuebitmaps.Bitmaps.File)
 	types := map[string]bool{}
 	for _, s := range all {
-		if name := s.Type(f, keyed.Bitmaps.File, "keys").String(); !types[name] {
+		if name := s.Type(f, valuebitmaps.Bitmaps.File, "keys").String(); !types[name] {
 			types[name] = true
-			f.Add(files[s.Prefix+"/"+keyed.Bitmaps.File], uint64(7))
+			f.Add(files[s.Prefix+"/"+valuebitmaps.Bitmaps.File], uint64(7))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
-		ctx, s := indextest.Bounded(t), indextest.FolderOf(t, map[string][]byte{keyed.Bitmaps.File: data})
-		file, err := s.Open(ctx, keyed.Bitmaps.File)
+		ctx, s := indextest.Bounded(t), indextest.FolderOf(t, map[string][]byte{valuebitmaps.Bitmaps.File: data})
+		file, err := s.Open(ctx, valuebitmaps.Bitmaps.File)
 		if err != nil {
 			return
 		}

@@ -2,7 +2,7 @@ package bitmap
 
 import (
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/runs"
+	"tiltyard/shared/index/internal/extsort"
 	"tiltyard/shared/lance/indexmeta"
 )
 
@@ -10,7 +10,7 @@ import (
 var Kind = &index.Kind{
 	Kind: indexmeta.Bitmap, Fits: index.FitsSortable, Fitting: index.SortableTypes,
 	Plan: func(b index.Build) (index.Plan, error) {
-		return index.Plan{Parts: runs.Sorting{Build: b, Sort: index.SortRows, Combine: Write}}, nil
+		return index.Plan{Parts: extsort.Sorting{Build: b, Sort: index.SortRows, Combine: Write}}, nil
 	},
 	Filters: &index.Filters{
 		Answers: index.AnswersExactly(index.IsValueTest),

@@ -4,7 +4,7 @@
 //
 // A segment is one file, an ordinary data file, with a row for each zone:
 //
-//	bloomfilter.lance  fragment_id, zone_start, zone_length, see package zoned
+//	bloomfilter.lance  fragment_id, zone_start, zone_length, see package zonefile
 //	                   has_null           bool   one of the values is NULL
 //	                   bloom_filter_data  bytes  the filter, see [filter]
 //
@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/zoned"
+	"tiltyard/shared/index/internal/zonefile"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // lookupFile is the name of the file of a segment.
@@ -47,7 +47,7 @@ type Reader struct {
 
 // zones holds the extents of the zones and their NULL flags, but not the filters.
 type zones struct {
-	*zoned.Zones
+	*zonefile.Zones
 	nulls *array.Boolean
 }
 
@@ -59,7 +59,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 		return nil, err
 	}
 	r := &Reader{files: files, column: t}
-	if r.columns, err = index.ColumnsOf(ctx, file, append([]string{"has_null"}, zoned.Names...)...); err == nil {
+	if r.columns, err = index.ColumnsOf(ctx, file, append([]string{"has_null"}, zonefile.Names...)...); err == nil {
 		if r.filters, err = index.ColumnsOf(ctx, file, "bloom_filter_data"); err == nil {
 			err = r.open(ctx)
 		}
@@ -79,8 +79,8 @@ func (r *Reader) open(ctx context.Context) error {
 		return fmt.Errorf("%w: filters of type %s", lance.ErrCorrupt, t)
 	}
 	file := r.filters.File
-	if n := file.NumRows(); n > zoned.MaxZones {
-		return fmt.Errorf("%w: %d zones, more than %d", lance.ErrUnsupported, n, zoned.MaxZones)
+	if n := file.NumRows(); n > zonefile.MaxZones {
+		return fmt.Errorf("%w: %d zones, more than %d", lance.ErrUnsupported, n, zonefile.MaxZones)
 	}
 	r.perPage = max(int64(pageBytes/max(file.BytesPerRow(r.filters.Fields), 1)), 1)
 	kept, err := r.files.Keep(lookupFile+" zones", func() (any, int64, error) {
@@ -92,7 +92,7 @@ func (r *Reader) open(ctx context.Context) error {
 		if !ok || nulls.NullN() > 0 {
 			return nil, 0, fmt.Errorf("%w: has_null of type %s, or NULL", lance.ErrCorrupt, read[0].DataType())
 		}
-		z, err := zoned.New(read[1:])
+		z, err := zonefile.New(read[1:])
 		if err != nil {
 			return nil, 0, err
 		}
@@ -123,7 +123,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	found, known := index.Answer{Rows: rowset.At(), Pages: 1}, false
 	if q.Null {
 		var err error
-		if known, err = zoned.Nulls(ctx, r.files, lookupFile, r.columns, found.Rows); err != nil {
+		if known, err = zonefile.Nulls(ctx, r.files, lookupFile, r.columns, found.Rows); err != nil {
 			return index.Answer{}, fmt.Errorf("%s: %w", lookupFile, err)
 		}
 	}

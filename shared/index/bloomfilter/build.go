@@ -15,7 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/zoned"
+	"tiltyard/shared/index/internal/zonefile"
 	"tiltyard/shared/lance"
 )
 
@@ -53,13 +53,13 @@ const maxFilterBytes = 4 << 20
 // RecipeOf returns the recipe of a segment, or the default recipe if the filters of the segment are too
 // large.
 func RecipeOf(ctx context.Context, files index.Files) (Recipe, error) {
-	metadata, err := zoned.Metadata(ctx, files, lookupFile)
+	metadata, err := zonefile.Metadata(ctx, files, lookupFile)
 	return recipeOf(metadata), err
 }
 
 // recipeOf reads the parameters from the metadata of a file. Invalid values are replaced by the defaults.
 func recipeOf(metadata map[string]string) Recipe {
-	r := Recipe{Rows: zoned.SizeOf(metadata[rowsKey], Usual.Rows), Probability: Usual.Probability}
+	r := Recipe{Rows: zonefile.SizeOf(metadata[rowsKey], Usual.Rows), Probability: Usual.Probability}
 	if p, err := strconv.ParseFloat(metadata[probabilityKey], 64); err == nil && p > 0 && p < 1 {
 		r.Probability = p
 	}
@@ -92,7 +92,7 @@ func Build(ctx context.Context, t arrow.DataType, r Recipe, rows iter.Seq2[arrow
 	metadata := arrow.NewMetadata([]string{rowsKey, probabilityKey},
 		[]string{strconv.Itoa(r.Rows), strconv.FormatFloat(r.Probability, 'f', -1, 64)})
 	s := &summary{
-		schema: arrow.NewSchema(append(zoned.Fields(),
+		schema: arrow.NewSchema(append(zonefile.Fields(),
 			arrow.Field{Name: "has_null", Type: arrow.FixedWidthTypes.Boolean},
 			arrow.Field{Name: "bloom_filter_data", Type: arrow.BinaryTypes.Binary}), &metadata),
 		filter:   make(filter, r.filterBytes()),
@@ -103,7 +103,7 @@ func Build(ctx context.Context, t arrow.DataType, r Recipe, rows iter.Seq2[arrow
 	if s.file, err = out.Create(ctx, lookupFile, s.schema); err != nil {
 		return err
 	}
-	b, err := zoned.Build(ctx, r.Rows, rows, s)
+	b, err := zonefile.Build(ctx, r.Rows, rows, s)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *summary) Add(values arrow.Array, from, to int) error {
 }
 
 // End implements zoned.Summary.
-func (s *summary) End(ctx context.Context, b *zoned.Builder) error {
+func (s *summary) End(ctx context.Context, b *zonefile.Builder) error {
 	s.hasNulls.Append(s.hasNull)
 	s.filters.Append(s.filter)
 	clear(s.filter)
@@ -156,7 +156,7 @@ func (s *summary) End(ctx context.Context, b *zoned.Builder) error {
 func (s *summary) Bytes() int64 { return int64(s.filters.DataLen() + len(s.filter)) }
 
 // write writes the zones that are not written yet.
-func (s *summary) write(ctx context.Context, b *zoned.Builder) error {
+func (s *summary) write(ctx context.Context, b *zonefile.Builder) error {
 	n := int64(s.hasNulls.Len())
 	if n == 0 {
 		return nil

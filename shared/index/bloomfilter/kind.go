@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/zoned"
+	"tiltyard/shared/index/internal/zonefile"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/pruning"
 )
@@ -20,7 +20,7 @@ var Kind = &index.Kind{
 	Plan: func(b index.Build) (index.Plan, error) {
 		recipe, _ := b.Params.(Recipe)
 		recipe = cmp.Or(recipe, Usual)
-		return index.Plan{Parts: zoned.Parts{Build: b, File: lookupFile, Summarize: func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+		return index.Plan{Parts: zonefile.Parts{Build: b, File: lookupFile, Summarize: func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
 			return Build(ctx, b.Field.Type, recipe, rows, out)
 		}}}, nil
 	},

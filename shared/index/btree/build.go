@@ -11,9 +11,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/index"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/sortkey"
+	"tiltyard/shared/process/memory"
 )
 
 const (

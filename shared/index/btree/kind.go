@@ -2,7 +2,7 @@ package btree
 
 import (
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/runs"
+	"tiltyard/shared/index/internal/extsort"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/pruning"
 )
@@ -11,7 +11,7 @@ import (
 var Kind = &index.Kind{
 	Kind: indexmeta.BTree, Fits: index.FitsSortable, Fitting: index.SortableTypes,
 	Plan: func(b index.Build) (index.Plan, error) {
-		p := index.Plan{Parts: runs.Sorting{Build: b, Sort: index.SortRows, Combine: Write}}
+		p := index.Plan{Parts: extsort.Sorting{Build: b, Sort: index.SortRows, Combine: Write}}
 		if b.Rows.StableRowIDs() {
 			p.Version = AddressVersion
 		}

@@ -18,7 +18,7 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A partition is complete once it has this many rows or bytes of text.

@@ -36,7 +36,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // Version is the version of the format that Build writes.

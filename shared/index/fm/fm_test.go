@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/lance/datafile"
-	ourmemory "tiltyard/shared/memory"
+	ourmemory "tiltyard/shared/process/memory"
 )
 
 // asked returns the question for the rows that contain the patterns.

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // FileName returns the file name of a partition, counted from 0.

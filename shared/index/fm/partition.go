@@ -13,7 +13,7 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // The name of a partition's file has its number between these.

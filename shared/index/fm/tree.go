@@ -8,7 +8,7 @@ import (
 	"math/bits"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // maxDepth bounds the depth of a tree: codes of bytes have 32 bits.

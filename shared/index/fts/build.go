@@ -10,11 +10,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // isDocument reports whether texts can have an index.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/pruning"

@@ -14,12 +14,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A Reader answers questions from one segment. It is safe for concurrent use.

@@ -17,9 +17,9 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A Folder is a segment in a folder of a store. It has no cache.

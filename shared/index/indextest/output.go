@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // An Output takes the files of a segment that a test builds.

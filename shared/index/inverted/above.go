@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A Bound is the scoring model of a search with its minimal score. A document scores, for each term, the

@@ -9,7 +9,7 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/index/vector"
 )
 
 // best returns the k best documents for some terms, and the number of documents that were scored.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A collector holds documents of the partition that is being built, and the posting list of each of their

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // documents are the documents of a partition, indexed by document number.

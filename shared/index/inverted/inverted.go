@@ -41,10 +41,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // metadataFile describes a segment.

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // holder is a row that has a term: its id, the length of its text, and the positions of the term.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // Matches are the documents of a partition that contain at least one of the terms.

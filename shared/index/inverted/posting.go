@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A postingFile has the posting lists of a partition.

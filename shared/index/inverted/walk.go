@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // maxTermBytes bounds the length of a term.

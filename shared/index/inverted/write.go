@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A partitionWriter writes the files of a partition from some collectors. Documents keep the order of the

@@ -11,12 +11,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/kmeans"
-	"tiltyard/shared/index/quantize"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/sortkey"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/index/internal/kmeans"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // sortBytes bounds the codes that are sorted in memory, within the memory share.

@@ -7,11 +7,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // RecipeOf returns the recipe of an existing index, decoded from the details of its manifest entry. Missing

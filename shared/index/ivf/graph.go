@@ -9,13 +9,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/index/hnsw"
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/hnsw"
+	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/encoding"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // graphs are the graphs of all partitions, in index.idx:

@@ -41,12 +41,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // Names of the files of a segment.

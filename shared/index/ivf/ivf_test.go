@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/index/indextest"
-	"tiltyard/shared/index/quantize"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func everyRow(id uint64) (uint64, bool) { return id, true }

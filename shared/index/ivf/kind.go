@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/runs"
+	"tiltyard/shared/index/internal/extsort"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/sortkey"
 )
 
 // Kind is the kind of indices of vectors.
@@ -101,7 +101,7 @@ func (v vectors) Shard(ctx context.Context, span index.Span, name string, staged
 		}
 	}
 	shard := index.Shard{Name: name, Loss: model.Loss()}
-	shard.Keys, shard.Bytes, err = runs.Write(ctx, sorter.Sorted(), out, name)
+	shard.Keys, shard.Bytes, err = extsort.Write(ctx, sorter.Sorted(), out, name)
 	shard.Rows = shard.Keys
 	return shard, err
 }
@@ -122,7 +122,7 @@ func (v vectors) Join(ctx context.Context, shards []index.Shard, staged index.St
 	for _, s := range shards {
 		loss += s.Loss
 	}
-	return index.Joined{}, model.Write(ctx, v.Watched(runs.Merge(ctx, files)), loss, out)
+	return index.Joined{}, model.Write(ctx, v.Watched(extsort.Merge(ctx, files)), loss, out)
 }
 
 // unkept opens files without a cache.

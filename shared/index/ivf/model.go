@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 )

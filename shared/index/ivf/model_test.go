@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/index/indextest"
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/quantize"
 )
 
 // For any message, the decoded model is not larger than the message justifies.

@@ -10,11 +10,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/index/hnsw"
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/hnsw"
+	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A Partition holds rows of a partition that were read together: all rows, or a piece of them.

@@ -9,10 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // A Model is the trained part of an index that is built in parts: the centroids and the quantizer. It

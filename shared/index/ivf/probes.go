@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"tiltyard/shared/vector"
+	"tiltyard/shared/index/vector"
 )
 
 // A profile bounds the number of partitions that a search without a fixed number probes first. The number

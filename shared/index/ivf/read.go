@@ -5,9 +5,9 @@ import (
 	"errors"
 	"iter"
 
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/quantize"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/index/hnsw"
+	"tiltyard/shared/index/internal/hnsw"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/vector"
 )
 
 // A Recipe holds the parameters of a vector index. A number of 0 selects the default of native Lance and

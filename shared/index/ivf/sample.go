@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/quantize"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/process/memory"
 )
 
 // A sample is some vectors of a column, in random order.

@@ -6,11 +6,11 @@ import (
 	"math"
 	"slices"
 
-	"tiltyard/shared/index/hnsw"
-	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/index/internal/hnsw"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/vector"
+	"tiltyard/shared/process/memory"
 )
 
 // Params bound the effort of a search.

@@ -12,8 +12,8 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/quantize"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/index/internal/quantize"
+	"tiltyard/shared/process/memory"
 )
 
 // writtenBytes is the size of a piece of a partition that is written at a time, unless a graph needs it

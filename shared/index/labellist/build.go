@@ -11,12 +11,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/index/internal/valuebitmaps"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/sortkey"
+	"tiltyard/shared/process/memory"
 )
 
 // Version is the version of the format that Write writes.
@@ -76,7 +76,7 @@ func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatc
 // Write writes the file of a segment from sorted keys, which Sort makes of lists of type t.
 func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
 	var nulls index.RowEncoder
-	file, count, err := keyed.Write(ctx, keyed.Bitmaps, ElementType(t), func(yield func([]byte, error) bool) {
+	file, count, err := valuebitmaps.Write(ctx, valuebitmaps.Bitmaps, ElementType(t), func(yield func([]byte, error) bool) {
 		for key, err := range keys {
 			if err == nil && key[0] == noList {
 				nulls.Add(binary.BigEndian.Uint64(key[1:]))
@@ -93,7 +93,7 @@ func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error],
 		return err
 	}
 	file.SetMetadata(nullsKey, strconv.Itoa(number))
-	keyed.Describe(file, count)
+	valuebitmaps.Describe(file, count)
 	return file.Close(ctx)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/runs"
+	"tiltyard/shared/index/internal/extsort"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/pruning"
 )
@@ -17,7 +17,7 @@ var Kind = &index.Kind{
 	Kind: indexmeta.LabelList,
 	Fits: func(b index.Build) bool { return Fits(b.Field.Type) }, Fitting: "lists of " + index.SortableTypes,
 	Plan: func(b index.Build) (index.Plan, error) {
-		return index.Plan{Version: Version, Parts: runs.Sorting{Build: b, Sort: Sort, Combine: Write}}, nil
+		return index.Plan{Version: Version, Parts: extsort.Sorting{Build: b, Sort: Sort, Combine: Write}}, nil
 	},
 	Filters: &index.Filters{
 		Answers: index.AnswersExactly(func(p pruning.Probe) bool { return p.Test == pruning.Elements }),

@@ -1,5 +1,5 @@
 // Package labellist reads and builds LABEL_LIST indices, which map each distinct element of a list column
-// to its rows; see package keyed. A search reads only the row sets of the requested elements.
+// to its rows; see package valuebitmaps. A search reads only the row sets of the requested elements.
 //
 // The key NULL has the rows with a NULL element. Rows whose list itself is NULL are stored apart, in the
 // global buffer that the metadata names, encoded for [index.AddRows]. They match neither a test for an
@@ -16,16 +16,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/index/internal/valuebitmaps"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
 type Reader struct {
 	files index.Files
-	keys  *keyed.Keys
+	keys  *valuebitmaps.Keys
 }
 
 // Open reads the elements of a segment. t is the type of the column, which must match the segment.
@@ -34,7 +34,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	if elements == nil {
 		return nil, fmt.Errorf("%w: an index of lists on a column of type %s", lance.ErrUnsupported, t)
 	}
-	keys, err := keyed.Open(ctx, files, keyed.Bitmaps, elements)
+	keys, err := valuebitmaps.Open(ctx, files, valuebitmaps.Bitmaps, elements)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 // nulls returns the rows with a NULL list. known is false if the file does not store them.
 func (r *Reader) nulls(ctx context.Context) (rows *rowset.Set, known bool, err error) {
 	rows = rowset.At()
-	file, err := r.files.Open(ctx, keyed.Bitmaps.File)
+	file, err := r.files.Open(ctx, valuebitmaps.Bitmaps.File)
 	if err != nil {
 		return nil, false, err
 	}

@@ -11,23 +11,23 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
-	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/index/internal/valuebitmaps"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
 )
 
 func elementType(t testing.TB, f indextest.Folder) arrow.DataType {
-	return f.Type(t, keyed.Bitmaps.File, keyed.Bitmaps.Keys)
+	return f.Type(t, valuebitmaps.Bitmaps.File, valuebitmaps.Bitmaps.Keys)
 }
 
 // elements reads the elements of a segment, and the rows of each.
 func elements(t testing.TB, f indextest.Folder) (arrow.Array, []*rowset.Set) {
 	t.Helper()
-	file, err := f.Open(t.Context(), keyed.Bitmaps.File)
+	file, err := f.Open(t.Context(), valuebitmaps.Bitmaps.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns, err := index.ColumnsOf(t.Context(), file, keyed.Bitmaps.Keys, keyed.Bitmaps.Rows)
+	columns, err := index.ColumnsOf(t.Context(), file, valuebitmaps.Bitmaps.Keys, valuebitmaps.Bitmaps.Rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func having(rows []*rowset.Set, places ...int) []uint64 {
 
 func TestSearchesFindTheRowsOfElements(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	all, _ := indextest.Segments(t, keyed.Bitmaps.File)
+	all, _ := indextest.Segments(t, valuebitmaps.Bitmaps.File)
 	for _, f := range all {
 		values, rows := elements(t, f)
 		r, err := Open(t.Context(), f, arrow.ListOf(values.DataType()))
@@ -106,7 +106,7 @@ func TestSearchesFindTheRowsOfElements(t *testing.T) {
 }
 
 func TestOnlyListsHaveElements(t *testing.T) {
-	all, _ := indextest.Segments(t, keyed.Bitmaps.File)
+	all, _ := indextest.Segments(t, valuebitmaps.Bitmaps.File)
 	for _, column := range []arrow.DataType{elementType(t, all[0]), arrow.ListOf(arrow.Null), arrow.FixedSizeListOf(2, elementType(t, all[0]))} {
 		if _, err := Open(t.Context(), all[0], column); !errors.Is(err, lance.ErrUnsupported) {
 			t.Errorf("a column of type %s: got %v, want lance.ErrUnsupported", column, err)
@@ -117,29 +117,29 @@ func TestOnlyListsHaveElements(t *testing.T) {
 // For any content of a segment's file, reading terminates within a memory limit, and the rows with both of
 // two elements are the intersection of the rows with each.
 func FuzzRead(f *testing.F) {
-	all, files := indextest.Segments(f, keyed.Bitmaps.File)
+	all, files := indextest.Segments(f, valuebitmaps.Bitmaps.File)
 	types := map[string]bool{}
 	for _, s := range all {
 		if name := elementType(f, s).String(); !types[name] {
 			types[name] = true
-			f.Add(files[s.Prefix+"/"+keyed.Bitmaps.File], uint64(7))
+			f.Add(files[s.Prefix+"/"+valuebitmaps.Bitmaps.File], uint64(7))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
-		ctx, s := indextest.Bounded(t), indextest.FolderOf(t, map[string][]byte{keyed.Bitmaps.File: data})
-		file, err := s.Open(ctx, keyed.Bitmaps.File)
+		ctx, s := indextest.Bounded(t), indextest.FolderOf(t, map[string][]byte{valuebitmaps.Bitmaps.File: data})
+		file, err := s.Open(ctx, valuebitmaps.Bitmaps.File)
 		if err != nil {
 			return
 		}
 		described, err := file.Schema(ctx)
-		if err != nil || described.Field(keyed.Bitmaps.Keys) == nil {
+		if err != nil || described.Field(valuebitmaps.Bitmaps.Keys) == nil {
 			return
 		}
-		r, err := Open(ctx, s, arrow.ListOf(described.Field(keyed.Bitmaps.Keys).Type))
+		r, err := Open(ctx, s, arrow.ListOf(described.Field(valuebitmaps.Bitmaps.Keys).Type))
 		if err != nil || file.NumRows() == 0 {
 			return
 		}
-		columns, err := index.ColumnsOf(ctx, file, keyed.Bitmaps.Keys)
+		columns, err := index.ColumnsOf(ctx, file, valuebitmaps.Bitmaps.Keys)
 		if err != nil {
 			return
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/index/fulltext"
+	"tiltyard/shared/index/internal/valuebitmaps"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/sortkey"
 )
 
 const (
@@ -46,7 +46,7 @@ func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatc
 
 // Write writes the file of a segment from sorted keys, as Sort returns them.
 func Write(ctx context.Context, _ arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
-	file, _, err := keyed.Write(ctx, format, arrow.PrimitiveTypes.Uint32, keys, out)
+	file, _, err := valuebitmaps.Write(ctx, format, arrow.PrimitiveTypes.Uint32, keys, out)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/runs"
+	"tiltyard/shared/index/fulltext"
+	"tiltyard/shared/index/internal/extsort"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/pruning"
 )
@@ -20,7 +20,7 @@ var Kind = &index.Kind{
 	Kind: indexmeta.Ngram,
 	Fits: func(b index.Build) bool { return IsText(b.Field.Type) }, Fitting: "texts",
 	Plan: func(b index.Build) (index.Plan, error) {
-		return index.Plan{Parts: runs.Sorting{Build: b, KeysOf: 1, Sort: Sort, Combine: Write}}, nil
+		return index.Plan{Parts: extsort.Sorting{Build: b, KeysOf: 1, Sort: Sort, Combine: Write}}, nil
 	},
 	Filters: &index.Filters{Answers: answers, Tests: tests, Question: question, Open: index.Opener(Open), Coarse: true},
 }

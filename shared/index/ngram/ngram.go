@@ -2,7 +2,7 @@
 // to the rows whose text contains it. Texts are lowercased and folded to ASCII first, so a row with all
 // trigrams of a text need not contain the text itself.
 //
-// A segment is one file, see package keyed:
+// A segment is one file, see package valuebitmaps:
 //
 //	ngram_postings.lance  tokens       u32    the trigrams, see [Token]; 0 stands for texts that are NULL
 //	                      posting_list bytes  the rows of each, see [index.AddTreemap]
@@ -17,21 +17,21 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/index/internal/valuebitmaps"
 	"tiltyard/shared/lance"
 )
 
-var format = keyed.Format{File: "ngram_postings.lance", Keys: "tokens", Rows: "posting_list", Treemap: true, Add: index.AddTreemap}
+var format = valuebitmaps.Format{File: "ngram_postings.lance", Keys: "tokens", Rows: "posting_list", Treemap: true, Add: index.AddTreemap}
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
-type Reader struct{ keys *keyed.Keys }
+type Reader struct{ keys *valuebitmaps.Keys }
 
 // Open reads the trigrams of a segment. t is the type of the column, which must be a string type.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
 	if !IsText(t) {
 		return nil, fmt.Errorf("%w: an index of texts on a column of type %s", lance.ErrUnsupported, t)
 	}
-	keys, err := keyed.Open(ctx, files, format, arrow.PrimitiveTypes.Uint32)
+	keys, err := valuebitmaps.Open(ctx, files, format, arrow.PrimitiveTypes.Uint32)
 	if err != nil {
 		return nil, err
 	}

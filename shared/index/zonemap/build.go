@@ -12,10 +12,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/arrow/sortkey"
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/zoned"
+	"tiltyard/shared/index/internal/zonefile"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/sortkey"
 )
 
 // RowsPerZone is the default number of rows per zone, as in native Lance.
@@ -26,8 +26,8 @@ const sizeKey = "rows_per_zone"
 
 // SizeOf returns the number of rows per zone of a segment.
 func SizeOf(ctx context.Context, files index.Files) (int, error) {
-	metadata, err := zoned.Metadata(ctx, files, lookupFile)
-	return zoned.SizeOf(metadata[sizeKey], RowsPerZone), err
+	metadata, err := zonefile.Metadata(ctx, files, lookupFile)
+	return zonefile.SizeOf(metadata[sizeKey], RowsPerZone), err
 }
 
 // Build writes the file of a segment with zones of size rows. Each batch of rows has two columns: values of
@@ -37,7 +37,7 @@ func Build(ctx context.Context, t arrow.DataType, size int, rows iter.Seq2[arrow
 		return fmt.Errorf("%w: zones of values of type %s", lance.ErrUnsupported, t)
 	}
 	s := newSummary(t)
-	b, err := zoned.Build(ctx, size, rows, s)
+	b, err := zonefile.Build(ctx, size, rows, s)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func Build(ctx context.Context, t arrow.DataType, size int, rows iter.Seq2[arrow
 	schema := arrow.NewSchema(append([]arrow.Field{
 		{Name: "min", Type: t, Nullable: true}, {Name: "max", Type: t, Nullable: true},
 		{Name: "null_count", Type: arrow.PrimitiveTypes.Uint32}, {Name: "nan_count", Type: arrow.PrimitiveTypes.Uint32},
-	}, zoned.Fields()...), &metadata)
+	}, zonefile.Fields()...), &metadata)
 	file, err := out.Create(ctx, lookupFile, schema)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *summary) Add(values arrow.Array, from, to int) error {
 }
 
 // End implements zoned.Summary.
-func (s *summary) End(context.Context, *zoned.Builder) error {
+func (s *summary) End(context.Context, *zonefile.Builder) error {
 	least, greatest := s.least, s.greatest
 	if least == nil {
 		least, greatest = s.aNull, s.aNull

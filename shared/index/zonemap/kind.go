@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/zoned"
+	"tiltyard/shared/index/internal/zonefile"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/sql/pruning"
@@ -23,7 +23,7 @@ var Kind = &index.Kind{
 		details := pb.ZoneMapIndexDetails{RowsPerZone: uint64(size), HasNullBitmap: true}
 		var e pb.Encoder
 		details.Marshal(&e)
-		return index.Plan{Details: e.B, Parts: zoned.Parts{Build: b, File: lookupFile, Summarize: func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+		return index.Plan{Details: e.B, Parts: zonefile.Parts{Build: b, File: lookupFile, Summarize: func(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
 			return Build(ctx, b.Field.Type, size, rows, out)
 		}}}, nil
 	},

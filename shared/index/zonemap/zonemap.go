@@ -8,7 +8,7 @@
 //	               max         T    the greatest; NULL likewise, and NaN if there is a NaN
 //	               null_count  u32  the number of NULLs
 //	               nan_count   u32  the number of NaNs
-//	               fragment_id, zone_start, zone_length, see package zoned
+//	               fragment_id, zone_start, zone_length, see package zonefile
 //
 // min does not count NaN. A zone with values, but without min and max, may contain any value.
 //
@@ -35,7 +35,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/index/zoned"
+	"tiltyard/shared/index/internal/zonefile"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
 )
@@ -58,7 +58,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 		return nil, err
 	}
 	r := &Reader{files: files}
-	if r.columns, err = index.ColumnsOf(ctx, file, append([]string{"min", "max", "null_count", "nan_count"}, zoned.Names...)...); err == nil {
+	if r.columns, err = index.ColumnsOf(ctx, file, append([]string{"min", "max", "null_count", "nan_count"}, zonefile.Names...)...); err == nil {
 		err = r.open(ctx, t)
 	}
 	if err != nil {
@@ -74,8 +74,8 @@ func (r *Reader) open(ctx context.Context, t arrow.DataType) error {
 			return fmt.Errorf("%w: an index of values of type %s on a column of type %s", lance.ErrUnsupported, field.Type, t)
 		}
 	}
-	if n := r.columns.File.NumRows(); n > zoned.MaxZones {
-		return fmt.Errorf("%w: %d zones, more than %d", lance.ErrUnsupported, n, zoned.MaxZones)
+	if n := r.columns.File.NumRows(); n > zonefile.MaxZones {
+		return fmt.Errorf("%w: %d zones, more than %d", lance.ErrUnsupported, n, zonefile.MaxZones)
 	}
 	kept, err := r.files.Keep(lookupFile+" zones", func() (any, int64, error) {
 		read, err := r.columns.Read(ctx, 0, r.columns.File.NumRows())
@@ -112,7 +112,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 	found, known := index.Answer{Rows: rowset.At(), Pages: 1}, false
 	if q.Null {
 		var err error
-		if known, err = zoned.Nulls(ctx, r.files, lookupFile, r.columns, found.Rows); err != nil {
+		if known, err = zonefile.Nulls(ctx, r.files, lookupFile, r.columns, found.Rows); err != nil {
 			return index.Answer{}, fmt.Errorf("%s: %w", lookupFile, err)
 		}
 	}
@@ -125,7 +125,7 @@ func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, er
 
 // A zoneMap is the content of the file.
 type zoneMap struct {
-	*zoned.Zones
+	*zonefile.Zones
 	min, max    arrow.Array
 	order       index.Order
 	nulls, nans []uint32
@@ -144,7 +144,7 @@ func newZoneMap(columns []arrow.Array) (*zoneMap, error) {
 	if z.order, err = index.OrderOf(z.min.DataType()); err != nil {
 		return nil, err
 	}
-	if z.Zones, err = zoned.New(columns[4:]); err != nil {
+	if z.Zones, err = zonefile.New(columns[4:]); err != nil {
 		return nil, err
 	}
 	for i := range z.Len() {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Blob locates the bytes of one value of a blob column.

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // NumColumns returns the number of the file's physical columns.

@@ -3,9 +3,9 @@ package datafile
 import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/read"
-	"tiltyard/shared/lance/encoding/repdef"
-	"tiltyard/shared/lance/encoding/values"
+	"tiltyard/shared/lance/internal/encoding/read"
+	"tiltyard/shared/lance/internal/encoding/repdef"
+	"tiltyard/shared/lance/internal/encoding/values"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )

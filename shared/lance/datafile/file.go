@@ -9,13 +9,13 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/read"
-	"tiltyard/shared/lance/encoding/repdef"
-	"tiltyard/shared/lance/encoding/values"
-	"tiltyard/shared/lance/encoding/version20"
+	"tiltyard/shared/lance/internal/encoding/read"
+	"tiltyard/shared/lance/internal/encoding/repdef"
+	"tiltyard/shared/lance/internal/encoding/values"
+	"tiltyard/shared/lance/internal/encoding/version20"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A File is a data file that is open for reading. It holds the file's metadata and keeps small

@@ -8,11 +8,11 @@ import (
 	"math"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding/read"
+	"tiltyard/shared/lance/internal/encoding/read"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 const (

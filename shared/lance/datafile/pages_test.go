@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"tiltyard/shared/lance/schema"
-	account "tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	account "tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // withPages returns a file whose first column is described to have as many more pages, each of two bytes and of no rows.

@@ -10,9 +10,9 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/values"
+	"tiltyard/shared/lance/internal/encoding/values"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // ReadRange returns rows [from, to) of top-level fields, one array per field with its children. A

@@ -12,7 +12,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // BenchmarkReadRange reads whole columns whose file is in memory; MB/s are of Arrow

@@ -8,9 +8,9 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/read"
-	"tiltyard/shared/lance/encoding/repdef"
-	"tiltyard/shared/lance/encoding/values"
+	"tiltyard/shared/lance/internal/encoding/read"
+	"tiltyard/shared/lance/internal/encoding/repdef"
+	"tiltyard/shared/lance/internal/encoding/values"
 )
 
 // A leafTask reads rows of one leaf in a file of version 2.1 or 2.2.

@@ -7,11 +7,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding/repdef"
-	"tiltyard/shared/lance/encoding/values"
+	"tiltyard/shared/lance/internal/encoding/repdef"
+	"tiltyard/shared/lance/internal/encoding/values"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/take"
 )
 
 // plan plans the read of a field of version 2.1 or 2.2. There only leaves are columns, and the

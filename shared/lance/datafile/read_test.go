@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A fixture is a data file written by native Lance with its expected content.

@@ -7,9 +7,9 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/repdef"
-	"tiltyard/shared/lance/encoding/values"
-	"tiltyard/shared/lance/encoding/version20"
+	"tiltyard/shared/lance/internal/encoding/repdef"
+	"tiltyard/shared/lance/internal/encoding/values"
+	"tiltyard/shared/lance/internal/encoding/version20"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )

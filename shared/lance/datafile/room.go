@@ -7,9 +7,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding/values"
+	"tiltyard/shared/lance/internal/encoding/values"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // maxRowBytes bounds the least number of bytes that a row of one field takes. A hostile schema can

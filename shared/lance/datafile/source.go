@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sort"
 
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // An interval is size bytes of a file from a position on.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A trail caches the small ranges that scans of a file read last, newest first. If rows are far

@@ -11,8 +11,8 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/version20"
-	"tiltyard/shared/lance/encoding/write"
+	"tiltyard/shared/lance/internal/encoding/version20"
+	"tiltyard/shared/lance/internal/encoding/write"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )

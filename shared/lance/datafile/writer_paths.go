@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding/repdef"
+	"tiltyard/shared/lance/internal/encoding/repdef"
 	"tiltyard/shared/lance/schema"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/write"
+	"tiltyard/shared/lance/internal/encoding/write"
 )
 
 // Need returns an upper bound of the writer's memory from the start of Write(rec) until the next

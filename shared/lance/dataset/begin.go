@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Begin opens a version for a read: version number, or the newest if number is nil. A cached

@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Commit is the result of a write.
@@ -192,7 +192,7 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 		}
 		// The first retry is immediate; only repeated races need a pause.
 		if attempt > 0 {
-			if err := pause.Backoff(ctx, firstPause, maxPause, attempt); err != nil {
+			if err := backoff.Wait(ctx, firstPause, maxPause, attempt); err != nil {
 				return nil, err
 			}
 		}

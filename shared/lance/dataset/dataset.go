@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Dataset is one version of a table. It is immutable and safe for concurrent use. A change

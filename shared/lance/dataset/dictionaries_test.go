@@ -16,11 +16,11 @@ import (
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/dictionary"
+	"tiltyard/shared/lance/internal/dictionary"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 const wordTable = "legacy/dictionaries.lance"

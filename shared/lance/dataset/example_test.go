@@ -14,8 +14,8 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
 )
 
 // A table in a directory: write it, print its schema, scan one column, append, read again.

@@ -16,9 +16,9 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A gate holds back the puts of manifests.

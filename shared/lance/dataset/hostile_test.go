@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // Manifests that contradict their files and rows are detected.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path"
 
-	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/internal/cache"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // load opens one version, or returns ErrNoVersion. It reuses a cached version if the ETag of its

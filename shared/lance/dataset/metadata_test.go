@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // Small updates add up to no more than a table may have, and can be taken back.

@@ -17,13 +17,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/take"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // nativePlace is where the tables were written that testdata/native.zip holds.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // MaxClockSkew bounds the assumed difference between the clocks of two writers.

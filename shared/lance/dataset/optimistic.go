@@ -7,10 +7,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/lance/dictionary"
+	"tiltyard/shared/lance/internal/dictionary"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A guess is the version that a write starts from: the newest in the cache, while storage is asked

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A write starts from the versions committed before it was requested, whatever the process has

@@ -10,8 +10,8 @@ import (
 
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // put creates the manifest of the version after base. If the version exists, the error is
@@ -54,7 +54,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 		}
 		// A repeated put is harmless wherever the first one is, and its answer may reveal the
 		// outcome.
-		if pause.Backoff(ctx, firstPause, maxPause, try+4) != nil {
+		if backoff.Wait(ctx, firstPause, maxPause, try+4) != nil {
 			return made, err
 		}
 	}

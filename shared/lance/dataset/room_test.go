@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
 )
 
 // randomTexts returns a batch of rows with one random text of the given size.

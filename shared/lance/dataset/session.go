@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/lance/internal/cache"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Session holds the state that the tables of one process share: the cache, the clock, and the

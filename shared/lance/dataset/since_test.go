@@ -25,9 +25,9 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // A history is a table that random operations change. No value is written twice.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/internal/cache"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Table is the storage location of a table's versions. It is cheap to create and safe for

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // listPage is the number of names per listing request.

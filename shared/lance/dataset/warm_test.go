@@ -19,8 +19,8 @@ import (
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // Results do not depend on the cache. A random history of tables, clones and branches by

@@ -19,11 +19,11 @@ import (
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/tags"
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // The ids of rows that are looked for, and the index that is read.

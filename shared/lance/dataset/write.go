@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/stage"
-	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/internal/legacyfile"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"

@@ -9,8 +9,8 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/pagetest"
-	"tiltyard/shared/lance/encoding/version20"
+	"tiltyard/shared/lance/internal/encoding/pagetest"
+	"tiltyard/shared/lance/internal/encoding/version20"
 	"tiltyard/shared/lance/pb"
 )
 

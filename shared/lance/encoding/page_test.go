@@ -12,9 +12,9 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
-	"tiltyard/shared/lance/encoding/read"
-	"tiltyard/shared/lance/encoding/repdef"
-	"tiltyard/shared/lance/encoding/write"
+	"tiltyard/shared/lance/internal/encoding/read"
+	"tiltyard/shared/lance/internal/encoding/repdef"
+	"tiltyard/shared/lance/internal/encoding/write"
 	"tiltyard/shared/lance/pb"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/lance/encoding/pagetest"
+	"tiltyard/shared/lance/internal/encoding/pagetest"
 	"tiltyard/shared/lance/pb"
 )
 

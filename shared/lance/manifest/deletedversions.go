@@ -6,7 +6,7 @@ import (
 	"path"
 	"time"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A writer commits by putting a manifest on condition that it does not exist. That creates a new

@@ -7,10 +7,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dictionary"
+	"tiltyard/shared/lance/internal/dictionary"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A reader reads ranges of the file of a manifest.

@@ -15,10 +15,10 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dictionary"
+	"tiltyard/shared/lance/internal/dictionary"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // legacyManifests returns the manifest files of package dataset's golden tables with dictionaries

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Location is the place and identity of a version's manifest.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A note is data that a catalog attaches to a version; the format ignores it. It is part of

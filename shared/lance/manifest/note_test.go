@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestNotesTravelInTheFile(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // ErrNoTransaction means that a version does not record the transaction that made it.

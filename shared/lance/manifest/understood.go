@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dictionary"
+	"tiltyard/shared/lance/internal/dictionary"
 	"tiltyard/shared/lance/pb"
 )
 

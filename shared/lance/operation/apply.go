@@ -31,7 +31,7 @@ import (
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/release"
+	"tiltyard/shared/process/release"
 )
 
 // ErrInvalid means that an operation does not fit the table. A retry cannot succeed.

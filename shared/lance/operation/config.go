@@ -8,7 +8,7 @@ import (
 
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Field metadata that declare the columns of a key. The format does not enforce keys;

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 )

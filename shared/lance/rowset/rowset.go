@@ -11,8 +11,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"tiltyard/shared/lance/deletion"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/lance/internal/deletion"
+	"tiltyard/shared/process/memory"
 )
 
 // A Set holds rows of a version by address. It takes up to two bytes per row, and almost nothing

@@ -8,7 +8,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 func TestSetIsASet(t *testing.T) {

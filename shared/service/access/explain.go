@@ -3,9 +3,9 @@ package access
 import (
 	"context"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/protocol/accessapi"
+	"tiltyard/shared/protocol/auth"
 )
 
 // Explain returns the operations that a subject may perform on an object. Only administrators may

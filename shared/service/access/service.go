@@ -3,7 +3,7 @@ package access
 
 import (
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 )
 
 // A Service answers the operations on access.

@@ -10,15 +10,14 @@ import (
 	"slices"
 	"time"
 
-	"tiltyard/shared/announce"
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/event/forward"
-	"tiltyard/shared/function"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/job"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/events/changefeed"
+	"tiltyard/shared/events/outbox/forward"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/service/access"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/event"
@@ -34,6 +33,7 @@ import (
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/service/version"
 	"tiltyard/shared/service/view"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work"
 	"tiltyard/shared/work/maintain"
@@ -43,7 +43,7 @@ import (
 // Services holds all services over one set of stores.
 type Services struct {
 	Routes []httpapi.Route
-	Worker *job.Worker      // runs jobs; nil when the stores have no queue
+	Worker *jobs.Worker     // runs jobs; nil when the stores have no queue
 	Keeper *maintain.Keeper // maintains the tables
 	// Follow suggests a look at all views that are refreshed without requests.
 	Follow func(ctx context.Context) error
@@ -56,10 +56,10 @@ type Options struct {
 	Uploads arrowipc.Limits // bounds Arrow bodies
 	// RequestTimeout is the longest time that a request may take.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger      // for messages of jobs
-	Memory         *memory.Budget    // bounds the memory of jobs; nil: no bound
-	Keys           sealing.Keys      // seal secrets; nil: there are none
-	Runtimes       function.Runtimes // runtimes of functions that need a configuration
+	Logger         *slog.Logger   // for messages of jobs
+	Memory         *memory.Budget // bounds the memory of jobs; nil: no bound
+	Keys           secretbox.Keys // seal secrets; nil: there are none
+	Runtimes       udf.Runtimes   // runtimes of functions that need a configuration
 	// EventTarget receives forwarded events, at EventAddress. Nil: events are not forwarded.
 	EventTarget  forward.Target
 	EventAddress string
@@ -100,10 +100,10 @@ func Open(stores tables.Stores, opts Options) Services {
 		secret.New(tables.Names, opts.Keys).Routes(),
 	)}
 	if tables.Jobs != nil && tables.Announcer != nil {
-		all.Announce = func(ctx context.Context) error { return tables.Jobs.Suggest(ctx, announce.AllKind, nil, 0) }
+		all.Announce = func(ctx context.Context) error { return tables.Jobs.Suggest(ctx, changefeed.AllKind, nil, 0) }
 	}
 	if tables.Jobs != nil {
-		all.Worker = &job.Worker{
+		all.Worker = &jobs.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,
 			Kinds: work.Kinds(tables, keeper, work.Functions(tables, opts.Keys, opts.Runtimes)),
 		}

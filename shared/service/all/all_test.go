@@ -15,13 +15,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/diskstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
 )
 

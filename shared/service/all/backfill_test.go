@@ -18,18 +18,18 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
 	"tiltyard/shared/lance/dataset"
-	budget "tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	budget "tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/protocol/schemaapi"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"
-	"tiltyard/shared/work/calling"
+	"tiltyard/shared/work/udfcall"
 )
 
 // beside is another process over the stores of a server, without its policies.
@@ -159,9 +159,9 @@ func TestABackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()
 	in := s.beside()
-	worker := job.Worker{
+	worker := jobs.Worker{
 		Starter: *in.Jobs, Now: time.Now, Name: func() string { return "w" }, Logger: slog.New(slog.DiscardHandler), Memory: budget.NewBudget(1<<30, 1<<30),
-		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(in, calling.Directory{Names: in.Names}, backfill.PartSizes)},
+		Kinds: map[string]jobs.Kind{backfill.Kind: backfill.Fill(in, udfcall.Directory{Names: in.Names}, backfill.PartSizes)},
 	}
 	id := []string{"oak", "changed"}
 	s.declare(in, id, s.register(in, []string{"oak", "one"}))
@@ -177,7 +177,7 @@ func TestABackfillCallsOnlyTheFunctionItWasBegunFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.bind(in, id, s.register(in, []string{"oak", "secret"}))
-	if err := worker.Do(t.Context(), job.Message{Job: begun.ID}); err != nil {
+	if err := worker.Do(t.Context(), jobs.Message{Job: begun.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if told := s.must("writers", "/v1/transaction/"+begun.ID+"/describe", "{}"); !strings.Contains(told, "has got another function since the job has begun") {

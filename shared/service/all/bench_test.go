@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"tiltyard/shared/objectstore/diskstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // BenchmarkInsert adds 1,000 rows to a table in memory, in a directory with its syncs.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestBranchesAreServed(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/client"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/operations"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
 )
 

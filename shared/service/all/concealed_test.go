@@ -17,14 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/idempotency"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 
@@ -33,7 +33,7 @@ import (
 func TestValuesOfSecretsAppearNowhere(t *testing.T) {
 	canary := rand.Text()
 	keyFile := filepath.Join(t.TempDir(), "keys")
-	keys, err := sealing.OpenKeyFile(keyFile)
+	keys, err := secretbox.OpenKeyFile(keyFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,19 +24,19 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/function"
-	"tiltyard/shared/function/executor"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/idempotency"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/udf/executor"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/jobs/memqueue"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/functionapi"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 
@@ -56,11 +56,11 @@ type deployment struct {
 
 // counted counts the values that are opened.
 type counted struct {
-	sealing.Keys
+	secretbox.Keys
 	opened *atomic.Int32
 }
 
-func (c counted) Open(ctx context.Context, id []string, sealed sealing.Sealed) ([]byte, error) {
+func (c counted) Open(ctx context.Context, id []string, sealed secretbox.Sealed) ([]byte, error) {
 	c.opened.Add(1)
 	return c.Keys.Open(ctx, id, sealed)
 }
@@ -74,7 +74,7 @@ func (d *deployment) Write(p []byte) (int, error) {
 func deploy(t *testing.T) *deployment {
 	t.Helper()
 	d := &deployment{t: t, store: memstore.New()}
-	keys, err := sealing.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
+	keys, err := secretbox.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func deploy(t *testing.T) *deployment {
 	log := slog.New(slog.NewJSONHandler(d, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
 	records := objectrecord.Open(d.store, time.Now)
 	d.services = all.Open(tables.Stores{Objects: roots, Now: time.Now, Records: records, Queue: new(memqueue.Queue), Logger: log}, all.Options{
-		Logger: log, Keys: counted{keys, &d.opened}, Runtimes: function.Runtimes{"executor": executors, "telling": telling{d}},
+		Logger: log, Keys: counted{keys, &d.opened}, Runtimes: udf.Runtimes{"executor": executors, "telling": telling{d}},
 	})
 	d.handler = httpapi.Handler(d.services.Routes, httpapi.Options{
 		Verifier: verifier, Logger: log, Audit: log, Ledger: idempotency.Open(records, time.Now),
@@ -209,7 +209,7 @@ func (d *deployment) tell(environment map[string]string) string {
 // telling is a runtime whose functions return n, or tell the secret.
 type telling struct{ d *deployment }
 
-func (r telling) Open(_ context.Context, s function.Spec) (function.Caller, error) {
+func (r telling) Open(_ context.Context, s udf.Spec) (udf.Caller, error) {
 	if s.Environment["KEY"] == "" {
 		return nil, errors.New("there is no key")
 	}
@@ -221,7 +221,7 @@ func (r telling) Open(_ context.Context, s function.Spec) (function.Caller, erro
 
 type teller struct {
 	d *deployment
-	s function.Spec
+	s udf.Spec
 }
 
 func (c teller) Close() error {
@@ -231,8 +231,8 @@ func (c teller) Close() error {
 	return nil
 }
 
-func (c teller) Call(_ context.Context, in arrow.RecordBatch) (function.Result, error) {
-	result := function.Result{Outputs: array.NewRecordBatch(arrow.NewSchema(c.s.Outputs, nil), in.Columns(), in.NumRows())}
+func (c teller) Call(_ context.Context, in arrow.RecordBatch) (udf.Result, error) {
+	result := udf.Result{Outputs: array.NewRecordBatch(arrow.NewSchema(c.s.Outputs, nil), in.Columns(), in.NumRows())}
 	switch c.d.mode {
 	case "call":
 		return result, errors.New(c.d.tell(c.s.Environment))
@@ -243,7 +243,7 @@ func (c teller) Call(_ context.Context, in arrow.RecordBatch) (function.Result, 
 	case "rows":
 		for row := range int(in.NumRows()) {
 			text := c.d.tell(c.s.Environment)
-			result.Failed = append(result.Failed, function.Failure{Row: row, Type: text, Message: text})
+			result.Failed = append(result.Failed, udf.Failure{Row: row, Type: text, Message: text})
 		}
 	}
 	return result, nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // damages are the ways in which a file is damaged.

@@ -21,7 +21,7 @@ import (
 // server learns from its environment which socket it was started with.
 func TestOnlyBootReadsTheEnvironment(t *testing.T) {
 	const root = "../../.."
-	configured := []string{root + "/shared/boot", root + "/local/lambda", root + "/local/functionbench", root + "/local/guest", root + "/local/handover", root + "/local/command"}
+	configured := []string{root + "/shared/boot", root + "/local/standins/lambda", root + "/local/tools/functionbench", root + "/local/guest", root + "/local/server/handover", root + "/local/command"}
 	files := 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -12,32 +12,32 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/job"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/eventapi"
-	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 
 // undelayed is a queue whose messages wait until the test does them, whatever their delay.
 type undelayed struct {
-	job.Queue
+	jobs.Queue
 	mu      sync.Mutex // held while a message is added: several requests may send at once
-	waiting []job.Message
+	waiting []jobs.Message
 }
 
-func (q *undelayed) Send(_ context.Context, _ time.Duration, messages ...job.Message) error {
+func (q *undelayed) Send(_ context.Context, _ time.Duration, messages ...jobs.Message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = append(q.waiting, messages...)
 	return nil
 }
 
-func (q *undelayed) work(t *testing.T, w *job.Worker) {
+func (q *undelayed) work(t *testing.T, w *jobs.Worker) {
 	t.Helper()
 	for len(q.waiting) > 0 {
 		next := q.waiting[0]

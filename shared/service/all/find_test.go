@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // found returns the ids that a search finds and the tokens of its pages.

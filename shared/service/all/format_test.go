@@ -13,24 +13,24 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/announce"
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/format"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/idempotency"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/events/changefeed"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/format"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 
 // older is a server over a store, and the worker of its jobs, which does not run by itself.
-func older(t *testing.T, store objectstore.Store) (*server, *job.Worker, *memqueue.Queue) {
+func older(t *testing.T, store objectstore.Store) (*server, *jobs.Worker, *memqueue.Queue) {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: store})
 	if err != nil {
@@ -40,7 +40,7 @@ func older(t *testing.T, store objectstore.Store) (*server, *job.Worker, *memque
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := sealing.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
+	keys, err := secretbox.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func full(t *testing.T) (files map[string][]byte, ids map[string]string) {
 	if status, answer := withKey(t, s); status != http.StatusOK {
 		t.Fatalf("a request with a key: %d %s", status, answer)
 	}
-	if err := worker.Do(t.Context(), job.Message{Kind: announce.TableKind, Object: []string{"ns", "t"}}); err != nil {
+	if err := worker.Do(t.Context(), jobs.Message{Kind: changefeed.TableKind, Object: []string{"ns", "t"}}); err != nil {
 		t.Fatal(err)
 	}
 	files = filesOf(t, store)
@@ -293,7 +293,7 @@ func TestWorkersLeaveJobsOfNewerReleases(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, worker, _ := older(t, store)
-		if err := worker.Do(t.Context(), job.Message{Job: ids["job"]}); !format.Newer(err) {
+		if err := worker.Do(t.Context(), jobs.Message{Job: ids["job"]}); !format.Newer(err) {
 			t.Errorf("%s: the worker says %v", how, err)
 		}
 		if _, err := worker.ReviveAll(t.Context()); err != nil {
@@ -309,7 +309,7 @@ func TestWorkersLeaveJobsOfNewerReleases(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, worker, _ := older(t, store)
-	if err := worker.Do(t.Context(), job.Message{Job: ids["job"]}); !format.Newer(err) {
+	if err := worker.Do(t.Context(), jobs.Message{Job: ids["job"]}); !format.Newer(err) {
 		t.Errorf("a table of a newer release: the worker says %v", err)
 	}
 	if state := s.ok("/v1/jobs/describe", `{"job_id":"`+ids["job"]+`"}`)["job_state"]; state != "IN_PROGRESS" {

@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/boot"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // indexedLocation is where addIndexed puts the table.

@@ -16,8 +16,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/uuid"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
 )
 
 // together returns one stream with the batches of several.

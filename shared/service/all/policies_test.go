@@ -14,18 +14,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/memqueue"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/operations"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/vending"
+	"tiltyard/shared/tables/vending"
 )
 
 // groups is a verifier for which a token names the only group of its holder.
@@ -64,7 +64,7 @@ func serveLimited(t testing.TB) *limited {
 		t.Fatal(err)
 	}
 	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(testPolicies), nil }, time.Now)
-	keys, err := sealing.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
+	keys, err := secretbox.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/clone"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
 )
 

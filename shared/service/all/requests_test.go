@@ -21,13 +21,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
 )
 

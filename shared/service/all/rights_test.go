@@ -22,20 +22,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/boot"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/job"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/catalog/result"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/operations"
-	"tiltyard/shared/record"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/result"
-	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 
@@ -116,7 +116,7 @@ type notedQueue struct {
 	used *usage
 }
 
-func (q notedQueue) Send(ctx context.Context, after time.Duration, messages ...job.Message) error {
+func (q notedQueue) Send(ctx context.Context, after time.Duration, messages ...jobs.Message) error {
 	q.used.note(ctx, "queue send")
 	return q.undelayed.Send(ctx, after, messages...)
 }
@@ -144,7 +144,7 @@ func (a account) copied(t *testing.T) account {
 // A noted server notes its usage, and that of its worker.
 type noted struct {
 	*server
-	worker *job.Worker
+	worker *jobs.Worker
 	queue  *undelayed
 }
 
@@ -164,7 +164,7 @@ func (a account) start(t *testing.T, used *usage, fault func(faultstore.Call) fa
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := sealing.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
+	keys, err := secretbox.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/protocol/operations"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // tell asks for all operations: by a line here, or for the least that they take on a table.

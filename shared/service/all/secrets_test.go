@@ -19,14 +19,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/operations"
-	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // shuffledStream encodes n rows (id, x, 64-dimensional vector) whose x are in no order.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // Another process drops a table that this one remembers, and makes one of the same name. The work on a tag

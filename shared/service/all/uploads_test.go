@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
 )
 
 // isOfTables reports whether a call is about the data of tables, and not about records.

@@ -11,12 +11,12 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Create makes a table from uploaded rows. It fills a table that was only declared. If the table

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/wal"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"

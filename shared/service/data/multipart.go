@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/jobs/multipart"
+	"tiltyard/shared/jobs/transaction"
 	lanceparts "tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/lance/dataset/part"
-	"tiltyard/shared/multipart"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // CreateMultipart begins a multipart write.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"

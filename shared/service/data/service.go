@@ -8,8 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/event"
+	"tiltyard/shared/events/outbox"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/eventapi"
-	"tiltyard/shared/transaction"
 )
 
 // errNoEvents is the answer when no events are written.
@@ -30,7 +30,7 @@ func (s *Service) List(ctx context.Context, req *eventapi.ListRequest) (*eventap
 		return nil, err
 	}
 	page, err := log.Read(ctx, from, req.Most(), func(e *eventapi.Event) bool { return req.Wants(e) && mayRead(ctx, e) })
-	var expired *event.ExpiredError
+	var expired *outbox.ExpiredError
 	if errors.As(err, &expired) {
 		return nil, &protocol.Error{
 			Code: protocol.InvalidInput, Message: "cursor " + req.Cursor + " has expired: events after it are deleted",
@@ -44,14 +44,14 @@ func (s *Service) List(ctx context.Context, req *eventapi.ListRequest) (*eventap
 }
 
 // startOf returns the cursor of a request.
-func startOf(ctx context.Context, log *event.Log, text string) (event.Cursor, error) {
+func startOf(ctx context.Context, log *outbox.Log, text string) (outbox.Cursor, error) {
 	switch text {
 	case "":
 		return log.Oldest(ctx)
 	case eventapi.Latest:
 		return log.Newest(ctx)
 	}
-	return event.ParseCursor(text)
+	return outbox.ParseCursor(text)
 }
 
 // mayRead reports whether policies let the caller read an event, which requires the permission to list events of its

@@ -2,7 +2,7 @@
 package event
 
 import (
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/tables"
 )
 

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/builtin"
 	"tiltyard/shared/catalog/keys"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/udf"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/functionapi"
-	"tiltyard/shared/work/registering"
+	"tiltyard/shared/work/udfregister"
 )
 
 // Create begins a job that proves a function and makes a version of it. The name need not be free:
@@ -27,7 +27,7 @@ func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*
 		return nil, builtin.Reserved()
 	}
 	if s.tables.Runs != nil {
-		if err := s.tables.Runs(req.Runtime); err != nil && !errors.Is(err, function.ErrNone) {
+		if err := s.tables.Runs(req.Runtime); err != nil && !errors.Is(err, udf.ErrNone) {
 			return nil, err
 		}
 	}
@@ -44,14 +44,14 @@ func (s *Service) Create(ctx context.Context, req *functionapi.CreateRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	order := registering.Order{Definition: definition}
+	order := udfregister.Order{Definition: definition}
 	if order.Digest, err = req.Definition().Digest(); err != nil {
 		return nil, err
 	}
 	if order.Artifact, err = s.tables.Names.Functions.PutArtifact(ctx, req.Artifact.Digest, req.Content()); err != nil {
 		return nil, err
 	}
-	begun, err := s.tables.Jobs.Begin(ctx, registering.Kind, req.ID, order)
+	begun, err := s.tables.Jobs.Begin(ctx, udfregister.Kind, req.ID, order)
 	if err != nil {
 		return nil, err
 	}

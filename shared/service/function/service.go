@@ -2,7 +2,7 @@
 package function
 
 import (
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/tables"
 )

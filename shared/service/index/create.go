@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/ivf"
@@ -25,7 +25,7 @@ func (s *Service) Create(ctx context.Context, req *indexapi.CreateRequest) (*ind
 	if err != nil {
 		return nil, err
 	}
-	wanted := build.Index{Name: req.Name, Column: req.Column, Kind: kind, Replace: req.Replaces()}
+	wanted := indexbuild.Index{Name: req.Name, Column: req.Column, Kind: kind, Replace: req.Replaces()}
 	if req.Name == "" {
 		wanted.Name, wanted.Default = defaultName(req, kind), true
 	}
@@ -94,7 +94,7 @@ func defaultName(req *indexapi.CreateRequest, kind indexmeta.Kind) string {
 var params = map[indexmeta.Kind]func(*indexapi.CreateRequest) (any, error){
 	indexmeta.Text: func(req *indexapi.CreateRequest) (any, error) {
 		p := textParams(&req.TextParameters)
-		return p, build.CheckTexts(p)
+		return p, indexbuild.CheckTexts(p)
 	},
 	indexmeta.Vector: func(req *indexapi.CreateRequest) (any, error) { return recipe(req), nil },
 	indexmeta.BloomFilter: func(req *indexapi.CreateRequest) (any, error) {

@@ -3,7 +3,7 @@ package index
 import (
 	"cmp"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/protocol/indexapi"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/protocol/indexapi"
 )
 

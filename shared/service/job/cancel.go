@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/jobapi"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
 )
 
 // Cancel ends a job; its worker notices that at the next checkpoint. A job that has already

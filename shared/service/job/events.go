@@ -9,13 +9,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/jobs/transaction"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/jobapi"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/transaction"
 )
 
 // eventSchema has the columns of events. A filter may use the columns from the time to the rows.
@@ -78,11 +78,11 @@ func eventFilter(ctx context.Context, text string) (*plan.Bound, error) {
 	}
 	parsed, err := syntax.Parse(text)
 	if err != nil {
-		return nil, failure.OfExpression("filter", err)
+		return nil, apierror.OfExpression("filter", err)
 	}
 	columns := arrow.NewSchema(eventSchema.Fields()[firstFiltered:lastFiltered+1], nil)
 	bound, err := plan.BindFilter(ctx, parsed, columns, time.Now())
-	return bound, failure.OfFilter(failure.OfExpression("filter", err))
+	return bound, apierror.OfFilter(apierror.OfExpression("filter", err))
 }
 
 // someEvents returns at most so many of the events that pass the filter.
@@ -104,7 +104,7 @@ func someEvents(ctx context.Context, job string, events []transaction.Event, fil
 	)
 	rows, err := filter.Select(ctx, filtered, nil)
 	if err != nil {
-		return nil, failure.OfExpression("filter", err)
+		return nil, apierror.OfExpression("filter", err)
 	}
 	passed := make([]transaction.Event, min(len(rows), most))
 	for i := range passed {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"tiltyard/shared/auth"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/jobapi"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
 )
 
 var jobStates = map[transactionapi.Status]jobapi.State{

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol/jobapi"
-	"tiltyard/shared/transaction"
 )
 
 // Pause stops the work on a job at its next checkpoint.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/jobapi"
-	"tiltyard/shared/transaction"
 )
 
 // Resume continues a job that was paused or set aside.

@@ -4,11 +4,11 @@ package job
 import (
 	"context"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // A Service answers the operations on jobs.

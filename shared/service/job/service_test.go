@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/jobapi"
 	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/service/servicetest"
-	"tiltyard/shared/transaction"
 )
 
 // fixture is a service over tables and their jobs.

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog/namespaces"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/namespaceapi"
-	"tiltyard/shared/transaction"
 )
 
 var existsModes = map[protocol.CreateMode]namespaces.ExistsMode{

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/namespaceapi"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/dropping"
 )
 

@@ -10,16 +10,16 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/namespaces"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/namespaceapi"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/namespace"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/work/dropping"
 )
 
@@ -27,7 +27,7 @@ import (
 type house struct {
 	*namespace.Service
 	names  *catalog.Catalog
-	worker *job.Worker
+	worker *jobs.Worker
 	runs   int
 }
 
@@ -39,12 +39,12 @@ func open(t *testing.T, tables int) *house {
 		t.Fatal(err)
 	}
 	h := &house{names: catalog.Open(roots, time.Now)}
-	jobs := job.NewStarter(transaction.Open(objectrecord.Open(objects, time.Now), time.Now), new(memqueue.Queue))
-	h.Service = namespace.New(h.names, jobs)
-	h.worker = &job.Worker{
-		Starter: *jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	starter := jobs.NewStarter(transaction.Open(objectrecord.Open(objects, time.Now), time.Now), new(memqueue.Queue))
+	h.Service = namespace.New(h.names, starter)
+	h.worker = &jobs.Worker{
+		Starter: *starter, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Name:  func() string { h.runs++; return fmt.Sprint("run ", h.runs) },
-		Kinds: map[string]job.Kind{dropping.Kind: dropping.Drop(h.names)},
+		Kinds: map[string]jobs.Kind{dropping.Kind: dropping.Drop(h.names)},
 	}
 	if _, err := h.names.Namespaces.Create(t.Context(), []string{"n"}, map[string]string{"k": "v"}, namespaces.FailIfExists); err != nil {
 		t.Fatal(err)

@@ -3,19 +3,19 @@ package namespace
 
 import (
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/job"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
 )
 
 // A Service answers the operations on namespaces.
 type Service struct {
 	names *catalog.Catalog
-	jobs  *job.Starter
+	jobs  *jobs.Starter
 }
 
 // New returns the service over a catalog. Long operations become jobs, or run inside their requests
 // when jobs is nil.
-func New(names *catalog.Catalog, jobs *job.Starter) *Service {
+func New(names *catalog.Catalog, jobs *jobs.Starter) *Service {
 	return &Service{names: names, jobs: jobs}
 }
 

@@ -5,10 +5,10 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/query"
+	"tiltyard/shared/index/vector"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/vector"
 )
 
 // Query returns rows of a table or a view: all rows, the rows that a filter keeps, or the rows nearest to a

@@ -2,7 +2,7 @@
 package query
 
 import (
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/tables"
 )
 

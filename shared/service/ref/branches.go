@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/refapi"
-	"tiltyard/shared/transaction"
 )
 
 // ListBranches returns the branches of a table, ordered by name.

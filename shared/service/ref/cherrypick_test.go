@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/refapi"
 	"tiltyard/shared/protocol/schemaapi"

@@ -3,7 +3,7 @@
 package ref
 
 import (
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/tables"
 )
 

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/tags"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/refapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // ListTags returns the tags of a table, ordered by name.

@@ -10,13 +10,13 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/backfill"

@@ -13,16 +13,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/functionapi"
 	"tiltyard/shared/protocol/schemaapi"
-	"tiltyard/shared/work/calling"
+	"tiltyard/shared/work/udfcall"
 )
 
 // addFunction returns the function that adds the columns of a use of a registered function.
@@ -53,8 +53,8 @@ func (s *Service) addFunction(ctx context.Context, req *schemaapi.AddColumnsRequ
 }
 
 // useFunction returns a function that runs here and that the caller may use with the secrets that it is given.
-func (s *Service) useFunction(ctx context.Context, ref schemaapi.FunctionReference) (*calling.Found, error) {
-	found, err := calling.Find(ctx, s.tables.Names, ref)
+func (s *Service) useFunction(ctx context.Context, ref schemaapi.FunctionReference) (*udfcall.Found, error) {
+	found, err := udfcall.Find(ctx, s.tables.Names, ref)
 	if functions.IsNotFound(err) { // clients would take a 404 to mean the table
 		return nil, protocol.Errorf(protocol.InvalidInput, "%w; create it, or drop the columns that it computes", err)
 	}

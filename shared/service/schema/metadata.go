@@ -5,10 +5,10 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/evolution"
+	"tiltyard/shared/engine/view"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/view"
 )
 
 // UpdateSchema sets keys in the metadata of a table's schema.

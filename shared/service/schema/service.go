@@ -3,8 +3,8 @@
 package schema
 
 import (
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/tables"
 )
 

@@ -3,9 +3,9 @@ package secret
 import (
 	"context"
 
+	"tiltyard/shared/catalog/secretbox"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/secretapi"
-	"tiltyard/shared/sealing"
 )
 
 // Create gives a name to a value, which no request returns.
@@ -17,9 +17,9 @@ func (s *Service) Create(ctx context.Context, req *secretapi.WriteRequest) (*pro
 	return &protocol.Empty{}, s.names.Secrets.Create(ctx, req.ID, sealed)
 }
 
-func (s *Service) seal(ctx context.Context, req *secretapi.WriteRequest) (sealing.Sealed, error) {
+func (s *Service) seal(ctx context.Context, req *secretapi.WriteRequest) (secretbox.Sealed, error) {
 	if s.keys == nil {
-		return sealing.Sealed{}, &protocol.Error{
+		return secretbox.Sealed{}, &protocol.Error{
 			Code: protocol.Unsupported, Message: "this deployment keeps no secrets", Detail: "configure a file of keys, or a key of KMS (TILTYARD_SECRETS)",
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/catalog/secretbox"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/secretapi"
-	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/secret"
 	"tiltyard/shared/service/servicetest"
 )
@@ -26,7 +26,7 @@ func TestSecretsNeedKeys(t *testing.T) {
 			t.Errorf("%s: got %v, want Unsupported that names the setting", name, err)
 		}
 	}
-	if err := house.Names.Secrets.Create(t.Context(), []string{"s"}, sealing.Sealed{}); err != nil {
+	if err := house.Names.Secrets.Create(t.Context(), []string{"s"}, secretbox.Sealed{}); err != nil {
 		t.Fatal(err)
 	}
 	listed, err := service.List(t.Context(), &secretapi.ListRequest{})

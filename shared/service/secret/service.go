@@ -3,18 +3,18 @@ package secret
 
 import (
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/http/httpapi"
 )
 
 // A Service answers the operations on secrets.
 type Service struct {
 	names *catalog.Catalog
-	keys  sealing.Sealer // nil when there are none
+	keys  secretbox.Sealer // nil when there are none
 }
 
 // New returns the service over a catalog. It seals secrets with keys; without keys, it refuses their values.
-func New(names *catalog.Catalog, keys sealing.Sealer) *Service {
+func New(names *catalog.Catalog, keys secretbox.Sealer) *Service {
 	return &Service{names: names, keys: keys}
 }
 

@@ -15,16 +15,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/catalog/lists"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/protocol/queryapi"
-	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/query"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 

@@ -8,10 +8,10 @@ import (
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/tableapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Clone makes a table that begins as a version of another table. A shallow clone copies no rows: the

@@ -3,9 +3,9 @@ package table
 import (
 	"context"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/vending"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/tables/vending"
 )
 
 // credentials returns storage options with credentials for the location of a table, if the caller

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/rowerror"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // Errors answers the operation that lists the rows for which functions failed. A separate function serves it.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/engine/rowerror"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/table"

@@ -13,18 +13,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/catalog/namespaces"
 	"tiltyard/shared/lance/dataset/tags"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/table"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // library is a catalog of tables of several kinds.

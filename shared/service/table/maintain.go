@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog/upkeep"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/tables"

@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"strings"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/record"
 )
 
 // A search that ends early continues at the last record that it has read, which the caller may not be allowed to see. So

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/servicetest"
 )
 

@@ -7,9 +7,9 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/tableapi"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Register gives a name to a table that already lies in storage, at a location that the

@@ -4,9 +4,9 @@ package table
 import (
 	"context"
 
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // A Service answers the operations on tables.

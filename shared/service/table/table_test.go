@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/table"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
 )
 
 // open returns the service over a table t of two rows in two versions, and a declared one, d.

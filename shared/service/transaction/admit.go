@@ -3,8 +3,8 @@ package transaction
 import (
 	"context"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/jobs/transaction"
+	"tiltyard/shared/protocol/auth"
 )
 
 // admit checks the policies for an operation on a transaction. Policies are about tables and

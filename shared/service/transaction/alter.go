@@ -3,8 +3,8 @@ package transaction
 import (
 	"context"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
 )
 
 // Alter changes the status and the properties of a transaction. It applies all actions of the

@@ -3,10 +3,10 @@ package transaction
 import (
 	"context"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/service/job"
-	"tiltyard/shared/transaction"
 )
 
 // Describe returns the state of a transaction. A commit counts as succeeded unless a client has set

@@ -10,11 +10,11 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine/history"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // A Service answers the operations on transactions.

@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // fixture is a service over a catalog that holds tables of two versions.

@@ -11,10 +11,10 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/batch"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/versionapi"
-	"tiltyard/shared/transaction"
 )
 
 // batchFanOut is how many tables of a batch are read in parallel.

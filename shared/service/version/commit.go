@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"tiltyard/shared/lance/dataset/cleanup"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/tableapi"
 	"tiltyard/shared/protocol/versionapi"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // maxBatchDeletes bounds the versions that a batch deletes from one table, because the record of

@@ -7,12 +7,12 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/lance/dataset/refs"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/versionapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Create turns a manifest that a client has staged into the next version of a table. A request that

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // Delete deletes the versions in the given ranges. A version that a tag or a branch needs stays.

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/listing"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/versionapi"
-	"tiltyard/shared/transaction"
 )
 
 // detailFanOut bounds the versions of a page that are read in parallel. Each may have a large

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/dataapi"
 	"tiltyard/shared/protocol/versionapi"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/version"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // as is a context of a request by somebody.

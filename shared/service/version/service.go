@@ -2,7 +2,7 @@
 package version
 
 import (
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/http/httpapi"
 	"tiltyard/shared/tables"
 )
 

@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/versionapi"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // These constants bound the manifests that one request may hold in memory.

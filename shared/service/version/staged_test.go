@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestStagedManifestsAreOfTheTable(t *testing.T) {

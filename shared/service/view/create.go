@@ -9,18 +9,18 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/auth"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/claim"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/view"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/view"
+	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/work/refresh"
 )
 

@@ -7,9 +7,9 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/view"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/view"
 	"tiltyard/shared/work/refresh"
 )
 

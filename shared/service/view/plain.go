@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"slices"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
+	"tiltyard/shared/engine/selection"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/sql/selection"
 	"tiltyard/shared/tables"
 )
 

@@ -4,17 +4,17 @@ import (
 	"context"
 	"slices"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/views"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/function"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/view"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/view"
 	"tiltyard/shared/work/refresh"
 )
 
@@ -40,7 +40,7 @@ func (s *Service) RefreshMaterialized(ctx context.Context, req *viewapi.RefreshR
 		return nil, err
 	}
 	if c := definition.Call; c != nil && s.tables.Runs != nil {
-		if err := s.tables.Runs(function.RuntimeOf(c.Backend)); err != nil {
+		if err := s.tables.Runs(udf.RuntimeOf(c.Backend)); err != nil {
 			return nil, err
 		}
 	}

@@ -4,15 +4,15 @@ package view
 import (
 	"context"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/stored"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/job"
+	"tiltyard/shared/engine/view"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/viewapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/view"
 	"tiltyard/shared/work/jobtable"
 	"tiltyard/shared/work/refresh"
 )
@@ -74,7 +74,7 @@ func (s *Service) begin(ctx context.Context, id []string, v *stored.View, d *vie
 }
 
 // jobs returns the starter of jobs, or an error if the deployment has none.
-func (s *Service) jobs() (*job.Starter, error) {
+func (s *Service) jobs() (*jobs.Starter, error) {
 	if s.tables.Jobs == nil {
 		return nil, &protocol.Error{
 			Code: protocol.Unsupported, Message: "this deployment has no workers, which refresh views", Detail: "configure a queue of jobs (TILTYARD_JOBS)",

@@ -13,7 +13,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
 )
 
 // A Function is an aggregate function by its name.

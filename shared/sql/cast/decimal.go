@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
 )
 
 // decimals converts from or to decimals.

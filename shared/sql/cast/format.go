@@ -12,8 +12,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/clock"
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/datetime"
 )
 
 // format converts values to strings like Arrow's Rust implementation:
@@ -34,7 +34,7 @@ func (c *caster) format() {
 	for column.IsList(elem) {
 		elem = column.ElemType(elem)
 	}
-	zone, err := clock.LoadZone(column.ZoneOf(elem))
+	zone, err := datetime.LoadZone(column.ZoneOf(elem))
 	if c.err = err; err != nil {
 		return
 	}
@@ -80,19 +80,19 @@ func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
 	case v.Type.ID() == arrow.DURATION:
 		return appendDuration(dst, x.Int64(), column.UnitOf(v.Type))
 	case v.Type.ID() == arrow.DATE32:
-		return clock.AppendDate(dst, time.Unix(x.Int64()*clock.SecondsPerDay, 0).UTC())
+		return datetime.AppendDate(dst, time.Unix(x.Int64()*datetime.SecondsPerDay, 0).UTC())
 	case v.Type.ID() == arrow.DATE64:
-		return clock.AppendDateTime(dst, time.UnixMilli(x.Int64()).UTC())
+		return datetime.AppendDateTime(dst, time.UnixMilli(x.Int64()).UTC())
 	case column.IsTime(v.Type):
-		per := clock.PerSecond(column.UnitOf(v.Type))
-		return clock.AppendClock(dst, time.Unix(x.Int64()/per, x.Int64()%per*(1e9/per)).UTC())
+		per := datetime.PerSecond(column.UnitOf(v.Type))
+		return datetime.AppendClock(dst, time.Unix(x.Int64()/per, x.Int64()%per*(1e9/per)).UTC())
 	case column.IsTimestamp(v.Type):
-		per := clock.PerSecond(column.UnitOf(v.Type))
-		seconds := clock.FloorDiv(x.Int64(), per)
+		per := datetime.PerSecond(column.UnitOf(v.Type))
+		seconds := datetime.FloorDiv(x.Int64(), per)
 		t := time.Unix(seconds, (x.Int64()-seconds*per)*(1e9/per)).In(zone)
-		dst = clock.AppendDateTime(dst, t)
+		dst = datetime.AppendDateTime(dst, t)
 		if v.Type.(*arrow.TimestampType).TimeZone != "" {
-			dst = clock.AppendOffset(dst, t)
+			dst = datetime.AppendOffset(dst, t)
 		}
 		return dst
 	}
@@ -115,7 +115,7 @@ func appendList(dst []byte, l column.Lists, i int, zone *time.Location) []byte {
 
 // appendDuration appends the parts of a duration. The sign of the seconds is also that of their fraction.
 func appendDuration(dst []byte, d int64, unit arrow.TimeUnit) []byte {
-	per := clock.PerSecond(unit)
+	per := datetime.PerSecond(unit)
 	seconds, fraction := d/per, d%per
 	dst = fmt.Appendf(dst, "%d days %d hours %d mins ", seconds/86400, seconds/3600%24, seconds/60%60)
 	if seconds %= 60; seconds < 0 || fraction < 0 {

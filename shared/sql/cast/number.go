@@ -3,7 +3,7 @@ package cast
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
 )
 
 // number is the Go types of plain numbers. A half is converted to and from float32.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/clock"
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/datetime"
 )
 
 // parse converts strings to values of other types:
@@ -66,21 +66,21 @@ func (c *caster) parse() {
 func parseInteger(s string, typ arrow.DataType) (int64, bool) {
 	switch typ.ID() {
 	case arrow.DATE32:
-		return clock.ParseDate(s)
+		return datetime.ParseDate(s)
 	case arrow.DATE64:
 		if len(s) <= 10 {
-			days, ok := clock.ParseDate(s)
-			return days * clock.MillisPerDay, ok
+			days, ok := datetime.ParseDate(s)
+			return days * datetime.MillisPerDay, ok
 		}
-		t, ok := clock.ParseTimestamp(s, time.UTC)
+		t, ok := datetime.ParseTimestamp(s, time.UTC)
 		return t.UnixMilli(), ok
 	case arrow.TIME32, arrow.TIME64:
-		nanos, ok := clock.ParseTime(s)
+		nanos, ok := datetime.ParseTime(s)
 		if !ok {
 			x, err := strconv.ParseInt(s, 10, 64)
 			return x, err == nil
 		}
-		return nanos / (1e9 / clock.PerSecond(column.UnitOf(typ))), true
+		return nanos / (1e9 / datetime.PerSecond(column.UnitOf(typ))), true
 	case arrow.UINT64:
 		u, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 64)
 		return int64(u), err == nil && !strings.HasPrefix(s, "++")
@@ -172,19 +172,19 @@ func parseDecimal(s string, scale int32) (*big.Int, bool) {
 // parseTimestamps parses times of day in the zone of the target. Nanoseconds cover the
 // years 1677 to 2262 only.
 func (c *caster) parseTimestamps(t column.Text, bad func(int) bool) {
-	zone, err := clock.LoadZone(column.ZoneOf(c.to))
+	zone, err := datetime.LoadZone(column.ZoneOf(c.to))
 	if c.err = err; err != nil {
 		return
 	}
-	per := clock.PerSecond(column.UnitOf(c.to))
+	per := datetime.PerSecond(column.UnitOf(c.to))
 	out := make([]int64, c.from.N)
 	c.out.Data = out
 	c.each(func(i int) bool {
-		ts, ok := clock.ParseTimestamp(string(t.At(i)), zone)
+		ts, ok := datetime.ParseTimestamp(string(t.At(i)), zone)
 		if !ok {
 			return bad(i)
 		}
-		seconds, ok := clock.MulChecked(ts.Unix(), per)
+		seconds, ok := datetime.MulChecked(ts.Unix(), per)
 		out[i] = seconds + int64(ts.Nanosecond())/(1e9/per)
 		if per == 1e9 && (ts.Year() < 1678 || ts.Year() > 2261) {
 			ok = time.Unix(0, out[i]).Equal(ts) // the years where nanoseconds begin and end

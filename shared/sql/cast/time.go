@@ -5,8 +5,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/clock"
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/datetime"
 )
 
 // temporalCastable reports whether a conversion exists between dates, times and timestamps,
@@ -135,7 +135,7 @@ func (c *caster) dates() {
 	if d, ok := c.from.Data.([]int32); ok {
 		out := make([]int64, len(d))
 		for i, x := range d {
-			out[i] = int64(x) * clock.MillisPerDay
+			out[i] = int64(x) * datetime.MillisPerDay
 		}
 		c.out.Data = out
 		return
@@ -143,26 +143,26 @@ func (c *caster) dates() {
 	d := c.from.Data.([]int64)
 	out := make([]int32, len(d))
 	for i, x := range d {
-		out[i] = int32(x / clock.MillisPerDay)
+		out[i] = int32(x / datetime.MillisPerDay)
 	}
 	c.out.Data = out
 }
 
 // dateToTimestamp returns the midnight of each date, in the time zone of the timestamp type or else in UTC.
 func (c *caster) dateToTimestamp() {
-	per := clock.PerSecond(column.UnitOf(c.to))
+	per := datetime.PerSecond(column.UnitOf(c.to))
 	out := make([]int64, c.from.N)
 	c.out.Data = out
 	c.each(func(i int) bool {
 		var ok bool
 		switch d := c.from.Data.(type) {
 		case []int32:
-			out[i], ok = clock.MulChecked(int64(d[i])*clock.SecondsPerDay, per)
+			out[i], ok = datetime.MulChecked(int64(d[i])*datetime.SecondsPerDay, per)
 		case []int64:
 			if per == 1 {
 				out[i], ok = d[i]/1000, true
 			} else {
-				out[i], ok = clock.MulChecked(d[i], per/1000)
+				out[i], ok = datetime.MulChecked(d[i], per/1000)
 			}
 		}
 		return ok || c.fail(i, "date is out of range of %s", c.to)
@@ -174,7 +174,7 @@ func (c *caster) dateToTimestamp() {
 
 // timestampToDate returns the date in the zone of the timestamp.
 func (c *caster) timestampToDate() {
-	per := clock.PerSecond(column.UnitOf(c.from.Type))
+	per := datetime.PerSecond(column.UnitOf(c.from.Type))
 	src := c.from.Data.([]int64)
 	if out, ok := column.Zeros(c.to, c.from.N).([]int64); ok { // date64 keeps the time of day
 		for i, x := range src {
@@ -187,36 +187,36 @@ func (c *caster) timestampToDate() {
 		c.out.Data = out
 		return
 	}
-	zone, err := clock.LoadZone(column.ZoneOf(c.from.Type))
+	zone, err := datetime.LoadZone(column.ZoneOf(c.from.Type))
 	if c.err = err; err != nil {
 		return
 	}
 	out := make([]int32, c.from.N)
 	c.out.Data = out
 	c.each(func(i int) bool {
-		seconds := clock.FloorDiv(src[i], per)
+		seconds := datetime.FloorDiv(src[i], per)
 		if zone != time.UTC {
 			_, offset := time.Unix(seconds, 0).In(zone).Zone()
 			seconds += int64(offset)
 		}
-		out[i] = int32(clock.FloorDiv(seconds, clock.SecondsPerDay))
+		out[i] = int32(datetime.FloorDiv(seconds, datetime.SecondsPerDay))
 		return true
 	})
 }
 
 // timestampToTime returns the time of day in the zone of the timestamp.
 func (c *caster) timestampToTime() {
-	zone, err := clock.LoadZone(column.ZoneOf(c.from.Type))
+	zone, err := datetime.LoadZone(column.ZoneOf(c.from.Type))
 	if c.err = err; err != nil {
 		return
 	}
-	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
+	from, to := datetime.PerSecond(column.UnitOf(c.from.Type)), datetime.PerSecond(column.UnitOf(c.to))
 	src, out := c.from.Data.([]int64), make([]int64, c.from.N)
 	c.each(func(i int) bool {
-		seconds := clock.FloorDiv(src[i], from)
+		seconds := datetime.FloorDiv(src[i], from)
 		nanos := (src[i] - seconds*from) * (1e9 / from)
 		t := time.Unix(seconds, 0).In(zone)
-		if year := t.Year(); year < clock.LeastYear || year > clock.MostYear {
+		if year := t.Year(); year < datetime.LeastYear || year > datetime.MostYear {
 			return c.fail(i, "timestamp is out of range of %s", c.to)
 		}
 		out[i] = int64(t.Hour()*3600+t.Minute()*60+t.Second())*to + nanos/(1e9/to)
@@ -230,7 +230,7 @@ func (c *caster) timestampToTime() {
 
 // times converts between units and truncates.
 func (c *caster) times() {
-	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
+	from, to := datetime.PerSecond(column.UnitOf(c.from.Type)), datetime.PerSecond(column.UnitOf(c.to))
 	wide := make([]int64, c.from.N)
 	switch d := c.from.Data.(type) {
 	case []int32:
@@ -243,7 +243,7 @@ func (c *caster) times() {
 	c.each(func(i int) bool {
 		x, ok := wide[i], true
 		if to >= from {
-			wide[i], ok = clock.MulChecked(x, to/from)
+			wide[i], ok = datetime.MulChecked(x, to/from)
 		} else {
 			wide[i] = x / (from / to)
 		}
@@ -267,7 +267,7 @@ func narrowed(wide []int64) []int32 {
 // timestamps converts between units and truncates. A timestamp without zone gets the zone
 // of the target: its clock time stays, and the instant changes.
 func (c *caster) timestamps() {
-	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
+	from, to := datetime.PerSecond(column.UnitOf(c.from.Type)), datetime.PerSecond(column.UnitOf(c.to))
 	src := c.from.Data.([]int64)
 	c.out.Data = src
 	if from == to && (column.ZoneOf(c.from.Type) != "" || column.ZoneOf(c.to) == "") {
@@ -281,7 +281,7 @@ func (c *caster) timestamps() {
 			return true
 		}
 		var ok bool
-		out[i], ok = clock.MulChecked(src[i], to/from)
+		out[i], ok = datetime.MulChecked(src[i], to/from)
 		return ok || c.fail(i, "timestamp is out of range of %s", c.to)
 	})
 	if c.err == nil && column.ZoneOf(c.from.Type) == "" {
@@ -291,15 +291,15 @@ func (c *caster) timestamps() {
 
 // toLocal converts clock times, in the unit of the target, to instants in its zone.
 func (c *caster) toLocal(ticks []int64) {
-	zone, err := clock.LoadZone(column.ZoneOf(c.to))
+	zone, err := datetime.LoadZone(column.ZoneOf(c.to))
 	if err != nil || zone == time.UTC {
 		c.err = err
 		return
 	}
-	per := clock.PerSecond(column.UnitOf(c.to))
+	per := datetime.PerSecond(column.UnitOf(c.to))
 	c.each(func(i int) bool {
-		shown := clock.FloorDiv(ticks[i], per)
-		seconds, ok := clock.Instant(shown, zone)
+		shown := datetime.FloorDiv(ticks[i], per)
+		seconds, ok := datetime.Instant(shown, zone)
 		if !ok {
 			return c.fail(i, "a clock time does not exist, or exists twice, in the time zone %s", zone)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/internal/sqltest"
 	"tiltyard/shared/sql/plan"
-	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 

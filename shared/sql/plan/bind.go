@@ -9,11 +9,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/compute"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/fn/text"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/compute"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/fn/text"
+	"tiltyard/shared/sql/internal/meter"
 	"tiltyard/shared/sql/syntax"
 )
 

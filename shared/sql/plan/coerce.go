@@ -5,9 +5,9 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/fn/list"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/fn/list"
 )
 
 // coerce gives every node its type, from the leaves up, and casts arguments to the types on

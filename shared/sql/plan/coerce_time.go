@@ -4,8 +4,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // temporalArithmetic determines the types of + and - on dates, times and intervals:

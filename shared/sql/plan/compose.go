@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // Over returns the expression over the columns of another schema s, by substitution. values holds, by name,

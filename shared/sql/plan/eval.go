@@ -6,11 +6,11 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/compute"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/fn/text"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/compute"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/fn/text"
+	"tiltyard/shared/sql/internal/meter"
 )
 
 // A frame is a record batch, or a slice of its rows, under evaluation.

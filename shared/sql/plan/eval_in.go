@@ -7,9 +7,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/compute"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/compute"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // A memberSet holds the literals of an IN list, prepared for lookup. A few numbers are compared one by one.

@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
 
-	"tiltyard/shared/sql/compute"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/compute"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // logic evaluates AND and OR in three-valued logic. It evaluates the right side only for the rows that the

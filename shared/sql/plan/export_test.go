@@ -6,9 +6,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/meter"
 )
 
 // InSlicesOf returns the same expression, evaluated in slices of the given number of rows.

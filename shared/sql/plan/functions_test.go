@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"tiltyard/shared/sql/fn"
+	"tiltyard/shared/sql/internal/fn"
+	"tiltyard/shared/sql/internal/sqltest"
 	"tiltyard/shared/sql/plan"
-	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 

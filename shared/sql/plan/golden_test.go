@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/sqltest"
 	"tiltyard/shared/sql/plan"
-	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -74,7 +74,7 @@ func readGolden(t testing.TB, name string) []goldenCase {
 func callsOfAllPackages(t testing.TB) []string {
 	t.Helper()
 	var calls []string
-	for _, pattern := range []string{"../*/testdata/calls.sql", "../fn/*/testdata/calls.sql"} {
+	for _, pattern := range []string{"../*/testdata/calls.sql", "../internal/*/testdata/calls.sql", "../internal/fn/*/testdata/calls.sql"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) < 2 {
 			t.Fatalf("%s: got %v, error %v", pattern, files, err)

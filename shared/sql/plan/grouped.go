@@ -8,7 +8,7 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/aggregate"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/expr"
 	"tiltyard/shared/sql/syntax"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/sqltest"
+	"tiltyard/shared/sql/internal/sqltest"
 )
 
 // TestAnythingIsComputedOrRefused makes texts of the filters that native Lance was asked,

@@ -3,8 +3,8 @@ package plan
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // convertTo casts a value to the requested type. The members of a struct literal, such as LanceDB's clients

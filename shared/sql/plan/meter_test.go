@@ -13,11 +13,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/meter"
+	"tiltyard/shared/sql/internal/sqltest"
 	"tiltyard/shared/sql/plan"
-	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 

@@ -3,8 +3,8 @@ package plan
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
 	"tiltyard/shared/sql/pruning"
 	"tiltyard/shared/sql/rustregex"
 )

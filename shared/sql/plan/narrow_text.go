@@ -5,8 +5,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/fn/text"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/fn/text"
 	"tiltyard/shared/sql/pruning"
 	"tiltyard/shared/sql/rustregex"
 )

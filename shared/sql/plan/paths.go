@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/expr"
 	"tiltyard/shared/sql/syntax"
 )
 

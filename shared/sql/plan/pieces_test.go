@@ -12,9 +12,9 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/meter"
+	"tiltyard/shared/sql/internal/sqltest"
 	"tiltyard/shared/sql/plan"
-	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 

@@ -11,11 +11,11 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/aggregate"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/fn"
-	"tiltyard/shared/sql/fn/calendar"
-	"tiltyard/shared/sql/fn/list"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/fn"
+	"tiltyard/shared/sql/internal/fn/calendar"
+	"tiltyard/shared/sql/internal/fn/list"
 	"tiltyard/shared/sql/syntax"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
 	"tiltyard/shared/sql/syntax"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // resolve gives a literal beside a column the type of the column, but only at the top of an expression and

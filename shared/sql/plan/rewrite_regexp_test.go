@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/fn"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/fn"
+	"tiltyard/shared/sql/internal/meter"
 	"tiltyard/shared/sql/rustregex"
 )
 

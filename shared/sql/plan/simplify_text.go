@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
 	"tiltyard/shared/sql/rustregex"
 )
 

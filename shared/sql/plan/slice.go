@@ -9,9 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/expr"
+	"tiltyard/shared/sql/internal/meter"
 )
 
 // sliceRows bounds the rows of a slice for expressions that make texts, lists or structs.

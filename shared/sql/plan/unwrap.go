@@ -8,9 +8,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql/cast"
-	"tiltyard/shared/sql/clock"
-	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/column"
+	"tiltyard/shared/sql/internal/datetime"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // unwrapComparison moves a cast from the column to the literal of a comparison, if the
@@ -158,7 +158,7 @@ func integerBefore(v column.Vec, to arrow.DataType) (column.Vec, bool) {
 // becomes NULL.
 func timestampBefore(v column.Vec, to arrow.DataType) column.Vec {
 	ticks := v.Data.([]int64)[0]
-	from, per := clock.PerSecond(column.UnitOf(v.Type)), clock.PerSecond(column.UnitOf(to))
+	from, per := datetime.PerSecond(column.UnitOf(v.Type)), datetime.PerSecond(column.UnitOf(to))
 	if from >= per {
 		return column.Constant(to, []int64{ticks / (from / per)})
 	}

@@ -3,7 +3,7 @@ package plan_test
 import (
 	"testing"
 
-	"tiltyard/shared/sql/sqltest"
+	"tiltyard/shared/sql/internal/sqltest"
 )
 
 func TestComputesTheValuesOfTheNativeLance(t *testing.T) {

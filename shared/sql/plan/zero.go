@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/internal/column"
 
-	"tiltyard/shared/sql/compute"
-	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/internal/compute"
+	"tiltyard/shared/sql/internal/expr"
 )
 
 // rewriteZero rewrites comparisons with a literal zero so that they treat both float zeros as equal,

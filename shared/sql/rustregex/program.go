@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/meter"
 )
 
 // A Program is a compiled translation of a regular expression. Go matches in time that is

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/meter"
 )
 
 // A Regexp is a regular expression in the dialect of Rust's crate regex, translated to Go's similar

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/internal/meter"
 )
 
 // TestRegularExpressionsAreBounded verifies that too large programs are refused, and that matching rune by

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/sql"
-	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/internal/datetime"
 )
 
 // operand reads an operand of infix operators, with the member accesses after it.
@@ -309,7 +309,7 @@ func (p *parser) interval() (Expr, error) {
 	}
 	value := sign + p.take().text
 	if w := p.peek(); w.kind == tokWord {
-		if clock.IsUnit(w.text) {
+		if datetime.IsUnit(w.text) {
 			p.mark(keyword)
 			value += " " + strings.ToLower(p.take().text)
 		}

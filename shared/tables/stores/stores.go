@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"time"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/function"
-	"tiltyard/shared/job"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/record"
-	"tiltyard/shared/vending"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
+	"tiltyard/shared/tables/vending"
 )
 
 // A Set holds the stores and settings that tables are opened over. A number that is zero means its default.
@@ -26,7 +26,7 @@ type Set struct {
 	TopK         int          // bounds the rows of a search or sort
 	StableRowIDs bool         // of new tables whose creator chooses neither
 	Anonymous    bool         // leaves the names of callers out of versions
-	Queue        job.Queue    // nil: there are no jobs, and requests do long work themselves
+	Queue        jobs.Queue   // nil: there are no jobs, and requests do long work themselves
 	Maintain     bool         // has jobs compact and clean up tables that are written to; see package maintain
 	Auto         AutoRefresh  // has jobs refresh views whose sources are written to
 	// DropRetention is how long dropped tables can be restored where no property is set.
@@ -36,7 +36,7 @@ type Set struct {
 	EventRetention time.Duration  // how long events can be read
 	Vendor         vending.Vendor // makes credentials for clients; nil: clients get none
 	// Runs returns an error for functions that this deployment does not run; nil: jobs find that out.
-	Runs   function.Check
+	Runs   udf.Check
 	Rights auth.Rights // of the callers who have defined views, columns and functions
 }
 

@@ -34,14 +34,14 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/rowerror"
-	"tiltyard/shared/function"
-	"tiltyard/shared/job"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
-	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/jobtable"
+	"tiltyard/shared/work/udfcall"
 )
 
 // Kind is the kind of the jobs that compute the values of a column.
@@ -105,9 +105,9 @@ const (
 )
 
 // Fill returns the kind of job that computes the values of a column.
-func Fill(on tables.Tables, functions calling.Directory, sizes fill.Sizes) job.Kind {
+func Fill(on tables.Tables, functions udfcall.Directory, sizes fill.Sizes) jobs.Kind {
 	b := filler{on: on, functions: functions, sizes: sizes}
-	return job.Kind{Stages: []job.Stage{
+	return jobs.Kind{Stages: []jobs.Stage{
 		{Name: wholeStage, Do: b.whole},
 		{Name: fillStage, Parts: b.parts, Estimate: b.effort, Do: b.part},
 		{Name: joinStage, Parts: b.joins, Do: b.join},
@@ -118,7 +118,7 @@ func Fill(on tables.Tables, functions calling.Directory, sizes fill.Sizes) job.K
 // A filler runs the stages of jobs.
 type filler struct {
 	on        tables.Tables
-	functions calling.Directory
+	functions udfcall.Directory
 	sizes     fill.Sizes
 }
 
@@ -141,7 +141,7 @@ type state struct {
 type task func(ctx context.Context, t *engine.Table, place string, w fill.Order) (fill.Result, error)
 
 // change does a task that commits.
-func (b filler) change(ctx context.Context, r *job.Run, do task) (fill.Result, error) {
+func (b filler) change(ctx context.Context, r *jobs.Run, do task) (fill.Result, error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
 		return fill.Result{}, err
@@ -159,7 +159,7 @@ func (b filler) change(ctx context.Context, r *job.Run, do task) (fill.Result, e
 }
 
 // stage does a task that writes files and commits nothing.
-func (b filler) stage(ctx context.Context, r *job.Run, do task) error {
+func (b filler) stage(ctx context.Context, r *jobs.Run, do task) error {
 	var order Order
 	if err := r.Input(&order); err != nil {
 		return err
@@ -171,25 +171,25 @@ func (b filler) stage(ctx context.Context, r *job.Run, do task) error {
 }
 
 // claimed does a task when the column is the job's.
-func (b filler) claimed(ctx context.Context, r *job.Run, order Order, t *engine.Table, found *catalog.Table, do task) (fill.Result, error) {
+func (b filler) claimed(ctx context.Context, r *jobs.Run, order Order, t *engine.Table, found *catalog.Table, do task) (fill.Result, error) {
 	place := found.Location.URI
 	switch claimed, err := b.on.Transactions.Claim(ctx, order.claim(place), transaction.Unit{Job: r.ID()}); {
 	case err != nil:
 		return fill.Result{}, err
 	case !claimed:
 		waited := time.Since(r.Began())
-		return fill.Result{}, job.Later(min(max(waited/4, leastWait), mostWait))
+		return fill.Result{}, jobs.Later(min(max(waited/4, leastWait), mostWait))
 	}
 	return do(ctx, t, place, b.order(r, order, t, found))
 }
 
 // order returns an order as the engine takes it.
-func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.Table) fill.Order {
+func (b filler) order(r *jobs.Run, order Order, t *engine.Table, found *catalog.Table) fill.Order {
 	failures := failures{area: rowerror.Of(t.Data()), job: r.ID(), column: order.Column}
 	w := order.Work()
 	w.Sizes = &b.sizes
-	w.Progress = func(done, total, rows int64) { r.Progress(job.Progress{Done: done, Total: total, Rows: rows}) }
-	w.Open = func(ctx context.Context, binding *schemaapi.FunctionBinding) (function.Caller, []arrow.Field, error) {
+	w.Progress = func(done, total, rows int64) { r.Progress(jobs.Progress{Done: done, Total: total, Rows: rows}) }
+	w.Open = func(ctx context.Context, binding *schemaapi.FunctionBinding) (udf.Caller, []arrow.Field, error) {
 		if allowed := order.Function; allowed == nil || !reflect.DeepEqual(*allowed, binding.Function) {
 			return nil, nil, protocol.Errorf(protocol.InvalidInput, "column %q has got another function since the job has begun; begin the job again", order.Column)
 		}
@@ -200,7 +200,7 @@ func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.T
 		caller, params, err := b.functions.Open(as, binding, r.ID())
 		return caller, params, unusable(found, order.Column, err)
 	}
-	w.OpenEnvelope = func(ctx context.Context, e *computed.Envelope) (function.Caller, error) {
+	w.OpenEnvelope = func(ctx context.Context, e *computed.Envelope) (udf.Caller, error) {
 		spec, err := e.Spec(ctx)
 		if err != nil {
 			return nil, err
@@ -212,7 +212,7 @@ func (b filler) order(r *job.Run, order Order, t *engine.Table, found *catalog.T
 }
 
 // whole does a small backfill, which ends the job. For a large one it returns the first round.
-func (b filler) whole(ctx context.Context, r *job.Run) (any, error) {
+func (b filler) whole(ctx context.Context, r *jobs.Run) (any, error) {
 	var first *round
 	done, err := b.change(ctx, r, func(ctx context.Context, t *engine.Table, place string, w fill.Order) (fill.Result, error) {
 		var before state
@@ -232,16 +232,16 @@ func (b filler) whole(ctx context.Context, r *job.Run) (any, error) {
 	if first != nil {
 		return first, nil
 	}
-	return job.End{Result: done}, err
+	return jobs.End{Result: done}, err
 }
 
 // keep records the state of a run, which ends when it has too little time left.
-func keep(ctx context.Context, r *job.Run, state any) error {
+func keep(ctx context.Context, r *jobs.Run, state any) error {
 	if err := r.Checkpoint(ctx, state); err != nil {
 		return err
 	}
 	if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
-		return job.Later(0)
+		return jobs.Later(0)
 	}
 	return nil
 }

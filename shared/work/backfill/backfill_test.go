@@ -18,24 +18,24 @@ import (
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/backfill"
-	"tiltyard/shared/work/calling"
+	"tiltyard/shared/work/udfcall"
 )
 
 // A process is a server and a worker over one storage, with a table t of three fragments.
 type process struct {
 	tables.Tables
-	worker *job.Worker
+	worker *jobs.Worker
 	names  int
 
 	schedule computed.Schedule
@@ -57,10 +57,10 @@ func openWith(t *testing.T, policy tables.AutoRefresh, schedule computed.Schedul
 	p := &process{Tables: tables.Open(tables.Stores{
 		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Auto: policy,
 	})}
-	p.worker = &job.Worker{
+	p.worker = &jobs.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
-		Kinds: map[string]job.Kind{backfill.Kind: backfill.Following(p.Tables, backfill.Fill(p.Tables, calling.Directory{Names: p.Names}, backfill.PartSizes))},
+		Kinds: map[string]jobs.Kind{backfill.Kind: backfill.Following(p.Tables, backfill.Fill(p.Tables, udfcall.Directory{Names: p.Names}, backfill.PartSizes))},
 	}
 	p.schedule = schedule
 	p.make(t)
@@ -115,7 +115,7 @@ func (p *process) do(t *testing.T, id string, within time.Duration) *transaction
 	t.Helper()
 	ctx, done := context.WithTimeout(t.Context(), within)
 	defer done()
-	if err := p.worker.Do(ctx, job.Message{Job: id}); err != nil {
+	if err := p.worker.Do(ctx, jobs.Message{Job: id}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := p.Transactions.Job(t.Context(), transaction.Unit{Job: id})

@@ -7,15 +7,15 @@ import (
 
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/rowerror"
-	"tiltyard/shared/function"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestFailuresAreStoredByFragment(t *testing.T) {
 	area := rowerror.Area{Store: memstore.New(), Prefix: "t.lance"}
 	f := failures{area: area, job: "j", column: "c"}
 	fail := func(fragment uint64, offset uint32) {
-		f.add(fill.RowFailure{Fragment: fragment, Offset: offset, Function: "f", Version: "1", Failure: function.Failure{Type: "T", Message: "m"}})
+		f.add(fill.RowFailure{Fragment: fragment, Offset: offset, Function: "f", Version: "1", Failure: udf.Failure{Type: "T", Message: "m"}})
 	}
 	told := func() string {
 		found, err := area.List(t.Context(), rowerror.Query{Limit: 100})

@@ -13,10 +13,10 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/schemaapi"
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables"
 )
 
@@ -28,7 +28,7 @@ type follower struct{ on tables.Tables }
 
 // Following returns a kind of job, which [Fill] made, with looks for the columns that are filled without a
 // request.
-func Following(on tables.Tables, kind job.Kind) job.Kind {
+func Following(on tables.Tables, kind jobs.Kind) jobs.Kind {
 	kind.Wanted = follower{on}.wanted
 	return kind
 }
@@ -52,7 +52,7 @@ const soon = 5 * time.Second
 
 // wanted returns the fill that a table needs, nil if there is none. A job fills one column; a further look
 // takes the next.
-func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
+func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if f.on.Auto.After == 0 || len(id) == 0 {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		}
 		return nil, err
 	}
-	var want *job.Want
+	var want *jobs.Want
 	again := time.Duration(-1) // until the next look
 	for _, c := range columns {
 		allowance, err := Allowance(c.Use)
@@ -112,12 +112,12 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	return want, err
 }
 
-func wantOf(place string, c fill.Behind) *job.Want {
+func wantOf(place string, c fill.Behind) *jobs.Want {
 	order := Order{Column: c.Column}
 	if c.Use != nil {
 		order.Function, order.Use = &c.Use.Function, c.Use.ID
 	}
-	return &job.Want{Input: order, Mark: fmt.Sprint(place, "@", c.Version, " ", c.Column)}
+	return &jobs.Want{Input: order, Mark: fmt.Sprint(place, "@", c.Version, " ", c.Column)}
 }
 
 // A history is the record of the looks at a column.
@@ -144,7 +144,7 @@ func keyOf(place string, c fill.Behind) string {
 
 // refuse returns a job for a column that can no longer be filled, whose failure reports the reason to users of the table.
 // It returns nil if there was such a job since the last fill.
-func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*job.Want, error) {
+func (f follower) refuse(ctx context.Context, place string, c fill.Behind) (*jobs.Want, error) {
 	key := keyOf(place, c)
 	h, version, err := f.historyOf(ctx, key)
 	if err != nil || h.Refused {
@@ -199,7 +199,7 @@ func (f follower) isDue(ctx context.Context, key string, c fill.Behind) (bool, t
 		h.Behind = now
 	}
 	due := dueAt(f.on.Auto, c, h)
-	wait := min(due.Sub(now), job.MaxDelay)
+	wait := min(due.Sub(now), jobs.MaxDelay)
 	switch {
 	case wait <= 0:
 		h = history{Began: now}

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/functions"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/schemaapi"
-	"tiltyard/shared/work/calling"
+	"tiltyard/shared/work/udfcall"
 )
 
 // Readers of the table see the values that a function computes, also from its secrets. So the function is called with the
@@ -36,7 +36,7 @@ func (f follower) mayUse(ctx context.Context, found *catalog.Table, c fill.Behin
 	if err != nil {
 		return err
 	}
-	return unusable(found, c.Column, calling.Check(as, f.on.Names, c.Use.Function))
+	return unusable(found, c.Column, udfcall.Check(as, f.on.Names, c.Use.Function))
 }
 
 // unusable replaces the error for a function that whoever declared a column may not use, or not with its secrets.

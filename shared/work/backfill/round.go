@@ -6,7 +6,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/fill"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/protocol"
 )
 
@@ -23,8 +23,8 @@ var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replace
 type roundTask func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (fill.Result, error)
 
 // inRound returns a task of the present round.
-func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
-	found, err := job.ResultsOf[round](ctx, r, wholeStage)
+func inRound(ctx context.Context, r *jobs.Run, do roundTask) (task, error) {
+	found, err := jobs.ResultsOf[round](ctx, r, wholeStage)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func inRound(ctx context.Context, r *job.Run, do roundTask) (task, error) {
 // stageRound runs a task of the current round that writes files and commits nothing. If a cleanup
 // has deleted the version of the round, the task ends without an error, and the commit schedules
 // the fragments of the round again.
-func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.Context, t *engine.Table, w fill.Order, this *round) error) error {
+func (b filler) stageRound(ctx context.Context, r *jobs.Run, do func(ctx context.Context, t *engine.Table, w fill.Order, this *round) error) error {
 	staged, err := inRound(ctx, r, func(ctx context.Context, t *engine.Table, w fill.Order, this *round) (none fill.Result, err error) {
 		if err = do(ctx, t, w, this); protocol.HasCode(err, protocol.TableVersionNotFound) {
 			err = nil
@@ -56,18 +56,18 @@ func (b filler) stageRound(ctx context.Context, r *job.Run, do func(ctx context.
 type pieces []fill.Piece
 
 // parts returns the parts of a round.
-func (b filler) parts(ctx context.Context, r *job.Run) (parts int, err error) {
+func (b filler) parts(ctx context.Context, r *jobs.Run) (parts int, err error) {
 	err = b.stageRound(ctx, r, func(ctx context.Context, t *engine.Table, _ fill.Order, this *round) error {
 		parts = this.Parts
 		rows, err := fill.Rows(ctx, t, &this.Round)
-		r.Progress(job.Progress{Total: rows})
+		r.Progress(jobs.Progress{Total: rows})
 		return err
 	})
 	return parts, err
 }
 
 // effort estimates a part. A function gets few parts, as it may be slow to start, so the parts of a large table are heavy.
-func (b filler) effort(ctx context.Context, r *job.Run) (effort job.Effort, err error) {
+func (b filler) effort(ctx context.Context, r *jobs.Run) (effort jobs.Effort, err error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
 		return effort, err
@@ -85,7 +85,7 @@ func (b filler) effort(ctx context.Context, r *job.Run) (effort job.Effort, err 
 }
 
 // part computes the rows of a part.
-func (b filler) part(ctx context.Context, r *job.Run) (any, error) {
+func (b filler) part(ctx context.Context, r *jobs.Run) (any, error) {
 	var made pieces
 	if err := r.State(&made); err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func (b filler) part(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // byFragment returns the pieces of all parts, grouped by fragment and in order.
-func byFragment(ctx context.Context, r *job.Run) ([]pieces, error) {
-	parts, err := job.ResultsOf[pieces](ctx, r, fillStage)
+func byFragment(ctx context.Context, r *jobs.Run) ([]pieces, error) {
+	parts, err := jobs.ResultsOf[pieces](ctx, r, fillStage)
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +132,12 @@ func divided(all []pieces) []pieces {
 }
 
 // joins returns the number of parts of the join stage.
-func (b filler) joins(ctx context.Context, r *job.Run) (int, error) {
+func (b filler) joins(ctx context.Context, r *jobs.Run) (int, error) {
 	all, err := byFragment(ctx, r)
 	if err != nil {
 		return 0, err
 	}
-	found, err := job.ResultsOf[round](ctx, r, wholeStage)
+	found, err := jobs.ResultsOf[round](ctx, r, wholeStage)
 	if err != nil {
 		return 0, err
 	}
@@ -146,12 +146,12 @@ func (b filler) joins(ctx context.Context, r *job.Run) (int, error) {
 	for _, p := range several {
 		rows += p[len(p)-1].To
 	}
-	r.Progress(job.Progress{Total: rows})
+	r.Progress(jobs.Progress{Total: rows})
 	return min(len(several), found[0].Parts), nil
 }
 
 // join joins the pieces of some fragments.
-func (b filler) join(ctx context.Context, r *job.Run) (any, error) {
+func (b filler) join(ctx context.Context, r *jobs.Run) (any, error) {
 	var made pieces
 	if err := r.State(&made); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (b filler) join(ctx context.Context, r *job.Run) (any, error) {
 			}
 			made = append(made, joined)
 			done += joined.To
-			r.Progress(job.Progress{Done: done, Total: total})
+			r.Progress(jobs.Progress{Done: done, Total: total})
 			if err := keep(ctx, r, made); err != nil {
 				return err
 			}
@@ -192,12 +192,12 @@ func (b filler) join(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // commit commits a round. It ends the job, or begins the next round.
-func (b filler) commit(ctx context.Context, r *job.Run) (any, error) {
+func (b filler) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	all, err := byFragment(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := job.ResultsOf[pieces](ctx, r, joinStage)
+	joined, err := jobs.ResultsOf[pieces](ctx, r, joinStage)
 	if err != nil {
 		return nil, err
 	}
@@ -227,8 +227,8 @@ func (b filler) commit(ctx context.Context, r *job.Run) (any, error) {
 	case err != nil:
 		return nil, err
 	case next != nil:
-		return job.Again{After: wholeStage, Result: next}, nil
+		return jobs.Again{After: wholeStage, Result: next}, nil
 	}
-	r.Progress(job.Progress{Rows: done.Assigned})
-	return job.End{Result: done}, nil
+	r.Progress(jobs.Progress{Rows: done.Assigned})
+	return jobs.End{Result: done}, nil
 }

@@ -21,24 +21,24 @@ import (
 	"tiltyard/shared/engine/evolution"
 	"tiltyard/shared/engine/fill"
 	"tiltyard/shared/engine/history"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/backfill"
-	"tiltyard/shared/work/calling"
+	"tiltyard/shared/work/udfcall"
 )
 
 // few makes several parts of a small table, which share the rows of its larger fragments.
@@ -57,10 +57,10 @@ func house(t *testing.T, objects objectstore.Store, sizes fill.Sizes) *process {
 	p := &process{Tables: tables.Open(tables.Stores{
 		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
 	})}
-	p.worker = &job.Worker{
+	p.worker = &jobs.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprintf("%p-%d", p, p.names) },
-		Kinds: map[string]job.Kind{backfill.Kind: backfill.Fill(p.Tables, calling.Directory{}, sizes)},
+		Kinds: map[string]jobs.Kind{backfill.Kind: backfill.Fill(p.Tables, udfcall.Directory{}, sizes)},
 	}
 	return p
 }
@@ -306,7 +306,7 @@ func TestAWorkerMayFreezeAtEachRequest(t *testing.T) {
 			if call < at {
 				return faultstore.Fault{}
 			}
-			return faultstore.Fault{Wait: func(ctx context.Context) error { return pause.For(ctx, time.Until(thaws)) }}
+			return faultstore.Fault{Wait: func(ctx context.Context) error { return backoff.Sleep(ctx, time.Until(thaws)) }}
 		}}.run(t)
 	})
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/job"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Kind is the kind of jobs that drop a namespace with its content.
@@ -28,8 +28,8 @@ type result struct {
 
 // Drop returns the kind of job that drops a namespace. A job that is interrupted continues with the
 // tables and namespaces that are left.
-func Drop(names *catalog.Catalog) job.Kind {
-	return job.Single("drop", func(ctx context.Context, r *job.Run) (any, error) {
+func Drop(names *catalog.Catalog) jobs.Kind {
+	return jobs.Single("drop", func(ctx context.Context, r *jobs.Run) (any, error) {
 		ctx = objectstore.Freeing(ctx)
 		var order Order
 		var before result
@@ -46,7 +46,7 @@ func Drop(names *catalog.Catalog) job.Kind {
 		now := before
 		err = cascade.Run(ctx, func(dropped int) error {
 			now.Dropped = before.Dropped + dropped
-			r.Progress(job.Progress{Done: int64(now.Dropped)})
+			r.Progress(jobs.Progress{Done: int64(now.Dropped)})
 			return r.Checkpoint(ctx, now)
 		})
 		if errors.Is(err, transaction.ErrEnded) || errors.Is(context.Cause(ctx), transaction.ErrEnded) {

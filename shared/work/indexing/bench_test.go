@@ -12,23 +12,23 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/engine/build"
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/engine/indexbuild"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/ivf"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore/diskstore"
-	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
 	"tiltyard/shared/work/indexing"
 )
 
 // measured is what the table of a measurement has.
 type measured struct {
-	index   build.Index
+	index   indexbuild.Index
 	column  arrow.Field
 	rows    int
 	partial indexing.Sizes
@@ -60,11 +60,11 @@ func BenchmarkParts(b *testing.B) {
 			at.Append(base*float32(i%7) + random.Float32())
 		}
 	}
-	btree := build.Index{Name: "BTREE", Column: "x", Kind: indexmeta.BTree}
-	words50 := build.Index{Name: "FTS", Column: "x", Kind: indexmeta.Text, Params: fulltext.DefaultParams()}
-	pieces := build.Index{Name: "FM", Column: "x", Kind: indexmeta.FM}
-	pq := build.Index{Name: "IVF_PQ", Column: "x", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2"}}
-	pq4096 := build.Index{Name: "IVF4096_PQ", Column: "x", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 4096}}
+	btree := indexbuild.Index{Name: "BTREE", Column: "x", Kind: indexmeta.BTree}
+	words50 := indexbuild.Index{Name: "FTS", Column: "x", Kind: indexmeta.Text, Params: fulltext.DefaultParams()}
+	pieces := indexbuild.Index{Name: "FM", Column: "x", Kind: indexmeta.FM}
+	pq := indexbuild.Index{Name: "IVF_PQ", Column: "x", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2"}}
+	pq4096 := indexbuild.Index{Name: "IVF4096_PQ", Column: "x", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 4096}}
 	numbers := arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64}
 	texts := arrow.Field{Name: "x", Type: arrow.BinaryTypes.String}
 	vectors := func(dim int32) arrow.Field {
@@ -137,7 +137,7 @@ func (m measured) run(b *testing.B) {
 		s.read, s.written = s.read+counts.ReadBytes, s.written+counts.WrittenBytes
 	}
 	stage := ""
-	h.work(b, func(message job.Message) {
+	h.work(b, func(message jobs.Message) {
 		if stage != "" {
 			end(stage)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/index/kinds"
@@ -36,7 +36,7 @@ func questions() []index.Question {
 }
 
 // check asks the segments of an index, and returns what is wrong with the answers.
-func (h *house) check(t *testing.T, n build.Index) string {
+func (h *house) check(t *testing.T, n indexbuild.Index) string {
 	t.Helper()
 	return engineRead(t, h.at(t), func(ctx context.Context, d *dataset.Dataset) string {
 		filters := kinds.Of(n.Kind).Filters
@@ -71,7 +71,7 @@ func each(ctx context.Context, d *dataset.Dataset, column, row string, f func(va
 	return ""
 }
 
-func checkValues(ctx context.Context, d *dataset.Dataset, n build.Index, filters *index.Filters) string {
+func checkValues(ctx context.Context, d *dataset.Dataset, n indexbuild.Index, filters *index.Filters) string {
 	order, err := index.OrderOf(arrow.PrimitiveTypes.Int32)
 	if err != nil {
 		return err.Error()
@@ -86,7 +86,7 @@ func checkValues(ctx context.Context, d *dataset.Dataset, n build.Index, filters
 }
 
 // checkPieces asks an index for patterns.
-func checkPieces(ctx context.Context, d *dataset.Dataset, n build.Index, filters *index.Filters) string {
+func checkPieces(ctx context.Context, d *dataset.Dataset, n indexbuild.Index, filters *index.Filters) string {
 	for _, pattern := range []string{"ember", "r c", "e", "not there"} {
 		b := array.NewStringBuilder(arrowmemory.DefaultAllocator)
 		b.Append(pattern)
@@ -104,7 +104,7 @@ func checkPieces(ctx context.Context, d *dataset.Dataset, n build.Index, filters
 
 // checkQuestion asks the segments of an index a question, and looks whether its rows are those whose values match.
 func checkQuestion(
-	ctx context.Context, d *dataset.Dataset, n build.Index, filters *index.Filters,
+	ctx context.Context, d *dataset.Dataset, n indexbuild.Index, filters *index.Filters,
 	q index.Question, matches func(values arrow.Array, at int) bool,
 ) string {
 	segments, err := d.Segments(n.Name)

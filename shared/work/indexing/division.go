@@ -8,9 +8,9 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/index"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
-	"tiltyard/shared/transaction"
 )
 
 // Sizes bound the parts of builds.

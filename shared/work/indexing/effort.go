@@ -5,32 +5,32 @@ import (
 	"time"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
 )
 
 // effort estimates a shard. The number of shards makes each of them light, but a stage has a maximum number of parts, so
 // the shards of very large tables are heavy.
-func (w round) effort(ctx context.Context, r *job.Run) (job.Effort, error) {
-	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (job.Effort, error) {
+func (w round) effort(ctx context.Context, r *jobs.Run) (jobs.Effort, error) {
+	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (jobs.Effort, error) {
 		e, rows := k.parts.Effort(), float64(k.stretch.rows())/float64(k.stretch.shards)
-		return job.Effort{Time: time.Duration(rows * (e.RowNanos + readNanos*e.RowBytes)), Memory: int64(rows * e.Held)}, nil
+		return jobs.Effort{Time: time.Duration(rows * (e.RowNanos + readNanos*e.RowBytes)), Memory: int64(rows * e.Held)}, nil
 	}))
 }
 
 // effortOfJoin estimates the largest join. A single large shard, or one fragment of many of them, is not divided.
-func (w round) effortOfJoin(ctx context.Context, r *job.Run) (job.Effort, error) {
+func (w round) effortOfJoin(ctx context.Context, r *jobs.Run) (jobs.Effort, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil || len(shards) == 0 {
-		return job.Effort{}, err
+		return jobs.Effort{}, err
 	}
-	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (most job.Effort, err error) {
+	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (most jobs.Effort, err error) {
 		for _, g := range k.groups(k.stretch, k.parts, shards) {
-			var e job.Effort
+			var e jobs.Effort
 			for _, shard := range shards[g.from:g.to] {
 				e.Time += time.Duration(joinNanos(k.parts, shard))
 				e.Memory += shard.Held
 			}
-			most = job.Effort{Time: max(most.Time, e.Time), Memory: max(most.Memory, e.Memory)}
+			most = jobs.Effort{Time: max(most.Time, e.Time), Memory: max(most.Memory, e.Memory)}
 		}
 		return most, nil
 	}))

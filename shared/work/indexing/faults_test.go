@@ -12,20 +12,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/maintenance"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -33,7 +33,7 @@ import (
 var few = indexing.Sizes{Time: 20 * time.Microsecond, Memory: 1400}
 
 // sized returns sizes for the parts of an index. Those of texts take longer for as many rows.
-func sized(s indexing.Sizes, n build.Index) indexing.Sizes {
+func sized(s indexing.Sizes, n indexbuild.Index) indexing.Sizes {
 	if n.Kind == indexmeta.Text {
 		return indexing.Sizes{Time: 5 * s.Time, Memory: 1 << 20}
 	}
@@ -42,7 +42,7 @@ func sized(s indexing.Sizes, n build.Index) indexing.Sizes {
 
 // A trial is a build during which something happens at one request.
 type trial struct {
-	index build.Index
+	index indexbuild.Index
 	fault func(n int) faultstore.Fault // of the n-th request; nil: none
 	bug   func(objectstore.Store) objectstore.Store
 	fold  bool // into an index that one worker has built
@@ -163,7 +163,7 @@ func (h *house) garbage(t *testing.T) string {
 }
 
 // several are indices whose parts differ in what they do.
-var several = []build.Index{orders[0], others[0], others[2], others[3], vectors("IVF_FLAT")}
+var several = []indexbuild.Index{orders[0], others[0], others[2], others[3], vectors("IVF_FLAT")}
 
 // trials are builds of these, and folds of some.
 func trials() map[string]trial {
@@ -171,7 +171,7 @@ func trials() map[string]trial {
 	for _, n := range several {
 		all[n.Name] = trial{index: n}
 	}
-	for _, n := range []build.Index{others[2], others[3], vectors("IVF_FLAT")} {
+	for _, n := range []indexbuild.Index{others[2], others[3], vectors("IVF_FLAT")} {
 		all["fold "+n.Name] = trial{index: n, fold: true}
 	}
 	return all
@@ -224,7 +224,7 @@ func TestAWorkerMayFreezeAtEachRequest(t *testing.T) {
 					if call < at {
 						return faultstore.Fault{}
 					}
-					return faultstore.Fault{Wait: func(ctx context.Context) error { return pause.For(ctx, time.Until(thaws)) }}
+					return faultstore.Fault{Wait: func(ctx context.Context) error { return backoff.Sleep(ctx, time.Until(thaws)) }}
 				}}.run(t)
 				if wrong != "" {
 					t.Errorf("request %d: %s", at, wrong)
@@ -270,7 +270,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	last := ""
 	for _, c := range []struct {
 		name  string
-		index build.Index
+		index indexbuild.Index
 		bug   func(objectstore.Store) objectstore.Store
 	}{
 		{"shards overwrite each other", orders[0], func(s objectstore.Store) objectstore.Store {
@@ -321,7 +321,7 @@ func TestPartsThatRunShowTheirRows(t *testing.T) {
 	h.create(t, 60, 37, 80)
 	id := h.begin(t, orders[0])
 	var shown []string
-	h.work(t, func(job.Message) {
+	h.work(t, func(jobs.Message) {
 		building, err := indexing.Building(t.Context(), h.Transactions, table, "main", orders[0].Name)
 		if err != nil || building == nil || building.ID != id {
 			t.Fatalf("got %v, %v; want job %s", building, err, id)
@@ -342,7 +342,7 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 		h := open(t, memstore.New(), few)
 		h.create(t, 60, 37, 80)
 		id, parts := h.begin(t, orders[0]), 0
-		h.work(t, func(job.Message) {
+		h.work(t, func(jobs.Message) {
 			if parts++; parts == 4 {
 				if _, err := h.Jobs.Pause(t.Context(), transaction.Unit{Job: id}); err != nil {
 					t.Fatal(err)
@@ -367,7 +367,7 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 		again := orders[0]
 		again.Name = "other"
 		id, parts = h.begin(t, again), 0
-		h.work(t, func(job.Message) {
+		h.work(t, func(jobs.Message) {
 			if parts++; parts == 4 {
 				_, err := h.Transactions.Advance(t.Context(), transaction.Unit{Job: id}, func(t *transaction.Transaction) { t.Status = transactionapi.Canceled })
 				if err != nil {

@@ -5,10 +5,10 @@ import (
 	"errors"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index/kinds"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -30,10 +30,10 @@ func NewFold(x snapshot.Index, branch string) Order {
 }
 
 // Fold returns the kind of job that merges new rows into an index.
-func Fold(on tables.Tables, sizes Sizes) job.Kind {
+func Fold(on tables.Tables, sizes Sizes) jobs.Kind {
 	b := builder{on, sizes}
 	r := round{builder: b, division: buildStage, fold: true}
-	return job.Kind{Stages: []job.Stage{
+	return jobs.Kind{Stages: []jobs.Stage{
 		{Name: buildStage, Do: b.divideFold},
 		{Name: shardsStage, Parts: r.shards, Estimate: r.effort, Do: r.shard},
 		{Name: joinStage, Parts: r.joins, Estimate: r.effortOfJoin, Do: r.join},
@@ -42,22 +42,22 @@ func Fold(on tables.Tables, sizes Sizes) job.Kind {
 }
 
 // divideFold divides the rows to be merged into an index. If there are none, the job ends.
-func (b builder) divideFold(ctx context.Context, r *job.Run) (any, error) {
+func (b builder) divideFold(ctx context.Context, r *jobs.Run) (any, error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
 		return nil, err
 	}
 	return tables.Read(ctx, b.on.Open(r.Object(), order.Branch), nil, func(ctx context.Context, at tables.Version) (any, error) {
-		folds, err := segments.Folds(at.Dataset, func(x snapshot.Index) bool { return x.Name == order.Name && (build.Extender{}).CanExtend(x) })
+		folds, err := segments.Folds(at.Dataset, func(x snapshot.Index) bool { return x.Name == order.Name && (indexbuild.Extender{}).CanExtend(x) })
 		if err != nil || len(folds) == 0 {
-			return job.End{Result: result{}}, err
+			return jobs.End{Result: result{}}, err
 		}
 		v := &division{Place: at.Found.Table.Location.URI}
 		if v.Fold, err = segments.StageFold(at.Dataset, folds[0]); err != nil {
 			return nil, err
 		}
 		if _, like, err := v.index(ctx, order, at.Dataset); err != nil || like.IsEmpty() {
-			return job.End{Result: result{}}, err
+			return jobs.End{Result: result{}}, err
 		}
 		return v, b.divideFragments(ctx, v, at.Dataset, order, folds[0].Fragments())
 	})
@@ -89,20 +89,20 @@ func (s Sizes) IsLarge(ctx context.Context, d *dataset.Dataset, f segments.Fold)
 }
 
 // index returns the index to build, and for a fold the segment after which new ones are modelled.
-func (v *division) index(ctx context.Context, order Order, d *dataset.Dataset) (build.Index, *snapshot.Segment, error) {
+func (v *division) index(ctx context.Context, order Order, d *dataset.Dataset) (indexbuild.Index, *snapshot.Segment, error) {
 	if v.Fold == nil {
 		return order.index(), nil, nil
 	}
 	x, like, err := segments.LikeOf(d, order.Name, v.Fold.Like)
 	if err != nil {
-		return build.Index{}, nil, err
+		return indexbuild.Index{}, nil, err
 	}
-	n, err := build.Like(ctx, x, like)
+	n, err := indexbuild.Like(ctx, x, like)
 	return n, like, err
 }
 
 // commitFold commits the segments, which ends the job. If the index or all values changed meanwhile, it commits nothing.
-func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
+func (w round) commitFold(ctx context.Context, r *jobs.Run) (any, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (w round) commitFold(ctx context.Context, r *job.Run) (any, error) {
 		})
 	})
 	if errors.Is(err, segments.ErrStaleFold) {
-		return job.End{Result: result{}}, nil
+		return jobs.End{Result: result{}}, nil
 	}
-	return job.End{Result: done}, err
+	return jobs.End{Result: done}, err
 }

@@ -7,15 +7,15 @@ import (
 	"testing/synctest"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/maintenance"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/compaction"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -23,7 +23,7 @@ import (
 func (h *house) compact(t *testing.T) {
 	t.Helper()
 	h.change(t, func(at *engine.Table) (engine.Written, error) {
-		done, err := maintenance.Compact(t.Context(), at, compaction.Options{Extend: build.Extender{}})
+		done, err := maintenance.Compact(t.Context(), at, compaction.Options{Extend: indexbuild.Extender{}})
 		return engine.Written{Version: done.Version}, err
 	})
 }
@@ -32,23 +32,23 @@ func (h *house) compact(t *testing.T) {
 // the rows change meanwhile, what does not fit any more is left to a later job.
 func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
 	for name, c := range map[string]struct {
-		meanwhile func(t *testing.T, h *house, n build.Index) // before the first join
-		left      int64                                       // rows that no segment covers in the end
+		meanwhile func(t *testing.T, h *house, n indexbuild.Index) // before the first join
+		left      int64                                            // rows that no segment covers in the end
 		dropped   bool
 	}{
-		"nothing":          {meanwhile: func(*testing.T, *house, build.Index) {}},
-		"rows are added":   {meanwhile: func(t *testing.T, h *house, _ build.Index) { h.insert(t, 5000, 9) }, left: 9},
-		"rows are deleted": {meanwhile: func(t *testing.T, h *house, _ build.Index) { h.remove(t, "id % 2 = 0") }},
-		"a compaction":     {meanwhile: func(t *testing.T, h *house, _ build.Index) { h.compact(t) }, left: 120},
-		"the index is anew": {meanwhile: func(t *testing.T, h *house, n build.Index) {
+		"nothing":          {meanwhile: func(*testing.T, *house, indexbuild.Index) {}},
+		"rows are added":   {meanwhile: func(t *testing.T, h *house, _ indexbuild.Index) { h.insert(t, 5000, 9) }, left: 9},
+		"rows are deleted": {meanwhile: func(t *testing.T, h *house, _ indexbuild.Index) { h.remove(t, "id % 2 = 0") }},
+		"a compaction":     {meanwhile: func(t *testing.T, h *house, _ indexbuild.Index) { h.compact(t) }, left: 120},
+		"the index is anew": {meanwhile: func(t *testing.T, h *house, n indexbuild.Index) {
 			n.Replace = true
 			open(t, h.objects, large).build(t, n, nil)
 		}},
-		"the index is gone": {meanwhile: func(t *testing.T, h *house, n build.Index) {
+		"the index is gone": {meanwhile: func(t *testing.T, h *house, n indexbuild.Index) {
 			h.change(t, func(at *engine.Table) (engine.Written, error) { return indices.Drop(t.Context(), at, n.Name) })
 		}, dropped: true},
 	} {
-		for _, n := range []build.Index{orders[0], others[0], others[2], vectors("IVF_FLAT"), vectors("IVF_PQ"), vectors("IVF_RQ")} {
+		for _, n := range []indexbuild.Index{orders[0], others[0], others[2], vectors("IVF_FLAT"), vectors("IVF_PQ"), vectors("IVF_RQ")} {
 			t.Run(name+", "+n.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					objects := memstore.New()
@@ -66,7 +66,7 @@ func TestManyWorkersFoldRowsIntoAnIndex(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					h.work(t, func(m job.Message) {
+					h.work(t, func(m jobs.Message) {
 						if m.Stage == "join" && m.Part == 1 {
 							c.meanwhile(t, h, n)
 						}

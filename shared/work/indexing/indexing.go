@@ -31,9 +31,9 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/tables"
@@ -55,23 +55,23 @@ const (
 const rounds = 3
 
 // Create returns the kind of job that builds an index.
-func Create(on tables.Tables, sizes Sizes) job.Kind {
+func Create(on tables.Tables, sizes Sizes) jobs.Kind {
 	b := builder{on, sizes}
-	stages := []job.Stage{{Name: buildStage, Do: b.build}}
+	stages := []jobs.Stage{{Name: buildStage, Do: b.build}}
 	before := buildStage // the stage whose result is the division of the round
 	for n := range rounds {
 		r := round{builder: b, number: n, division: before}
 		if n == 0 {
-			stages = append(stages, job.Stage{Name: trainStage, Do: r.train})
+			stages = append(stages, jobs.Stage{Name: trainStage, Do: r.train})
 		}
 		stages = append(stages,
-			job.Stage{Name: stageOf(shardsStage, n), Parts: r.shards, Estimate: r.effort, Do: r.shard},
-			job.Stage{Name: stageOf(joinStage, n), Parts: r.joins, Estimate: r.effortOfJoin, Do: r.join},
-			job.Stage{Name: stageOf(commitStage, n), Do: r.commit},
+			jobs.Stage{Name: stageOf(shardsStage, n), Parts: r.shards, Estimate: r.effort, Do: r.shard},
+			jobs.Stage{Name: stageOf(joinStage, n), Parts: r.joins, Estimate: r.effortOfJoin, Do: r.join},
+			jobs.Stage{Name: stageOf(commitStage, n), Do: r.commit},
 		)
 		before = stageOf(commitStage, n)
 	}
-	return job.Kind{Stages: stages}
+	return jobs.Kind{Stages: stages}
 }
 
 // stageOf returns the name of a stage in a round, from 0.
@@ -94,7 +94,7 @@ type result struct {
 }
 
 // change commits to the table of a job, at most once for the job.
-func (b builder) change(ctx context.Context, r *job.Run, branch string, commit func(t tables.Table) (engine.Written, error)) (result, error) {
+func (b builder) change(ctx context.Context, r *jobs.Run, branch string, commit func(t tables.Table) (engine.Written, error)) (result, error) {
 	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
 	done, err := b.on.Open(r.Object(), branch).Commit(ctx, func(t tables.Table) (engine.Written, error) {
 		t.Table = t.As(func() (string, time.Time) { return id, r.Began() })
@@ -108,7 +108,7 @@ func (b builder) change(ctx context.Context, r *job.Run, branch string, commit f
 }
 
 // build builds a small index as a whole, which ends the job. For a large one it returns the division.
-func (b builder) build(ctx context.Context, r *job.Run) (any, error) {
+func (b builder) build(ctx context.Context, r *jobs.Run) (any, error) {
 	var order Order
 	if err := r.Input(&order); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (b builder) build(ctx context.Context, r *job.Run) (any, error) {
 	if errors.Is(err, errDivided) {
 		return b.divide(ctx, r, order)
 	}
-	return job.End{Result: done}, err
+	return jobs.End{Result: done}, err
 }
 
 // errDivided ends a change that needs further parts first.
@@ -130,7 +130,7 @@ var errDivided = errors.New("the index is built in parts")
 
 // small is an index that is built as a whole. Its build returns errDivided if it must be divided.
 type small struct {
-	build.Index
+	indexbuild.Index
 	sizes Sizes
 	rows  *counter
 }
@@ -162,10 +162,10 @@ func (c *counter) begin(total int64) {
 }
 
 // watch returns a function that reports rows as the progress of a run.
-func (c *counter) watch(r *job.Run) func(rows int64) {
+func (c *counter) watch(r *jobs.Run) func(rows int64) {
 	return func(rows int64) {
 		done := c.rows.Add(rows)
 		total := c.total.Load()
-		r.Progress(job.Progress{Done: min(done, total), Total: total, Rows: done})
+		r.Progress(jobs.Progress{Done: min(done, total), Total: total, Rows: done})
 	}
 }

@@ -18,23 +18,23 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/query"
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/ivf"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol/queryapi"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -44,7 +44,7 @@ var table = []string{"t"}
 type house struct {
 	tables.Tables
 	objects objectstore.Store
-	worker  *job.Worker
+	worker  *jobs.Worker
 	names   int
 	seen    []string // the stages and parts that were run
 
@@ -68,10 +68,10 @@ func open(t testing.TB, objects objectstore.Store, sizes indexing.Sizes) *house 
 		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
 		Logger: slog.New(slog.NewTextHandler(h, nil)),
 	})
-	h.worker = &job.Worker{
+	h.worker = &jobs.Worker{
 		Starter: *h.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { h.names++; return fmt.Sprint(h.names) },
-		Kinds: map[string]job.Kind{indexing.Kind: indexing.Create(h.Tables, sizes), indexing.FoldKind: indexing.Fold(h.Tables, sizes)},
+		Kinds: map[string]jobs.Kind{indexing.Kind: indexing.Create(h.Tables, sizes), indexing.FoldKind: indexing.Fold(h.Tables, sizes)},
 	}
 	return h
 }
@@ -168,7 +168,7 @@ func (h *house) at(t *testing.T) *engine.Table {
 }
 
 // begin begins a job.
-func (h *house) begin(t *testing.T, n build.Index) string {
+func (h *house) begin(t *testing.T, n indexbuild.Index) string {
 	t.Helper()
 	begun, err := h.Jobs.Begin(t.Context(), indexing.Kind, table, indexing.NewOrder(n, ""))
 	if err != nil {
@@ -178,7 +178,7 @@ func (h *house) begin(t *testing.T, n build.Index) string {
 }
 
 // work does what all messages ask for, until there are no more. before is called before each.
-func (h *house) work(t testing.TB, before func(m job.Message)) {
+func (h *house) work(t testing.TB, before func(m jobs.Message)) {
 	t.Helper()
 	for {
 		ctx, done := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -201,7 +201,7 @@ func (h *house) work(t testing.TB, before func(m job.Message)) {
 }
 
 // build builds an index, and returns what became of the job.
-func (h *house) build(t *testing.T, n build.Index, before func(m job.Message)) *transaction.Transaction {
+func (h *house) build(t *testing.T, n indexbuild.Index, before func(m jobs.Message)) *transaction.Transaction {
 	t.Helper()
 	id := h.begin(t, n)
 	h.work(t, before)
@@ -265,7 +265,7 @@ var (
 )
 
 // orders is an index of each kind that sorts.
-var orders = []build.Index{
+var orders = []indexbuild.Index{
 	{Name: "btree", Column: "n", Kind: indexmeta.BTree},
 	{Name: "btree of texts", Column: "s", Kind: indexmeta.BTree},
 	{Name: "bitmap", Column: "n", Kind: indexmeta.Bitmap},
@@ -275,12 +275,12 @@ var orders = []build.Index{
 	{Name: "bytes", Column: "bytes", Kind: indexmeta.Vector, Params: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming", Partitions: 5}},
 }
 
-func vectors(kind string) build.Index {
+func vectors(kind string) indexbuild.Index {
 	r := ivf.Recipe{Kind: kind, Metric: "l2", Partitions: 5}
 	if kind == "IVF_PQ" {
 		r.SubVectors, r.Bits = 2, 4
 	}
-	return build.Index{Name: kind, Column: "v", Kind: indexmeta.Vector, Params: r}
+	return indexbuild.Index{Name: kind, Column: "v", Kind: indexmeta.Vector, Params: r}
 }
 
 // An index that many workers build is the same to the byte as one that one worker builds.
@@ -374,7 +374,7 @@ func (h *house) covered(t *testing.T, name string, least, most int) {
 }
 
 // others is an index of each kind that does not sort.
-var others = []build.Index{
+var others = []indexbuild.Index{
 	{Name: "zones", Column: "n", Kind: indexmeta.ZoneMap},
 	{Name: "filters", Column: "n", Kind: indexmeta.BloomFilter},
 	{Name: "words", Column: "s", Kind: indexmeta.Text, Params: fulltext.DefaultParams()},

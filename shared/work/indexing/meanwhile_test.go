@@ -12,13 +12,13 @@ import (
 	"tiltyard/shared/engine/enginetest"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/engine/maintenance"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // The table may change while parts are built: the job goes through the fragments that others have
@@ -56,7 +56,7 @@ func TestTheTableMayChangeMeanwhile(t *testing.T) {
 				h := open(t, memstore.New(), sized(few, n))
 				h.create(t, 60, 37, 80)
 				begun := map[string]bool{}
-				done := h.build(t, n, func(m job.Message) {
+				done := h.build(t, n, func(m jobs.Message) {
 					if do := c.at[m.Stage]; do != nil && !begun[m.Stage] {
 						do(t, h)
 					}
@@ -111,7 +111,7 @@ func TestTheVersionMayBeCleanedUpMeanwhile(t *testing.T) {
 					h := open(t, memstore.New(), few)
 					h.create(t, 60, 37, 80)
 					times, begun := 0, h.begin(t, n)
-					h.work(t, func(m job.Message) {
+					h.work(t, func(m jobs.Message) {
 						if slices.Contains(strings.Split(c.part, ","), fmt.Sprint(m.Stage, " ", m.Part)) {
 							times++
 							h.clean(t, 1000*times)
@@ -151,7 +151,7 @@ func TestFilesOfPartsMayBeCleanedUpMeanwhile(t *testing.T) {
 					h := open(t, memstore.New(), sized(few, n))
 					h.create(t, 60, 37, 80)
 					swept, joins := false, false
-					done := h.build(t, n, func(m job.Message) {
+					done := h.build(t, n, func(m jobs.Message) {
 						if joins = joins || m.Stage == "join"; m.Stage != stage || !joins || swept {
 							return
 						}
@@ -199,7 +199,7 @@ func TestABuildMayBeLate(t *testing.T) {
 				h := open(t, memstore.New(), few)
 				h.create(t, 60, 37, 80)
 				id, begun := h.begin(t, orders[0]), false
-				h.work(t, func(m job.Message) {
+				h.work(t, func(m jobs.Message) {
 					if m.Stage == stage && !begun {
 						begun = true
 						c.do(t, h)

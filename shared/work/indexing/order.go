@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"tiltyard/shared/engine/build"
-	"tiltyard/shared/fulltext"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/index/bloomfilter"
+	"tiltyard/shared/index/fulltext"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/transaction"
 )
 
 // An Order is the input of a job.
@@ -30,7 +30,7 @@ type Order struct {
 }
 
 // NewOrder returns the order to build an index on a branch of a table.
-func NewOrder(n build.Index, branch string) Order {
+func NewOrder(n indexbuild.Index, branch string) Order {
 	o := Order{Name: n.Name, Default: n.Default, Column: n.Column, Replace: n.Replace, Branch: branch}
 	if n.Kind != indexmeta.Vector {
 		o.Type = n.Kind.String()
@@ -46,8 +46,8 @@ func NewOrder(n build.Index, branch string) Order {
 	return o
 }
 
-func (o Order) index() build.Index {
-	n := build.Index{Name: o.Name, Default: o.Default, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
+func (o Order) index() indexbuild.Index {
+	n := indexbuild.Index{Name: o.Name, Default: o.Default, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
 	switch {
 	case o.Text != nil:
 		n.Params = *o.Text

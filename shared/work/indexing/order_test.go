@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
@@ -14,7 +14,7 @@ import (
 
 // A job builds the index that was ordered, with its parameters.
 func TestOrdersKeepTheParameters(t *testing.T) {
-	for _, want := range []build.Index{
+	for _, want := range []indexbuild.Index{
 		{Name: "f", Column: "c", Kind: indexmeta.BloomFilter, Params: bloomfilter.Recipe{Rows: 100, Probability: 0.01}},
 		{Name: "v", Column: "c", Kind: indexmeta.Vector, Replace: true, Params: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", Partitions: 3}},
 		{Name: "b", Column: "c", Kind: indexmeta.BTree},

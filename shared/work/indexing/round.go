@@ -9,21 +9,21 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/index"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/objectstore"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // divide divides the newest version of a table.
-func (b builder) divide(ctx context.Context, r *job.Run, order Order) (*division, error) {
+func (b builder) divide(ctx context.Context, r *jobs.Run, order Order) (*division, error) {
 	return tables.Read(ctx, b.on.Open(r.Object(), order.Branch), nil, func(ctx context.Context, at tables.Version) (*division, error) {
 		v := &division{Place: at.Found.Table.Location.URI, Trained: segments.NewID()}
 		return v, b.divideFragments(ctx, v, at.Dataset, order, fragmentsOf(at.Dataset))
@@ -87,7 +87,7 @@ type work struct {
 
 // open calls f with the version that was divided. The error satisfies [isGone] if it no longer
 // exists.
-func open[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
+func open[T any](ctx context.Context, w round, r *jobs.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
 		var none T
@@ -98,7 +98,7 @@ func open[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64
 }
 
 // openNewest is open with the newest version.
-func openNewest[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
+func openNewest[T any](ctx context.Context, w round, r *jobs.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
 		var none T
@@ -107,7 +107,7 @@ func openNewest[T any](ctx context.Context, w round, r *job.Run, watch func(rows
 	return openAt(ctx, w, r, v, nil, watch, f)
 }
 
-func openAt[T any](ctx context.Context, w round, r *job.Run, v *division, version *int64, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
+func openAt[T any](ctx context.Context, w round, r *jobs.Run, v *division, version *int64, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
 	var none T
 	k := &work{division: v}
 	if err := r.Input(&k.order); err != nil {
@@ -165,8 +165,8 @@ var errGone = &protocol.Error{
 }
 
 // divided returns the division of the round.
-func (w round) divided(ctx context.Context, r *job.Run) (*division, error) {
-	found, err := job.ResultsOf[*division](ctx, r, w.division)
+func (w round) divided(ctx context.Context, r *jobs.Run) (*division, error) {
+	found, err := jobs.ResultsOf[*division](ctx, r, w.division)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (w round) divided(ctx context.Context, r *job.Run) (*division, error) {
 
 // staged returns the files of other parts. In a fold, the shared model is in the segment k.like.
 func (k *work) staged() index.Staged {
-	files := build.NewStaged(k.dataset, k.Trained, k.Stage)
+	files := indexbuild.NewStaged(k.dataset, k.Trained, k.Stage)
 	if k.like != nil {
 		files.Trained = k.like.Open
 	}
@@ -185,10 +185,10 @@ func (k *work) staged() index.Staged {
 // train trains the model that all shards use, and returns whether there are enough rows for it. A
 // model fits the rows of later versions as well, so it is trained on the newest version if the
 // divided one no longer exists.
-func (w round) train(ctx context.Context, r *job.Run) (any, error) {
+func (w round) train(ctx context.Context, r *jobs.Run) (any, error) {
 	var rows counter
 	learn := func(ctx context.Context, k *work) (enough bool, err error) {
-		_, err = build.Stage(ctx, k.dataset, k.Trained, func(ctx context.Context, out index.Output) (err error) {
+		_, err = indexbuild.Stage(ctx, k.dataset, k.Trained, func(ctx context.Context, out index.Output) (err error) {
 			enough, err = k.parts.Train(ctx, out)
 			return err
 		})
@@ -203,29 +203,29 @@ func (w round) train(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // shards returns the number of shards, 0 if the version no longer exists.
-func (w round) shards(ctx context.Context, r *job.Run) (int, error) {
+func (w round) shards(ctx context.Context, r *jobs.Run) (int, error) {
 	enough, err := w.enough(ctx, r)
 	if err != nil || !enough {
 		return 0, err
 	}
 	return unlessGone(open(ctx, w, r, nil, func(_ context.Context, k *work) (int, error) {
-		r.Progress(job.Progress{Total: k.stretch.rows()})
+		r.Progress(jobs.Progress{Total: k.stretch.rows()})
 		return k.Shards, nil
 	}))
 }
 
 // enough reports whether there are enough rows for the index.
-func (w round) enough(ctx context.Context, r *job.Run) (bool, error) {
+func (w round) enough(ctx context.Context, r *jobs.Run) (bool, error) {
 	if w.fold {
 		return true, nil
 	}
-	enough, err := job.ResultsOf[bool](ctx, r, trainStage)
+	enough, err := jobs.ResultsOf[bool](ctx, r, trainStage)
 	return err == nil && enough[0], err
 }
 
 // shard makes one shard. Its files have new names in each run. The result is nil if the version no
 // longer exists.
-func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
+func (w round) shard(ctx context.Context, r *jobs.Run) (any, error) {
 	var rows counter
 	part, _ := r.Part()
 	return unlessGone(open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (*index.Shard, error) {
@@ -236,7 +236,7 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 		}
 		rows.begin(total)
 		var made index.Shard
-		_, err := build.Stage(ctx, k.dataset, k.Stage, func(ctx context.Context, out index.Output) (err error) {
+		_, err := indexbuild.Stage(ctx, k.dataset, k.Stage, func(ctx context.Context, out index.Output) (err error) {
 			made, err = k.parts.Shard(ctx, span, "shard_"+segments.NewID()+".lance", k.staged(), out)
 			return err
 		})
@@ -246,8 +246,8 @@ func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
 
 // made returns the shards of the round. There are none if the version was deleted before all were
 // made.
-func (w round) made(ctx context.Context, r *job.Run) ([]index.Shard, error) {
-	results, err := job.ResultsOf[*index.Shard](ctx, r, stageOf(shardsStage, w.number))
+func (w round) made(ctx context.Context, r *jobs.Run) ([]index.Shard, error) {
+	results, err := jobs.ResultsOf[*index.Shard](ctx, r, stageOf(shardsStage, w.number))
 	if err != nil || slices.Contains(results, nil) {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (w round) made(ctx context.Context, r *job.Run) ([]index.Shard, error) {
 
 // joins returns the number of parts that join shards: one per segment, or several for a single
 // segment.
-func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
+func (w round) joins(ctx context.Context, r *jobs.Run) (int, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil || len(shards) == 0 {
 		return 0, err
@@ -270,7 +270,7 @@ func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
 		for _, s := range shards {
 			keys += s.Keys
 		}
-		r.Progress(job.Progress{Total: keys})
+		r.Progress(jobs.Progress{Total: keys})
 		return len(k.groups(k.stretch, k.parts, shards)), nil
 	}))
 }
@@ -282,7 +282,7 @@ type joined struct {
 }
 
 // join makes one segment, or a part of one. The result is nil if the version no longer exists.
-func (w round) join(ctx context.Context, r *job.Run) (any, error) {
+func (w round) join(ctx context.Context, r *jobs.Run) (any, error) {
 	shards, err := w.made(ctx, r)
 	if err != nil {
 		return nil, err
@@ -308,7 +308,7 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 				return nil, err
 			}
 		}
-		made.Files, err = build.Stage(ctx, k.dataset, made.UUID, func(ctx context.Context, out index.Output) (err error) {
+		made.Files, err = indexbuild.Stage(ctx, k.dataset, made.UUID, func(ctx context.Context, out index.Output) (err error) {
 			made.Joined, err = k.parts.Join(ctx, shards[g.from:g.to], k.staged(), out)
 			return err
 		})
@@ -319,7 +319,7 @@ func (w round) join(ctx context.Context, r *job.Run) (any, error) {
 // commit commits the segments of all rounds, which ends the job. Before the last round it does so
 // only if all fragments have the values of which the segments were built, and every version still
 // existed. Otherwise it returns the division of the fragments that no segment covers.
-func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
+func (w round) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	v, err := w.divided(ctx, r)
 	if err != nil {
 		return nil, err
@@ -368,13 +368,13 @@ func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
 	if errors.Is(err, errDivided) {
 		return again, nil
 	}
-	return job.End{Result: done}, err
+	return jobs.End{Result: done}, err
 }
 
 // segments returns the segments from the joins of the round. It completes a segment of several parts. missing is true if
 // the version was deleted before all were made.
-func (w round) segments(ctx context.Context, r *job.Run, v *division) (staged []segments.Staged, missing bool, err error) {
-	all, err := job.ResultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
+func (w round) segments(ctx context.Context, r *jobs.Run, v *division) (staged []segments.Staged, missing bool, err error) {
+	all, err := jobs.ResultsOf[*joined](ctx, r, stageOf(joinStage, w.number))
 	if err != nil {
 		return nil, false, err
 	}
@@ -406,7 +406,7 @@ func (k *work) complete(ctx context.Context, parts []*joined) (*segments.Staged,
 	for _, p := range parts {
 		all, whole.Files = append(all, p.Joined), append(whole.Files, p.Files...)
 	}
-	files, err := build.Stage(ctx, k.dataset, k.Segment, func(ctx context.Context, out index.Output) error {
+	files, err := indexbuild.Stage(ctx, k.dataset, k.Segment, func(ctx context.Context, out index.Output) error {
 		return k.parts.(index.Whole).Complete(ctx, all, out)
 	})
 	whole.Files = append(whole.Files, files...)

@@ -27,10 +27,10 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // Kind is the kind of the looks that write the table.
@@ -79,11 +79,11 @@ func (m Mark) Announce(ctx context.Context, on tables.Tables, job *transaction.T
 
 // Follow returns a kind whose jobs schedule looks while they run, so that the table becomes correct
 // even if earlier messages were lost.
-func Follow(on tables.Tables, kind job.Kind) job.Kind {
-	stages := make([]job.Stage, len(kind.Stages))
+func Follow(on tables.Tables, kind jobs.Kind) jobs.Kind {
+	stages := make([]jobs.Stage, len(kind.Stages))
 	for i, stage := range kind.Stages {
 		do := stage.Do
-		stage.Do = func(ctx context.Context, r *job.Run) (any, error) {
+		stage.Do = func(ctx context.Context, r *jobs.Run) (any, error) {
 			var mark Mark
 			if err := r.Input(&mark); err != nil || !mark.Listed {
 				return do(ctx, r)
@@ -99,9 +99,9 @@ func Follow(on tables.Tables, kind job.Kind) job.Kind {
 }
 
 // Keep returns the kind of the looks that write the table. It has no jobs of its own.
-func Keep(on tables.Tables) job.Kind {
-	kind := job.Single("keep", func(context.Context, *job.Run) (any, error) { return struct{}{}, nil })
-	kind.Wanted = func(ctx context.Context, object []string) (*job.Want, error) {
+func Keep(on tables.Tables) jobs.Kind {
+	kind := jobs.Single("keep", func(context.Context, *jobs.Run) (any, error) { return struct{}{}, nil })
+	kind.Wanted = func(ctx context.Context, object []string) (*jobs.Want, error) {
 		return nil, keeper{on}.look(ctx, object[0])
 	}
 	return kind

@@ -11,10 +11,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 var states = map[transactionapi.Status]string{

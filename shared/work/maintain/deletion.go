@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/record"
 )
 
 // A deletion is the record that a cleanup deletes versions of a table. It is there before the first of them

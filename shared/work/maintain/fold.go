@@ -7,13 +7,13 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/maintenance"
-	"tiltyard/shared/job"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -34,11 +34,11 @@ func (o Order) worth(f segments.Fold) bool {
 }
 
 // fold updates the indices of the table and of its branches, with one commit for each index.
-func (k *Keeper) fold(ctx context.Context, r *job.Run, order Order, at *progress) error {
+func (k *Keeper) fold(ctx context.Context, r *jobs.Run, order Order, at *progress) error {
 	return k.eachBranch(ctx, r.Object(), func(branch string) error { return k.foldOne(ctx, r, order, at, branch) })
 }
 
-func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
+func (k *Keeper) foldOne(ctx context.Context, r *jobs.Run, order Order, at *progress, branch string) error {
 	var large []snapshot.Index
 	take := func(ctx context.Context, d *dataset.Dataset, f segments.Fold) (bool, error) {
 		if !order.worth(f) {
@@ -71,7 +71,7 @@ func (k *Keeper) foldOne(ctx context.Context, r *job.Run, order Order, at *progr
 		if branch == "" {
 			at.Report.Version = done.Version
 		}
-		r.Progress(job.Progress{Done: int64(at.Report.IndicesFolded)})
+		r.Progress(jobs.Progress{Done: int64(at.Report.IndicesFolded)})
 		if err := r.Checkpoint(ctx, at); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (k *Keeper) parts() indexing.Sizes { return cmp.Or(k.Parts, indexing.PartSi
 
 // beginFolding begins jobs with many workers for large indices: once per index in a job of maintenance, and only if no
 // earlier one is still running.
-func (k *Keeper) beginFolding(ctx context.Context, r *job.Run, at *progress, branch string, large []snapshot.Index) error {
+func (k *Keeper) beginFolding(ctx context.Context, r *jobs.Run, at *progress, branch string, large []snapshot.Index) error {
 	for _, x := range large {
 		key := branch + "/" + x.Name
 		if _, begun := at.Folding[key]; begun {

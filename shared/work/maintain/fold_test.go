@@ -12,13 +12,13 @@ import (
 
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/enginetest"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/indices"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/indexmeta"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/transactionapi"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/maintain"
@@ -42,7 +42,7 @@ func TestLargeFoldsAreLeftToManyWorkers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := open(t, memstore.New())
-				h.keeper.Extend = build.Extender{}
+				h.keeper.Extend = indexbuild.Extender{}
 				h.keeper.Parts = indexing.Sizes{Time: time.Millisecond, Memory: 20_000}
 				h.create(t, nil, map[string]string{upkeep.PropertyMode: "off"})
 				change := func(work func(at *engine.Table) (engine.Written, error)) {
@@ -52,7 +52,7 @@ func TestLargeFoldsAreLeftToManyWorkers(t *testing.T) {
 					}
 				}
 				change(func(at *engine.Table) (engine.Written, error) {
-					return indices.Create(t.Context(), at, build.Index{Name: "x", Column: "id", Kind: indexmeta.BTree})
+					return indices.Create(t.Context(), at, indexbuild.Index{Name: "x", Column: "id", Kind: indexmeta.BTree})
 				})
 				change(func(at *engine.Table) (engine.Written, error) { return at.Insert(t.Context(), many(1, 4000)) })
 				h.worker.Kinds[indexing.FoldKind] = indexing.Fold(h.tables, h.keeper.Parts)

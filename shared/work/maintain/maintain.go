@@ -16,7 +16,7 @@
 // that a request that has begun to restore the version can finish.
 //
 // A job begins when a client asks for one, or when a worker that checks a table every few versions
-// finds something to do ([job.Kind.Wanted]) and the properties of the table allow it (policy.go).
+// finds something to do ([jobs.Kind.Wanted]) and the properties of the table allow it (policy.go).
 package maintain
 
 import (
@@ -25,22 +25,22 @@ import (
 	"slices"
 	"time"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/engine/build"
+	"tiltyard/shared/engine/indexbuild"
 	"tiltyard/shared/engine/maintenance"
-	"tiltyard/shared/job"
+	"tiltyard/shared/engine/view"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/lance/dataset/cleanup"
 	"tiltyard/shared/lance/dataset/compaction"
 	"tiltyard/shared/lance/dataset/segments"
-	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/view"
-	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/indexing"
 )
 
@@ -63,7 +63,7 @@ type Keeper struct {
 
 // Open returns a keeper of tables, for requests that may take as long as requestTimeout.
 func Open(on tables.Tables, requestTimeout time.Duration) *Keeper {
-	return &Keeper{Tables: on, Records: on.Records, Now: on.Now, Grace: graceAfter(requestTimeout), Extend: build.Extender{}}
+	return &Keeper{Tables: on, Records: on.Records, Now: on.Now, Grace: graceAfter(requestTimeout), Extend: indexbuild.Extender{}}
 }
 
 // graceAfter returns a sufficient Grace for requests that may take as long as requestTimeout.
@@ -73,8 +73,8 @@ func graceAfter(requestTimeout time.Duration) time.Duration { return 2*requestTi
 const DefaultFileAge = 7 * 24 * time.Hour
 
 // Kind returns the kind of job that [tables.MaintainKind] names.
-func (k *Keeper) Kind() job.Kind {
-	kind := job.Single("maintain", k.run)
+func (k *Keeper) Kind() jobs.Kind {
+	kind := jobs.Single("maintain", k.run)
 	kind.Wanted = k.wanted
 	return kind
 }
@@ -122,7 +122,7 @@ const (
 )
 
 // run runs a job. Each step starts from the current state of the table, so a step may run twice.
-func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
+func (k *Keeper) run(ctx context.Context, r *jobs.Run) (any, error) {
 	var order Order
 	var at progress
 	if err := r.Input(&order); err != nil {
@@ -144,7 +144,7 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 		if waits, err := k.folding(ctx, order, &at); err != nil {
 			return nil, err
 		} else if waits {
-			return nil, job.Later(foldingWait)
+			return nil, jobs.Later(foldingWait)
 		}
 	}
 	if !order.Cleanup {
@@ -156,7 +156,7 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 		}
 	}
 	if wait := at.Expired.Add(k.Grace).Sub(k.Now()); wait > 0 {
-		return nil, job.Later(wait)
+		return nil, jobs.Later(wait)
 	}
 	if err := k.sweep(ctx, r, &at); err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (k *Keeper) compaction(o Order) compaction.Options {
 }
 
 // compact compacts the table and then each of its branches, until no fragment is worth compacting.
-func (k *Keeper) compact(ctx context.Context, r *job.Run, order Order, at *progress) error {
+func (k *Keeper) compact(ctx context.Context, r *jobs.Run, order Order, at *progress) error {
 	return k.eachBranch(ctx, r.Object(), func(branch string) error { return k.compactOne(ctx, r, order, at, branch) })
 }
 
@@ -207,7 +207,7 @@ func (k *Keeper) eachBranch(ctx context.Context, id []string, f func(branch stri
 
 // compactOne compacts a branch, or the table when branch is "". Each round compacts some of the
 // fragments and stores a checkpoint.
-func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
+func (k *Keeper) compactOne(ctx context.Context, r *jobs.Run, order Order, at *progress, branch string) error {
 	for {
 		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (maintenance.Compacted, int64, error) {
 			opts := k.compaction(order)
@@ -229,7 +229,7 @@ func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *pr
 			at.Report.Version = done.Version
 		}
 		steps := int64(at.Report.FragmentsRemoved)
-		r.Progress(job.Progress{Done: steps, Total: steps + int64(done.Remaining)})
+		r.Progress(jobs.Progress{Done: steps, Total: steps + int64(done.Remaining)})
 		if err := r.Checkpoint(ctx, at); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch str
 // expire deletes versions that are old enough. Their files stay for the grace, and so do the files
 // of versions that an earlier cleanup has deleted, whose time is in a record. Without such versions
 // there is nothing to wait for.
-func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progress) error {
+func (k *Keeper) expire(ctx context.Context, r *jobs.Run, order Order, at *progress) error {
 	ctx = objectstore.Freeing(ctx)
 	undo, err := k.recordDeletion(ctx, r.Object())
 	if err != nil {
@@ -278,7 +278,7 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 		}
 	}
 	at.Report.Cleaned = report
-	r.Progress(job.Progress{})
+	r.Progress(jobs.Progress{})
 	return r.Checkpoint(ctx, at)
 }
 
@@ -330,10 +330,10 @@ func (k *Keeper) shown(ctx context.Context, d stored.Dependent) (uint64, error) 
 	return mark.Source, nil
 }
 
-func (k *Keeper) sweep(ctx context.Context, r *job.Run, at *progress) error {
+func (k *Keeper) sweep(ctx context.Context, r *jobs.Run, at *progress) error {
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (cleanup.Report, error) {
 		return maintenance.DeleteOrphans(ctx, t, k.Now().Add(-k.fileAge()), false, func(looked int) error {
-			r.Progress(job.Progress{Done: int64(looked)})
+			r.Progress(jobs.Progress{Done: int64(looked)})
 			return r.Checkpoint(ctx, at)
 		})
 	})

@@ -20,18 +20,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol/transactionapi"
-	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 	"tiltyard/shared/work/maintain"
 )
 
@@ -42,7 +42,7 @@ const grace = 10 * time.Minute
 type house struct {
 	tables tables.Tables
 	keeper *maintain.Keeper
-	worker *job.Worker
+	worker *jobs.Worker
 	names  int
 }
 
@@ -57,10 +57,10 @@ func open(t *testing.T, objects objectstore.Store) *house {
 		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Maintain: true,
 	})}
 	h.keeper = &maintain.Keeper{Tables: h.tables, Records: records, Now: time.Now, Grace: grace}
-	h.worker = &job.Worker{
+	h.worker = &jobs.Worker{
 		Starter: *h.tables.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Name:  func() string { h.names++; return fmt.Sprintf("%p %d", h, h.names) },
-		Kinds: map[string]job.Kind{tables.MaintainKind: h.keeper.Kind()},
+		Kinds: map[string]jobs.Kind{tables.MaintainKind: h.keeper.Kind()},
 	}
 	return h
 }

@@ -3,9 +3,9 @@ package maintain
 import (
 	"context"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/upkeep"
+	"tiltyard/shared/protocol/auth"
 )
 
 // PolicyOf returns the policy of a table from its properties and those of the namespaces around it.

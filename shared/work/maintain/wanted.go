@@ -15,10 +15,10 @@ import (
 	"tiltyard/shared/catalog/upkeep"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/maintenance"
-	"tiltyard/shared/job"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables"
 )
 
@@ -52,7 +52,7 @@ func (c cleaned) next(now time.Time, versions string, made time.Time, policy upk
 }
 
 // wanted returns the maintenance that a table needs and its policy allows, nil if there is none.
-func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
+func (k *Keeper) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if len(id) == 0 {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &job.Want{Input: order, Mark: fmt.Sprint(found.Location.URI, "@", version)}, nil
+	return &jobs.Want{Input: order, Mark: fmt.Sprint(found.Location.URI, "@", version)}, nil
 }
 
 // gone reports whether an error means that the table no longer exists.
@@ -167,7 +167,7 @@ func cleanedKey(found *catalog.Table) string {
 }
 
 // SuggestAll schedules a check of every table, including tables that are no longer written to, and
-// sweeps the leftovers of crashed writers from the catalog. Package looking does the same in a job.
+// sweeps the leftovers of crashed writers from the catalog. Package sweep does the same in a job.
 func (k *Keeper) SuggestAll(ctx context.Context) error {
 	if err := k.Sweep(ctx); err != nil {
 		return err

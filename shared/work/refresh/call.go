@@ -11,10 +11,10 @@ import (
 
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/rowerror"
-	"tiltyard/shared/function"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/view"
-	"tiltyard/shared/view/materialize"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/view"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // reading returns a description of the function of a view, which cannot be called yet, or nil if the view has
@@ -33,27 +33,27 @@ func (f *refresher) call(d *view.Definition, at objectstore.Location, failures *
 	if c == nil {
 		return nil
 	}
-	c.Open = func(ctx context.Context, inputs, outputs []arrow.Field) (function.Caller, error) {
+	c.Open = func(ctx context.Context, inputs, outputs []arrow.Field) (udf.Caller, error) {
 		failures.forget()
 		content, err := computed.ReadEnvelope(ctx, at.Store, at.Prefix, c.Envelope)
 		if err != nil {
 			return nil, err
 		}
-		runtime, err := json.Marshal(function.EnvelopeRuntime{Kind: function.Envelope, Backend: c.Backend, Batch: c.Batch})
+		runtime, err := json.Marshal(udf.EnvelopeRuntime{Kind: udf.Envelope, Backend: c.Backend, Batch: c.Batch})
 		if err != nil {
 			return nil, err
 		}
 		sum := sha256.Sum256(content)
-		spec := function.Spec{
-			Name: c.Name, Version: c.Version, Kind: function.Envelope, Artifact: content, Digest: "sha256:" + hex.EncodeToString(sum[:]),
-			Runtime: runtime, Inputs: inputs, Outputs: outputs, Shape: function.ManyRows,
+		spec := udf.Spec{
+			Name: c.Name, Version: c.Version, Kind: udf.Envelope, Artifact: content, Digest: "sha256:" + hex.EncodeToString(sum[:]),
+			Runtime: runtime, Inputs: inputs, Outputs: outputs, Shape: udf.ManyRows,
 		}
 		if c.AllRows {
-			spec.Shape = function.AllRows
+			spec.Shape = udf.AllRows
 		}
 		return f.functions.OpenEnvelope(ctx, spec, f.run.ID())
 	}
-	c.Failed = func(ctx context.Context, version, at uint64, failed function.Failure) error {
+	c.Failed = func(ctx context.Context, version, at uint64, failed udf.Failure) error {
 		fragment, offset := at>>32, uint32(at)
 		if c.AllRows {
 			fragment, offset = at, 0

@@ -14,13 +14,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/function"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/transaction"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // These stand for queries of views whose rows a function makes: of each row of the source, and of all rows.
@@ -51,18 +51,18 @@ func byFunction(kind string) *viewapi.CreateMaterializedRequest {
 }
 
 // fake is a runtime whose functions return their input, in one row for each.
-type fake struct{ shape function.Shape }
+type fake struct{ shape udf.Shape }
 
-func (fake) Open(_ context.Context, s function.Spec) (function.Caller, error) {
+func (fake) Open(_ context.Context, s udf.Spec) (udf.Caller, error) {
 	return fake{s.Shape}, nil
 }
 
 func (fake) Close() error { return nil }
 
-func (f fake) Call(_ context.Context, in arrow.RecordBatch) (function.Result, error) {
+func (f fake) Call(_ context.Context, in arrow.RecordBatch) (udf.Result, error) {
 	s := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-	result := function.Result{Outputs: array.NewRecordBatch(s, in.Columns()[:1], in.NumRows())}
-	if f.shape == function.ManyRows {
+	result := udf.Result{Outputs: array.NewRecordBatch(s, in.Columns()[:1], in.NumRows())}
+	if f.shape == udf.ManyRows {
 		for i := range int32(in.NumRows()) {
 			result.Parents = append(result.Parents, i)
 		}

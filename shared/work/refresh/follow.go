@@ -9,13 +9,13 @@ import (
 	"tiltyard/shared/catalog/lists"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/job"
+	"tiltyard/shared/engine/view"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/jobs"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/view"
-	"tiltyard/shared/view/materialize"
 )
 
 // A follower decides which views are refreshed without a request. Users without the right to read
@@ -25,7 +25,7 @@ import (
 type follower struct{ on tables.Tables }
 
 // wanted returns the refresh that a view needs, nil if there is none.
-func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
+func (f follower) wanted(ctx context.Context, id []string) (*jobs.Want, error) {
 	if f.on.Auto.After == 0 || len(id) == 0 {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		if order == nil || err != nil {
 			return nil, err
 		}
-		return &job.Want{Input: order, Mark: order.UID + "@refused"}, nil
+		return &jobs.Want{Input: order, Mark: order.UID + "@refused"}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (f follower) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if err != nil || !due {
 		return nil, err
 	}
-	return &job.Want{
+	return &jobs.Want{
 		Input: Order{UID: found.View.UID, Digest: found.View.Digest},
 		Mark:  fmt.Sprint(found.View.UID, "@", lag.Source),
 	}, nil
@@ -88,7 +88,7 @@ func (f follower) isDue(ctx context.Context, id []string, uid string, lag *mater
 	}
 	now := f.on.Now()
 	due := dueAt(f.on.Auto, lag, h.Began)
-	wait := min(due.Sub(now), job.MaxDelay)
+	wait := min(due.Sub(now), jobs.MaxDelay)
 	switch {
 	case wait <= 0:
 		h.Began, h.Look, h.Refused = now.UTC(), time.Time{}, false
@@ -121,7 +121,7 @@ func dueAt(policy tables.AutoRefresh, lag *materialize.Lag, began time.Time) tim
 }
 
 // SuggestAll suggests a look at each view that follows its source. Writers that go past this service
-// suggest none, and messages get lost. Package looking does the same in a job.
+// suggest none, and messages get lost. Package sweep does the same in a job.
 func SuggestAll(ctx context.Context, on tables.Tables) error {
 	for after := ""; ; {
 		_, next, err := SuggestPage(ctx, on, after)

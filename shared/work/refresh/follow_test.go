@@ -13,16 +13,16 @@ import (
 
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/record"
 	viewservice "tiltyard/shared/service/view"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
-	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/refresh"
 )
 

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
 )
 
 // A history is the record of the refreshes of a view.

@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/engine/view/materialize"
 	"tiltyard/shared/protocol/viewapi"
+	"tiltyard/shared/storage/objectstore/memstore"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/view/materialize"
 	"tiltyard/shared/work/maintain"
 )
 

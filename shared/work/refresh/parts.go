@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tiltyard/shared/engine"
-	"tiltyard/shared/job"
-	"tiltyard/shared/view/materialize"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/jobs"
 )
 
 // enough is the time that a run must have left to begin another unit of a part.
@@ -22,7 +22,7 @@ type made struct {
 }
 
 // resultsOf returns the results of a stage.
-func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error) {
+func resultsOf[T any](ctx context.Context, r *jobs.Run, stage string) ([]T, error) {
 	encoded, err := r.Results(ctx, stage)
 	if err != nil {
 		return nil, err
@@ -37,12 +37,12 @@ func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error
 }
 
 // parts returns the number of parts of the refresh.
-func (b builder) parts(ctx context.Context, r *job.Run) (int, error) {
+func (b builder) parts(ctx context.Context, r *jobs.Run) (int, error) {
 	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {
 		return 0, err
 	}
-	r.Progress(job.Progress{Total: found[0].Rows})
+	r.Progress(jobs.Progress{Total: found[0].Rows})
 	return found[0].Parts, nil
 }
 
@@ -50,17 +50,17 @@ func (b builder) parts(ctx context.Context, r *job.Run) (int, error) {
 const rowTime = 10 * time.Microsecond
 
 // effort estimates a part. If the request limits the number of workers, parts may be heavy.
-func (b builder) effort(ctx context.Context, r *job.Run) (job.Effort, error) {
+func (b builder) effort(ctx context.Context, r *jobs.Run) (jobs.Effort, error) {
 	found, err := resultsOf[materialize.Division](ctx, r, wholeStage)
 	if err != nil {
-		return job.Effort{}, err
+		return jobs.Effort{}, err
 	}
 	rows := found[0].Rows / int64(max(found[0].Parts, 1))
-	return job.Effort{Time: time.Duration(rows) * rowTime}, nil
+	return jobs.Effort{Time: time.Duration(rows) * rowTime}, nil
 }
 
 // part computes some rows of the view.
-func (b builder) part(ctx context.Context, r *job.Run) (any, error) {
+func (b builder) part(ctx context.Context, r *jobs.Run) (any, error) {
 	f, err := b.run(r)
 	if err != nil {
 		return nil, err
@@ -87,18 +87,18 @@ func (b builder) part(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // keep records the state of a run, which ends when it has too little time left.
-func keep(ctx context.Context, r *job.Run, state any) error {
+func keep(ctx context.Context, r *jobs.Run, state any) error {
 	if err := r.Checkpoint(ctx, state); err != nil {
 		return err
 	}
 	if until, ok := ctx.Deadline(); ok && time.Until(until) < enough {
-		return job.Later(0)
+		return jobs.Later(0)
 	}
 	return nil
 }
 
 // commit commits the rows of all parts, which ends the job, or divides the refresh anew.
-func (b builder) commit(ctx context.Context, r *job.Run) (any, error) {
+func (b builder) commit(ctx context.Context, r *jobs.Run) (any, error) {
 	f, err := b.run(r)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (b builder) commit(ctx context.Context, r *job.Run) (any, error) {
 		return done, err
 	})
 	if divided := (*materialize.Divided)(nil); errors.As(err, &divided) {
-		return job.Again{After: wholeStage, Result: divided.Division}, nil
+		return jobs.Again{After: wholeStage, Result: divided.Division}, nil
 	}
-	return job.End{Result: done}, err
+	return jobs.End{Result: done}, err
 }

@@ -28,15 +28,15 @@ import (
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/rowerror"
-	"tiltyard/shared/job"
+	"tiltyard/shared/engine/view"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
-	"tiltyard/shared/view"
-	"tiltyard/shared/view/materialize"
-	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/jobtable"
+	"tiltyard/shared/work/udfcall"
 )
 
 // Kind is the kind of the jobs that refresh a view.
@@ -68,9 +68,9 @@ const (
 
 // Refresh returns the kind of job that refreshes a view. functions opens the functions that compute
 // rows.
-func Refresh(on tables.Tables, functions calling.Directory, sizes materialize.Sizes) job.Kind {
+func Refresh(on tables.Tables, functions udfcall.Directory, sizes materialize.Sizes) jobs.Kind {
 	b := builder{on, functions, sizes}
-	return job.Kind{Wanted: follower{on}.wanted, Stages: []job.Stage{
+	return jobs.Kind{Wanted: follower{on}.wanted, Stages: []jobs.Stage{
 		{Name: wholeStage, Do: b.whole},
 		{Name: rowsStage, Parts: b.parts, Estimate: b.effort, Do: b.part},
 		{Name: commitStage, Do: b.commit},
@@ -80,19 +80,19 @@ func Refresh(on tables.Tables, functions calling.Directory, sizes materialize.Si
 // A builder runs the stages of jobs.
 type builder struct {
 	on        tables.Tables
-	functions calling.Directory
+	functions udfcall.Directory
 	sizes     materialize.Sizes
 }
 
 // A refresher is one run of a job.
 type refresher struct {
 	builder
-	run   *job.Run
+	run   *jobs.Run
 	order Order
 }
 
 // run returns the refresher of a job's run.
-func (b builder) run(r *job.Run) (*refresher, error) {
+func (b builder) run(r *jobs.Run) (*refresher, error) {
 	f := &refresher{builder: b, run: r}
 	return f, r.Input(&f.order)
 }
@@ -113,7 +113,7 @@ func (f *refresher) change(ctx context.Context, do work) (materialize.Result, er
 		return materialize.Result{}, err
 	}
 	if wait > 0 {
-		return materialize.Result{}, job.Later(wait)
+		return materialize.Result{}, jobs.Later(wait)
 	}
 	var done materialize.Result
 	_, err = f.on.Open(f.run.Object(), "").Commit(ctx, func(t tables.Table) (_ engine.Written, err error) {
@@ -172,14 +172,14 @@ func (f *refresher) onView(ctx context.Context, t *engine.Table, found *catalog.
 			}
 			return mayRead(ctx, f.on, found, source.ID)
 		},
-		Progress: func(read, total, made int64) { f.run.Progress(job.Progress{Done: read, Total: total, Rows: made}) },
+		Progress: func(read, total, made int64) { f.run.Progress(jobs.Progress{Done: read, Total: total, Rows: made}) },
 		Sizes:    &f.sizes, Parts: f.order.Parts,
 	})
 	return done, errors.Join(err, failures.save(ctx))
 }
 
 // whole does a small refresh, which ends the job. For a large one it returns the division.
-func (b builder) whole(ctx context.Context, r *job.Run) (any, error) {
+func (b builder) whole(ctx context.Context, r *jobs.Run) (any, error) {
 	f, err := b.run(r)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (b builder) whole(ctx context.Context, r *job.Run) (any, error) {
 	if divided := (*materialize.Divided)(nil); errors.As(err, &divided) {
 		return divided.Division, nil
 	}
-	return job.End{Result: done}, err
+	return jobs.End{Result: done}, err
 }
 
 // definition returns the definition in the schema of the view, if it is the one of the order.

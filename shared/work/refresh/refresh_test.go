@@ -18,34 +18,34 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/function"
-	"tiltyard/shared/job"
-	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/engine/udf"
+	"tiltyard/shared/engine/view"
+	"tiltyard/shared/engine/view/materialize"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/jobs/transaction"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/protocol/transactionapi"
 	"tiltyard/shared/protocol/viewapi"
-	"tiltyard/shared/record/objectrecord"
 	viewservice "tiltyard/shared/service/view"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
-	"tiltyard/shared/transaction"
-	"tiltyard/shared/view"
-	"tiltyard/shared/view/materialize"
-	"tiltyard/shared/work/calling"
 	"tiltyard/shared/work/refresh"
+	"tiltyard/shared/work/udfcall"
 )
 
 // A process is a server and a worker over one storage.
 type process struct {
 	tables.Tables
-	worker *job.Worker
+	worker *jobs.Worker
 	names  int
 }
 
@@ -63,7 +63,7 @@ func openWith(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh) 
 // openWithout is open without a runtime of functions.
 func openWithout(t *testing.T, objects objectstore.Store) *process {
 	t.Helper()
-	return openAll(t, objects, tables.AutoRefresh{}, calling.Directory{}, refresh.PartSizes)
+	return openAll(t, objects, tables.AutoRefresh{}, udfcall.Directory{}, refresh.PartSizes)
 }
 
 // few makes several parts of a refresh of a few rows.
@@ -72,10 +72,10 @@ var few = materialize.Sizes{Whole: 2, Rows: 3, Parts: 1000}
 // openSized is openWith with sizes of parts.
 func openSized(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, sizes materialize.Sizes) *process {
 	t.Helper()
-	return openAll(t, objects, auto, calling.Directory{Runtimes: function.Runtimes{function.Envelope: fake{}}}, sizes)
+	return openAll(t, objects, auto, udfcall.Directory{Runtimes: udf.Runtimes{udf.Envelope: fake{}}}, sizes)
 }
 
-func openAll(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, functions calling.Directory, sizes materialize.Sizes) *process {
+func openAll(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, functions udfcall.Directory, sizes materialize.Sizes) *process {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
 	if err != nil {
@@ -84,10 +84,10 @@ func openAll(t *testing.T, objects objectstore.Store, auto tables.AutoRefresh, f
 	p := &process{Tables: tables.Open(tables.Stores{
 		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Auto: auto,
 	})}
-	p.worker = &job.Worker{
+	p.worker = &jobs.Worker{
 		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
-		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables, functions, sizes)},
+		Kinds: map[string]jobs.Kind{refresh.Kind: refresh.Refresh(p.Tables, functions, sizes)},
 	}
 	return p
 }
@@ -381,7 +381,7 @@ func crashCreate(t *testing.T, query string, want []int64, fault faultstore.Faul
 
 func (p *process) send(t *testing.T, id string) {
 	t.Helper()
-	if err := p.Jobs.Queue.Send(t.Context(), 0, job.Message{Job: id}); err != nil {
+	if err := p.Jobs.Queue.Send(t.Context(), 0, jobs.Message{Job: id}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/record"
+	"tiltyard/shared/protocol/auth"
+	"tiltyard/shared/storage/record"
 	"tiltyard/shared/tables"
 )
 

@@ -11,6 +11,8 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/arrow/rowchunks"
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
@@ -20,9 +22,7 @@ import (
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/take"
-	"tiltyard/shared/take/pieces"
+	"tiltyard/shared/process/memory"
 )
 
 // NewColumns describes columns to be added to a table.
@@ -220,11 +220,11 @@ func (w *columnWriter) write(ctx context.Context, rows iter.Seq2[snapshot.Stretc
 		if err != nil {
 			return n, err
 		}
-		all := pieces.Cut(ctx, stretch.Rows, func(ctx context.Context, from, n int64) (piece, error) {
+		all := rowchunks.Cut(ctx, stretch.Rows, func(ctx context.Context, from, n int64) (piece, error) {
 			return w.columns(ctx, stretch.Slice(from, n))
 		})
 		if w.once {
-			all = pieces.Whole(ctx, func(ctx context.Context) (piece, error) { return w.columns(ctx, stretch) })
+			all = rowchunks.Whole(ctx, func(ctx context.Context) (piece, error) { return w.columns(ctx, stretch) })
 		}
 		for made, err := range all {
 			if err == nil {

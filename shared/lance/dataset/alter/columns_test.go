@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // Columns are added, renamed, cast and dropped on fragments with deleted rows; one fragment has

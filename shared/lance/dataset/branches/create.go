@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A branch is created in two steps. The first writes its first version, a clone of the source

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Delete deletes a branch of the table t and the files in its folder. t must not be a branch. The

@@ -30,10 +30,10 @@ import (
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // listPage is the number of names per listing request.

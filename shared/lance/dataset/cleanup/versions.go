@@ -7,8 +7,8 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/pause"
+	"tiltyard/shared/process/backoff"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // DeleteVersions deletes the manifests of the versions selected by doomed and returns their number.
@@ -109,5 +109,5 @@ func outlast(ctx context.Context, t *dataset.Table, versions []objectstore.Info)
 	if !slices.ContainsFunc(versions, func(info objectstore.Info) bool { return info.Modified.After(young) }) {
 		return nil
 	}
-	return pause.For(ctx, manifest.FreshFor)
+	return backoff.Sleep(ctx, manifest.FreshFor)
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/internal/cache"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 )

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestCompactionJoinsSmallNeighbours(t *testing.T) {

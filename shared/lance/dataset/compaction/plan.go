@@ -25,8 +25,8 @@ import (
 	"tiltyard/shared/lance/dataset/segments"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
-	"tiltyard/shared/lance/fragreuse"
 	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/internal/fragreuse"
 	"tiltyard/shared/lance/operation"
 )
 

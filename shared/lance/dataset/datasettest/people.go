@@ -13,8 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
 )
 
 // People is the schema of the test rows: a number, a nullable string and a vector.

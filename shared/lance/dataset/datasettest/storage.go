@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Aged is a store that lists objects as older by Age.

@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // version returns a version of fragments without files, of rows with some ids.

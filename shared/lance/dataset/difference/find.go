@@ -10,7 +10,7 @@ import (
 
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // Find returns the addresses of all rows whose value in a uint64 or int64 column is in ids: the

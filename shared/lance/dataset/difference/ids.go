@@ -8,7 +8,7 @@ import (
 
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/rowid"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // maxBytes bounds the sets of ids of one comparison. A set takes about two bytes for an isolated

@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Base is a location with files of a table: the table's own, or a base path of its manifest.

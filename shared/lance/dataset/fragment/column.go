@@ -9,11 +9,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/take"
+	"tiltyard/shared/process/memory"
 )
 
 // A part is the set of leaves of a column that one file holds. Most columns have one part; struct

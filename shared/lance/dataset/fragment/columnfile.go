@@ -9,8 +9,8 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/lance/dataset/cache"
-	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/internal/cache"
+	"tiltyard/shared/lance/internal/legacyfile"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )

@@ -20,8 +20,8 @@ import (
 	"sync/atomic"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dataset/cache"
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/cache"
+	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"

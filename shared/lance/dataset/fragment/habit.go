@@ -7,11 +7,11 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/lance/internal/cache"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/take"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Index lookups and vector searches fetch scattered single values of a column, other ones each

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // SameColumns reports whether two states of a fragment store fields in the same columns of the same

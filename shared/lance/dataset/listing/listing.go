@@ -12,8 +12,8 @@ import (
 	"strconv"
 
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Request selects the versions to list, and their order.

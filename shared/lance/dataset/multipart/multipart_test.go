@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/dataset/multipart"
 	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // partOf writes a part of rows with the given ids.

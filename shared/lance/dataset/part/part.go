@@ -23,11 +23,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/arrow/arrowipc"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 const (

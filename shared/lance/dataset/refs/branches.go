@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Branch is the stored record of a branch.

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dataset/cache"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/lance/internal/cache"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Tags and branches are JSON objects at the main table's location:

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Tag names a version of a table or branch. Cleanups keep tagged versions.

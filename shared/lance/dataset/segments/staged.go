@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Staged is a segment with durable files that no version refers to yet. Several processes may write

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 const benchRows = 1 << 20

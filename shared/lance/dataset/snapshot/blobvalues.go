@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/schema"
-	account "tiltyard/shared/memory"
+	account "tiltyard/shared/process/memory"
 )
 
 // blobBatchBytes bounds the blob bytes in a batch of ScanValues. A row with more is a batch by

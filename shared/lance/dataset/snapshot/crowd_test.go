@@ -14,7 +14,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
-	"tiltyard/shared/objectstore/diskstore"
+	"tiltyard/shared/storage/objectstore/diskstore"
 )
 
 // Scans at once of storage that is near are in work on one window each when these keep the

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // IsDamage reports whether the stored table caused an error: a file is malformed or too short, or a

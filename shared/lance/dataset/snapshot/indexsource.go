@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // IndexSource returns the input rows of an index on a column. stores names the row column (address

@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dataset/cache"
-	"tiltyard/shared/lance/fragreuse"
+	"tiltyard/shared/lance/internal/cache"
+	"tiltyard/shared/lance/internal/fragreuse"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // openIndices opens the version of testdata/indices.manifest. It has no data files, so the tested

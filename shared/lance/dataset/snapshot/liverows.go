@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/rowid"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
-	"tiltyard/shared/lance/deletion"
-	"tiltyard/shared/lance/fragreuse"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/lance/internal/deletion"
+	"tiltyard/shared/lance/internal/fragreuse"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // An Object is a file of a version other than its manifest and transaction.

@@ -6,7 +6,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // maxOpenedAhead bounds the fragments whose files are opened before it is known which ones hold

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/internal/cache"
 	"tiltyard/shared/lance/manifest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Place is the storage location of a table's versions.

@@ -7,9 +7,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/take"
 )
 
 // Names of the row columns, which a scan computes for each row.

@@ -11,8 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A scan reads and decodes windows ahead of its consumer. Windows have about windowBytes, and those

@@ -7,7 +7,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/fragreuse"
+	"tiltyard/shared/lance/internal/fragreuse"
 	"tiltyard/shared/lance/pb"
 )
 

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/internal/cache"
 	"tiltyard/shared/lance/rowid"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // TakeIDs takes rows by id. Without stable row ids, ids are addresses.

@@ -3,7 +3,7 @@ package snapshot
 import (
 	"context"
 
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/deletion"
 )
 
 // Places replaces the row ids stored in a segment by their addresses in this version. The result is

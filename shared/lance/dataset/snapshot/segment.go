@@ -11,13 +11,13 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/dataset/fragment"
-	"tiltyard/shared/lance/fragreuse"
 	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/internal/cache"
+	"tiltyard/shared/lance/internal/fragreuse"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // A Segment is one part of an index, with its own files and its own covered fragments. Its files

@@ -10,7 +10,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 // Storage describes how many bytes the columns of a version take in its data files.

@@ -5,7 +5,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/datasettest"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // tableIn returns the table of a process that has read nothing yet.

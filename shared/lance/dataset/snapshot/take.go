@@ -8,10 +8,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/take"
+	"tiltyard/shared/process/memory"
 )
 
 // Take returns the rows at the addresses in the given order; an address may repeat. It reads only

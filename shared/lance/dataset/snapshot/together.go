@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/take"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // tripBytes is the approximate amount that remote storage transfers during the latency of one

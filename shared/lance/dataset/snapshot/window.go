@@ -10,11 +10,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/arrow/take"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
-	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/internal/deletion"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/take"
 )
 
 // readWindow returns the projected columns of the chosen live rows of a window.

@@ -10,10 +10,10 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset/fragment"
-	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/internal/legacyfile"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // A Format describes how new data files of a table are written.

@@ -8,7 +8,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/internal/legacyfile"
 	"tiltyard/shared/lance/schema"
 )
 

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/memory"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // copyPart is the number of bytes copied at a time.

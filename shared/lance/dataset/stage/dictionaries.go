@@ -6,10 +6,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/lance/dictionary"
-	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/lance/internal/dictionary"
+	"tiltyard/shared/lance/internal/legacyfile"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/take"
 )
 
 // FirstDictionaries returns the dictionaries of a new table of legacy data files. As in native

@@ -29,7 +29,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/memory"
+	"tiltyard/shared/process/memory"
 )
 
 const (

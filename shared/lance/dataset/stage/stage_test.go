@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/faultstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 // numbers returns n rows of one column in batches of 1000.

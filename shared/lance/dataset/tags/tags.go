@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/branches"
 	"tiltyard/shared/lance/dataset/refs"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/storage/objectstore"
 )
 
 // Create tags a version of a branch; "" is the main table. The error is refs.ErrName or

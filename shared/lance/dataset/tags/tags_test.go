@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/tags"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
 )
 
 func TestTagsAreMadeMovedAndRemoved(t *testing.T) {

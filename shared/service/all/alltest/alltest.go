@@ -12,16 +12,16 @@ import (
 	"sync"
 	"time"
 
-	"tiltyard/shared/auth"
-	"tiltyard/shared/httpapi"
-	"tiltyard/shared/idempotency"
-	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/result"
-	"tiltyard/shared/sealing"
+	"tiltyard/shared/catalog/result"
+	"tiltyard/shared/catalog/secretbox"
+	"tiltyard/shared/http/httpapi"
+	"tiltyard/shared/jobs/idempotency"
+	"tiltyard/shared/jobs/memqueue"
+	"tiltyard/shared/protocol/auth"
 	"tiltyard/shared/service/all"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/objectstore/memstore"
+	"tiltyard/shared/storage/record/objectrecord"
 	"tiltyard/shared/tables"
 )
 
@@ -50,7 +50,7 @@ func Serve(wrap func(http.Handler) http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := sealing.OpenKeyFile(filepath.Join(folder, "keys"))
+	keys, err := secretbox.OpenKeyFile(filepath.Join(folder, "keys"))
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}

@@ -1,0 +1,45 @@
+// Command figures prints the shape of the tree, a figure to a line, beside the target that the
+// house sets for it:
+//
+//	go run ./local/tools/figures
+//
+// The figures fail nothing: they are looked at before a large change and after it. Code that a
+// program wrote does not count, nor does testdata.
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"text/tabwriter"
+)
+
+func main() {
+	if err := run(os.DirFS("."), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "figures:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures the tree at the root of files and prints its figures.
+func run(files fs.FS, out io.Writer) error {
+	t, err := measure(files)
+	if err != nil {
+		return err
+	}
+	readme, err := fs.ReadFile(files, "README.md")
+	if err != nil {
+		return err
+	}
+	columns := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(columns, "figure\tnow\ttarget\t\twhere")
+	for _, f := range t.figures(readme) {
+		met := "met"
+		if !f.met {
+			met = "not met"
+		}
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", f.name, f.now, f.target, met, f.where)
+	}
+	return columns.Flush()
+}

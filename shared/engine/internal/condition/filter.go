@@ -1,0 +1,91 @@
+// Package condition resolves SQL expressions against the columns of a table, and makes filters of
+// rows out of them.
+package condition
+
+import (
+	"context"
+	"slices"
+	"time"
+	_ "time/tzdata" // expressions name time zones, and the hosts of functions have no zone database
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/engine/internal/prefilter"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/syntax"
+)
+
+// A Resolver binds an expression: [plan.Bind], or a function like it.
+type Resolver func(ctx context.Context, e syntax.Expr, columns *arrow.Schema, now time.Time) (*plan.Bound, error)
+
+// Bind parses an SQL expression and resolves it against the columns of a table and its row columns.
+// what is the name of the request's field in error messages.
+func Bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve Resolver) (*plan.Bound, error) {
+	expr, err := syntax.Parse(sql)
+	if err != nil {
+		return nil, apierror.OfExpression(what, err)
+	}
+	fields := append(slices.Clone(table.Fields()), snapshot.RowColumns()...)
+	bound, err := resolve(ctx, expr, arrow.NewSchema(fields, nil), d.Now())
+	if err != nil {
+		return nil, apierror.OfExpression(what, err)
+	}
+	return bound, nil
+}
+
+// A Filter is a condition on rows of a version.
+type Filter struct {
+	*snapshot.Where                      // nil: it keeps all rows
+	Bound           *plan.Bound          // nil with Where
+	Narrowing       *prefilter.Narrowing // by indices; may be nil
+}
+
+// New makes a filter of the rows of a relation out of a condition; an empty one keeps all of them.
+// what is the name of the request's field in error messages.
+func New(ctx context.Context, what, sql string, r Relation, policy prefilter.Policy) (Filter, error) {
+	bound, err := r.filter()
+	if err != nil {
+		return Filter{}, apierror.OfExpression("view", err)
+	}
+	if sql != "" {
+		asked, err := r.Bind(ctx, what, sql, plan.BindFilter)
+		if err != nil {
+			return Filter{}, apierror.OfFilter(err)
+		}
+		if bound == nil {
+			bound = asked
+		} else if bound, err = bound.And(asked); err != nil {
+			return Filter{}, apierror.OfExpression(what, err)
+		}
+	}
+	if bound == nil {
+		return Filter{}, nil
+	}
+	f := Filter{Where: Where(what, bound), Bound: bound}
+	f.Narrowing, err = prefilter.New(r.Dataset, bound, policy)
+	return f, err
+}
+
+// Options are those of a scan of columns of the rows that pass.
+func (f Filter) Options(columns []string) snapshot.ScanOptions {
+	opts := snapshot.ScanOptions{Columns: columns, Where: f.Where}
+	if f.Narrowing != nil {
+		opts.Among = f.Narrowing.Candidates
+	}
+	return opts
+}
+
+// Where returns what a scan needs to know of a condition. Its columns are without those that the caller
+// adds to what is read.
+func Where(what string, bound *plan.Bound, added ...string) *snapshot.Where {
+	return &snapshot.Where{
+		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return slices.Contains(added, name) }),
+		Select: func(ctx context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error) {
+			rows, err := bound.Select(ctx, batch, among)
+			return rows, apierror.OfExpression(what, err)
+		},
+	}
+}

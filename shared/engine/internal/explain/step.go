@@ -1,0 +1,169 @@
+// Package explain holds the plan of a query as clients see it: the steps that answer the query, each
+// above the steps that it takes its rows from, and what each step has measured so far.
+package explain
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/storage/objectstore"
+)
+
+// A Step is one part of the answer to a query: its description, the steps that it takes its rows
+// from, and its measurements so far. The measurements are safe for concurrent use.
+type Step struct {
+	kind   Kind
+	how    []string // details such as "k=10"
+	more   []string // further details for a verbose plan
+	native []string // operators of a plan of native Lance that do what the step does
+	from   []*Step
+
+	now                  func() time.Time
+	rows, batches, bytes atomic.Int64
+	waited               atomic.Int64 // nanoseconds until its rows were there, including the steps below it
+	usage                objectstore.Usage
+	ran                  atomic.Bool
+}
+
+// New returns a step that takes its rows from other steps; it ignores nils among them. now is the
+// clock by which the step measures.
+func New(now func() time.Time, kind Kind, from ...*Step) *Step {
+	s := &Step{kind: kind, now: now, native: slices.Clip(kinds[kind].native)}
+	for _, f := range from {
+		if f != nil {
+			s.from = append(s.from, f)
+		}
+	}
+	return s
+}
+
+// From adds a step from which the step turned out to take rows.
+func (s *Step) From(f *Step) { s.from = append(s.from, f) }
+
+// With adds a detail.
+func (s *Step) With(format string, args ...any) *Step {
+	s.how = append(s.how, fmt.Sprintf(format, args...))
+	return s
+}
+
+// WithMore adds a detail for a verbose plan.
+func (s *Step) WithMore(format string, args ...any) *Step {
+	s.more = append(s.more, fmt.Sprintf(format, args...))
+	return s
+}
+
+// Like adds the names of operators that do a part of the step in a plan of native Lance. Clients look for
+// them in plans.
+func (s *Step) Like(operators ...string) *Step {
+	for _, name := range operators {
+		if !slices.Contains(s.native, name) {
+			s.native = append(s.native, name)
+		}
+	}
+	return s
+}
+
+// Reading returns a context that counts reads from the storage as reads of the step.
+func (s *Step) Reading(ctx context.Context) context.Context {
+	s.ran.Store(true)
+	return objectstore.WithUsage(ctx, &s.usage)
+}
+
+// Made counts rows that the step has produced.
+func (s *Step) Made(batch arrow.RecordBatch) {
+	s.ran.Store(true)
+	s.rows.Add(batch.NumRows())
+	s.batches.Add(1)
+	s.bytes.Add(take.BatchBytes(batch))
+}
+
+// Found counts rows that the step has found, of which it has no batches.
+func (s *Step) Found(rows int) { s.rows.Add(int64(rows)) }
+
+// Took adds the time since began.
+func (s *Step) Took(began time.Time) {
+	s.ran.Store(true)
+	s.waited.Add(int64(s.now().Sub(began)))
+}
+
+// Counted counts the batches of a stream and the time that they took.
+func (s *Step) Counted(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		began := s.now()
+		for batch, err := range batches {
+			s.Took(began)
+			if err == nil {
+				s.Made(batch)
+			}
+			if !yield(batch, err) {
+				return
+			}
+			began = s.now()
+		}
+		s.Took(began)
+	}
+}
+
+// Measured returns the text of all steps, to be placed below a line.
+func (s *Step) Measured(depth int) string {
+	var b strings.Builder
+	s.write(&b, depth, true, true)
+	return b.String()
+}
+
+// Text returns the step and those below it as lines. Each step is indented below the one that takes
+// its rows. verbose includes all details.
+func (s *Step) Text(verbose bool) string {
+	var b strings.Builder
+	s.write(&b, 0, verbose, false)
+	return b.String()
+}
+
+func (s *Step) write(b *strings.Builder, depth int, verbose, measured bool) {
+	parts := s.how
+	if verbose {
+		parts = append(slices.Clip(parts), s.more...)
+	}
+	if len(s.native) > 0 {
+		parts = append(slices.Clip(parts), "native="+strings.Join(s.native, "+"))
+	}
+	fmt.Fprintf(b, "%s%s", strings.Repeat("  ", depth), kinds[s.kind].name)
+	if len(parts) > 0 {
+		fmt.Fprintf(b, ": %s", strings.Join(parts, ", "))
+	}
+	if measured {
+		fmt.Fprintf(b, "%s", s.measures())
+	}
+	b.WriteByte('\n')
+	for _, f := range s.from {
+		f.write(b, depth+1, verbose, measured)
+	}
+}
+
+// measures returns the measurements of the step.
+func (s *Step) measures() string {
+	if !s.ran.Load() {
+		return " [not run]"
+	}
+	text := fmt.Sprintf(" [rows=%d", s.rows.Load())
+	if n := s.batches.Load(); n > 0 {
+		text += fmt.Sprintf(", batches=%d, bytes=%d", n, s.bytes.Load())
+	}
+	if n := s.usage.Requests(); n > 0 {
+		text += fmt.Sprintf(", requests=%d, bytes_read=%d", n, s.usage.Bytes())
+	} else if kinds[s.kind].reads {
+		text += ", requests=0, bytes_read=0"
+	}
+	return fmt.Sprintf("%s, elapsed=%s]", text, time.Duration(s.waited.Load()))
+}
+
+// List formats names for a plan.
+func List(names []string) string { return "[" + strings.Join(names, ", ") + "]" }

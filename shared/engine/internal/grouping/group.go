@@ -1,0 +1,333 @@
+// Package grouping makes groups of the rows whose keys are equal, and computes a row of each: its keys, the
+// results of aggregate functions, and the lowest row id.
+//
+// A [Table] has the state of each function for each group in memory. When memory is short, it writes the
+// groups that it has to a sorter, which keeps them in a temporary file when it has to, and begins anew. A
+// group can then be in several parts, which meet when the sorter gives them back in the order of their keys:
+//
+//	key     bytes of package sortkey, of which none is the beginning of another
+//	u64     number of the writing, most significant byte first: lists keep their order
+//	u64     lowest row id
+//	states  one for each function
+//	u32     length of key
+//
+// The order of the groups has no meaning.
+package grouping
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/arrow/sortkey"
+	"tiltyard/shared/engine/apierror"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/sql/plan"
+)
+
+const (
+	// tableBytes is how much memory the groups of a table take at most, and tableShare the part of the share.
+	// Groups are written as records, for which there has to be memory, too.
+	tableBytes = 256 << 20
+	tableShare = 8
+	// sorterBytes is how much memory groups take that wait to be sorted.
+	sorterBytes = 64 << 20
+	// look is how many rows or groups are worked on between two looks at the memory and at the context.
+	look = 1024
+	// roomStep is how much groups grow between two looks at the memory.
+	roomStep = 1 << 20
+)
+
+// A Table makes groups of rows. Close must be called in the end.
+type Table struct {
+	of       *plan.Grouping
+	keys     []sortkey.Append
+	max      int64         // as tableBytes
+	share    *memory.Share // holds the groups
+	writings uint64
+
+	found  map[string]*group
+	order  []*group
+	size   int64 // of the groups
+	held   memory.Hold
+	sorter *sortkey.Sorter // nil until memory was short
+}
+
+// A group is the state of a group of rows.
+type group struct {
+	key    string
+	lowest uint64 // row id
+	states []state
+	size   int64 // of the states beyond stateBytes
+}
+
+// groupBytes is about what a group takes beside its key and its states.
+const groupBytes = 112
+
+// New returns a table without groups. Its groups take memory from the share of the context.
+func New(ctx context.Context, of *plan.Grouping) *Table {
+	t := &Table{of: of, max: tableBytes, share: memory.FromContext(ctx), found: map[string]*group{}}
+	if limit := t.share.Limit(); limit > 0 {
+		t.max = min(t.max, limit/tableShare)
+	}
+	for _, key := range of.Keys {
+		t.keys = append(t.keys, sortkey.Of(key.Type(), true))
+	}
+	return t
+}
+
+// Close drops what the table holds.
+func (t *Table) Close() {
+	t.held.Release()
+	if t.sorter != nil {
+		t.sorter.Close()
+	}
+}
+
+// Add adds the rows of a batch, of which the last column has the row ids. Memory for the values of keys and
+// arguments is taken from the share of the context.
+func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
+	ids := batch.Column(int(batch.NumCols()) - 1).(*array.Uint64).Uint64Values()
+	values, err := t.evaluate(ctx, batch)
+	if err != nil {
+		return err
+	}
+	var key []byte
+	for i := range int(batch.NumRows()) {
+		if i%look == 0 || t.size-t.held.Bytes() > roomStep {
+			if err := t.makeRoom(ctx); err != nil {
+				return err
+			}
+		}
+		key = key[:0]
+		for k, write := range t.keys {
+			key = write(key, values.keys[k], i)
+		}
+		g := t.at(key, ids[i])
+		for c, call := range values.calls {
+			if call.counts == nil || call.counts.IsValid(i) && call.counts.Value(i) {
+				grown := int64(g.states[c].add(call.args, i))
+				g.size, t.size = g.size+grown, t.size+grown
+			}
+		}
+	}
+	return t.makeRoom(ctx)
+}
+
+// at returns the group of a key, to which a row belongs.
+func (t *Table) at(key []byte, id uint64) *group {
+	g, ok := t.found[string(key)]
+	if !ok {
+		g = t.newGroup(string(key), id)
+		t.found[g.key] = g
+		t.order = append(t.order, g)
+		t.size += groupBytes + int64(len(key)) + stateBytes*int64(len(g.states))
+	}
+	g.lowest = min(g.lowest, id)
+	return g
+}
+
+func (t *Table) newGroup(key string, lowest uint64) *group {
+	g := &group{key: key, lowest: lowest, states: make([]state, len(t.of.Calls))}
+	for i, call := range t.of.Calls {
+		g.states[i] = newState(call)
+	}
+	return g
+}
+
+// values are the values of the rows of a batch.
+type values struct {
+	keys  []arrow.Array
+	calls []callValues
+}
+
+type callValues struct {
+	args   []arrow.Array
+	counts *array.Boolean // nil: all rows count
+}
+
+func (t *Table) evaluate(ctx context.Context, batch arrow.RecordBatch) (*values, error) {
+	eval := func(what string, b *plan.Bound) (arrow.Array, error) {
+		a, err := b.Eval(ctx, batch)
+		if err != nil {
+			return nil, apierror.OfExpression(what, err)
+		}
+		return a, memory.FromContext(ctx).Take(ctx, int64(a.Data().SizeInBytes()))
+	}
+	v := &values{}
+	for _, key := range t.of.Keys {
+		a, err := eval("GROUP BY", key)
+		if err != nil {
+			return nil, err
+		}
+		v.keys = append(v.keys, a)
+	}
+	for _, call := range t.of.Calls {
+		var c callValues
+		what := "the argument of " + string(call.Function)
+		for _, arg := range call.Args {
+			a, err := eval(what, arg)
+			if err != nil {
+				return nil, err
+			}
+			c.args = append(c.args, a)
+		}
+		if call.Filter != nil {
+			a, err := eval("the filter of "+string(call.Function), call.Filter)
+			if err != nil {
+				return nil, err
+			}
+			c.counts = a.(*array.Boolean)
+		}
+		v.calls = append(v.calls, c)
+	}
+	return v, nil
+}
+
+// makeRoom takes memory for the groups, or else writes them to the sorter.
+func (t *Table) makeRoom(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t.size <= t.max && t.held.TryResize(memory.WithShare(ctx, t.share), t.size) {
+		return nil
+	}
+	return t.write(ctx)
+}
+
+// write writes all groups to the sorter.
+func (t *Table) write(ctx context.Context) error {
+	ctx = memory.WithShare(ctx, t.share)
+	if t.sorter == nil {
+		t.sorter = sortkey.NewSorter(ctx, sortkey.NoLimit, sorterBytes)
+	}
+	t.writings++
+	for len(t.order) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		some := t.order[:min(len(t.order), look)]
+		records := make([][]byte, len(some))
+		written := int64(0)
+		for i, g := range some {
+			records[i] = t.record(g)
+			written += int64(len(g.key)+len(records[i])) + groupBytes
+			delete(t.found, g.key)
+			some[i] = nil
+		}
+		t.order = t.order[len(some):]
+		t.held.TryResize(ctx, max(0, t.held.Bytes()-written))
+		if err := t.sorter.Add(records); err != nil {
+			return err
+		}
+	}
+	t.found, t.order, t.size = map[string]*group{}, nil, 0
+	t.held.Release()
+	return nil
+}
+
+func (t *Table) record(g *group) []byte {
+	record := make([]byte, 0, len(g.key)+24+stateBytes*len(g.states))
+	record = append(record, g.key...)
+	record = binary.BigEndian.AppendUint64(record, t.writings)
+	record = binary.BigEndian.AppendUint64(record, g.lowest)
+	for _, s := range g.states {
+		record = s.write(record)
+	}
+	return binary.BigEndian.AppendUint32(record, uint32(len(g.key)))
+}
+
+// Groups yields a row for each group: the columns of the grouping, and the lowest row id. Memory for a batch
+// is taken from the share of the context until the next one.
+func (t *Table) Groups(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		out := newResults(ctx, t.of)
+		defer out.held.Release()
+		for g, err := range t.all(ctx) {
+			var batch arrow.RecordBatch
+			if err == nil {
+				batch, err = out.add(g)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch != nil && !yield(batch, nil) {
+				return
+			}
+		}
+		if batch := out.rest(); batch != nil {
+			yield(batch, nil)
+		}
+	}
+}
+
+// all yields the groups, each valid until the next one.
+func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
+	if t.sorter == nil {
+		return func(yield func(*group, error) bool) {
+			for i, g := range t.order {
+				if i%look == 0 && ctx.Err() != nil {
+					yield(nil, ctx.Err())
+					return
+				}
+				if !yield(g, nil) {
+					return
+				}
+			}
+		}
+	}
+	return func(yield func(*group, error) bool) {
+		if err := t.write(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer t.held.Release()
+		var open *group
+		read := 0
+		for record, err := range t.sorter.Sorted() {
+			if read++; err == nil && read%look == 0 {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			key := record[:binary.BigEndian.Uint32(record[len(record)-4:])]
+			if open == nil || !bytes.Equal(key, []byte(open.key)) {
+				if open != nil && !yield(open, nil) {
+					return
+				}
+				open = t.newGroup(string(key), ^uint64(0))
+			}
+			part := record[len(key)+8:]
+			if err := t.held.Resize(ctx, open.size+appendFactor*int64(len(part))); err != nil {
+				yield(nil, err)
+				return
+			}
+			open.merge(part)
+			if err := t.held.Resize(ctx, open.size); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		if open != nil {
+			yield(open, nil)
+		}
+	}
+}
+
+// merge adds a part of the group that was written, without its key.
+func (g *group) merge(part []byte) {
+	g.lowest = min(g.lowest, binary.BigEndian.Uint64(part))
+	part = part[8:]
+	for _, s := range g.states {
+		var more int
+		part, more = s.merge(part)
+		g.size += int64(more)
+	}
+}

@@ -1,0 +1,253 @@
+package grouping
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/arrow/sortkey"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/aggregate"
+	"tiltyard/shared/sql/plan"
+)
+
+// The states of this file keep values, as keys of package sortkey.
+
+// extreme is the least or the greatest value.
+type extreme struct {
+	key  sortkey.Append
+	sign int    // -1 for the least, 1 for the greatest
+	best []byte // nil for none
+}
+
+func newExtreme(c *plan.Aggregate) *extreme {
+	s := &extreme{key: sortkey.Of(c.Args[0].Type(), true), sign: -1}
+	if c.Function == aggregate.Max {
+		s.sign = 1
+	}
+	return s
+}
+
+func (s *extreme) add(args []arrow.Array, i int) int {
+	if args[0].IsNull(i) {
+		return 0
+	}
+	return s.consider(s.key(nil, args[0], i))
+}
+
+func (s *extreme) consider(key []byte) (grown int) {
+	if s.best == nil || bytes.Compare(key, s.best) == s.sign {
+		grown = len(key) - len(s.best)
+		s.best = key
+	}
+	return grown
+}
+
+func (s *extreme) write(r []byte) []byte {
+	return append(binary.AppendUvarint(r, uint64(len(s.best))), s.best...)
+}
+
+func (s *extreme) merge(part []byte) ([]byte, int) {
+	n, width := binary.Uvarint(part)
+	part = part[width:]
+	if n == 0 {
+		return part, 0
+	}
+	return part[n:], s.consider(slices.Clone(part[:n]))
+}
+
+func (s *extreme) result(to column) error { return to.key(s.best) }
+
+// appendFactor bounds the memory of values in a state, in their sizes: an array that grows is copied into a larger
+// one, and different values are put in order.
+const appendFactor = 3
+
+// list is a list of values, with those that are NULL.
+type list struct {
+	key   sortkey.Append
+	width int64 // of a value, also of NULL, which has a key of one byte; 0 for texts
+	keys  []byte
+	n     uint64
+}
+
+func newList(c *plan.Aggregate) *list {
+	s := &list{key: sortkey.Of(c.Args[0].Type(), true)}
+	if fixed, ok := c.Args[0].Type().(arrow.FixedWidthDataType); ok {
+		s.width = int64(fixed.Bytes())
+	}
+	return s
+}
+
+// resultBytes bounds the memory of the result while it grows.
+func (s *list) resultBytes() int64 {
+	return appendFactor * max(int64(len(s.keys)), s.width*int64(s.n))
+}
+
+func (s *list) add(args []arrow.Array, i int) int {
+	before := cap(s.keys)
+	s.keys = s.key(s.keys, args[0], i)
+	s.n++
+	return appendFactor * (cap(s.keys) - before)
+}
+
+func (s *list) write(r []byte) []byte {
+	r = binary.AppendUvarint(r, s.n)
+	return append(binary.AppendUvarint(r, uint64(len(s.keys))), s.keys...)
+}
+
+func (s *list) merge(part []byte) ([]byte, int) {
+	n, width := binary.Uvarint(part)
+	part = part[width:]
+	size, width := binary.Uvarint(part)
+	part = part[width:]
+	before := cap(s.keys)
+	s.keys, s.n = append(s.keys, part[:size]...), s.n+n
+	return part[size:], appendFactor * (cap(s.keys) - before)
+}
+
+// maxList bounds the bytes of one list.
+const maxList = 1 << 30
+
+func (s *list) result(to column) error {
+	if len(s.keys) > maxList {
+		return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "a list of array_agg has more than %d bytes", maxList)
+	}
+	return to.keys(s.keys, s.n)
+}
+
+// median is the middle of the values.
+type median struct{ values []float64 }
+
+func (s *median) add(args []arrow.Array, i int) int {
+	if args[0].IsNull(i) {
+		return 0
+	}
+	before := cap(s.values)
+	s.values = append(s.values, args[0].(*array.Float64).Value(i))
+	return appendFactor * 8 * (cap(s.values) - before)
+}
+
+func (s *median) write(r []byte) []byte {
+	r = binary.AppendUvarint(r, uint64(len(s.values)))
+	for _, v := range s.values {
+		r = binary.BigEndian.AppendUint64(r, math.Float64bits(v))
+	}
+	return r
+}
+
+func (s *median) merge(part []byte) ([]byte, int) {
+	n, width := binary.Uvarint(part)
+	part = part[width:]
+	before := cap(s.values)
+	for range n {
+		s.values = append(s.values, math.Float64frombits(binary.BigEndian.Uint64(part)))
+		part = part[8:]
+	}
+	return part, appendFactor * 8 * (cap(s.values) - before)
+}
+
+func (s *median) result(to column) error {
+	n := len(s.values)
+	if n == 0 {
+		return to.float(0, false)
+	}
+	slices.SortFunc(s.values, totalOrder)
+	if n%2 == 1 {
+		return to.float(s.values[n/2], true)
+	}
+	return to.float((s.values[n/2-1]+s.values[n/2])/2, true)
+}
+
+// totalOrder compares floats with NaN as the greatest.
+func totalOrder(a, b float64) int {
+	switch {
+	case a < b, math.IsNaN(b) && !math.IsNaN(a):
+		return -1
+	case a > b, math.IsNaN(a) && !math.IsNaN(b):
+		return 1
+	}
+	return 0
+}
+
+// distinct passes each value on once.
+type distinct struct {
+	of    *plan.Aggregate
+	key   sortkey.Append
+	seen  map[string]struct{}
+	nulls bool // NULL counts as a value
+}
+
+// seenBytes is what a value takes beside its bytes.
+const seenBytes = 48
+
+func newDistinct(c *plan.Aggregate) *distinct {
+	return &distinct{of: c, key: sortkey.Of(c.Args[0].Type(), true), seen: map[string]struct{}{}, nulls: c.Function == aggregate.ArrayAgg}
+}
+
+func (s *distinct) add(args []arrow.Array, i int) int {
+	if args[0].IsNull(i) && !s.nulls {
+		return 0
+	}
+	var space [64]byte
+	return s.note(s.key(space[:0], args[0], i))
+}
+
+func (s *distinct) note(key []byte) (grown int) {
+	if _, ok := s.seen[string(key)]; ok {
+		return 0
+	}
+	s.seen[string(key)] = struct{}{}
+	return appendFactor*len(key) + seenBytes
+}
+
+func (s *distinct) write(r []byte) []byte {
+	r = binary.AppendUvarint(r, uint64(len(s.seen)))
+	for key := range s.seen {
+		r = append(binary.AppendUvarint(r, uint64(len(key))), key...)
+	}
+	return r
+}
+
+func (s *distinct) merge(part []byte) (rest []byte, grown int) {
+	n, width := binary.Uvarint(part)
+	part = part[width:]
+	for range n {
+		size, width := binary.Uvarint(part)
+		part = part[width:]
+		grown += s.note(part[:size])
+		part = part[size:]
+	}
+	return part, grown
+}
+
+// result adds the values in their order to a state that takes all.
+func (s *distinct) result(to column) error {
+	keys := make([]string, 0, len(s.seen))
+	size := 0
+	for key := range s.seen {
+		keys = append(keys, key)
+		size += len(key)
+	}
+	if size > maxList {
+		return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "the distinct values of %s have more than %d bytes", s.of.Function, maxList)
+	}
+	slices.Sort(keys)
+	all := stateOf(s.of)
+	if s.of.Function == aggregate.Count {
+		all.(*count).n = int64(len(keys))
+		return all.result(to)
+	}
+	values := sortkey.NewValues(s.of.Args[0].Type())
+	for _, key := range keys {
+		values.Append([]byte(key))
+	}
+	args := []arrow.Array{values.Array()}
+	for i := range len(keys) {
+		all.add(args, i)
+	}
+	return all.result(to)
+}

@@ -1,0 +1,202 @@
+package prefilter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/sql/pruning"
+)
+
+// A found is the rows that indices found for a part of a filter: no other rows of the fragments that
+// covers accepts can pass it.
+type found struct {
+	covers func(fragment uint64) bool
+	rows   *rowset.Set
+	exact  bool // all of the rows pass
+	pages  int  // how many pages of the indices were searched
+}
+
+// find asks the indices for the rows that pass a part of the filter. It returns nil if they would
+// have to read too much.
+func (n *Narrowing) find(ctx context.Context, tree *pruning.Tree) (*found, error) {
+	switch {
+	case len(tree.Any) > 0:
+		return n.findAny(ctx, tree.Any)
+	case len(tree.All) > 0:
+		return n.findAll(ctx, tree)
+	}
+	return n.ask(ctx, []pruning.Probe{tree.Probe})
+}
+
+// findAny finds the rows that pass one of several parts, which are joined by OR.
+func (n *Narrowing) findAny(ctx context.Context, parts []*pruning.Tree) (*found, error) {
+	var union *found
+	for _, part := range parts {
+		f, err := n.find(ctx, part)
+		if f == nil || err != nil {
+			return nil, err
+		}
+		if union == nil {
+			union = f
+			continue
+		}
+		left, right := union.covers, f.covers
+		union.covers = func(fragment uint64) bool { return left(fragment) && right(fragment) }
+		union.rows.Unite(f.rows)
+		union.exact, union.pages = union.exact && f.exact, union.pages+f.pages
+	}
+	return union, nil
+}
+
+// findAll finds rows for several parts that are joined by AND. It asks only one index, the first
+// that need not read too much, and leaves the other parts to the scan. Coarse indices come last.
+// Probes of one column make one question.
+func (n *Narrowing) findAll(ctx context.Context, tree *pruning.Tree) (*found, error) {
+	byIndex, rest := map[*snapshot.Index][]pruning.Probe{}, []*pruning.Tree(nil)
+	var order []*snapshot.Index
+	for _, part := range flatten(tree) {
+		if len(part.Any) > 0 {
+			rest = append(rest, part)
+			continue
+		}
+		x := n.indexOf(part.Probe)
+		if byIndex[x] == nil {
+			order = append(order, x)
+		}
+		byIndex[x] = append(byIndex[x], part.Probe)
+	}
+	slices.SortStableFunc(order, func(a, b *snapshot.Index) int { return coarseness(a) - coarseness(b) })
+	for _, x := range order {
+		f, err := n.ask(ctx, byIndex[x])
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			f.exact = f.exact && len(order) == 1 && rest == nil
+			return f, nil
+		}
+	}
+	for _, part := range rest {
+		f, err := n.find(ctx, part)
+		if f != nil || err != nil {
+			if f != nil {
+				f.exact = false
+			}
+			return f, err
+		}
+	}
+	return nil, nil //nolint:nilnil // each of them would read too much
+}
+
+// coarseness orders indices by which of them to ask first.
+func coarseness(x *snapshot.Index) int {
+	if filters(x).Coarse {
+		return 1
+	}
+	return 0
+}
+
+// flatten returns the parts of a narrowing that are joined by AND.
+func flatten(tree *pruning.Tree) []*pruning.Tree {
+	if len(tree.All) == 0 {
+		return []*pruning.Tree{tree}
+	}
+	var parts []*pruning.Tree
+	for _, part := range tree.All {
+		parts = append(parts, flatten(part)...)
+	}
+	return parts
+}
+
+// ask asks one index for the rows that pass all of some probes of its column.
+func (n *Narrowing) ask(ctx context.Context, probes []pruning.Probe) (*found, error) {
+	x := n.indexOf(probes[0])
+	field, err := n.dataset.Column(x.Columns[0])
+	if err != nil {
+		return nil, err
+	}
+	q, err := filters(x).Question(ctx, probes, field.Type)
+	if err != nil {
+		return nil, err
+	}
+	return n.search(ctx, x, field.Type, q)
+}
+
+// search asks an index of a column of type t a question.
+func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataType, q index.Question) (*found, error) {
+	segments, err := n.dataset.Segments(x.Name)
+	if err != nil {
+		return nil, err
+	}
+	readers, err := n.worthwhile(ctx, x, segments, t, q)
+	if readers == nil || err != nil {
+		return nil, err
+	}
+	f := &found{rows: rowset.At(), exact: true, covers: x.Covers}
+	for i, reader := range readers {
+		answer, err := reader.Search(ctx, q)
+		if err != nil {
+			return nil, inSegment(x, segments[i], err)
+		}
+		rows, err := n.dataset.RowsOf(ctx, segments[i], answer.Rows, !x.Kind.Of.NamesAddresses(segments[i].Version))
+		if err != nil {
+			return nil, inSegment(x, segments[i], err)
+		}
+		if answer.Others {
+			if rows, err = n.dataset.OthersOf(ctx, segments[i], rows); err != nil {
+				return nil, inSegment(x, segments[i], err)
+			}
+			if float64(rows.Len()) > n.policy.Share*float64(x.Indexed) {
+				return nil, nil //nolint:nilnil // a scan reads hardly more
+			}
+		}
+		f.rows.Unite(rows)
+		f.exact, f.pages = f.exact && answer.Exact, f.pages+answer.Pages
+	}
+	return f, nil
+}
+
+// inSegment adds to an error where it happened.
+func inSegment(x *snapshot.Index, s *snapshot.Segment, err error) error {
+	return fmt.Errorf("index %s: segment %s: %w", x.Name, s.UUID, err)
+}
+
+// fewPages is how many pages of a segment may be read however few pages it has: a value may be at
+// the end of one page and at the beginning of the next.
+const fewPages = 2
+
+// nearFactor is by how much more of an index may be read if the storage is near: a page of the index then
+// takes little longer to read than as many rows of the column.
+const nearFactor = 4
+
+// worthwhile opens the segments of an index. It returns nil if the answer to a question takes more
+// than the permitted part of the index, so that a scan of the column takes no longer.
+func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments []*snapshot.Segment, t arrow.DataType, q index.Question) ([]index.Reader, error) {
+	readers := make([]index.Reader, len(segments))
+	pages, rows, read := 0, int64(0), int64(0)
+	for i, s := range segments {
+		reader, err := filters(x).Open(ctx, s, t)
+		if err != nil {
+			return nil, inSegment(x, s, err)
+		}
+		cost, err := reader.Cost(q)
+		if err != nil {
+			return nil, inSegment(x, s, err)
+		}
+		readers[i] = reader
+		pages, rows, read = pages+cost.Pages, rows+cost.Rows, read+cost.Read
+	}
+	if n.dataset.IsNear() {
+		read /= nearFactor
+	}
+	if pages > fewPages*len(segments) && float64(max(rows, read)) > n.policy.Share*float64(x.Indexed) {
+		return nil, nil
+	}
+	return readers, nil
+}

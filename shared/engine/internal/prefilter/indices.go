@@ -1,0 +1,56 @@
+package prefilter
+
+import (
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/kinds"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/sql/pruning"
+)
+
+// answerOf returns what native Lance leaves to an index of a filter with a probe of its column. The
+// index may be nil.
+func answerOf(x *snapshot.Index, p pruning.Probe) pruning.Answer {
+	if x == nil {
+		return pruning.Open
+	}
+	return filters(x).Answers(p)
+}
+
+// isUsed reports whether filters use an index.
+func isUsed(x *snapshot.Index) bool {
+	f := filters(x)
+	return f != nil && (f.Usable == nil || f.Usable(x.Kind.Details))
+}
+
+// filters returns how filters use an index; nil if they do not.
+func filters(x *snapshot.Index) *index.Filters {
+	if kind := kinds.Of(x.Kind.Of); kind != nil {
+		return kind.Filters
+	}
+	return nil
+}
+
+// scalarIndices returns the indices that filters use and that cover rows, by column. If a column
+// has several, it returns the oldest, which native Lance uses.
+func scalarIndices(d *dataset.Dataset) (map[string]*snapshot.Index, error) {
+	all, err := d.Indices()
+	if err != nil {
+		return nil, err
+	}
+	byColumn := map[string]*snapshot.Index{}
+	for i := range all {
+		x := &all[i]
+		if len(x.Columns) != 1 || x.Indexed == 0 || !isUsed(x) {
+			continue
+		}
+		if path, err := schema.ParsePath(x.Columns[0]); err != nil || len(path) > 1 && !filters(x).Members {
+			continue
+		}
+		if other := byColumn[x.Columns[0]]; other == nil || x.Created.Before(other.Created) {
+			byColumn[x.Columns[0]] = x
+		}
+	}
+	return byColumn, nil
+}

@@ -1,0 +1,141 @@
+// Package prefilter finds the rows that a filter can keep by the indices of a table, so that a scan
+// need not read the others.
+//
+// A filter is a tree of conditions. [New] picks the conditions that an index of the table can test
+// (the kinds in package index/kinds have what each of them tests). Before the
+// scan reads rows, [Narrowing.Candidates] turns these conditions into questions and
+// asks them of the segments of the indices (find.go). The scan then reads only the rows that the
+// indices returned, and all rows of the fragments that no index covers.
+//
+// An index never changes the answer: the scan tests the candidates again unless the indices are
+// exact, and it reads all rows if an index is damaged, too large, or of an unknown form.
+package prefilter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"tiltyard/shared/engine/internal/explain"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/process/memory"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/pruning"
+	"tiltyard/shared/storage/objectstore"
+)
+
+// A Policy decides when indices are used.
+type Policy struct {
+	Bytes int64   // columns of a filter that take fewer bytes are read without an index
+	Share float64 // the part of an index that may be read to find rows
+	// Warn logs that an index was not used although it should have been.
+	Warn func(ctx context.Context, message string, about ...slog.Attr)
+}
+
+func (p Policy) warn(ctx context.Context, indices []string, err error) {
+	p.Warn(ctx, "an index is not used", slog.Any("indices", indices), slog.Any("error", err))
+}
+
+// A Narrowing is the part of a filter that the indices of a version can test. It belongs to one
+// scan.
+type Narrowing struct {
+	policy  Policy
+	dataset *dataset.Dataset
+	tree    *pruning.Tree
+	whole   bool                       // the tree is the whole filter
+	indices map[string]*snapshot.Index // by column
+	columns []string                   // that the filter reads
+	step    *explain.Step              // the plan step of the scan; nil without a plan
+}
+
+// New returns the part of a filter that indices of the version can test, or nil if they can test no
+// part of it. It reads no files.
+func New(d *dataset.Dataset, bound *plan.Bound, policy Policy) (*Narrowing, error) {
+	indices, err := scalarIndices(d)
+	if err != nil || len(indices) == 0 {
+		return nil, err
+	}
+	n := &Narrowing{policy: policy, dataset: d, indices: indices, columns: bound.Columns()}
+	n.tree, n.whole = bound.Narrow(n.answer)
+	if n.tree == nil {
+		return nil, nil //nolint:nilnil // the filter has no narrowing, which is no error
+	}
+	return n, nil
+}
+
+// answer returns what the index of a column does for a test of the column.
+func (n *Narrowing) answer(p pruning.Probe) pruning.Answer {
+	x := n.indexOf(p)
+	if x == nil {
+		return pruning.Open
+	}
+	field, err := n.dataset.Column(x.Columns[0])
+	if err != nil || !filters(x).Tests(p, field.Type) {
+		return pruning.Open
+	}
+	return answerOf(x, p)
+}
+
+// indexOf returns the index of the column that a probe tests, or nil.
+func (n *Narrowing) indexOf(p pruning.Probe) *snapshot.Index {
+	return n.indices[schema.FormatPath(p.Column...)]
+}
+
+// names returns the names of the indices.
+func (n *Narrowing) names() []string {
+	var names []string
+	for _, p := range n.tree.Probes() {
+		if x := n.indexOf(p); !slices.Contains(names, x.Name) {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// Describe adds the indices to the plan step of the scan. Candidates later adds what they found.
+func (n *Narrowing) Describe(s *explain.Step) {
+	n.step = s.With("narrowed_by=%s", explain.List(n.names())).Like("ScalarIndexQuery")
+}
+
+// describe adds a detail to the plan step.
+func (n *Narrowing) describe(format string, args ...any) {
+	if n.step != nil {
+		n.step.WithMore(format, args...)
+	}
+}
+
+// Candidates asks the indices for the rows that the filter can keep. It returns nil if a scan of
+// all rows is cheaper, or if an index cannot be read.
+func (n *Narrowing) Candidates(ctx context.Context) (*snapshot.Candidates, error) {
+	if bytes, err := n.dataset.ScanBytes(n.columns); err != nil || bytes < n.policy.Bytes {
+		return nil, err
+	}
+	f, err := n.find(ctx, n.tree)
+	switch {
+	case IsUnusable(err):
+		n.policy.warn(ctx, n.names(), err)
+		n.describe("index_not_used=%q", err)
+		return nil, nil //nolint:nilnil // the scan reads all rows
+	case err != nil:
+		return nil, err
+	case f == nil:
+		n.describe("index_used=false")
+		return nil, nil //nolint:nilnil // the scan reads all rows
+	}
+	n.describe("index_pages=%d", f.pages)
+	n.describe("index_rows=%d", f.rows.Len())
+	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows, Sure: n.whole && f.exact}, nil
+}
+
+// IsUnusable reports whether an error comes from the index, so that a scan without it may succeed:
+// the files of the index are damaged, missing, out of reach or of an unknown form, or take more
+// memory than there is. After an error of the storage, or after the end of the request, the scan
+// would fail too.
+func IsUnusable(err error) bool {
+	var refused *memory.Error
+	return snapshot.IsDamage(err) || errors.As(err, &refused) || errors.Is(err, lance.ErrUnsupported) || errors.Is(err, objectstore.ErrLocation)
+}

@@ -1,0 +1,253 @@
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/protocol/eventapi"
+	"tiltyard/shared/storage/objectstore"
+	"tiltyard/shared/storage/record"
+)
+
+// maxTries bounds how often work starts again because another process was faster.
+const maxTries = 40
+
+// MaxBatch bounds the events of a batch, which must fit into a record.
+const MaxBatch = 100
+
+// An Outbox writes events to a log, each exactly once. It is safe for concurrent use.
+type Outbox struct {
+	Log     *Log
+	Records record.Store
+	Now     func() time.Time
+	Source  string // of the events, as CloudEvents defines it
+}
+
+// kept is the value of the record of an object; see the package comment.
+type kept struct {
+	Mark     json.RawMessage  `json:"mark"`
+	Batch    string           `json:"batch,omitempty"` // "": there is none, or it is known to be in the log
+	Position uint64           `json:"position,omitempty"`
+	Events   []eventapi.Event `json:"events,omitempty"`
+}
+
+// News are the unannounced changes of an object.
+type News struct {
+	Events []eventapi.Event // at most [MaxBatch]; Announce completes them
+	Mark   any              // the next one; nil keeps the last one
+	// Expires is when the mark is forgotten, because nothing more will happen to the object; zero means never.
+	Expires time.Time
+}
+
+// Announce writes the events of an object to the log. The object is identified by the key of its record. news compares the
+// last mark, nil if there is none, with the present state; it may be called several times. Announce returns the number of
+// events that it wrote.
+func (o *Outbox) Announce(ctx context.Context, key string, news func(mark json.RawMessage) (News, error)) (wrote int, err error) {
+	for range maxTries {
+		last, state, err := o.read(ctx, key)
+		if err == nil {
+			err = o.settle(ctx, &last, &state, false)
+		}
+		if err == nil {
+			var found News
+			if found, err = news(state.Mark); err == nil {
+				err = o.announce(ctx, last, state, found)
+				wrote = len(found.Events)
+			}
+		}
+		if !errors.Is(err, record.ErrConflict) {
+			return wrote, err
+		}
+	}
+	return 0, fmt.Errorf("announce %s: %w", key, record.ErrConflict)
+}
+
+// announce replaces a record, whose batch must be in the log, and writes the next batch to the log. The error is
+// record.ErrConflict if another process has changed the record.
+func (o *Outbox) announce(ctx context.Context, last record.Record, state kept, found News) (err error) {
+	next := kept{Mark: state.Mark}
+	switch {
+	case found.Mark != nil:
+		if next.Mark, err = json.Marshal(found.Mark); err != nil {
+			return fmt.Errorf("mark of %s: %w", last.Key, err)
+		}
+		last.Expires = found.Expires
+	case state.Batch == "":
+		return nil
+	}
+	if len(found.Events) > 0 {
+		next.Batch, next.Events = rand.Text(), found.Events
+		for i := range next.Events {
+			o.complete(&next.Events[i])
+		}
+		if next.Position, err = o.Log.next(ctx, false); err != nil {
+			return err
+		}
+	}
+	if err = o.replace(ctx, &last, next); err != nil {
+		return err
+	}
+	return o.settle(ctx, &last, &next, true)
+}
+
+func (o *Outbox) complete(e *eventapi.Event) {
+	e.SpecVersion, e.Source, e.DataContentType = "1.0", o.Source, "application/json"
+	if e.Time.IsZero() {
+		e.Time = o.Now()
+	}
+	e.Time = e.Time.UTC().Truncate(time.Millisecond)
+}
+
+// read returns the record of an object, without a version if there is none.
+func (o *Outbox) read(ctx context.Context, key string) (record.Record, kept, error) {
+	var state kept
+	last, err := o.Records.Get(ctx, key)
+	if errors.Is(err, record.ErrNotExist) {
+		return record.Record{Key: key}, state, nil
+	}
+	if err != nil {
+		return last, state, err
+	}
+	return last, state, last.Decode(&state)
+}
+
+// replace writes a record in place of the last one, which becomes it.
+func (o *Outbox) replace(ctx context.Context, last *record.Record, next kept) (err error) {
+	if last.Value, err = json.Marshal(next); err != nil {
+		return fmt.Errorf("encode record %s: %w", last.Key, err)
+	}
+	last.Version, err = o.Records.Put(ctx, *last)
+	return err
+}
+
+// settle makes sure that the batch of a record is in the log. fresh means that the position of the batch was
+// free just now. The error is record.ErrConflict when another process has changed the record.
+func (o *Outbox) settle(ctx context.Context, last *record.Record, state *kept, fresh bool) error {
+	if state.Batch == "" {
+		return nil
+	}
+	mine := entry{Batch: state.Batch, Key: last.Key, Events: state.Events}
+	for range maxTries {
+		free := fresh
+		if !fresh {
+			there, err := o.Log.get(ctx, state.Position)
+			if err != nil || there != nil && there.Batch == mine.Batch {
+				return err
+			}
+			if there == nil {
+				begin, _, err := o.Log.start(ctx)
+				if err != nil {
+					return err
+				}
+				free = state.Position > begin.Expired // else it held another batch: see Expire
+			}
+		}
+		if free {
+			err := o.Log.put(ctx, state.Position, mine)
+			if errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrUnknownOutcome) {
+				fresh = false // look at what is there
+				continue
+			}
+			return err
+		}
+		next := *state
+		var err error
+		if next.Position, err = o.Log.next(ctx, true); err != nil {
+			return err
+		}
+		if err = o.replace(ctx, last, next); err != nil {
+			return err
+		}
+		*state, fresh = next, true
+	}
+	return fmt.Errorf("write the events of %s: %w", last.Key, objectstore.ErrPrecondition)
+}
+
+// Expire deletes entries that are older than keep, at most most of them, and returns their number. keep must not be
+// shorter than [MinRetention].
+func (o *Outbox) Expire(ctx context.Context, keep time.Duration, most int) (deleted int, err error) {
+	begin, etag, err := o.Log.begun(ctx)
+	if err != nil {
+		return 0, err
+	}
+	until, before := begin.Expired, o.Now().Add(-max(keep, MinRetention))
+	for range most {
+		old, err := o.expire(ctx, until+1, before)
+		if err != nil {
+			return 0, err
+		}
+		if !old {
+			break
+		}
+		until++
+	}
+	if until > begin.Expired {
+		begin.Expired = until
+		if err := o.Log.begin(ctx, begin, etag); err != nil {
+			return 0, err
+		}
+	}
+	return o.Log.delete(ctx, until)
+}
+
+// expire reports whether the entry at a position was written before a time, or is lost. It takes the batch of the
+// entry out of its record.
+func (o *Outbox) expire(ctx context.Context, position uint64, before time.Time) (bool, error) {
+	e, made, err := o.Log.read(ctx, position)
+	switch {
+	case err != nil:
+		return false, err
+	case e == nil:
+		return o.Log.lacks(ctx, position)
+	case made.After(before):
+		return false, nil
+	}
+	return true, o.forget(ctx, e, position)
+}
+
+// forget takes the batch of an entry out of its record.
+func (o *Outbox) forget(ctx context.Context, e *entry, position uint64) error {
+	for range maxTries {
+		last, state, err := o.read(ctx, e.Key)
+		if err != nil || state.Batch != e.Batch || state.Position != position {
+			return err
+		}
+		err = o.replace(ctx, &last, kept{Mark: state.Mark})
+		if !errors.Is(err, record.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("expire the events of %s: %w", e.Key, record.ErrConflict)
+}
+
+// Mark returns the mark of an object, nil if there is none.
+func (o *Outbox) Mark(ctx context.Context, key string) (json.RawMessage, error) {
+	_, state, err := o.read(ctx, key)
+	return state.Mark, err
+}
+
+// A Mark is the announced state of an object.
+type Mark struct {
+	Key string // of the record
+	// Text is the last mark from [News]; Err is set if it cannot be read.
+	Text json.RawMessage
+	Err  error
+}
+
+// Marks returns the marks of a folder after a name; see record.Store.
+func (o *Outbox) Marks(ctx context.Context, folder, after string, limit int) (marks []Mark, next string, err error) {
+	page, err := o.Records.List(ctx, folder, after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, r := range page.Records {
+		var state kept
+		err := r.Decode(&state)
+		marks = append(marks, Mark{Key: r.Key, Text: state.Mark, Err: err})
+	}
+	return marks, page.Next, nil
+}

@@ -1,0 +1,417 @@
+package quantize
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/index/vector"
+	"tiltyard/shared/lance"
+)
+
+// rabit is RaBitQ. It rotates the residual, the vector minus the centroid of the partition, and stores each
+// dimension with 1 to 9 bits. The first bit is the sign; the others are a magnitude, whose bits are
+// inverted if the sign is negative. Two factors of a row turn the inner product of its code and the rotated
+// query into the distance.
+//
+//	_rabit_codes        fixed-size list of bytes: the signs, 1 for positive; see packedRows
+//	__add_factors       float32, for the signs alone
+//	__scale_factors     float32
+//	__error_factors     float32, a bound of the error of the signs alone
+//	__blocked_ex_codes  fixed-size list of bytes: the magnitudes; see magnitudeBit
+//	__add_factors_ex    float32, for signs and magnitudes
+//	__scale_factors_ex  float32
+//
+// With 1 bit per dimension only the first four columns exist.
+type rabit struct {
+	metric   vector.Metric
+	dim      int
+	bits     int // of a dimension: 1 to 9
+	rotation *rotation
+}
+
+// maxRabitBits bounds the bits of a dimension.
+const maxRabitBits = 9
+
+// Words in the metadata.
+const (
+	rabitFast     = "fast"   // rotation
+	rabitMatrix   = "matrix" // rotation
+	rabitRawQuery = "raw_query"
+)
+
+// newRabit parses the storage_metadata of RQ. Older formats, with another query estimator or unpacked
+// codes, are lance.ErrUnsupported.
+func newRabit(s Spec) (Quantizer, error) {
+	var m struct {
+		Signs     []int  `json:"fast_rotation_signs"`
+		Rotation  string `json:"rotation_type"`
+		Dim       int    `json:"code_dim"`
+		Bits      int    `json:"num_bits"`
+		Packed    bool   `json:"packed"`
+		Estimator string `json:"query_estimator"`
+	}
+	if err := decode(s, &m); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.Metric == vector.Hamming:
+		return nil, fmt.Errorf("%w: RaBitQ under hamming", lance.ErrUnsupported)
+	case m.Estimator != rabitRawQuery || !m.Packed:
+		return nil, fmt.Errorf("%w: RaBitQ of an older format (query_estimator %q, packed %t)", lance.ErrUnsupported, m.Estimator, m.Packed)
+	case m.Rotation != rabitFast && m.Rotation != rabitMatrix:
+		return nil, fmt.Errorf("%w: RaBitQ with a rotation of type %q", lance.ErrUnsupported, m.Rotation)
+	case m.Bits < 1 || m.Bits > maxRabitBits:
+		return nil, fmt.Errorf("%w: RaBitQ with %d bits", lance.ErrUnsupported, m.Bits)
+	case m.Dim != s.Dim || m.Dim < 1 || m.Dim%8 != 0:
+		return nil, fmt.Errorf("%w: codes of %d dimensions under centroids of %d", lance.ErrCorrupt, m.Dim, s.Dim)
+	case (m.Rotation == rabitMatrix) != (s.Buffer != nil):
+		return nil, fmt.Errorf("%w: rotation of type %q with a matrix of %d bytes", lance.ErrCorrupt, m.Rotation, len(s.Buffer))
+	}
+	r := &rabit{metric: s.Metric, dim: m.Dim, bits: m.Bits}
+	var err error
+	r.rotation, err = newRotation(m.Dim, m.Signs, s.Buffer)
+	return r, err
+}
+
+// magnitude returns the number of bits per dimension beside the sign.
+func (r *rabit) magnitude() int { return r.bits - 1 }
+
+func (r *rabit) signWidth() int { return r.dim / 8 }
+
+// Columns returns the columns of a row. Those of the magnitudes exist only with more than one bit per
+// dimension.
+func (r *rabit) Columns() []Column {
+	columns := []Column{
+		{"_rabit_codes", arrow.UINT8, r.signWidth()},
+		{"__add_factors", arrow.FLOAT32, 0}, {"__scale_factors", arrow.FLOAT32, 0}, {"__error_factors", arrow.FLOAT32, 0},
+	}
+	if r.bits == 1 {
+		return columns
+	}
+	return append(columns, Column{"__blocked_ex_codes", arrow.UINT8, magnitudeBytes(r.dim, r.magnitude())},
+		Column{"__add_factors_ex", arrow.FLOAT32, 0}, Column{"__scale_factors_ex", arrow.FLOAT32, 0})
+}
+
+func (r *rabit) Bytes() int64 { return int64(len(r.rotation.signs)) + 4*int64(len(r.rotation.matrix)) }
+
+func (r *rabit) QueryBytes() int64 {
+	return 4 * 256 * int64(r.signWidth()+magnitudeBytes(r.dim, r.magnitude()))
+}
+
+// arrange unpacks the signs.
+func (r *rabit) arrange(codes *Codes) {
+	codes.Columns[0] = unpackSigns(codes.Columns[0], codes.Rows, r.signWidth())
+}
+
+// Prepare rotates the query and builds the tables for sign bits and magnitudes.
+func (r *rabit) Prepare(v *Vector) (Prepared, error) {
+	rotated := make([]float32, r.dim)
+	r.rotation.apply(v.Values, rotated)
+	q := &rabitQuery{rabit: r, values: v.Values, signs: signTables(rotated)}
+	for _, x := range rotated {
+		q.sum += x
+	}
+	if r.bits > 1 {
+		q.magnitudes = magnitudeTables(rotated, r.magnitude())
+	}
+	return q, nil
+}
+
+// rabitQuery is a query prepared for all partitions: its rotated values as tables for signs and magnitudes.
+type rabitQuery struct {
+	*rabit
+	values            []float32 // not rotated
+	sum               float32   // of the rotated values
+	signs, magnitudes []byteTable
+}
+
+// Meter computes the terms of the distance that depend on the centroid of the partition.
+func (q *rabitQuery) Meter(codes *Codes) Meter {
+	m := &rabitMeter{rabitQuery: q, codes: codes.Columns, addScale: 1}
+	m.bySigns = m.factors(1, 0)
+	if q.bits > 1 {
+		m.exact = m.factors(5, q.magnitude())
+		m.errors = arrow.GetData[float32](codes.Columns[3])
+	}
+	if q.metric != vector.Dot {
+		for i, x := range q.values {
+			d := x - codes.Centroid[i]
+			m.base += d * d
+		}
+		m.reach = rabitMargin * float32(math.Sqrt(float64(m.base)))
+		return m
+	}
+	product, square := float32(0), float32(0)
+	for i, x := range q.values {
+		c := codes.Centroid[i]
+		product += x * c
+		square += c * c
+	}
+	// The factor of a row includes a correction for the product with the centroid. It applies to the query
+	// in proportion to the query's component along the centroid.
+	if m.addScale = product / square; math.IsNaN(float64(m.addScale)) || math.IsInf(float64(m.addScale), 0) {
+		m.addScale = 0
+	}
+	m.base, m.addBase = 1-product, 1
+	rest := 0.0
+	for i, x := range q.values {
+		d := float64(x) - float64(m.addScale)*float64(codes.Centroid[i])
+		rest += d * d
+	}
+	m.reach = rabitMargin * float32(math.Sqrt(rest))
+	return m
+}
+
+// rabitMargin widens the error bound to about three standard deviations, so that hardly any near row is
+// missed.
+const rabitMargin = 1.5
+
+// A rabitMeter estimates rows by their signs, and measures near ones by all bits.
+type rabitMeter struct {
+	*rabitQuery
+	codes                   [][]byte
+	bySigns, exact          rabitFactors
+	errors                  []float32 // of rows measured by signs, with a query at distance 1
+	reach                   float32   // the distance of the query, for the errors
+	addBase, addScale, base float32
+}
+
+// rabitFactors turn the sums of the bits of rows into distances.
+type rabitFactors struct {
+	add, scale []float32 // by row
+	zero       float32   // the sum of bits that is in the middle
+}
+
+// factors returns the factors in two columns. Codes are centered around 0, so the middle of the range is
+// subtracted from each dimension.
+func (m *rabitMeter) factors(column, magnitude int) rabitFactors {
+	return rabitFactors{
+		add: arrow.GetData[float32](m.codes[column]), scale: arrow.GetData[float32](m.codes[column+1]),
+		zero: m.sum * (float32(int(1)<<magnitude) - 0.5),
+	}
+}
+
+// distance returns the distance of a row from the sum of its bits.
+func (m *rabitMeter) distance(f *rabitFactors, row int, sum float32) float32 {
+	return (f.add[row]-m.addBase)*m.addScale + f.scale[row]*(sum-f.zero) + m.base
+}
+
+// Measure implements Meter. It first estimates all rows by their sign bits. Only rows whose estimate, less
+// the error bound, is within the limit are measured with all bits.
+func (m *rabitMeter) Measure(from int, limit float32, out []float32) {
+	clear(out)
+	addSums(m.signs, m.codes[0][from*m.signWidth():], out)
+	if m.bits == 1 {
+		for i, sum := range out {
+			out[i] = m.distance(&m.bySigns, from+i, sum)
+		}
+		return
+	}
+	weight := float32(int(1) << m.magnitude())
+	for i, sum := range out {
+		if m.distance(&m.bySigns, from+i, sum)-m.errors[from+i]*m.reach > limit {
+			out[i] = noLimit
+		} else {
+			out[i] = weight * sum
+		}
+	}
+	addSums(m.magnitudes, m.codes[4][from*len(m.magnitudes):], out)
+	for i, sum := range out {
+		if sum < noLimit {
+			out[i] = m.distance(&m.exact, from+i, sum)
+		}
+	}
+}
+
+func (m *rabitMeter) One(row int) float32 {
+	var out [1]float32
+	m.Measure(row, noLimit, out[:])
+	return out[0]
+}
+
+// The RQ code of a dimension has a sign bit and, with more than one bit, a magnitude. The inner product
+// with a query is a sum over the set bits: the value of the query in that dimension, times the weight of
+// the bit. So byte tables, with one sum for each value of a byte, measure the codes.
+
+// packedRows is the number of rows whose sign bits form one group. A group has 32 bytes for each byte of a
+// code, each with four bits of two rows:
+//
+//	 0  [16]  bits 0 to 3 of rows signRows[i] in the low half, of rows signRows[i]+16 in the high half
+//	16  [16]  bits 4 to 7 likewise
+//
+// The rows after the last full group store byte 0 of all rows, then byte 1, and so on.
+const packedRows = 32
+
+// signRows is the order of rows in a group of sign bits.
+//
+// Source: simd/dist_table.rs of crate lance-linalg, PERM0.
+var signRows = [packedRows / 2]int{0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15}
+
+// unpackSigns returns the sign bits of a partition row by row. width is the bytes of a row.
+func unpackSigns(packed []byte, rows, width int) []byte {
+	signs := make([]byte, len(packed))
+	grouped := rows / packedRows * packedRows
+	for first := 0; first < grouped; first += packedRows {
+		for b := range width {
+			lanes := packed[first*width+b*packedRows:][:packedRows]
+			for i, row := range signRows {
+				low, high := lanes[i], lanes[i+packedRows/2]
+				signs[(first+row)*width+b] = low&15 | high<<4
+				signs[(first+row+packedRows/2)*width+b] = low>>4 | high&0xf0
+			}
+		}
+	}
+	rest := rows - grouped
+	for row := range rest {
+		for b := range width {
+			signs[(grouped+row)*width+b] = packed[grouped*width+b*rest+row]
+		}
+	}
+	return signs
+}
+
+// packSigns is the opposite of unpackSigns.
+func packSigns(signs []byte, rows, width int) []byte {
+	packed := make([]byte, len(signs))
+	grouped := rows / packedRows * packedRows
+	for first := 0; first < grouped; first += packedRows {
+		for b := range width {
+			lanes := packed[first*width+b*packedRows:][:packedRows]
+			for i, row := range signRows {
+				low, high := signs[(first+row)*width+b], signs[(first+row+packedRows/2)*width+b]
+				lanes[i], lanes[i+packedRows/2] = low&15|high<<4, low>>4|high&0xf0
+			}
+		}
+	}
+	rest := rows - grouped
+	for row := range rest {
+		for b := range width {
+			packed[grouped*width+b*rest+row] = signs[(grouped+row)*width+b]
+		}
+	}
+	return packed
+}
+
+// blockDims is the number of dimensions whose magnitudes form one block, of 8 bytes per bit.
+const blockDims = 64
+
+// magnitudeBytes returns the length of the magnitudes of a row with the given bits per dimension.
+func magnitudeBytes(dim, bits int) int { return (dim + blockDims - 1) / blockDims * 8 * bits }
+
+// magnitudeBit returns the position of a bit of a magnitude: its byte in the code of a row, and the bit in
+// that byte. A block has four groups of 16 dimensions; i is the number of a dimension in its group:
+//
+//	1 bit    as bits 0 to 63
+//	2 bits   byte i has those of all groups, group 0 lowest
+//	3 bits   as 2 bits, and bit 2 in a plane of 8 bytes
+//	4 bits   byte 8*group + i%8: dimensions 0 to 7 of the group in the low half, 8 to 15 in the high half
+//	5 bits   byte 16*(group/2) + i: even groups in the low half, odd ones in the high half; bit 4 in a plane
+//	6 bits   byte 16*group + i for groups 0 to 2; of group 3 the bits are the highest two of bytes i, 16+i and 32+i
+//	7 bits   as 6 bits, and bit 6 in a plane
+//	8 bits   a byte for each dimension
+//
+// A plane has the bit of group g and dimension i at bit 2*g + i/8 of byte i%8.
+//
+// Source: vector/bq/ex_dot.rs of crate lance-index.
+func magnitudeBit(bits, dim, bit int) (at, shift int) {
+	block := dim / blockDims * 8 * bits
+	dim %= blockDims
+	group, i := dim/16, dim%16
+	plane := func(before int) (int, int) { return block + before + i%8, 2*group + i/8 }
+	switch bits {
+	case 1:
+		return block + dim/8, dim % 8
+	case 3:
+		if bit == 2 {
+			return plane(16)
+		}
+		fallthrough
+	case 2:
+		return block + i, 2*group + bit
+	case 4:
+		return block + 8*group + i%8, i/8*4 + bit
+	case 5:
+		if bit == 4 {
+			return plane(32)
+		}
+		return block + group/2*16 + i, group%2*4 + bit
+	case 7:
+		if bit == 6 {
+			return plane(48)
+		}
+		fallthrough
+	case 6:
+		if group == 3 {
+			return block + bit/2*16 + i, 6 + bit%2
+		}
+		return block + 16*group + i, bit
+	}
+	return block + dim, bit
+}
+
+// A byteTable has the sum for each value of a byte.
+type byteTable [256]float32
+
+// newByteTable returns the table of a byte whose bits have these weights.
+func newByteTable(weights [8]float32) (t byteTable) {
+	for bit, w := range weights {
+		for i := range 1 << bit {
+			t[1<<bit+i] = t[i] + w
+		}
+	}
+	return t
+}
+
+// signTables returns the tables that sum up the query elements of set sign bits.
+func signTables(query []float32) []byteTable {
+	tables := make([]byteTable, len(query)/8)
+	for i := range tables {
+		tables[i] = newByteTable([8]float32(query[8*i:]))
+	}
+	return tables
+}
+
+// magnitudeTables returns the tables of magnitudes with the given number of bits.
+func magnitudeTables(query []float32, bits int) []byteTable {
+	weights := make([][8]float32, magnitudeBytes(len(query), bits))
+	for dim, x := range query {
+		for bit := range bits {
+			at, shift := magnitudeBit(bits, dim, bit)
+			weights[at][shift] = x * float32(int(1)<<bit)
+		}
+	}
+	tables := make([]byteTable, len(weights))
+	for i, w := range weights {
+		tables[i] = newByteTable(w)
+	}
+	return tables
+}
+
+// cachedTables is the number of tables that are used together, so that they stay in the L1 or L2 cache of a
+// core.
+const cachedTables = 32
+
+// addSums adds the table sums of each row to out. Rows at +Inf are skipped.
+func addSums(tables []byteTable, codes []byte, out []float32) {
+	width := len(tables)
+	for from := 0; from < width; from += cachedTables {
+		some := tables[from:min(from+cachedTables, width)]
+		for row, sum := range out {
+			if !(sum < noLimit) {
+				continue
+			}
+			code, even, odd := codes[row*width+from:][:len(some)], float32(0), float32(0)
+			i := 0
+			for ; i+2 <= len(code); i += 2 {
+				even += some[i][code[i]]
+				odd += some[i+1][code[i+1]]
+			}
+			if i < len(code) {
+				even += some[i][code[i]]
+			}
+			out[row] = sum + even + odd
+		}
+	}
+}

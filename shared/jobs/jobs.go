@@ -1,0 +1,258 @@
+// Package jobs runs work that takes longer than the request that starts it. The request makes the
+// record of a job (package transaction) and sends a [Message]. A [Worker] receives the message and
+// continues the job as its [Kind] defines.
+//
+// The words of this package:
+//
+//   - A kind declares stages, such as train, build, join and commit, which run one after the other.
+//   - A stage runs as a whole, or in parts that run in parallel.
+//   - A pass is one more time that some stages run, when a later stage finds that there is more to do
+//     ([Again]).
+//   - A unit is what one worker holds at a time: a job, a part of a stage, or a look
+//     ([transaction.Unit]).
+//   - A look is the check whether a job would have something to do for an object.
+//   - A run is one try of one worker at one unit. The function of the kind that it calls is the task.
+//   - A job that is set aside has failed for a reason that a repetition does not remove. It
+//     continues only when a user resumes it.
+//
+// Each part has its own message, lease and checkpoints. The part that ends last sends a message for
+// the job, whose next stage reads the results of the earlier ones. Workers of parts write files;
+// the last stage, which has one worker, commits.
+//
+//	queued -> stage 1 -> stage 2: part 1 ┐-> stage 3 -> succeeded
+//	                              part 2 ┤
+//	                              part n ┘
+//
+// Messages contain only names, and the span of a trace that the work belongs to. They arrive at least once, in any order, and may be lost: the record
+// decides. It names the run that holds a unit, and until when. Each write of a run is conditional
+// on that, so that of two workers only one continues. A task must nevertheless tolerate running
+// twice, also at the same time, and being killed at any point.
+//
+// A task reports its progress at checkpoints ([Run.Checkpoint]). The answer may be that it has to
+// stop, because a user ended or paused the job, another worker has taken the unit over, or the time
+// of a function runs out. The task then returns, and the next message continues from the
+// checkpoint.
+//
+// A job can also end in ways that its task does not choose. A run that fails is repeated a few
+// times. A run that ends together with its process is repeated twice, after which the job is set
+// aside. Whatever the process ran besides may have been the reason, so of the units whose process has
+// died once a process runs one at a time. A job is also set aside when no worker could process its message ([Worker.Bury]). The same
+// holds for a look that ends its process.
+//
+// A lost message is noticed by the next reader of the record ([Starter.Revive]). A message may also
+// ask for a look instead of a job (see [Kind.Wanted]).
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/jobs/transaction"
+	"tiltyard/shared/process/tracing"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/format"
+)
+
+// A Message asks a worker to continue a job or a part of it. A message without a job asks for a
+// look: whether a job of the kind has something to do for the object. If so, the worker begins that
+// job.
+type Message struct {
+	Job    string   `json:"job,omitempty"`
+	Stage  string   `json:"stage,omitempty"` // stage of the part
+	Part   int      `json:"part,omitempty"`  // from 1; 0 is the job itself
+	Kind   string   `json:"kind,omitempty"`
+	Object []string `json:"object,omitempty"`
+	Heavy  bool     `json:"heavy,omitempty"` // is for workers of heavy work, see heavy.go
+	Trace  string   `json:"trace,omitempty"` // span that the work belongs to: see [tracing.Parent]
+}
+
+// Parse reads a message in JSON, as a queue carries it.
+func Parse(text []byte) (Message, error) {
+	var m Message
+	if err := format.Decode("message of a job", text, &m); err != nil {
+		return m, err
+	}
+	if m.Job == "" && m.Kind == "" || m.Job != "" && !transaction.IsJobID(m.Job) || m.Part < 0 || m.Part > transaction.MaxParts || (m.Part > 0) != (m.Stage != "") {
+		return m, fmt.Errorf("message of a job: %.200q names neither a job nor a kind", text)
+	}
+	return m, nil
+}
+
+// unit returns the unit to which the message refers.
+func (m Message) unit() transaction.Unit {
+	if m.Job == "" {
+		return transaction.LookAt(m.Kind, m.Object)
+	}
+	return transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
+}
+
+// messageFor returns the message for a job or a part.
+func messageFor(unit transaction.Unit, heavy bool) Message {
+	return Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part, Heavy: heavy}
+}
+
+// A Queue carries messages. memqueue and sqsqueue implement it; queuetest tests its contract. It is
+// safe for concurrent use.
+type Queue interface {
+	// Send makes the messages available after a delay of at most [MaxDelay]. When it returns nil,
+	// they are delivered until a receiver calls Done. After an error some of them may be delivered.
+	Send(ctx context.Context, after time.Duration, messages ...Message) error
+	// Receive waits for a message. It returns the context's error when the context ends first. No
+	// other caller receives the message for the time hold; after that it is delivered again.
+	Receive(ctx context.Context, hold time.Duration) (Delivery, error)
+	// Extend holds a received message for a further time, counted from now.
+	Extend(ctx context.Context, d Delivery, hold time.Duration) error
+	// Done deletes a received message.
+	Done(ctx context.Context, d Delivery) error
+}
+
+// MaxDelay is the longest delay of a message; SQS allows no more.
+const MaxDelay = 15 * time.Minute
+
+// A Delivery is a message that was received.
+type Delivery struct {
+	Message
+	Receipt string // identifies this delivery; only the queue reads it
+}
+
+// A Starter begins jobs. A program without a queue has no Starter.
+type Starter struct {
+	Transactions *transaction.Store
+	Queue        Queue
+	// Heavy carries the messages of heavy work. If it is nil, Queue carries all messages. A program
+	// that only begins jobs needs Queue alone, because a light worker passes messages of heavy work on.
+	Heavy Queue
+}
+
+// NewStarter returns a Starter, nil when there is no queue.
+func NewStarter(transactions *transaction.Store, queue Queue) *Starter {
+	if queue == nil {
+		return nil
+	}
+	return &Starter{Transactions: transactions, Queue: queue}
+}
+
+// Begin makes the record of a job that a user asks for and sends its message. After an error there
+// may be a record without a message: see [Starter.Revive].
+func (s Starter) Begin(ctx context.Context, kind string, object []string, input any) (*transaction.Transaction, error) {
+	return s.begin(ctx, kind, object, Want{Input: input})
+}
+
+func (s Starter) begin(ctx context.Context, kind string, object []string, want Want) (*transaction.Transaction, error) {
+	encoded, err := json.Marshal(want.Input)
+	if err != nil {
+		return nil, fmt.Errorf("begin job %s: %w", kind, err)
+	}
+	t, err := s.Transactions.BeginWork(ctx, kind, object, encoded, want.Mark)
+	if err != nil {
+		return nil, err
+	}
+	return t, s.send(ctx, 0, Message{Job: t.ID})
+}
+
+// Suggest schedules a look after a delay: a worker checks whether a job of the kind has something
+// to do for an object.
+func (s Starter) Suggest(ctx context.Context, kind string, object []string, after time.Duration) error {
+	return s.send(ctx, after, Message{Kind: kind, Object: object})
+}
+
+// SuggestEach schedules looks for several objects at once, and sends their messages together.
+func (s Starter) SuggestEach(ctx context.Context, kind string, objects [][]string) error {
+	messages := make([]Message, len(objects))
+	for i, object := range objects {
+		messages[i] = Message{Kind: kind, Object: object}
+	}
+	return s.send(ctx, 0, messages...)
+}
+
+// Pause stops the work on a job at its next checkpoint; see [transaction.Store.Pause].
+func (s Starter) Pause(ctx context.Context, job transaction.Unit) (before bool, err error) {
+	return s.Transactions.Pause(ctx, job)
+}
+
+// Resume continues a job that was paused or set aside. resumed reports whether it was. pausing
+// reports that a worker has not noticed the pause yet; the job then simply continues.
+func (s Starter) Resume(ctx context.Context, job transaction.Unit, now time.Time) (resumed, pausing bool, err error) {
+	was, err := s.Transactions.Resume(ctx, job)
+	if err != nil || !was.Work.Paused && !was.Work.Aside {
+		return false, false, err
+	}
+	if err := s.sendFor(ctx, was); err != nil {
+		return true, false, err
+	}
+	return true, was.Work.Held(now), nil
+}
+
+// Revive sends a message for a job whose message was lost, because its sender died first or the
+// queue dropped it. It sends no request unless the given record shows that a message is missing.
+func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now time.Time) error {
+	if t.Work == nil || t.Status.Ended() || !t.Work.Lost(now) {
+		return nil
+	}
+	lost, err := s.Transactions.Renew(ctx, transaction.Unit{Job: t.ID})
+	if err != nil || !lost {
+		return err
+	}
+	// The job then sends messages for its lost parts.
+	return s.send(ctx, 0, Message{Job: t.ID, Heavy: t.Work.Heavy && t.Work.Parts == 0})
+}
+
+// sendFor sends messages for a job and all parts of its stage. It includes parts that have ended,
+// because their workers may have died before they reported that.
+func (s Starter) sendFor(ctx context.Context, t *transaction.Transaction) error {
+	messages := []Message{{Job: t.ID, Heavy: t.Work.Heavy && t.Work.Parts == 0}}
+	if t.Work.Parts > 0 { // also when it is unknown whether the messages were sent before
+		for part := range t.Work.Parts {
+			messages = append(messages, messageFor(transaction.Unit{Job: t.ID, Stage: t.Work.Stage, Part: part + 1}, t.Work.Heavy))
+		}
+	}
+	return s.send(ctx, 0, messages...)
+}
+
+func (s Starter) send(ctx context.Context, after time.Duration, messages ...Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	var light, heavy []Message
+	trace := tracing.Parent(ctx)
+	for _, m := range messages {
+		if m.Trace == "" {
+			m.Trace = trace
+		}
+		if m.Heavy && s.Heavy != nil {
+			heavy = append(heavy, m)
+		} else {
+			light = append(light, m)
+		}
+	}
+	var err error
+	after = min(max(after, 0), MaxDelay)
+	if len(light) > 0 {
+		err = s.Queue.Send(ctx, after, light...)
+	}
+	if err == nil && len(heavy) > 0 {
+		err = s.Heavy.Send(ctx, after, heavy...)
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return &protocol.Error{
+		Code: protocol.ServiceUnavailable, Message: "the queue of jobs did not accept a message",
+		Detail: "the job is recorded, and continues by itself some time later", Unsettled: true, Err: err,
+	}
+}
+
+// errYield is the error of a run that has no time left; another run continues.
+var errYield = errors.New("no time left for the job")
+
+// later is the error of a run that continues after a delay.
+type later struct{ after time.Duration }
+
+func (l later) Error() string { return "the job continues after " + l.after.String() }
+
+// Later returns the error by which a task requests another run after a delay, from its last
+// checkpoint.
+func Later(after time.Duration) error { return later{after} }

@@ -1,0 +1,113 @@
+package multipart
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/process/backoff"
+	"tiltyard/shared/storage/record"
+)
+
+// Window bounds the time between the abort of an upload and the begin of its retry. LanceDB clients
+// begin it at once.
+const Window = 15 * time.Minute
+
+// clockSkew is how far the clocks of processes may be apart.
+const clockSkew = time.Minute
+
+// A mark is the record of an upload whose client has no answer.
+type mark struct {
+	Commit
+	Left  time.Time `json:"left"`            // when it was first left
+	Taker string    `json:"taker,omitempty"` // the upload that has taken it
+}
+
+// marksOf returns the folder of the marks of uploads with equal contents.
+func marksOf(target Target, contents Contents) (string, error) {
+	value, err := json.Marshal(struct {
+		Target
+		Contents
+	}{target, contents})
+	sum := sha256.Sum256(value)
+	return "unanswered/" + hex.EncodeToString(sum[:]), err
+}
+
+// leaveMark leaves the mark of an upload, unless it has left one before.
+func (u *Uploads) leaveMark(ctx context.Context, up *Upload) error {
+	in, err := marksOf(up.Target, *up.Contents)
+	if err != nil {
+		return err
+	}
+	value, err := json.Marshal(mark{Commit: *up.Commit, Left: u.now().UTC()})
+	if err != nil {
+		return err
+	}
+	_, err = u.records.Put(ctx, record.Record{Key: in + "/" + up.ID, Value: value, Expires: u.now().Add(part.Lifetime + Window)})
+	if err != nil && !errors.Is(err, record.ErrConflict) {
+		return fmt.Errorf("leave a mark of upload %s: %w", up.ID, err)
+	}
+	return nil
+}
+
+// maxMarks bounds the marks of equal contents that are looked at.
+const maxMarks = 100
+
+// takeMark takes a mark of equal contents and returns its commit, or nil if there is none. If this
+// upload has taken a mark before, it gets the same one.
+func (u *Uploads) takeMark(ctx context.Context, up *Upload, contents Contents) (*Commit, error) {
+	in, err := marksOf(up.Target, contents)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := range maxAttempts {
+		page, err := u.records.List(ctx, in, "", maxMarks)
+		if err != nil {
+			return nil, fmt.Errorf("look for marks: %w", err)
+		}
+		commit, err := u.takeOne(ctx, up, page.Records)
+		if !errors.Is(err, record.ErrConflict) && !errors.Is(err, record.ErrUnknownOutcome) {
+			return commit, err
+		}
+		if err := backoff.Wait(ctx, firstPause, maxPause, attempt); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("the marks of upload %s are being changed by other requests", up.ID)
+}
+
+func (u *Uploads) takeOne(ctx context.Context, up *Upload, marks []record.Record) (*Commit, error) {
+	free := -1
+	var taken mark
+	for i, r := range marks {
+		var m mark
+		if err := r.Decode(&m); err != nil {
+			return nil, err
+		}
+		retry := m.Left.Add(-clockSkew).Before(up.Begun) && up.Begun.Before(m.Left.Add(Window))
+		switch {
+		case m.Taker == up.ID:
+			return &m.Commit, nil
+		case m.Taker == "" && retry && free < 0:
+			free, taken = i, m
+		}
+	}
+	if free < 0 {
+		return nil, nil
+	}
+	taken.Taker = up.ID
+	r := marks[free]
+	var err error
+	if r.Value, err = json.Marshal(taken); err != nil {
+		return nil, err
+	}
+	if _, err := u.records.Put(ctx, r); err != nil {
+		return nil, fmt.Errorf("take a mark: %w", err)
+	}
+	return &taken.Commit, nil
+}

@@ -1,0 +1,364 @@
+// Package multipart holds the state of multipart writes, which one client sends as many requests
+// and which become one commit. Package part holds their files.
+//
+// The words of this package:
+//
+//   - An upload is one multipart write, from its begin to its commit or abort.
+//   - A commit id is the UUID of the transaction that commits an upload.
+//   - A retry is an upload with the rows of an earlier one, whose client got no answer.
+//
+// An upload is a record that only begin, complete and abort write; parts read it. Its states:
+//
+//	open        parts may come
+//	closed      no part may come; a complete reads the receipts
+//	committing  the commit id is fixed, and a commit under it may have begun
+//	committed   the version is known
+//	aborted     the upload was given up before a commit could begin
+//
+// A part reads the record once more after it has put its receipt. If the upload is still open then,
+// every complete that closes it later sees the receipt.
+//
+// Several requests may complete one upload, one after the other or side by side, and any of them
+// may die. They all commit under the commit id of the record. A version that was the newest before
+// the upload was committing is in the record, too; each request searches the versions after it for
+// the commit before it commits.
+//
+// # Retries
+//
+// A client that gets no answer to its complete aborts the upload and sends all rows again as a new
+// upload. The abort comes too late if a commit may have begun. It then leaves a mark: a record with
+// the commit id, under the contents of the upload, which are its target, mode, number of rows and
+// the sum of its batches. That sum does not depend on how the rows are divided into parts. An
+// upload that was begun within [Window] after that abort and has the same contents takes the mark,
+// and with it the commit id. So the rows are committed once, no matter which of the two uploads
+// commits them.
+//
+// One case remains in which rows are added twice: all answers to complete are lost, and so are all
+// requests to abort.
+package multipart
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tiltyard/shared/arrow/arrowipc"
+	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/process/backoff"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/storage/record"
+)
+
+// A Target is the destination of an upload, and its principal.
+type Target struct {
+	Table     string `json:"table"` // UID of the table
+	Branch    string `json:"branch,omitempty"`
+	Principal string `json:"principal"`
+}
+
+// Contents describe the rows of an upload.
+type Contents struct {
+	Overwrite bool   `json:"overwrite,omitempty"`
+	Rows      int64  `json:"rows"`
+	Sum       string `json:"sum"` // of the batches, in hexadecimal; see [arrowipc.Sum]
+}
+
+// A State is the state of an upload; see the comment of the package.
+type State string
+
+// The states of an upload.
+const (
+	Open       State = "open"
+	Closed     State = "closed"
+	Committing State = "committing"
+	Committed  State = "committed"
+	Aborted    State = "aborted"
+)
+
+// A Commit is the commit of an upload.
+type Commit struct {
+	ID    string `json:"id"`    // UUID of the transaction
+	Since uint64 `json:"since"` // a version that was the newest before the commit could begin
+}
+
+// An Upload is an upload as its record was when it was read.
+type Upload struct {
+	ID string `json:"-"`
+	Target
+	State State     `json:"state"`
+	Begun time.Time `json:"begun"`
+	// The rest is set from Committing on.
+	Contents *Contents  `json:"contents,omitempty"`
+	Commit   *Commit    `json:"commit,omitempty"`
+	Fixed    *time.Time `json:"fixed,omitempty"` // when the commit id was fixed
+	Version  uint64     `json:"version,omitempty"`
+
+	record string // version of the record
+}
+
+// Uploads keeps the records of uploads. It is safe for concurrent use.
+type Uploads struct {
+	records record.Store
+	now     func() time.Time
+}
+
+// OpenUploads returns the uploads in a record store.
+func OpenUploads(records record.Store, now func() time.Time) *Uploads { return &Uploads{records, now} }
+
+const (
+	folder      = "upload/"
+	maxAttempts = 20
+	firstPause  = 2 * time.Millisecond
+	maxPause    = 200 * time.Millisecond
+)
+
+// Begin makes the record of a new upload.
+func (u *Uploads) Begin(ctx context.Context, target Target) (*Upload, error) {
+	var id [16]byte
+	rand.Read(id[:]) // never fails: the program ends first
+	made := &Upload{ID: hex.EncodeToString(id[:]), Target: target, State: Open, Begun: u.now().UTC()}
+	return made, u.write(ctx, made)
+}
+
+// Find returns an upload. An upload that does not exist, belongs to another target or is too old is
+// InvalidInput. LanceDB clients take a 404 for a missing table, and repeat a request after a 409.
+func (u *Uploads) Find(ctx context.Context, id string, target Target) (*Upload, error) {
+	found, err := u.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	target.Branch = cmp.Or(target.Branch, found.Branch)
+	if found.Target != target {
+		return nil, unknown(id, "it belongs to another table, branch or sender")
+	}
+	return found, nil
+}
+
+// ParsePartID returns the canonical form of the id of a part, which is a UUID.
+func ParsePartID(id string) (string, error) {
+	parsed, err := uuid.Parse(id)
+	if err != nil || len(id) != len(parsed.String()) {
+		return "", protocol.Errorf(protocol.InvalidInput, "upload_part_id is %.80q; it must be a UUID", id)
+	}
+	return parsed.String(), nil
+}
+
+// TakesParts returns an error unless the upload is open.
+func (up *Upload) TakesParts() error {
+	if up.State != Open {
+		return protocol.Errorf(protocol.InvalidInput, "upload %s is %s and takes no more parts; begin a new one", up.ID, up.State)
+	}
+	return nil
+}
+
+// ContentsOf returns the contents of an upload with the given parts.
+func ContentsOf(parts []*part.Part) Contents {
+	var c Contents
+	var sum arrowipc.Sum
+	for _, p := range parts {
+		c.Overwrite = c.Overwrite || p.Overwrites()
+		c.Rows += p.Rows()
+		sum = sum.Plus(p.Sum)
+	}
+	c.Sum = hex.EncodeToString(sum[:])
+	return c
+}
+
+// Close ends the time for parts. It does nothing to an upload that was closed before, and returns
+// the upload as it is now. An aborted upload is InvalidInput.
+func (u *Uploads) Close(ctx context.Context, up *Upload) (*Upload, error) {
+	closed, err := u.change(ctx, up, func(up *Upload) {
+		if up.State == Open {
+			up.State = Closed
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return closed, closed.given()
+}
+
+// given returns an error when the upload was given up.
+func (up *Upload) given() error {
+	if up.State == Aborted {
+		return protocol.Errorf(protocol.InvalidInput, "upload %s is aborted; begin a new one", up.ID)
+	}
+	return nil
+}
+
+// Fix fixes the commit of a closed upload: that of the upload whose retry it is, or a new one since
+// the given version. It does nothing when the commit is fixed already, and returns the upload as it
+// is now.
+func (u *Uploads) Fix(ctx context.Context, up *Upload, contents Contents, since uint64) (*Upload, error) {
+	if up.State != Closed {
+		return up, up.findable(u.now())
+	}
+	commit, err := u.takeMark(ctx, up, contents)
+	if err != nil {
+		return nil, err
+	}
+	if commit == nil {
+		commit = &Commit{ID: uuid.NewSHA1(commitIDs, []byte(up.ID)).String(), Since: since}
+	}
+	fixed, err := u.change(ctx, up, func(up *Upload) {
+		if up.State == Closed {
+			now := u.now().UTC()
+			up.State, up.Contents, up.Commit, up.Fixed = Committing, &contents, commit, &now
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fixed, cmp.Or(fixed.given(), fixed.findable(u.now()))
+}
+
+// commitIDs is the namespace of commit ids.
+var commitIDs = uuid.MustParse("6f2b5f0e-4d0f-4c35-9b55-0f1f2d3c7a61")
+
+// maxSettle is how long the service searches for a commit that may have been made. Cleanups keep
+// versions for longer.
+const maxSettle = 45 * time.Minute
+
+// findable returns an error when a commit that may have been made could not be found any more.
+func (up *Upload) findable(now time.Time) error {
+	if up.Lost(now) {
+		return protocol.Errorf(protocol.InvalidInput,
+			"upload %s was being completed at %s, and whether it was can no longer be found out; look for its rows in the table",
+			up.ID, up.Fixed.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Lost reports whether a commit may have been made and the search for it has ended.
+func (up *Upload) Lost(now time.Time) bool {
+	return up.Fixed != nil && up.State == Committing && now.Sub(*up.Fixed) > maxSettle
+}
+
+// All yields the uploads with a record, which are those of the last day, in no particular order.
+func (u *Uploads) All(ctx context.Context) iter.Seq2[*Upload, error] {
+	return func(yield func(*Upload, error) bool) {
+		for after := ""; ; {
+			page, err := u.records.List(ctx, strings.TrimSuffix(folder, "/"), after, maxListed)
+			if err != nil {
+				yield(nil, fmt.Errorf("list uploads: %w", err))
+				return
+			}
+			for _, r := range page.Records {
+				up := &Upload{ID: strings.TrimPrefix(r.Key, folder), record: r.Version}
+				if err := json.Unmarshal(r.Value, up); err != nil {
+					yield(nil, fmt.Errorf("decode record %s: %w", r.Key, err))
+					return
+				}
+				if !yield(up, nil) {
+					return
+				}
+			}
+			if after = page.Next; after == "" {
+				return
+			}
+		}
+	}
+}
+
+// maxListed is the number of uploads on a page.
+const maxListed = 100
+
+// Done records the version of the commit. Without it, the next request searches for the commit.
+func (u *Uploads) Done(ctx context.Context, up *Upload, version uint64) error {
+	_, err := u.change(ctx, up, func(up *Upload) {
+		if up.State == Committing {
+			up.State, up.Version = Committed, version
+		}
+	})
+	return err
+}
+
+// Abort gives up an upload, and returns it as it is afterwards. If a commit may have begun, the
+// upload stays as it is, and a mark lets a retry of it commit under the same id.
+func (u *Uploads) Abort(ctx context.Context, up *Upload) (*Upload, error) {
+	up, err := u.change(ctx, up, func(up *Upload) {
+		if up.State == Open || up.State == Closed {
+			up.State = Aborted
+		}
+	})
+	if err != nil || up.State == Aborted {
+		return up, err
+	}
+	return up, u.leaveMark(ctx, up)
+}
+
+// change applies a change to an upload, and returns the upload afterwards. If another request was
+// faster, or the answer of the storage was lost, it reads the record and applies the change to it.
+func (u *Uploads) change(ctx context.Context, up *Upload, apply func(*Upload)) (*Upload, error) {
+	id := up.ID
+	for attempt := range maxAttempts {
+		next := *up
+		if apply(&next); next.State == up.State {
+			return up, nil
+		}
+		err := u.write(ctx, &next)
+		if !errors.Is(err, record.ErrConflict) && !errors.Is(err, record.ErrUnknownOutcome) {
+			return &next, err
+		}
+		if err := backoff.Wait(ctx, firstPause, maxPause, attempt); err != nil {
+			return nil, err
+		}
+		if up, err = u.read(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &protocol.Error{
+		Code: protocol.ServiceUnavailable, Message: "upload " + id + " is being changed by other requests",
+		Detail: "send the request again",
+	}
+}
+
+func (u *Uploads) read(ctx context.Context, id string) (*Upload, error) {
+	if len(id) != idDigits || strings.Trim(id, "0123456789abcdef") != "" {
+		return nil, unknown(id, "it is not the id of an upload")
+	}
+	r, err := u.records.Get(ctx, folder+id)
+	if errors.Is(err, record.ErrNotExist) {
+		return nil, unknown(id, "it does not exist, or is older than a day")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for upload %s: %w", id, err)
+	}
+	up := &Upload{ID: id, record: r.Version}
+	if err := r.Decode(up); err != nil {
+		return nil, err
+	}
+	return up, nil
+}
+
+const idDigits = 32
+
+func (u *Uploads) write(ctx context.Context, up *Upload) error {
+	value, err := json.Marshal(up)
+	if err != nil {
+		return err
+	}
+	up.record, err = u.records.Put(ctx, record.Record{
+		Key: folder + up.ID, Value: value, Version: up.record, Expires: up.Begun.Add(part.Lifetime),
+	})
+	if err != nil {
+		return fmt.Errorf("write upload %s: %w", up.ID, err)
+	}
+	return nil
+}
+
+func unknown(id, why string) error {
+	return &protocol.Error{
+		Code: protocol.InvalidInput, Message: fmt.Sprintf("upload_id %.80q cannot be used here: %s", id, why),
+		Detail: "begin a new upload with multipart_write/create",
+	}
+}

@@ -1,0 +1,73 @@
+package sqsqueue
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/storage/format"
+)
+
+// Serve answers the events of a function that SQS queues call. It does not return. The queue of the
+// URL is the one that the worker sends to; messages from any other queue are those that the first
+// one has given up. The event sources must let the function report which messages of an event have
+// failed (ReportBatchItemFailures). SQS requires that they hide messages for as long as the
+// function may run; the worker shortens that time to its heartbeat.
+func Serve(w *jobs.Worker, url string) { lambda.Start(Handler(w, url)) }
+
+// lastCall is how long before its deadline the function stops work, and how much time it needs to
+// start on another message.
+const (
+	lastCall    = 5 * time.Second
+	enoughToTry = 60 * time.Second
+)
+
+// Handler is the function that Serve runs.
+func Handler(w *jobs.Worker, url string) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	ours := url[strings.LastIndexByte(url, '/')+1:]
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		if end, ok := ctx.Deadline(); ok {
+			var done context.CancelFunc
+			ctx, done = context.WithDeadline(ctx, end.Add(-lastCall))
+			defer done()
+		}
+		defer w.Traces.Rest(ctx)
+		var answer events.SQSEventResponse
+		for i, record := range event.Records {
+			do := func(ctx context.Context, d jobs.Delivery) error { return w.DoHeld(ctx, w.Queue, d) }
+			if source := record.EventSourceARN; source[strings.LastIndexByte(source, ':')+1:] != ours {
+				do = func(ctx context.Context, d jobs.Delivery) error { return w.Bury(ctx, d.Message) }
+			}
+			if !handle(ctx, w, record, i == 0, do) {
+				answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
+			}
+		}
+		return answer, nil
+	}
+}
+
+// handle reports whether a message is done. A message that is not of a job is done at once, because
+// no delivery could succeed. One that a newer release has sent waits for a worker of that release.
+func handle(ctx context.Context, w *jobs.Worker, record events.SQSMessage, first bool, do func(context.Context, jobs.Delivery) error) bool {
+	m, err := jobs.Parse([]byte(record.Body))
+	if format.Newer(err) {
+		w.Logger.Warn("a message of a job will be delivered again", "message", record.MessageId, "error", err)
+		return false
+	}
+	if err != nil {
+		w.Logger.Error("a message is not of a job", "message", record.MessageId, "error", err)
+		return true
+	}
+	if end, ok := ctx.Deadline(); ok && !first && time.Until(end) < enoughToTry {
+		return false
+	}
+	if err := do(ctx, jobs.Delivery{Message: m, Receipt: record.ReceiptHandle}); err != nil {
+		w.Logger.Warn("a message of a job will be delivered again", "job", m.Job, "kind", m.Kind, "error", err)
+		return false
+	}
+	return true
+}

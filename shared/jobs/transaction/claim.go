@@ -1,0 +1,58 @@
+package transaction
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"tiltyard/shared/storage/record"
+)
+
+// claimFolder holds the records of what jobs have for themselves.
+const claimFolder = "claim/"
+
+// A claim is the value of such a record.
+type claim struct {
+	Job string `json:"job"`
+}
+
+// Claim gives a job something for itself, such as the values of a column, and reports whether it has it.
+// The job loses it when it ends or is paused and another one asks. Asking costs a request when the job has
+// it already.
+func (s *Store) Claim(ctx context.Context, thing string, job Unit) (bool, error) {
+	sum := sha256.Sum256([]byte(thing))
+	key := claimFolder + hex.EncodeToString(sum[:16])
+	there, err := s.records.Get(ctx, key)
+	if err != nil && !errors.Is(err, record.ErrNotExist) {
+		return false, err
+	}
+	if err == nil {
+		var holder claim
+		if err := there.Decode(&holder); err != nil {
+			return false, err
+		}
+		if holder.Job == job.Job {
+			return true, nil
+		}
+		if works, err := s.works(ctx, Unit{Job: holder.Job}); works || err != nil {
+			return false, err
+		}
+	}
+	value, err := json.Marshal(claim{job.Job})
+	if err != nil {
+		return false, err
+	}
+	_, err = s.records.Put(ctx, record.Record{Key: key, Value: value, Version: there.Version, Expires: s.now().Add(Retention)})
+	if errors.Is(err, record.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, s.translate(Ref{Unit: job}, err)
+}
+
+// works reports whether a job has neither ended nor been paused.
+func (s *Store) works(ctx context.Context, job Unit) (bool, error) {
+	t, err := s.getIfAny(ctx, Ref{Unit: job})
+	return err == nil && t != nil && mayWork(t) == nil, err
+}

@@ -1,0 +1,156 @@
+package transaction
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tiltyard/shared/storage/record"
+)
+
+// joinFolder and asideFolder hold records that are not transactions.
+const (
+	joinFolder  = "join/"
+	asideFolder = "aside/"
+)
+
+// An arrival is the record that the first of two neighbours leaves at their common node.
+type arrival struct {
+	From  int   `json:"from"` // which of the two neighbours left it
+	Parts int   `json:"parts"`
+	Rows  int64 `json:"rows,omitempty"`
+}
+
+// Arrive records that a part has ended, and reports whether it was the last of its stage. A
+// repeated call for the same part returns the same result, so a worker may die after a call.
+//
+// The parts do not all write to one record. They climb a tree of pairs:
+//
+//	level 2           0
+//	               /     \
+//	level 1       0       1
+//	            /  \    /  \
+//	level 0    1    2  3    4     parts
+//
+// The first part that reaches a node leaves a record there (put-if-absent) and stops. The second
+// part finds the record and climbs on. So exactly one part reaches the top, after all others have
+// ended. All parts together need about two requests per part, in any order.
+//
+// At the level with at most 32 groups, each completed group is also counted in the job's record,
+// which shows users how far the stage is.
+func (s *Store) Arrive(ctx context.Context, p Unit, parts int, rows int64) (last bool, err error) {
+	all := arrival{From: p.Part - 1, Parts: 1, Rows: rows}
+	counted := false
+	for level, width := 0, parts; ; level++ {
+		if !counted && width <= maxGroups {
+			counted = true
+			s.count(ctx, p, all)
+		}
+		if width == 1 {
+			return true, nil
+		}
+		if all.From^1 < width { // else the node has no neighbour
+			first, err := s.meet(ctx, fmt.Sprintf("%s%s/%s/%d-%d", joinFolder, p.Job, p.Stage, level+1, all.From/2), all)
+			if err != nil || first.From == all.From {
+				return false, err
+			}
+			all.Parts, all.Rows = all.Parts+first.Parts, all.Rows+first.Rows
+		}
+		all.From /= 2
+		width = (width + 1) / 2
+	}
+}
+
+// maxGroups is how many times a stage updates the count in the job's record.
+const maxGroups = 32
+
+// meet leaves an arrival at a node, and returns the arrival that was there first.
+func (s *Store) meet(ctx context.Context, key string, mine arrival) (first arrival, err error) {
+	value, err := json.Marshal(mine)
+	if err != nil {
+		return mine, err
+	}
+	_, err = s.records.Put(ctx, record.Record{Key: key, Value: value, Expires: s.now().Add(Retention)})
+	if !errors.Is(err, record.ErrConflict) {
+		return mine, err
+	}
+	there, err := s.records.Get(ctx, key)
+	if err != nil {
+		return mine, err
+	}
+	return first, there.Decode(&first)
+}
+
+// count adds a completed group of parts to the job's record. A failure does not matter much,
+// because all parts are counted when the stage ends.
+func (s *Store) count(ctx context.Context, p Unit, group arrival) {
+	_, _ = s.Advance(ctx, p.Whole(), func(t *Transaction) {
+		bit := uint32(1) << group.From
+		if t.Work == nil || t.Work.Stage != p.Stage || t.Work.Groups&bit != 0 {
+			return
+		}
+		t.Work.Groups |= bit
+		t.Work.PartsDone += group.Parts
+		t.Rows += group.Rows
+	})
+}
+
+// A note describes a job that was set aside.
+type note struct {
+	Job  string `json:"job"`
+	Mark string `json:"mark"`
+}
+
+func asideKey(kind string, object []string) string {
+	return asideFolder + nameOf(kind, object)
+}
+
+// nameOf returns the name of the record about jobs of a kind for an object.
+func nameOf(kind string, object []string) string {
+	sum := sha256.Sum256([]byte(kind + "\x00" + strings.Join(object, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// SetAside notes that a job was set aside which a worker had begun by itself. No worker begins such
+// a job again while the object has the same mark, such as the version of a table. See
+// [Store.IsAside].
+func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
+	key := asideKey(job.Kind, job.Object)
+	value, err := json.Marshal(note{job.ID, job.Work.Mark})
+	if err != nil {
+		return err
+	}
+	there, err := s.records.Get(ctx, key)
+	if err != nil && !errors.Is(err, record.ErrNotExist) || err == nil && string(there.Value) == string(value) {
+		return err
+	}
+	if err == nil {
+		if err := there.Decode(new(note)); err != nil {
+			return err
+		}
+	}
+	_, err = s.records.Put(ctx, record.Record{Key: key, Value: value, Version: there.Version})
+	return err
+}
+
+// IsAside reports whether a job of that kind for the object, with that mark, was set aside and not
+// resumed since.
+func (s *Store) IsAside(ctx context.Context, kind string, object []string, mark string) (bool, error) {
+	there, err := s.records.Get(ctx, asideKey(kind, object))
+	if errors.Is(err, record.ErrNotExist) {
+		return false, nil
+	}
+	var noted note
+	if err == nil {
+		err = there.Decode(&noted)
+	}
+	if err != nil || noted.Mark != mark {
+		return false, err
+	}
+	job, err := s.getIfAny(ctx, Ref{Unit: Unit{Job: noted.Job}})
+	return err == nil && (job == nil || job.Work.Aside), err
+}

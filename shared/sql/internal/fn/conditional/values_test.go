@@ -1,0 +1,11 @@
+package conditional_test
+
+import (
+	"testing"
+
+	"tiltyard/shared/sql/internal/sqltest"
+)
+
+func TestComputesTheValuesOfTheNativeLance(t *testing.T) {
+	sqltest.TestValues(t)
+}

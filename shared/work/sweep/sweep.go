@@ -1,0 +1,102 @@
+// Package sweep schedules looks at all tables, or at all views; each look then decides whether there is work. A catalog
+// may have more tables than one worker can list within the time limit of a function, so this is itself a job. It reads the
+// catalog page by page, sends the messages of a page together, and checkpoints its position after each page.
+//
+// In a deployment without a long-running process, scheduled events begin these jobs. A look may be scheduled twice, if a
+// worker dies after it has sent the messages of a page; that does no harm.
+package sweep
+
+import (
+	"context"
+
+	"tiltyard/shared/events/changefeed"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work/maintain"
+	"tiltyard/shared/work/refresh"
+)
+
+// Kinds of jobs.
+const (
+	TablesKind = "look_at_tables" // suggests a check of each table for maintenance
+	ViewsKind  = "look_at_views"  // suggests a look at each view that is refreshed without requests
+)
+
+// Names of stages.
+const (
+	sweepStage = "sweep"
+	lookStage  = "look"
+)
+
+// Tables returns the kind of job named TablesKind. Its first stage sweeps the leftovers of crashed writers from the
+// catalog.
+func Tables(keeper *maintain.Keeper) jobs.Kind {
+	sweep := func(ctx context.Context, _ *jobs.Run) (any, error) { return nil, keeper.Sweep(ctx) }
+	return jobs.Kind{Wanted: always, Stages: []jobs.Stage{
+		{Name: sweepStage, Do: sweep},
+		{Name: lookStage, Do: pages(keeper.SuggestPage)},
+	}}
+}
+
+// Views returns the kind of job that [ViewsKind] names.
+func Views(on tables.Tables) jobs.Kind {
+	wanted := func(ctx context.Context, object []string) (*jobs.Want, error) {
+		if on.Announcer != nil && on.Jobs != nil {
+			// The clock of deployments without a process of their own has changes announced as often.
+			if err := on.Jobs.Suggest(ctx, changefeed.AllKind, nil, 0); err != nil {
+				return nil, err
+			}
+		}
+		return always(ctx, object)
+	}
+	return jobs.Kind{Wanted: wanted, Stages: []jobs.Stage{
+		{Name: lookStage, Do: pages(func(ctx context.Context, after string) (int, string, error) {
+			return refresh.SuggestPage(ctx, on, after)
+		})},
+	}}
+}
+
+// always has each message of the clock begin a job. It has no mark: after a job that was set aside the next one
+// begins all the same.
+func always(_ context.Context, object []string) (*jobs.Want, error) {
+	if len(object) > 0 {
+		return nil, nil
+	}
+	return &jobs.Want{Input: struct{}{}}, nil
+}
+
+// A state is where a job is in the catalog.
+type state struct {
+	After string `json:"after"` // the end of the last page
+	result
+}
+
+// A result is the result of a job.
+type result struct {
+	Looks int64 `json:"looks"` // that were suggested
+}
+
+// pages returns the function of a stage. suggest schedules the looks of the page after a position, and returns their
+// number and the start of the next page, "" at the end.
+func pages(suggest func(ctx context.Context, after string) (looks int, next string, err error)) func(context.Context, *jobs.Run) (any, error) {
+	return func(ctx context.Context, r *jobs.Run) (any, error) {
+		var at state
+		if err := r.State(&at); err != nil {
+			return nil, err
+		}
+		for {
+			looks, next, err := suggest(ctx, at.After)
+			if err != nil {
+				return nil, err
+			}
+			at.After, at.Looks = next, at.Looks+int64(looks)
+			r.Progress(jobs.Progress{Done: at.Looks})
+			if next == "" {
+				return at.result, nil
+			}
+			if err := r.Checkpoint(ctx, at); err != nil {
+				return nil, err
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Package udfregister makes versions of functions in jobs. A job proves a function before it has a name:
+// the runtime opens it and calls it with no rows.
+package udfregister
+
+import (
+	"context"
+	"encoding/json"
+
+	"tiltyard/shared/catalog/functions"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/jobs"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/protocol/functionapi"
+	"tiltyard/shared/work/udfcall"
+)
+
+// Kind is the kind of the jobs that make versions of functions.
+const Kind = "create_function"
+
+// An Order is the input of a job.
+type Order struct {
+	Definition json.RawMessage `json:"definition"` // a functionapi.Definition
+	Digest     string          `json:"digest"`     // of the definition
+	Artifact   string          `json:"artifact"`   // key of its content
+}
+
+// Create returns the kind of job that makes a version of a function. A function of a kind without a
+// runtime gets a version that no runtime has proved. A job that is interrupted begins anew, and finds
+// the version that it has made.
+func Create(directory udfcall.Directory) jobs.Kind {
+	names := directory.Names
+	return jobs.Single("prove", func(ctx context.Context, r *jobs.Run) (any, error) {
+		var order Order
+		if err := r.Input(&order); err != nil {
+			return nil, err
+		}
+		version := stored.FunctionVersion{Digest: order.Digest, Definition: order.Definition, Artifact: order.Artifact}
+		var d functionapi.Definition
+		if err := json.Unmarshal(order.Definition, &d); err != nil {
+			return nil, err
+		}
+		content, came, err := names.Functions.Artifact(ctx, order.Artifact, d.Artifact.Digest)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := udfcall.SpecOf(r.Object(), d, content)
+		if err != nil {
+			return nil, err
+		}
+		spec.Job = r.ID()
+		as, err := directory.Rights.As(ctx, r.By())
+		if err != nil {
+			return nil, err
+		}
+		if version.Proved, err = directory.Prove(as, spec, d); err != nil {
+			return nil, err
+		}
+		if !names.Functions.MayName(came) {
+			return nil, protocol.Errorf(protocol.InvalidInput, "the job has waited too long, and the code that came with the request is given up; create the function again")
+		}
+		record, number, err := names.Functions.Add(ctx, r.Object(), version)
+		if err != nil {
+			return nil, err
+		}
+		return functions.Describe(record, number, nil)
+	})
+}
