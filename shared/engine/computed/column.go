@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/arrow/rowchunks"
 	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/arrow/take/rowchunks"
 	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/engine/internal/staleness"

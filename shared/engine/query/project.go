@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/arrow/rowchunks"
+	"tiltyard/shared/arrow/take/rowchunks"
 	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/internal/condition"
 	"tiltyard/shared/lance/dataset"

@@ -136,8 +136,8 @@ var mayImport = map[string]string{
 
 	"shared/engine/internal/explain":   "arrow/take storage/objectstore",
 	"shared/engine/query":              "process/memory engine/internal/condition engine/internal/document engine/internal/explain engine/apierror engine/internal/prefilter engine/internal/annsearch index/fulltext arrow/take index lance storage/objectstore protocol arrow/sortkey sql index/vector",
-	"shared/engine/internal/condition": "engine/apierror engine/internal/prefilter lance/dataset lance/schema protocol sql",
-	"shared/arrow/rowchunks":           "process/memory",
+	"shared/engine/internal/condition": "engine/apierror engine/internal/prefilter engine/selection lance/dataset lance/schema protocol sql",
+	"shared/arrow/take/rowchunks":      "process/memory",
 	"shared/engine/indexbuild":         "engine/internal/document index/fulltext index lance protocol",
 	"shared/engine/internal/document":  "engine/apierror protocol index/fulltext/textcolumn lance/dataset",
 	"shared/engine/merge":              "process/memory engine/apierror arrow/take lance protocol sql",

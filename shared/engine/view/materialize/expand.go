@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/arrow/rowchunks"
 	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/arrow/take/rowchunks"
 	"tiltyard/shared/engine/apierror"
 	"tiltyard/shared/engine/selection"
 	"tiltyard/shared/process/memory"

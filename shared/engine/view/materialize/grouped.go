@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/arrow/rowchunks"
+	"tiltyard/shared/arrow/take/rowchunks"
 	"tiltyard/shared/engine/internal/grouping"
 )
 

@@ -11,8 +11,8 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/arrow/rowchunks"
 	"tiltyard/shared/arrow/take"
+	"tiltyard/shared/arrow/take/rowchunks"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
