@@ -6,7 +6,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// These messages of package job have a kind and no table: they begin the jobs of package sweep, which check all
+// These messages of package jobs have a kind and no table: they begin the jobs of package sweep, which check all
 // tables for maintenance, and all views that are refreshed without requests.
 const (
 	lookAtAll   = `{"kind":"look_at_tables"}`

@@ -244,7 +244,7 @@ func renamed(comment, typ, name string) string {
 		return comment
 	case !hasArticle && !strings.HasPrefix(comment, "An "):
 		return name + " " + rest
-	case strings.Contains("AEIOU", name[:1]):
+	case strings.ContainsAny(name[:1], "AEIOU"):
 		return "An " + name + " " + rest
 	}
 	return "A " + name + " " + rest

@@ -1,4 +1,4 @@
-// Package annsearch tests whether a store gives the guarantees on which commits depend. Many servers with the
+// Package probe tests whether a store gives the guarantees on which commits depend. Many servers with the
 // S3 protocol ignore the conditions of writes, or do not evaluate them atomically. On such a store
 // acknowledged commits get lost, without any other symptom.
 //
