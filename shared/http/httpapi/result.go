@@ -142,7 +142,7 @@ func (c *call) keepBatch(file *arrowipc.Writer, batch arrow.RecordBatch) error {
 func (c *call) resultPath(id string) string {
 	path := "result/" + id
 	if strings.HasSuffix(c.r.URL.Path, "/") {
-		path = "../../" + path
+		path = "../" + path
 	}
 	if c.delimiter != protocol.DefaultDelimiter {
 		path += "?" + url.Values{"delimiter": {c.delimiter}}.Encode()
