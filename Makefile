@@ -5,11 +5,11 @@ FUZZTIME ?= 10s
 PYTHON   ?= python3
 export PYTHON
 
-# Everything is pure Go; only the race detector, which sets this for itself, is not.
+# Everything is pure Go, except the race detector, which sets this variable itself.
 export CGO_ENABLED := 0
 
-# Programs do not contain the place where they were built, nor what none of them uses (scripts/build-functions.sh). With one
-# way to build, the server, the functions, the tests and the linter share what is compiled.
+# Programs contain neither build paths nor unused code (scripts/build-functions.sh). All builds use the same flags, so the
+# server, the functions, the tests and the linter share one build cache.
 export GOFLAGS := $(GOFLAGS) -trimpath -tags=lambda.norpc,arrow_json_stdlib
 
 # Binaries contain the commit, except outside of a git repository.
@@ -27,25 +27,25 @@ help: ## list the targets
 run: tiltyard ## serve the tables in ./data on this machine
 	@exec bin/tiltyard serve --root $(ROOT) $(ARGS)
 
-run-lambda: build ## serve by the built functions, behind a gateway, on this machine
+run-lambda: build ## serve with the built functions, behind a gateway, on this machine
 	@exec scripts/run-lambda.sh $(ARGS)
 
-check: ## the packages that the change touches: lint, go vet, short tests; a minute
+check: ## check the changed packages: lint, go vet, short tests; a minute
 	scripts/check.sh
 
-# The race detector, the linter, the stacks and very many cases are for test-all: they take longer. WITHOUT=ministack
-# also leaves out the contracts of S3, DynamoDB and SQS.
+# The race detector, the linter, the stacks and very many cases take longer and run in test-all. WITHOUT=ministack
+# also skips the contract tests of S3, DynamoDB and SQS.
 test: export WITHOUT := race $(WITHOUT)
-test: tiltyard .venv/ready ## the Go tests, and the real clients against the server: some minutes
+test: tiltyard .venv/ready ## run the Go tests, and the real clients against the server; some minutes
 	scripts/test-go.sh -short
 	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
 
-# make test-e2e alone asks the server all cases that are about the engine, and make test-go simulates more
-# worlds. SeaweedFS is built beside the others, of what processor time they leave. The stores are tested at the end, alone:
-# beside other work their servers lose races that they should win.
+# Only make test-e2e runs all engine cases against the server, and only make test-go simulates more
+# worlds. The build of SeaweedFS runs at low priority beside the other checks. The stores are tested alone at the end,
+# because beside other work their servers lose races that they should win.
 test-all: export E2E_MANY = 5
 test-all: export SIMULATION = -short
-test-all: ## all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
+test-all: ## run all checks: also lint, races, the functions, other clients, stores and the stacks; an hour
 	scripts/beside.sh 'nice -n 19 scripts/seaweedfs.sh || :' $(MAKE) lint test-go test-arm64 test-infra test-e2e test-clients test-stacks
 	$(MAKE) test-stores
 
@@ -56,10 +56,10 @@ bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adap
 bench-functions: build ## measure cold starts and calls of the built functions
 	scripts/bench-functions.sh $(ARGS)
 
-bench-s3: tiltyard .venv/ready ## count the requests to S3, at 20 ms each, beside those of the REST adapter
+bench-s3: tiltyard .venv/ready ## count the S3 requests, at 20 ms each, and compare with the REST adapter
 	scripts/ministack.sh env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/bench_s3.py $(ARGS)
 
-load: build .venv/ready ## ask the built functions beside 1,000 tables, 10,000 and 100,000 (an hour)
+load: build .venv/ready ## count the requests of the built functions with 1,000, 10,000 and 100,000 tables (an hour)
 	E2E_FUNCTIONS=$(CURDIR)/bin env PYTHONPATH=local/e2e/support .venv/bin/python local/e2e/bench/load.py $(ARGS)
 
 memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
@@ -80,25 +80,25 @@ test-stores: tiltyard .venv/ready ## run servers over versitygw and SeaweedFS on
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh
 
-build: tiltyard ## build the server, all functions, and what runs them here, into bin/
+build: tiltyard ## build the server, all functions, and their local gateway into bin/
 	scripts/build-functions.sh
 	go build -ldflags '-s -w' -o bin/lambda ./local/standins/lambda
 
 release: ## build archives for six platforms, their bills of materials, checksums and the image into dist/
 	scripts/release.sh release --snapshot --clean $(ARGS)
 
-# Both work on functions for the architecture that costs less, unless told otherwise.
+# Both use functions for the cheaper architecture, unless FUNCTION_ARCH is set.
 synth deploy: export FUNCTION_ARCH := $(or $(FUNCTION_ARCH),arm64)
 
-synth: ## make the templates of an AWS account without one: ARGS='-c issuer=… -c audience=… -c jwks=…'
+synth: ## make the AWS templates, without an account: ARGS='-c issuer=… -c audience=… -c jwks=…'
 	scripts/build-functions.sh
 	scripts/cdk.sh synth -q -c architecture=$(FUNCTION_ARCH) $(ARGS)
 
-deploy: ## put the service into an AWS account: ARGS as those of synth
+deploy: ## deploy the service into an AWS account: the ARGS of synth
 	scripts/build-functions.sh
 	scripts/cdk.sh deploy --all -c architecture=$(FUNCTION_ARCH) $(ARGS)
 
-smoke: ## look whether what is deployed works: URL=https://… TOKEN=…
+smoke: ## check that a deployment works: URL=https://… TOKEN=…
 	@$(PYTHON) local/e2e/smoke.py $(URL) $(TOKEN)
 
 test-stack: build .venv/ready ## deploy into MiniStack on this machine and run the acceptance suite there
@@ -113,10 +113,10 @@ test-stacks: build .venv/ready ## deploy into both, and run the tests of each op
 fuzz: ## run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
-fixtures: .venv/ready ## write the golden files again, by native Lance
+fixtures: .venv/ready ## write the golden files again, with native Lance
 	scripts/fixtures.sh .venv/bin/python
 
-figures: ## print the shape of the tree beside its targets
+figures: ## print figures of the source tree and their targets
 	@go run ./local/tools/figures
 
 demo: tiltyard .venv/ready ## load, change, search and read back a real data set
@@ -125,7 +125,7 @@ demo: tiltyard .venv/ready ## load, change, search and read back a real data set
 screenshots: tiltyard .venv/ready ## take the pictures of the pages in docs/console again
 	SCREENSHOTS=$(CURDIR)/docs/console E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh local/e2e/server/test_console.py local/e2e/server/test_api_page.py
 
-clean: ## remove what was built or installed here; tables stay
+clean: ## remove build results and installed tools; tables stay
 	rm -rf bin dist .tools .venv
 
 tiltyard:
@@ -142,7 +142,7 @@ test-release:
 test-arm64:
 	scripts/test-arm64.sh
 
-# The CDK says at each start that it no longer supports Node 20; it works.
+# At each start the CDK warns that it no longer supports Node 20, but it works.
 test-infra:
 	scripts/test-infra.sh
 

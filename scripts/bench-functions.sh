@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measure the built functions with MiniStack as S3. Arguments are those of
+# Measure the built functions with MiniStack as S3. The arguments are those of
 # local/tools/functionbench.
 set -eu
 cd "$(dirname "$0")/.."

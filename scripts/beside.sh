@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run two commands side by side: the first argument, by a shell, and the others. The output of the
-# first follows that of the other one. The exit code is 1 when either of them fails. Both end with
+# Run two commands in parallel: the first argument, in a shell, and the remaining arguments. The output of
+# the first follows the output of the second. The exit code is 1 if either of them fails. Both end with
 # this script.
 set -eu
 log=$(mktemp)

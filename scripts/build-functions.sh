@@ -1,9 +1,9 @@
 #!/bin/sh
 # Build each folder of functions/ to bin/functions/<group>/bootstrap, for Linux and the
-# architecture of this machine or the one in FUNCTION_ARCH (arm64, amd64). The script fails
-# if a function exceeds 12 MB when zipped, because its size adds to every cold start. The one with all
-# groups and the worker may have 14 MB: the worker contains a runtime of WebAssembly (1.1 MB), and no
-# client waits for it. The tags leave out what no function uses: calls by net/rpc, and
+# architecture of this machine, or the architecture in FUNCTION_ARCH (arm64, amd64). The script fails
+# if a zipped function exceeds 12 MB, because its size adds to every cold start. The function with all
+# groups and the worker may have 14 MB: the worker contains a WebAssembly runtime (1.1 MB), and no
+# client waits for it. The build tags omit code that no function uses: calls by net/rpc, and
 # a second JSON library for Arrow arrays.
 set -eu
 cd "$(dirname "$0")/.."

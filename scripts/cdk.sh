@@ -3,8 +3,8 @@
 #
 #	scripts/cdk.sh synth -c issuer=https://id.example.com -c audience=tiltyard -c jwks=https://id.example.com/keys
 #
-# What can be chosen with -c is in docs/aws-options.md. Once it has run it needs no network but
-# that to the AWS account, and synth not even an account.
+# docs/aws-options.md lists the options of -c. After the first run the script needs no network except
+# to the AWS account; synth needs no account either.
 set -eu
 cd "$(dirname "$0")/.."
 export CDK_DISABLE_CLI_TELEMETRY=1

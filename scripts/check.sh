@@ -1,7 +1,7 @@
 #!/bin/sh
-# Check the Go packages that a change touches, in about a minute: gofmt, golangci-lint (once it is built), go vet also of the
-# packages that import them, and their short tests. The change is all that differs from BASE, a commit: by default the
-# place where this branch left main, or the last commit on main itself.
+# Check the Go packages that a change touches, in about a minute: gofmt, golangci-lint (if it is built), go vet, and short
+# tests. go vet also checks the packages that import them. The change is the difference to the commit BASE: by default the
+# point where this branch left main, or the last commit on main itself.
 set -eu
 cd "$(dirname "$0")/.."
 base=${BASE:-$(git merge-base HEAD main 2>/dev/null || echo HEAD)}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Print the path of a Chromium for the tests of the console. CHROMIUM names one; else one that is
-# installed is taken, or, by root on Debian, the package chromium is installed (once).
+# Print the path of a Chromium for the tests of the console. The script uses the one in CHROMIUM, or else an
+# installed one. Without either, root on Debian installs the package chromium (once).
 set -eu
 find() {
 	for name in ${CHROMIUM:-chromium chromium-browser google-chrome}; do

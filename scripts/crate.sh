@@ -1,9 +1,9 @@
 #!/bin/sh
 # Run a program with the dependencies of a crate: scripts/crate.sh local/clients/rust main.rs [argument...]
 #
-# The program takes the place of the crate's own. Cargo compiles the dependencies into .tools, once; without
-# a program the script does only that. The lock file in the folder does not name the registry: the
-# packages are those of the registry that Cargo uses here.
+# The program replaces the crate's own. Cargo compiles the dependencies into .tools, once; without
+# a program the script does only that. The lock file in the folder names no registry: the
+# packages come from the registry that Cargo is configured for.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=$root/$1

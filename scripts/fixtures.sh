@@ -1,5 +1,5 @@
 #!/bin/sh
-# Write the golden files again, by native Lance: scripts/fixtures.sh .venv/bin/python
+# Write the golden files again, with native Lance: scripts/fixtures.sh .venv/bin/python
 set -eu
 cd "$(dirname "$0")/.."
 while read -r script place; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run every fuzz target for some time each: scripts/fuzz.sh 30s
+# Run each fuzz target for a given time: scripts/fuzz.sh 30s
 set -eu
 cd "$(dirname "$0")/.."
 grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' functions local shared | while IFS=: read -r file func; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print a folder with the jars that a pom.xml names, and all that they need: scripts/jars.sh local/clients/java
+# Print a folder with the jars of a pom.xml and all their dependencies: scripts/jars.sh local/clients/java
 #
 # Maven copies them into .tools, once.
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Check the form of the Go code, in both modules, and that git keeps no program. The script builds golangci-lint, which
-# includes the checks of go vet, at the pinned version into .tools, with the linters that .golangci.yml enables and no
-# others, which takes a third of the time. With WITHOUT=linter only go vet runs.
+# Check the style of the Go code, in both modules, and that git contains no binaries. The script builds golangci-lint, which
+# includes the checks of go vet, at the pinned version into .tools. The build has only the linters that .golangci.yml enables,
+# which takes a third of the time. With WITHOUT=linter only go vet runs.
 set -eu
 cd "$(dirname "$0")/.."
 version=v2.15.0

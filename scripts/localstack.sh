@@ -1,12 +1,12 @@
 #!/bin/sh
-# Run a command beside LocalStack, without Docker: scripts/localstack.sh scripts/try-stack.sh …
+# Run a command with LocalStack, without Docker: scripts/localstack.sh scripts/try-stack.sh …
 #
-# The functions that are deployed there run as processes (local/standins/localstack), and MiniStack
-# holds the tables of its DynamoDB. It listens on a free port of this machine and ends with
-# the command, which finds its URL in AWS_ENDPOINT_URL.
+# Deployed functions run as processes (local/standins/localstack), and MiniStack
+# stores the tables of its DynamoDB. LocalStack listens on a free port of this machine and ends with
+# the command, which gets its URL in AWS_ENDPOINT_URL.
 #
 # The script installs LocalStack into .tools at pinned versions, which needs Python 3.13. If
-# something is missing it prints so and succeeds, or fails if REQUIRE_LOCALSTACK is set.
+# something is missing, the script prints a message and succeeds, or fails if REQUIRE_LOCALSTACK is set.
 set -eu
 cd "$(dirname "$0")/.."
 tools=$PWD/.tools

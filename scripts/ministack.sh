@@ -1,9 +1,9 @@
 #!/bin/sh
-# Run a command beside MiniStack, which speaks the protocols of S3 and DynamoDB:
+# Run a command with MiniStack, which implements the protocols of S3 and DynamoDB:
 # scripts/ministack.sh go test ./shared/storage/objectstore/s3store
 #
 # The script installs it into .tools at pinned versions. It listens on a free port of this
-# machine and ends with the command, which finds its URL in TILTYARD_TEST_S3,
+# machine and ends with the command, which gets its URL in TILTYARD_TEST_S3,
 # TILTYARD_TEST_DYNAMODB and TILTYARD_TEST_SQS. With WITHOUT=ministack the command runs alone.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Run a command with the npm packages of a folder: scripts/npm.sh infra cdk --version
 #
-# The script installs the packages of the folder's package-lock.json into .tools, once. If the
-# folder's package.json pins a Node in "engines", or the one here is older than 22, it uses a pinned
-# one; that needs npm as well.
+# The script installs the packages of the folder's package-lock.json into .tools, once. It uses a pinned
+# Node if the folder's package.json pins one in "engines", or if the installed Node is older than 22; this
+# needs npm as well.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1

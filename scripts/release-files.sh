@@ -1,6 +1,6 @@
 #!/bin/sh
-# Write what a release holds besides its programs into a folder: scripts/release-files.sh bin/release
-# These are the manual pages, the completions of four shells, and the files of the image.
+# Write the files of a release besides its programs into a folder: scripts/release-files.sh bin/release
+# These are the manual pages, the completions for four shells, and the files of the image.
 set -eu
 cd "$(dirname "$0")/.."
 to=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Make the archives, bills of materials and checksums of a release in dist/, and its image where a Docker
-# engine runs: scripts/release.sh release --snapshot. Arguments are those of goreleaser. The script builds goreleaser
+# Make the archives, bills of materials and checksums of a release in dist/, and its image if a Docker
+# engine runs: scripts/release.sh release --snapshot. The arguments are those of goreleaser. The script builds goreleaser
 # and cyclonedx-gomod at the pinned versions into .tools, once.
 set -eu
 cd "$(dirname "$0")/.."

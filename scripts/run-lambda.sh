@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run the built functions behind a gateway on this machine, with MiniStack, which speaks the
-# protocols of S3, DynamoDB and SQS and loses its data when the script ends. Arguments are
+# Run the built functions behind a gateway on this machine, with MiniStack, which implements the
+# protocols of S3, DynamoDB and SQS and loses its data when the script ends. The arguments are
 # those of local/standins/lambda. LAMBDA is the path of that program, if it is not in bin.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Build SeaweedFS, pinned, into .tools once, and print the path of its program: its servers over local files, without
-# its other commands, databases, queues and key stores, which take half of the time. When another run builds it already,
-# this one waits for that.
+# Build SeaweedFS, pinned, into .tools once, and print the path of its program. The build has its servers over local
+# files, without its other commands, databases, queues and key stores, which take half of the time. If another run is
+# building it already, this one waits for that run.
 set -eu
 cd "$(dirname "$0")/.."
 version=v0.0.0-20261109003541-7506e5f91cd6 # 4.53

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run the tests of the kernels for arm64 on another machine: by qemu-aarch64, which Debian's package qemu-user has.
-# Arguments are those of go test.
+# Run the tests of the arm64 kernels on another machine, with qemu-aarch64 from Debian's package qemu-user.
+# The arguments are those of go test.
 set -eu
 cd "$(dirname "$0")/.."
 packages='./shared/index/vector ./shared/index/internal/quantize ./shared/index/internal/kmeans'

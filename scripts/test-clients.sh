@@ -1,11 +1,11 @@
 #!/bin/sh
-# Run other people's clients, and the code of docs/clients, against the local server and against
-# the built functions, as scripts/test-e2e.sh does with those in .venv.
-# Arguments are those of pytest; E2E_TARGET selects the server or the functions.
+# Run third-party clients, and the code of docs/clients, against the local server and against
+# the built functions, as scripts/test-e2e.sh does with the clients in .venv.
+# The arguments are those of pytest; E2E_TARGET selects the server or the functions.
 #
-# The script installs the clients once, at pinned versions: those in Python into .tools/clients-…,
-# with pytest, those of npm, Maven and Cargo as scripts/npm.sh, jars.sh, pyspark.sh and crate.sh do.
-# Nothing else needs them. A client that cannot be installed is left out, which the script prints.
+# The script installs the clients once, at pinned versions: Python clients and pytest into .tools/clients-…,
+# npm, Maven and Cargo clients by scripts/npm.sh, jars.sh, pyspark.sh and crate.sh.
+# No other script needs them. If a client cannot be installed, the script prints this and skips it.
 set -eu
 cd "$(dirname "$0")/.."
 requirements=local/clients/requirements.txt

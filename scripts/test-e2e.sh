@@ -1,10 +1,10 @@
 #!/bin/sh
 # Run the real clients against the local server, and against the built functions behind
-# stand-ins of a gateway, S3 and DynamoDB. Arguments are those of pytest.
+# stand-ins for a gateway, S3 and DynamoDB. The arguments are those of pytest.
 # E2E_TARGET=embedded or E2E_TARGET=lambda runs only one of them; E2E_URL and E2E_TOKEN
 # select a server that runs elsewhere.
 #
-# Three processes run the tests, each with servers of its own: half of the time a test waits.
+# Three processes run the tests, each with its own servers, because a test waits half of the time.
 set -eu
 cd "$(dirname "$0")/.."
 CHROMIUM=$(scripts/chromium.sh)

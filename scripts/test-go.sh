@@ -1,11 +1,11 @@
 #!/bin/sh
-# Run the Go tests, with the race detector for packages whose goroutines share data. It
-# makes tests six times slower, and decoders share nothing: where tests of very many cases can be
-# short, it sees the short ones, and all cases run without it. It needs a C compiler; with
-# WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
+# Run the Go tests, with the race detector for packages whose goroutines share data. The detector
+# makes tests six times slower, and decoders share no data. So where tests of very many cases have a
+# short form, the detector runs the short form, and all cases run without it. The detector needs a C compiler;
+# with WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
 # With the race detector go test does not vet: make lint does.
-# Arguments are those of go test: -short shortens the tests of many random cases. SIMULATION holds further
-# ones for the simulation, which takes minutes.
+# The arguments are those of go test: -short shortens the tests of many random cases. SIMULATION has further
+# arguments for the simulation, which takes minutes.
 set -eu
 cd "$(dirname "$0")/.."
 # Run with a stand-in for S3 and DynamoDB, unless the environment names one already.

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Test the stacks of AWS: the Go tests, among them the rules of cdk-nag, and cfn-lint and checkov
-# on the templates that they make. The script installs both into .tools; WITHOUT=cfn-lint and
-# WITHOUT=checkov go without them. Checkov looks at the stacks with every option alone: it takes
+# Test the AWS stacks: the Go tests, including the rules of cdk-nag, and cfn-lint and checkov
+# on the generated templates. The script installs both into .tools; WITHOUT=cfn-lint and
+# WITHOUT=checkov skip them. Checkov checks only the stacks with every option, because it takes
 # half a minute for them.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Build a small program of another module on the client, and one on the table library. The other module
-# names this tree by one replace line, so a module in a folder of this tree that the root module requires would fail here: the
-# go command follows the replace lines of the main module only.
+# Build a small program of another module with the client, and one with the table library. The other module
+# refers to this tree by one replace line, as a module outside of the tree does. The go command follows only the replace
+# lines of the main module, so the build fails if the root module requires a module in a folder of this tree.
 set -eu
 cd "$(dirname "$0")/.."
 tree=$PWD

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Check the configuration of releases, and build the program for this machine and its bill of materials as
-# a release does: the program must name the commit, and the bill the modules of go.mod that are linked into it.
+# a release does. The program must name the commit, and the bill must list the linked modules of go.mod.
 set -eu
 cd "$(dirname "$0")/.."
 case " ${WITHOUT:-} " in *" goreleaser "*)

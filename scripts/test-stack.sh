@@ -3,7 +3,7 @@
 # run tests of the acceptance suite through it; scripts/try-stack.sh does the work. The script
 # needs npm, and bin/functions for this machine.
 #
-# The arguments are the tests, as pytest takes them in local/e2e. Without arguments the whole
+# The arguments are the tests, as pytest accepts them in local/e2e. Without arguments the whole
 # suite runs, which takes ten minutes.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Run scripts/test-stack.sh and scripts/test-localstack.sh side by side, both with the tests of
-# stack-tests.txt: the whole suite has met the same functions behind another gateway. Each waits most
-# of the time for its stand-in for AWS, which computes on one core.
+# Run scripts/test-stack.sh and scripts/test-localstack.sh in parallel, both with the tests of
+# stack-tests.txt; the whole suite has already run against the same functions behind another gateway. Each script waits
+# most of the time for its stand-in for AWS, which computes on one core.
 set -eu
 cd "$(dirname "$0")/.."
 for folder in infra local/standins/issuer; do

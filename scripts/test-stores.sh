@@ -1,11 +1,10 @@
 #!/bin/sh
 # Test real servers of the S3 protocol: the contract of stores, then servers with the stock clients over
-# them (local/stores). Arguments name servers: versitygw, seaweedfs; without any it tests both.
+# them (local/stores). Arguments select servers: versitygw, seaweedfs; without arguments the script tests both.
 #
-# The script installs each server once, pinned, into .tools. It listens on free ports of this machine,
-# and ends with the script. Promises that the service can do without, and which a server breaks, are
-# printed. A server that cannot be installed is left out, which is printed too; with
-# REQUIRE_STORES=1 it fails.
+# The script installs each server once, pinned, into .tools. The servers listen on free ports of this machine
+# and end with the script. The script prints broken guarantees that the service does not need. If a server
+# cannot be installed, the script prints this and skips it; with REQUIRE_STORES=1 it fails.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD

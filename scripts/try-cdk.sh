@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run scripts/cdk.sh in the stand-in for AWS at AWS_ENDPOINT_URL. Only if it fails it prints more
-# than its first argument.
+# Run scripts/cdk.sh in the stand-in for AWS at AWS_ENDPOINT_URL. It prints only its first argument,
+# unless it fails.
 set -eu
 cd "$(dirname "$0")/.."
 export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test

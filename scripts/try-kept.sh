@@ -1,8 +1,8 @@
 #!/bin/sh
-# Deploy both stacks into the stand-in for AWS at AWS_ENDPOINT_URL as they are meant to be kept,
-# with what scripts/try-stack.sh leaves out: the bucket of the audit, backups, a network without a
-# way to the internet, keys of clients, keys of KMS, secrets, and a queue that gets events.
-# server/test_kept.py looks at what was made. scripts/test-localstack.sh calls this script.
+# Deploy both stacks into the stand-in for AWS at AWS_ENDPOINT_URL with the options of a permanent deployment.
+# It adds the options that scripts/try-stack.sh omits: the audit bucket, backups, a network without
+# internet access, API keys, KMS keys, secrets, and a queue for events.
+# server/test_kept.py checks the result. scripts/test-localstack.sh calls this script.
 set -eu
 cd "$(dirname "$0")/.."
 python=$PWD/.venv/bin/python

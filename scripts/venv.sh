@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make a virtual environment with the given requirements: scripts/venv.sh .venv requirements.txt [data.txt]
-# The packages of data.txt are installed without those that they need.
-# On systems whose Python cannot install pip into a new environment, the pip outside of it
+# The packages of data.txt are installed without their dependencies.
+# If the system's Python cannot install pip into a new environment, the pip outside of the environment
 # installs the packages.
 set -eu
 cd "$(dirname "$0")/.."
