@@ -6,12 +6,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// listBlock is roughly how many vectors of lists are measured at a time.
+// listBlock is the approximate number of vectors in lists that are measured at a time.
 const listBlock = 1 << 12
 
-// measureLists writes the distance of each row of lists of vectors. It is the sum, over the query
-// vectors, of the distance to the nearest vector of the row, which is how late interaction scores a
-// row. Null rows and empty lists have the distance NaN.
+// measureLists writes the distance of each row of lists of vectors: the sum, over the query
+// vectors, of the distance to the nearest vector of the row. Late interaction defines the distance
+// in this way. Null rows and empty lists have the distance NaN.
 func (t *target) measureLists(column *array.List, out []float32) {
 	vectors := column.ListValues().(*array.FixedSizeList).Data()
 	distances := make([][]float32, t.measure.queries())
@@ -39,8 +39,8 @@ func (t *target) measureLists(column *array.List, out []float32) {
 	}
 }
 
-// listRun returns the end of a run of whole rows that begins at from, and the vectors that the run
-// contains.
+// listRun returns the end of a run of whole rows that begins at row from, and the range of vectors
+// in the run. The run ends after listBlock vectors.
 func listRun(column *array.List, from, rows int) (to, first, last int) {
 	start, _ := column.ValueOffsets(from)
 	first, last = int(start), int(start)
@@ -51,7 +51,7 @@ func listRun(column *array.List, from, rows int) (to, first, last int) {
 	return to, first, last
 }
 
-// lateInteraction sums up the least distance of each query vector to the given vectors.
+// lateInteraction returns the sum of each query vector's least distance to the vectors [from, to).
 func lateInteraction(distances [][]float32, from, to int) float32 {
 	sum := float32(0)
 	for _, d := range distances {
