@@ -1,17 +1,17 @@
 // Package engine reads and changes the rows of tables. Its callers locate the tables; the engine
 // uses table names in error messages only, and is independent of HTTP.
 //
-// 	query                internal packages annsearch and prefilter let queries use indices
-// 	merge                plans the rows that a merge adds and removes
-// 	internal/condition   resolves SQL expressions against a table
-// 	apierror             turns errors of expressions and columns into protocol errors
-// 	wal                  refuses tables that need the write-ahead log of native writers
+//	query                internal packages annsearch and prefilter let queries use indices
+//	merge                plans the rows that a merge adds and removes
+//	internal/condition   resolves SQL expressions against a table
+//	apierror             turns errors of expressions and columns into protocol errors
+//	wal                  refuses tables that need the write-ahead log of native writers
 //
 // Packages above it work on its tables:
 //
-// 	blobs, history        read values of blob columns, and the transactions of versions
-// 	evolution, fill       change columns, and compute the values of computed ones
-// 	indices, maintenance  make indices, and keep tables small and fast
+//	blobs, history        read values of blob columns, and the transactions of versions
+//	evolution, fill       change columns, and compute the values of computed ones
+//	indices, maintenance  make indices, and keep tables small and fast
 //
 // This package holds the parts that all operations on a table have in common: the choice of the
 // version, the retry after a conflicting commit, and the errors that callers get. A write makes new
