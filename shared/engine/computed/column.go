@@ -146,7 +146,7 @@ func (c *Column) readsOf(b *schemaapi.FunctionBinding) error {
 // Use sets the function that Fill calls, and its declared parameters. The column must have a
 // binding.
 func (c *Column) Use(caller udf.Caller, params []arrow.Field) {
-	a := c.values.(*application) // columns with a binding have one
+	a := c.values.(*application) //nolint:forcetypeassert // columns with a binding have one
 	a.caller, a.fields = caller, params
 }
 

@@ -32,7 +32,7 @@ func (s *Source) candidates(d *dataset.Dataset, on []string, having Having) func
 				return found, err
 			}
 		}
-		return nil, nil // all rows must be read
+		return nil, nil //nolint:nilnil // all rows must be read
 	}
 }
 

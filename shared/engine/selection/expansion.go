@@ -18,12 +18,12 @@ type Expansion struct {
 	Column string        // of the source, with the lists; "" for a function
 	Call   *Call         // of a function of texts; nil for lists
 	Window *Window       // cuts the lists; nil for their items
-	Beside []string      // the columns of the source that expressions read beside the value
-	Rows   *arrow.Schema // of the rows that are made: that of the source with the value, which takes the place of its list
+	Beside []string      // the source columns that expressions use in addition to the value
+	Rows   *arrow.Schema // the expanded rows: the source's columns with the value, which replaces its list
 	at     int
 }
 
-// A Call makes values of the rows of the source.
+// A Call computes values from the rows of the source.
 type Call struct {
 	Function *chunking.Function
 	Text     *plan.Bound // over the columns of the source

@@ -60,6 +60,7 @@ func described(f arrow.Field) arrow.Field {
 	return f
 }
 
+// withoutDeclarations removes the metadata on storage and computation.
 func withoutDeclarations(m arrow.Metadata) arrow.Metadata {
 	var keys, values []string
 	for i, key := range m.Keys() {
@@ -79,6 +80,7 @@ func isDeclaration(key string) bool {
 // lineage has the names that columns of the source have in the answer.
 type lineage map[string][]string
 
+// add records that the answer has a source column under a name.
 func (l lineage) add(bound *plan.Bound, name string) {
 	if column, ok := bound.Column(); ok {
 		l[column] = append(l[column], name)
@@ -116,6 +118,7 @@ type definition struct {
 	Kind json.RawMessage `json:"kind"`
 }
 
+// embeddingKind is the JSON form of a definition's kind for embeddings.
 type embeddingKind struct {
 	Embedding embedding `json:"Embedding"`
 }
@@ -172,8 +175,8 @@ func AddPhysical(metadata map[string]string) {
 	metadata[columnDefinitions] = string(text)
 }
 
-// embeddings returns the entries whose two columns are in the result, with their names there, and "" if
-// there are none.
+// embeddings returns the entries whose two columns are in the result, under their names there, or
+// "" if there are none.
 func embeddings(raw string, l lineage) string {
 	var entries []map[string]json.RawMessage
 	if json.Unmarshal([]byte(raw), &entries) != nil {

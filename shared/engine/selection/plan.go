@@ -32,7 +32,7 @@ type Plan struct {
 	Query   *Query         // as it is stored, with * expanded
 	Each    *Expansion     // nil if a source row gives at most one row
 	Columns []*plan.Bound  // the values of the columns of Query, over the rows that Each makes
-	Filter  *plan.Bound    // of those rows; nil: all of them
+	Filter  *plan.Bound    // condition on those rows; nil: all of them
 	Groups  *plan.Grouping // the groups over which Columns are evaluated; nil without GROUP BY
 	Schema  *arrow.Schema  // of the answer, with the metadata that describes its columns
 	Inputs  []string       // the columns of the source that are read, in its order
@@ -173,6 +173,7 @@ func (q *Query) columns(x *Expansion, rows *arrow.Schema) ([]Column, error) {
 	return columns, nil
 }
 
+// isReserved reports whether materialized views use a column name.
 func isReserved(name string) bool {
 	return name == SourceRowID || name == rowID || strings.HasPrefix(name, inputPrefix)
 }
@@ -199,6 +200,7 @@ func bind(ctx context.Context, text string, source *arrow.Schema,
 	return text, bound, nil
 }
 
+// refused returns the error for an unsupported query.
 func refused(format string, args ...any) error {
 	return sql.Errorf(sql.ErrUnsupported, sql.NoPos, format, args...)
 }

@@ -9,11 +9,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// maxCarried bounds how many commits are looked at for compactions. LanceDB has the same bound.
+// maxCarried bounds the commits that are searched for compactions. LanceDB has the same bound.
 const maxCarried = 1024
 
-// isCompacted reports whether a fragment of the signatures is gone, as all are that a compaction
-// takes.
+// isCompacted reports whether a fragment with a signature no longer exists, which means that a
+// compaction may have replaced it.
 func isCompacted(d *dataset.Dataset, known Signatures) bool {
 	for id := range known {
 		if d.Fragment(uint64(id)) == nil {
@@ -23,8 +23,9 @@ func isCompacted(d *dataset.Dataset, known Signatures) bool {
 	return false
 }
 
-// carried returns the signatures of fragments that compactions since a version have made of fresh ones:
-// a compaction copies all columns as they are. It looks at each commit since then.
+// carried returns signatures of fragments that compactions have made from fresh fragments since a
+// version. Their values are fresh, because a compaction copies all columns. It reads each commit
+// since then.
 func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs Inputs, since uint64, history History) (Signatures, error) {
 	if since >= d.Version() || d.Version()-since > maxCarried {
 		return nil, nil
@@ -72,8 +73,8 @@ func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs I
 	return made, nil
 }
 
-// carry records the signatures of the fragments that a compaction made. The transaction need not know
-// their ids, so they are found by their files.
+// carry records the signatures of the fragments that a compaction made. It finds them by their
+// files, because the transaction may lack their ids.
 func carry(after *dataset.Dataset, fragments []*pb.Fragment, now, made Signatures) {
 	paths := map[string]bool{}
 	for _, f := range fragments {
