@@ -75,6 +75,7 @@ func Authorize(p *Principal, op protocol.Operation) error {
 // servers allow larger headers.
 const maxTokenBytes = 8 << 10
 
+// unauthenticated returns the error for a token that is refused.
 func unauthenticated(message string, cause error) error {
 	return &protocol.Error{Code: protocol.Unauthenticated, Message: message, Err: cause}
 }

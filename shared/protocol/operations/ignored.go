@@ -37,7 +37,7 @@ var Ignored = slices.Concat(
 	ignored("is about indices of the type RTREE, which are refused", "CreateTableIndex.page_size"),
 )
 
-// ignored returns fields that share a reason, given as Operation.field.
+// ignored returns fields with the same reason, given as Operation.field.
 func ignored(reason string, fields ...string) []IgnoredField {
 	all := make([]IgnoredField, len(fields))
 	for i, field := range fields {

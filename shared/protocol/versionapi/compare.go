@@ -33,7 +33,7 @@ func (r *CompareRequest) Validate() error {
 	return protocol.NotNegative("to_version", r.ToVersion)
 }
 
-// Rows returns how many rows each list may have.
+// Rows returns the maximum number of rows in each list.
 func (r *CompareRequest) Rows() int {
 	if r.Limit == nil {
 		return DefaultComparedRows

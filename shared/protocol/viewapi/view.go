@@ -30,7 +30,7 @@ type CreateRequest struct {
 	Query string `json:"query"`
 }
 
-// Validate checks that there is a query.
+// Validate requires a query.
 func (r *CreateRequest) Validate() error { return protocol.RequireText("query", r.Query) }
 
 // Request names a view.
