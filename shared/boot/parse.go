@@ -72,8 +72,8 @@ func parseAddress(text string) (address string, err error) {
 	return text, nil
 }
 
-// parseKeySet accepts a file or a URL. Over plain http an attacker could replace the keys, so http
-// is allowed for addresses of this machine only.
+// parseKeySet accepts a file or a URL. On plain http an attacker could replace the keys, so http is
+// allowed for addresses of this machine only.
 func parseKeySet(text string) (fileOrURL string, err error) {
 	if !isURL(text) {
 		return text, nil
@@ -177,7 +177,7 @@ func parseBytes(text string) (int64, error) {
 	return n * factor, nil
 }
 
-// parseAuto accepts a number of bytes, or auto, which becomes 0.
+// parseAuto accepts a number of bytes, or auto, for which it returns 0.
 func parseAuto[N int64 | uint64](text string) (N, error) {
 	if text == "auto" {
 		return 0, nil

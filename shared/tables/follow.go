@@ -12,7 +12,7 @@ import (
 // RefreshKind is the kind of the jobs that refresh materialized views; package refresh runs them.
 const RefreshKind = "refresh_materialized_view"
 
-// AutoRefresh decides when a view that asks for it is refreshed without a request.
+// AutoRefresh decides when a view is refreshed automatically.
 type AutoRefresh = stores.AutoRefresh
 
 // Few refreshes bear a delay. Many commits within it need one look.
@@ -21,8 +21,8 @@ const followAfter = 5 * time.Second
 // FillKind is the kind of the jobs that compute the values of columns; package backfill runs them.
 const FillKind = "refresh_column"
 
-// follow suggests to the workers that they look at the views and the columns of a table that was changed. A suggestion
-// that is lost does no harm, because later changes and the regular look at all tables make new ones.
+// follow suggests to the workers that they check the views and the columns of a changed table. A lost suggestion does no
+// harm, because later changes and the regular check of all tables repeat it.
 func (t Tables) follow(ctx context.Context, found *catalog.Lookup) {
 	if t.Auto.After == 0 || t.Jobs == nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/process/tracing"
 )
 
-// Queue returns a queue that makes a span whenever messages are sent to q.
+// Queue returns a queue that makes a span for each call of Send.
 func Queue(q jobs.Queue) jobs.Queue { return queue{q} }
 
 type queue struct{ jobs.Queue }

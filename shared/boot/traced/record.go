@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/storage/record"
 )
 
-// Records returns a store that makes a span for each call of s. The spans contain the kind of a record, and not its key,
-// which clients choose a part of.
+// Records returns a store that makes a span for each call of s. The spans contain the kind of a record, but not its key,
+// because clients choose a part of it.
 func Records(s record.Store) record.Store { return records{s} }
 
 type records struct{ record.Store }

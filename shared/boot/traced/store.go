@@ -1,5 +1,5 @@
-// Package traced makes spans for the requests that a process sends to stores of objects, to stores of records and to
-// queues of jobs, by wrapping these. A program without traces wraps nothing.
+// Package traced wraps stores of objects, stores of records and queues of jobs, to make spans for their requests. A
+// program without traces does not use it.
 package traced
 
 import (
@@ -10,7 +10,8 @@ import (
 	"tiltyard/shared/storage/objectstore"
 )
 
-// Store returns a store that makes a span for each call of s. root is its URI, for the spans.
+// Store returns a store that makes a span for each call of s. root is the store's URI, for the
+// spans.
 func Store(s objectstore.Store, root string) objectstore.Store { return &store{s, root} }
 
 type store struct {
@@ -98,6 +99,7 @@ func (s *store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{Writer: w, span: span}, nil
 }
 
+// A writer ends its span when the object is committed or aborted.
 type writer struct {
 	objectstore.Writer
 	span  *tracing.Span
