@@ -14,7 +14,7 @@ import (
 // maxLine is the longest line that Verify reads, in bytes.
 const maxLine = 1 << 20
 
-// A Verifier collects lines of the audit, which may come in any order and more than once.
+// A Verifier collects lines of the audit log, in any order and with repetitions.
 type Verifier struct {
 	chains map[string]map[uint64]entry
 	lines  int
@@ -33,8 +33,8 @@ var (
 	endText   = regexp.MustCompile(` chain=([0-9a-f]{16}) line=([0-9]+) before=(""|[0-9a-f]*)$`)
 )
 
-// Read adds the lines of the audit among the lines of r. It skips other lines of the log, and around
-// lines of JSON the text that tools add, such as the time, and line feeds that they leave out.
+// Read adds the audit lines among the lines of r. It skips other lines of the log. It accepts text
+// around the JSON of a line, such as a time that a tool adds, and missing line feeds.
 func (v *Verifier) Read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

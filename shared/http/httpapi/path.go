@@ -8,9 +8,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// router finds the operation of a path. There are about a hundred patterns, all short, so the router
-// tries them one after the other. Patterns with more literal segments come first, so that {id} does
-// not match "version" of /v1/table/version/batch-create.
+// router finds the operation of a path. There are about a hundred patterns, all short, so the
+// router tries one after the other. Patterns with more literal segments come first, so that {id}
+// does not match "version" of /v1/table/version/batch-create.
 type router struct {
 	base     []string // segments in front of /v1; clients may leave them out
 	patterns []pattern
@@ -79,6 +79,7 @@ func (rt *router) segments(escapedPath string) []string {
 	return segments
 }
 
+// match compares the segments of a path, and returns the parameters.
 func (p pattern) match(segments []string) (map[string]string, bool) {
 	if len(segments) != len(p.segments) {
 		return nil, false
@@ -103,6 +104,7 @@ func segmentsOf(path string) []string {
 
 func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
 
+// isTablePath reports whether a path is below /v1/table, where a final slash has a meaning.
 func isTablePath(segments []string) bool {
 	return len(segments) >= 2 && segments[0] == "v1" && segments[1] == "table"
 }

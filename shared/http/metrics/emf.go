@@ -21,8 +21,7 @@ import (
 // Namespace is the CloudWatch namespace of the metrics.
 const Namespace = "Tiltyard"
 
-// definitions are the metrics of a line. The number of requests is the sample count of
-// any of them.
+// definitions are the metrics of a line. The number of requests is the sample count of any of them.
 var definitions = []definition{
 	{"Duration", "Milliseconds"},
 	{"Faults", "Count"},
