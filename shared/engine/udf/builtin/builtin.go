@@ -41,7 +41,7 @@ type builtin struct {
 	open func(u use) (step, error)
 }
 
-// A use holds the types and arguments with which a function is opened.
+// A use is a function with its types and arguments.
 type use struct {
 	input, output arrow.DataType
 	args          arguments
@@ -137,7 +137,7 @@ type caller struct {
 	step    step
 }
 
-// Close does nothing: a built-in function holds nothing.
+// Close does nothing: a built-in function has no resources.
 func (c *caller) Close() error { return nil }
 
 // Call computes the rows one at a time.

@@ -18,8 +18,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// The number of rows per call, if they fit: firstRows at first, doubled while calls take less than briskly,
-// and halved when they take longer than slowly.
+// The number of rows per call, if they fit: firstRows at first, doubled while calls are faster than
+// briskly, and halved when they are slower than slowly.
 const (
 	firstRows = 32
 	mostRows  = 4096
@@ -78,7 +78,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 	return udf.Result{Outputs: outputs, Parents: w.parents, Failed: w.failed}, nil
 }
 
-// streamBytes bounds the size of a stream beside the values of its columns.
+// streamBytes bounds the size of a stream without the values of its columns.
 const streamBytes = 1 << 10
 
 // fitting returns the end of the longest batch of rows [from, to) whose stream fits into a call. A first

@@ -120,7 +120,7 @@ func launch(path string) (p *process, err error) {
 	cmd := exec.Command(path)          //nolint:noctx // kill ends it, together with the processes that it starts
 	cmd.Env, cmd.Dir = []string{}, "/" // a nil Env would be our environment
 	leadGroup(cmd)
-	cmd.WaitDelay = time.Second // for a process that it started, which left the group and has its standard error
+	cmd.WaitDelay = time.Second // in case that a process that it started has left the group and still has its standard error
 	p = &process{cmd: cmd, in: in, read: read, out: bufio.NewReader(read)}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, &p.said
 	if err := cmd.Start(); err != nil {
@@ -138,7 +138,7 @@ func (p *process) kill() {
 	}
 	killGroup(p.cmd)
 	now := time.Now()
-	_ = p.in.SetWriteDeadline(now) // these fail when the pipe is closed
+	_ = p.in.SetWriteDeadline(now) // these fail if the pipe is closed
 	_ = p.read.SetReadDeadline(now)
 }
 

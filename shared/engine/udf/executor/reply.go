@@ -74,7 +74,7 @@ func (w wanted) decode(ctx context.Context, reply []byte) (udf.Result, error) {
 	return w.gather(ctx, batches, marks)
 }
 
-// most returns the maximal number of rows of a reply.
+// most returns the maximum number of rows in a reply.
 func (w wanted) most() int64 {
 	if w.shape == udf.EachRow {
 		return w.rows
@@ -99,8 +99,8 @@ func malformedStream(err error) error {
 	return err
 }
 
-// checkSchema compares the columns of a reply with the outputs. Names and types must agree; marks is
-// true when the column of errors follows.
+// checkSchema compares the columns of a reply with the outputs. Names and types must match; marks
+// is true if the column of errors follows.
 func (w wanted) checkSchema(s *arrow.Schema) (marks bool, err error) {
 	fields := s.Fields()
 	if w.shape == udf.ManyRows {

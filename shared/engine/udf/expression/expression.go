@@ -88,7 +88,7 @@ func bind(ctx context.Context, text string, columns *arrow.Schema, typ arrow.Dat
 	if err != nil {
 		return nil, err
 	}
-	value, err := plan.Bind(ctx, e, columns, time.Unix(0, 0)) // which no expression here may see
+	value, err := plan.Bind(ctx, e, columns, time.Unix(0, 0)) // no allowed expression depends on the time
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +122,10 @@ type caller struct {
 	values []*plan.Bound
 }
 
-// Close does nothing: an expression holds nothing.
+// Close does nothing: an expression has no resources.
 func (c *caller) Close() error { return nil }
 
-// Call evaluates the expressions. When a value of a row cannot be computed, that row fails.
+// Call evaluates the expressions. If an expression fails for a row, that row fails.
 func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, error) {
 	outputs, failed, err := c.call(ctx, in, 0)
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *caller) call(ctx context.Context, in arrow.RecordBatch, first int) (arr
 	return joined, append(failed, more...), err
 }
 
-// isOfRow reports whether an error can be that of a single row.
+// isOfRow reports whether an error may be caused by a single row.
 func isOfRow(err error) bool {
 	var bad *sql.Error
 	return errors.As(err, &bad)

@@ -51,7 +51,8 @@ func start(program []string) (*process, error) {
 	isolate(p.command)
 	started := make(chan error)
 	go func() {
-		// The system ends the child when this thread ends, so the thread stays until then.
+		// On Linux the kernel kills the child when the thread that started it ends, so this thread lives as
+		// long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.command.Start()

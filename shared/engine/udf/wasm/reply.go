@@ -21,7 +21,7 @@ const (
 	parentColumn = "__parent" // the first column of functions with several rows per input row
 )
 
-// A reply holds the outputs of a piece, and the rows that the function itself reports as failed.
+// A reply contains the outputs of a piece, and the rows that the function reports as failed.
 type reply struct {
 	outputs arrow.RecordBatch
 	failed  []udf.Failure // numbered from the first row of the piece
@@ -73,7 +73,7 @@ func refusedReply(err error) (*reply, *frame.Failure, error) {
 	return nil, nil, err
 }
 
-// take makes a reply of a batch.
+// take makes a reply from a batch.
 func (c *caller) take(batch arrow.RecordBatch) (*reply, *frame.Failure) {
 	fields, count := batch.Schema().Fields(), c.outputs.NumFields()
 	if len(fields) > 0 && fields[0].Name == parentColumn {
@@ -133,7 +133,7 @@ func isTypeName(text string) bool {
 	}) < 0
 }
 
-// checkFailed makes sure that failed rows have no values.
+// checkFailed checks that failed rows have no values.
 func checkFailed(r *reply) *frame.Failure {
 	for i, f := range r.outputs.Schema().Fields() {
 		for _, failed := range r.failed {
@@ -145,8 +145,8 @@ func checkFailed(r *reply) *frame.Failure {
 	return nil
 }
 
-// conform gives data the declared type. The names of list items and the nullability of fields do not affect
-// the layout in memory.
+// conform converts data to the declared type. The names of list items and the nullability of fields
+// do not affect the layout in memory.
 func conform(data arrow.ArrayData, want arrow.DataType, path string) (arrow.ArrayData, error) {
 	got := data.DataType()
 	mismatch := fmt.Errorf("output %s is of type %s, not %s", path, got, want)

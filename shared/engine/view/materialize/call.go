@@ -103,7 +103,8 @@ func (c *Call) inputFields() []arrow.Field {
 	return fields
 }
 
-// calling returns the rows of a function, which stays open while they are read.
+// calling returns the rows that the function makes from rows. The function stays open while they
+// are read.
 func (o *output) calling(ctx context.Context, d *dataset.Dataset, rows dataset.Rows) (dataset.Rows, error) {
 	fields, numbers, err := outputsOf(d, o.from)
 	if err != nil {
@@ -117,14 +118,14 @@ func (o *output) calling(ctx context.Context, d *dataset.Dataset, rows dataset.R
 			yield(nil, err)
 			return
 		}
-		defer func() { _ = caller.Close() }() // all that it was to make is there
+		defer func() { _ = caller.Close() }() // the error is ignored, because all results have been received
 		o.called = &called{output: o, caller: caller, outputs: numbers}
 		batches(yield)
 	}
 	return rows, nil
 }
 
-// made returns the view rows that a function makes from a batch of the source.
+// made returns the view rows that the function makes from a batch of the source.
 func (c *called) made(ctx context.Context, batch arrow.RecordBatch) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for from := int64(0); from < batch.NumRows(); from += rowsOfCall {

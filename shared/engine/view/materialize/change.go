@@ -27,7 +27,7 @@ type change struct {
 	view  *dataset.Dataset
 	order Order
 
-	// Memory of row sets, held until the plan is dropped.
+	// Memory of row sets, released when the plan is dropped.
 	old memory.Hold // view rows to remove
 	new memory.Hold // rows of the source to compute
 }
@@ -166,7 +166,7 @@ func (c *change) all(ctx context.Context) (*rowset.Set, error) {
 	return live(ctx, &c.old, fragment.Whole(c.view.Fragments()))
 }
 
-// live returns the rows of spans that are not deleted, and accounts for them in held.
+// live returns the rows of spans that are not deleted, and charges their memory to held.
 func live(ctx context.Context, held *memory.Hold, spans []fragment.Span) (*rowset.Set, error) {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)

@@ -39,8 +39,8 @@ type group struct {
 	take  func(ctx context.Context, items []int32) (arrow.Array, error)
 }
 
-// expand passes the rows of an expansion of a source batch to work, in pieces. The last column of the batch
-// holds the row ids, and stays the last.
+// expand passes the rows of an expansion of a source batch to work, in pieces. The last column of
+// the batch has the row ids, and stays the last.
 func expand(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch,
 	work func(context.Context, arrow.RecordBatch, int64) (arrow.RecordBatch, error),
 ) iter.Seq2[arrow.RecordBatch, error] {

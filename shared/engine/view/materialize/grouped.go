@@ -55,7 +55,7 @@ func (o *output) groups(ctx context.Context, batches iter.Seq2[arrow.RecordBatch
 	}
 }
 
-// ofGroups returns the rows of the view that groups give.
+// ofGroups returns the view rows for groups.
 func (o *output) ofGroups(ctx context.Context, groups arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 	rows, err := o.columns(ctx, groups)
 	if err != nil {

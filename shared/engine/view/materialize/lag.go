@@ -62,7 +62,7 @@ func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 	})
 }
 
-// firstChange returns when the source was first changed after a version that the view shows.
+// firstChange returns the time of the source's first change after the version that the view shows.
 func (c *change) firstChange(ctx context.Context, shown *view.Watermark) (time.Time, error) {
 	next := int64(shown.Source) + 1
 	made, err := engine.Read(ctx, c.source, &next, func(_ context.Context, d *dataset.Dataset) (time.Time, error) {

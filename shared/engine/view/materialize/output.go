@@ -30,7 +30,7 @@ type output struct {
 	lows []low
 }
 
-// rows returns the view rows for source rows, at most most of them. A nil set selects all source rows.
+// rows returns the view rows for source rows, up to most of them. A nil set means all source rows.
 func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.Rows {
 	return dataset.Rows{Schema: o.schema, Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		if most <= 0 || of != nil && of.Len() == 0 {
@@ -78,7 +78,7 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 	}}
 }
 
-// compute returns the rows of the view that the rows of a batch give.
+// compute returns the view rows for the rows of a batch.
 func (o *output) compute(ctx context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 	batch, err := o.chosen(ctx, batch)
 	if err != nil {

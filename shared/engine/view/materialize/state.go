@@ -32,9 +32,9 @@ func (s state) shows(mark view.Watermark) bool {
 // maxWalk bounds the number of versions since the last refresh that are examined.
 const maxWalk = 512
 
-// stateOf finds the last refresh of a view. Later commits that do not change rows are ignored: of indices,
-// metadata and compactions, and those that fill computed columns. After any other commit the view no longer
-// shows a version of its source.
+// stateOf finds the last refresh of a view. It ignores later commits that do not change rows of the
+// query: commits of indices, metadata and compactions, and fills of computed columns. After any
+// other commit the view no longer shows a version of its source.
 func stateOf(ctx context.Context, t *engine.Table, newest *dataset.Dataset) (state, error) {
 	if w, ok := view.StampOf(newest.Schema().Metadata, newest.Version()); ok {
 		return state{&w, true}, nil
@@ -150,7 +150,7 @@ func stamp(ctx context.Context, t *engine.Table) (int64, error) {
 		if err != nil || uint64(done.Version) == next {
 			return done.Version, err
 		}
-		version = done.Version // another commit came between, so the stamp is not of its version
+		version = done.Version // another commit has come between, so the stamp belongs to another version
 	}
 	return version, nil
 }

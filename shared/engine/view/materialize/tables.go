@@ -42,7 +42,7 @@ func (c *change) tables(ctx context.Context, s state) (mode string, r dataset.Re
 			yield(nil, err)
 			return
 		}
-		defer func() { _ = caller.Close() }() // all that it was to make is there
+		defer func() { _ = caller.Close() }() // the error is ignored, because all results have been received
 		maker := tableMaker{change: c, caller: caller, schema: schema, outputs: numbers}
 		if err := maker.make(ctx, func(made arrow.RecordBatch) bool { return yield(made, nil) }); err != nil {
 			yield(nil, err)

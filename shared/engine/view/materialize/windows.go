@@ -23,8 +23,8 @@ type frame struct {
 // maxFramed bounds, approximately, the total number of items in the windows of a group.
 const maxFramed = 4 << 20
 
-// windowsOf returns the rows of the windows of lists. A group holds the positions of its windows, and
-// copies their items only when its rows are taken.
+// windowsOf returns the rows for windows of lists. A group contains the positions of its windows,
+// and copies their items only when its rows are read.
 func windowsOf(ctx context.Context, x *selection.Expansion, lists *array.List) iter.Seq2[*group, error] {
 	return func(yield func(*group, error) bool) {
 		g := new(group)
@@ -74,7 +74,7 @@ func framesOf(w *selection.Window, n int64) iter.Seq[frame] {
 	}
 }
 
-// frameArray returns windows as an array of structs of a type.
+// frameArray returns windows as an array of structs.
 func frameArray(ctx context.Context, t *arrow.StructType, values arrow.Array, frames []frame, items []int32) (arrow.Array, error) {
 	count := int64(0)
 	for _, item := range items {

@@ -93,7 +93,7 @@ func rows(n int) arrow.RecordBatch {
 	return array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, int64(n))
 }
 
-// expect compares a result for n rows: failed rows have no value, all others are doubled.
+// expect compares a result for n rows: failed rows are null, all others are doubled.
 func expect(t *testing.T, got udf.Result, n int, failed ...udf.Failure) {
 	t.Helper()
 	if diff := cmp.Diff(failed, got.Failed); diff != "" {

@@ -86,7 +86,7 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 // errTooLong is the error of a response that is longer than Lambda sends.
 var errTooLong = errors.New("the response is longer than those of Lambda")
 
-// A bound is a reader that fails when more than left bytes come.
+// A bound is a reader that fails after more than left bytes.
 type bound struct {
 	from io.Reader
 	left int
@@ -126,7 +126,8 @@ type event struct {
 	ReplyURL string         `json:"reply_url,omitempty"`
 }
 
-// maxInlineArtifact is the maximal size of an artifact in an event, which leaves most of the event to rows.
+// maxInlineArtifact is the maximum size of an artifact in an event. It reserves most of the event
+// for rows.
 const maxInlineArtifact = 1 << 20
 
 // Room returns the size of the longest stream that an event transports with a call.

@@ -30,8 +30,8 @@ var exported = map[string][2]int{
 	"tiltyard_abi": {0, 1}, "alloc": {1, 1}, "free": {2, 0}, "open": {2, 1}, "call": {2, 1}, "close": {0, 0},
 }
 
-// A guest is an instance of a module that has been opened. After a failure that is not recoverable it
-// takes no more calls.
+// A guest is an open instance of a module. After a failure that is not recoverable it cannot be
+// called again.
 type guest struct {
 	world       *world
 	runtime     wazero.Runtime
@@ -39,10 +39,10 @@ type guest struct {
 	memory      api.Memory
 	resultBytes int64
 	seed        []byte
-	argument    [2]uint64 // place and size of the argument of the last call, which is not freed yet
+	argument    [2]uint64 // address and size of the last call's argument, not freed yet
 }
 
-// open compiles a module, makes an instance and calls its open.
+// open compiles a module, makes an instance and calls its function open.
 func open(ctx context.Context, order *frame.Order, module []byte) (*guest, *frame.Failure) {
 	config := wazero.NewRuntimeConfig().
 		WithMemoryLimitPages(uint32(order.MemoryBytes / pageBytes)).
@@ -210,7 +210,7 @@ func (g *guest) reported(ctx context.Context, text []byte) *frame.Failure {
 	return g.logged(&frame.Failure{Type: report.Type, Message: report.Message, Recoverable: true})
 }
 
-// freeArgument gives the argument of the last call back to the module.
+// freeArgument frees the last call's argument in the module.
 func (g *guest) freeArgument(ctx context.Context) *frame.Failure {
 	_, failure := g.run(ctx, "free", g.argument[:]...)
 	return failure
@@ -235,7 +235,7 @@ func (g *guest) run(ctx context.Context, name string, args ...uint64) (uint32, *
 	return uint32(results[0]), nil
 }
 
-// failure describes an error with which a module's function ended.
+// failure describes the error of a module's function.
 func (g *guest) failure(err error, name string) *frame.Failure {
 	if exited, ok := errors.AsType[*sys.ExitError](err); ok {
 		return g.logged(&frame.Failure{Type: frame.Exit, Message: fmt.Sprintf("%s ended the module with exit code %d", name, exited.ExitCode())})

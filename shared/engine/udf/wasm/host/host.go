@@ -23,8 +23,8 @@ import (
 	"tiltyard/shared/engine/udf/wasm/frame"
 )
 
-// Intercept makes the program the child when it was started with frame.Argument, and does not return then. A
-// program that runs functions calls it first of all.
+// Intercept runs the child, if the program was started with frame.Argument, and does not return then. A program that runs
+// functions must call it first.
 func Intercept() {
 	if len(os.Args) != 2 || os.Args[1] != frame.Argument {
 		return

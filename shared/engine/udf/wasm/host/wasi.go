@@ -49,8 +49,8 @@ var signatures = map[string]string{
 	"sock_accept": "iii", "sock_recv": "iiiiii", "sock_send": "iiiii", "sock_shutdown": "ii",
 }
 
-// A world is the environment of a module beside its arguments. It is identical for each call with the same
-// batch, so that functions are deterministic.
+// A world is the environment of a module, without its arguments. It is identical for each call with
+// the same batch, so that functions are deterministic.
 type world struct {
 	time        time.Time
 	ticks       uint64 // readings of the monotonic clock
