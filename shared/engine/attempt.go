@@ -65,12 +65,14 @@ func (t *Table) recount(ctx context.Context, done *Written, d *dataset.Dataset, 
 	case *pb.Overwrite:
 		done.Inserted = rowsIn(op.Fragments)
 	case *pb.Delete:
+		// A delete only removes rows, so the counts of the two versions give their number.
 		read, err := t.data.Version(ctx, d.Version()-1)
 		if err != nil {
 			return err
 		}
 		done.Deleted = read.CountRows() - d.CountRows()
 	case *pb.Update:
+		// A merge has recorded its counts. An update replaces each row by a new one.
 		merged, ok := txn.Properties[mergedProperty]
 		if !ok {
 			done.Updated = rowsIn(op.NewFragments)

@@ -193,6 +193,7 @@ func read[T any](ctx context.Context, t *Table, number *uint64, work func(contex
 	case confirm == nil:
 		return work(ctx, d)
 	}
+	// The work runs before the version is confirmed. Its context ends if the result is discarded.
 	attempt, discard := context.WithCancel(ctx)
 	result, err := work(attempt, d)
 	switch right, wrong := confirm(); {
@@ -203,6 +204,7 @@ func read[T any](ctx context.Context, t *Table, number *uint64, work func(contex
 		discard()
 		return work(ctx, right)
 	}
+	// The result may still read, so its context lives as long as the request.
 	context.AfterFunc(ctx, discard)
 	return result, err
 }

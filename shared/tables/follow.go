@@ -35,7 +35,7 @@ func (t Tables) follow(ctx context.Context, found *catalog.Lookup) {
 	}
 }
 
-// Follow suggests to the workers that they look whether a view has to be refreshed.
+// Follow suggests to the workers that they check whether a view must be refreshed.
 func (t Tables) Follow(ctx context.Context, id []string, uid string) {
 	if t.Auto.After == 0 || t.Jobs == nil || !t.followed.IsDue(uid, min(followAfter, t.Auto.After)) {
 		return

@@ -74,6 +74,7 @@ func (a *application) bind(ctx context.Context, d *dataset.Dataset) error {
 			a.params = append(a.params, param{blob: in.FieldPath})
 			continue
 		}
+		// The path becomes an expression whose names are quoted, so that they may contain any character.
 		path := &syntax.Column{}
 		for _, f := range chain {
 			path.Path = append(path.Path, syntax.Name{Text: f.Name, Quoted: true})
@@ -206,6 +207,7 @@ func (a *application) call(ctx context.Context, rows arrow.RecordBatch, blobs []
 	}
 	in := make([]arrow.Array, len(a.params))
 	for i, p := range a.params {
+		// The table and the function may have changed since the binding was made, so their types are compared.
 		got := arrow.DataType(arrow.BinaryTypes.LargeBinary)
 		if p.bound != nil {
 			got = p.bound.Type()

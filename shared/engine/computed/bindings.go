@@ -45,6 +45,7 @@ func bindingOf(s *schema.Schema, f *schema.Field) (*schemaapi.FunctionBinding, e
 		if b.ID != f.Metadata[bindingKey] || len(b.Outputs) == 0 {
 			continue
 		}
+		// Any writer of the table may have changed the metadata, so the column must match the binding.
 		ordinal, err := strconv.ParseUint(f.Metadata[ordinalKey], 10, 32)
 		switch {
 		case err == nil && ordinal == assignmentOrdinal && b.Assignment != nil && b.Assignment.OutputName == f.Name,
@@ -87,6 +88,7 @@ func FunctionColumns(d *dataset.Dataset, use Use) (*arrow.Schema, func(added *sc
 			markKey: "true", kindKey: kindFunction, bindingKey: b.ID, ordinalKey: strconv.FormatUint(ordinal, 10), inputsKey: string(names),
 			staleness.SignatureKey: "{}",
 		}
+		// The column of assignments is filled together with the outputs, and needs no schedule.
 		if ordinal != assignmentOrdinal {
 			use.Schedule.apply(metadata)
 		}

@@ -84,6 +84,7 @@ func Open(ctx context.Context, d *dataset.Dataset, name, where string) (*Column,
 		}
 		c.types = append(c.types, d.ArrowSchema().Field(at[0]).Type)
 	}
+	// Expressions cannot read blobs. Functions get their bytes by other means, see blobinputs.go.
 	for _, read := range c.values.reads() {
 		if f := d.Schema().Field(read); f != nil && f.HoldsBlobs() {
 			return nil, protocol.Errorf(protocol.Unsupported, "column %q is computed from the blobs of %q, which is not supported", c.Name, read)
@@ -402,6 +403,7 @@ func (c *Column) compute(ctx context.Context, batch arrow.RecordBatch, stale boo
 			return outcome{}, err
 		}
 	}
+	// The evaluator has numbered the failures among the chosen rows.
 	for i := range made.failed {
 		made.failed[i].Row = int(rows[made.failed[i].Row])
 	}
@@ -423,6 +425,7 @@ func (c *Column) put(ctx context.Context, was, values arrow.Array, at []int32) (
 	if err != nil {
 		return nil, err
 	}
+	// Append the new values to the old ones, and take each row from one or the other.
 	from := make([]int32, was.Len())
 	for i := range from {
 		from[i] = int32(i)

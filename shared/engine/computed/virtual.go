@@ -148,6 +148,7 @@ func ReadEnvelope(ctx context.Context, store objectstore.Store, root, text strin
 		}
 		text = string(file)
 	}
+	// The decoded bytes take less memory than the text.
 	if _, err := memory.Take(ctx, int64(len(text))); err != nil {
 		return nil, err
 	}

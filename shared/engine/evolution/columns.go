@@ -147,6 +147,7 @@ func newColumns(ctx context.Context, d *dataset.Dataset, columns []engine.Assign
 	slices.Sort(added.Read)
 	added.Read = slices.Compact(added.Read)
 	added.Schema = arrow.NewSchema(fields, nil)
+	// The values are computed batch by batch, when the new column files are written.
 	added.Values = func(ctx context.Context, rows arrow.RecordBatch) (arrow.RecordBatch, error) {
 		arrays := make([]arrow.Array, len(values))
 		for i, value := range values {
@@ -179,6 +180,7 @@ func AlterColumns(ctx context.Context, t *engine.Table, alterations []alter.Alte
 				moved = append(moved, a.Path)
 			}
 		}
+		// Another type or name breaks the expressions that read a column; the nullability does not.
 		if err := computed.CheckInputs(d.Schema(), moved, nil); err != nil {
 			return nil, err
 		}
@@ -293,6 +295,7 @@ func unbind(ctx context.Context, t *engine.Table, paths []string) ([]string, err
 		}
 		return u, nil
 	}
+	// A first check without a commit avoids a version if no column is declared.
 	bound := false
 	err := engine.Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error {
 		u, err := plan(d)
@@ -302,6 +305,7 @@ func unbind(ctx context.Context, t *engine.Table, paths []string) ([]string, err
 	if err != nil || !bound {
 		return all, err
 	}
+	// This version precedes the one of the request's attempt, so it must not carry its id.
 	_, err = t.As(nil).Alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		u, err := plan(d)
 		if u == nil || err != nil {

@@ -89,6 +89,7 @@ func MetadataOf(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfig, 
 		}
 		change := &pb.UpdateMap{Replace: u.Replace}
 		for _, key := range slices.Sorted(maps.Keys(u.Set)) {
+			// Replace deletes this key together with all others.
 			if u.Replace && u.Set[key] == nil {
 				continue
 			}

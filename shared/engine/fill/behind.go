@@ -44,6 +44,7 @@ func AllBehind(ctx context.Context, t *engine.Table) ([]Behind, error) {
 			if err != nil {
 				return nil, err
 			}
+			// The columns of a binding are filled together, so they are listed once.
 			for _, name := range c.Outputs() {
 				seen[name] = true
 			}

@@ -303,6 +303,7 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 	if err != nil {
 		return nil, err
 	}
+	// The part works on a copy of the state, which replaces the state only after the commit.
 	part := commitPart{filling: *r, target: c, stamp: r.stamp.At(d, c.Definition, c.Inputs), fresh: staleness.Signatures{}, began: time.Now()}
 	for part.next < len(part.scope) && !part.isFull(ctx) {
 		if err := part.fill(ctx, d); err != nil {
@@ -351,6 +352,7 @@ func (p *commitPart) isFull(ctx context.Context) bool {
 func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 	id := p.scope[p.next]
 	at := d.Fragment(id)
+	// A compaction or an overwrite has removed the fragment.
 	if at == nil {
 		p.lost = true
 		return nil
@@ -374,6 +376,7 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 		p.filled++
 		p.rows += fragment.LiveRows(at.Meta)
 	}
+	// A fragment with failed rows counts as fresh, because the same inputs would fail again.
 	if signature, ok := p.stamp.Now[uint32(id)]; ok && filled.Whole {
 		p.fresh[uint32(id)] = signature
 	}

@@ -110,6 +110,7 @@ func allFragments(d *dataset.Dataset) *roaring.Bitmap {
 
 // planRound plans a round with the first fragments of todo in a version.
 func planRound(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *computed.Column, b Order, r *Round, todo *roaring.Bitmap) error {
+	// A function is slower than an expression, so its parts are smaller and fewer.
 	perPart, most := b.Sizes.Rows, b.Sizes.Parts
 	if c.Binding != nil {
 		perPart, most = b.Sizes.Calls, min(most, b.Sizes.CallParts)
@@ -128,6 +129,7 @@ func planRound(ctx context.Context, t *engine.Table, d *dataset.Dataset, c *comp
 		if !todo.Contains(id) {
 			continue
 		}
+		// The first fragment always fits, so that each round makes progress.
 		if n := int(now.GetCardinality()); n > 0 && (b.PerCommit > 0 && n >= b.PerCommit || b.Rows > 0 && rows >= b.Rows ||
 			b.Fragments > 0 && n >= b.Fragments-r.Filled || n >= perRound || rows >= perPart*int64(most)*unitsOfPart) {
 			break
@@ -303,6 +305,7 @@ func (p *publishing) commit(ctx context.Context, d *dataset.Dataset) (*dataset.D
 			continue
 		}
 		p.fit = append(p.fit, piece)
+		// An earlier try of this commit crashed after it.
 		if is == done {
 			p.made = int64(d.Version())
 		}

@@ -37,6 +37,7 @@ func Commits(ctx context.Context, t *engine.Table, after uint64, f func(Commit) 
 	if err != nil || newest <= after {
 		return err
 	}
+	// The version before the first one is needed to count its added and deleted rows.
 	var before *dataset.Dataset
 	if after > 0 {
 		before, err = versionIfAny(ctx, t, after)

@@ -84,6 +84,7 @@ func (n Index) on(d *dataset.Dataset) (*index.Kind, index.Build, error) {
 			Detail: n.typeName() + " fits " + kind.Fitting,
 		}
 	}
+	// Newer kinds store row ids, which survive a compaction; older formats store addresses.
 	stores := snapshot.RowID
 	if kind.NamesAddresses(kind.Newest()) {
 		stores = snapshot.RowAddr

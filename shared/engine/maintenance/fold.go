@@ -39,6 +39,7 @@ func FoldIndex(ctx context.Context, t *engine.Table, after string, take func(con
 				if err == nil && taken {
 					made, err = segments.Apply(ctx, d, f, extend)
 				}
+				// One unusable index must not keep the others from being extended.
 				if isUnfoldable(err) {
 					t.Warn(ctx, "an index cannot be brought up to date", err)
 					continue

@@ -29,6 +29,7 @@ func (p *Plan) dropUnless(ctx context.Context, condition string) error {
 	if err != nil {
 		return apierror.OfFilter(apierror.OfExpression(what, err))
 	}
+	// Only the columns of the condition are read.
 	both = both.only(paths)
 	bound, err := plan.BindFilter(ctx, expr, both.schema(), p.Dataset.Now())
 	if err != nil {
@@ -104,6 +105,7 @@ func (s sides) only(paths [][]string) sides {
 func (s sides) of(ctx context.Context, d *dataset.Dataset, from sourceBatch, pairs []merged) (arrow.RecordBatch, error) {
 	positions := make([]int32, len(pairs))
 	addresses := make([]uint64, len(pairs))
+	// Row numbers are counted from the beginning of the source, positions from that of the batch.
 	for i, pair := range pairs {
 		positions[i], addresses[i] = pair.row-int32(from.first), pair.replaces
 	}

@@ -58,6 +58,7 @@ func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int)
 		if err := readers.look(ctx); err != nil {
 			return nil, nil, err
 		}
+		// A null key matches nothing.
 		if readers.null(i) {
 			nulls = append(nulls, rows(i))
 			continue
@@ -265,6 +266,7 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 		at := batch.Column(len(j.on)).(*array.Uint64).Uint64Values()
 		all, unmatched, err := j.hash.of(ctx, batch.Columns()[:len(j.on)], func(i int) uint64 { return at[i] })
 		keys := all[:0]
+		// The filter has no false negatives, so a row that it rejects has no match.
 		for _, k := range all {
 			if j.filter.has(k.key[1]) {
 				keys = append(keys, k)
@@ -303,6 +305,7 @@ func (j *diskJoin) joinBucket(ctx context.Context, n int) error {
 		return err
 	}
 	defer room.Release()
+	// Chain the source rows of the bucket by their keys.
 	next := j.next
 	first, last := map[rowKey]int32{}, map[int32]int32{}
 	err = j.source.read(n, func(k keyed) {
@@ -324,12 +327,14 @@ func (j *diskJoin) joinBucket(ctx context.Context, n int) error {
 	}
 	var unmatched []uint64
 	looked, failed := 0, error(nil)
+	// Take memory for the pairs and the unmatched rows so far.
 	count := func() {
 		if failed == nil {
 			failed = errors.Join(j.pairs.count(ctx), j.unmatched.AddHeld(ctx, &j.held, unmatched))
 		}
 		unmatched = unmatched[:0]
 	}
+	// Look up the table rows of the bucket.
 	err = j.table.read(n, func(k keyed) {
 		if looked++; looked%batchRows == 0 {
 			count()

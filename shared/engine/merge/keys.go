@@ -157,6 +157,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 		unmatched []uint64
 	}
 	opts := snapshot.ScanOptions{Columns: append(append([]string{}, k.on...), snapshot.RowAddr)}
+	// Without unmatched rows the scan itself can filter the rows, and use an index.
 	if !rest {
 		opts.Where, opts.Among = &snapshot.Where{Columns: k.on, Select: k.matching}, among
 	}
@@ -170,6 +171,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 			return p, err
 		}
 		at := batch.Column(len(k.on)).(*array.Uint64).Uint64Values()
+		// pass adds rows without a match, which lie before the next matching row.
 		pass := func(to int) {
 			if rest {
 				p.unmatched = append(p.unmatched, at[:to]...)
@@ -238,6 +240,7 @@ func (k *keys) lookUp(ctx context.Context, columns []arrow.Array, among []uint64
 		var row int32
 		var known bool
 		switch {
+		// A null key matches nothing.
 		case nulls && readers.null(i):
 		case readers.number != nil:
 			if key := readers.number(i); k.filter.has(spread(key)) {

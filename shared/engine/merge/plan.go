@@ -61,6 +61,7 @@ type Means struct {
 
 // NewPlan matches the source with a version of the table.
 func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, means Means) (*Plan, error) {
+	// Inserted rows need all required columns; updates keep the missing ones.
 	matching := d.Schema().MatchSome
 	if spec.InsertAll {
 		matching = d.Schema().MatchMembers
@@ -79,6 +80,7 @@ func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec,
 	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, means); err != nil {
 		return nil, scratchError(err)
 	}
+	// The rows to delete have no match in the source, and satisfy the condition.
 	if spec.BySourceIf != "" {
 		rows, held, err := means.Choose(ctx, d, spec.BySourceIf)
 		if err != nil {
@@ -384,6 +386,7 @@ func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []in
 		if positions[i] != positions[i-1] {
 			continue
 		}
+		// The first repetition of a row measures its size.
 		if i == 1 || positions[i-1] != positions[i-2] {
 			row, err := take.Batch(batch, positions[i:i+1])
 			if err != nil {

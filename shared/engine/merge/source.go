@@ -155,6 +155,7 @@ func tooLarge(how string) error {
 
 // add stores a batch of the given size. It stays in memory only if all earlier batches do.
 func (s *Source) add(batch arrow.RecordBatch, bytes int64, hold bool) error {
+	// Once a batch is in the file, all later ones follow, because the order must stay.
 	hold = hold && s.writer == nil
 	if !hold && s.writer == nil {
 		var err error
@@ -165,6 +166,7 @@ func (s *Source) add(batch arrow.RecordBatch, bytes int64, hold bool) error {
 	}
 	rows := batch.NumRows()
 	each := min(rows, sourceBatchRows)
+	// A batch that is read back from the file must not be too large for memory.
 	if !hold && bytes > s.batchBytes() {
 		each = min(each, max(1, int64(float64(rows)*float64(s.batchBytes())/float64(bytes))))
 	}

@@ -68,6 +68,7 @@ func joined(ctx context.Context, hold *memory.Hold, rows *protocol.Rows) (arrow.
 	if len(all) == 1 {
 		return all[0], nil
 	}
+	// The rows exist twice while they are joined.
 	if err := hold.Resize(ctx, size.Rows()+size.Joined()); err != nil {
 		return nil, err
 	}

@@ -146,6 +146,7 @@ func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 	defer part.Close()
 	keys, err := f.keys(inPart, hits)
 	if errors.Is(err, errLongValues) {
+		// The keys made so far are dropped. The ranks take their place.
 		part.Settle(0)
 		defer f.by.close()
 		err = f.by.rank(func(add func(context.Context, arrow.RecordBatch) error) error {
@@ -227,6 +228,7 @@ func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, e
 		index := arrow.Field{Name: queryIndexColumn, Type: arrow.PrimitiveTypes.Int32}
 		schema = arrow.NewSchema(append([]arrow.Field{index}, schema.Fields()...), &metadata)
 	}
+	// An error of the first batch becomes an error of the request, instead of a broken stream.
 	var first arrow.RecordBatch
 	var err error
 	for first, err = range f.fetch(ctx, schema, hits) {

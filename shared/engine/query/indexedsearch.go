@@ -95,6 +95,7 @@ func (x *indexedSearch) giveUp(ctx context.Context, err error) {
 func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
 	opened := x.dataset.OpenAhead(ctx, x.out.sources)
 	answer, err := x.probe(ctx)
+	// The columns of the answer were opened while the index was searched.
 	opened()
 	if err != nil {
 		return nil, err
@@ -113,6 +114,7 @@ func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
 	if err != nil || !x.hasUncovered() {
 		return hits, err
 	}
+	// Rows outside of the index are measured, and compete with the rows that it found.
 	among := x.among
 	among.only = inBoth(among.only, func(fragment uint64) bool { return !x.target.index.Covers(fragment) })
 	others, err := x.measureAll(ctx, among)

@@ -17,6 +17,7 @@ func (t *target) measureLists(column *array.List, out []float32) {
 	distances := make([][]float32, t.measure.queries())
 	for from := 0; from < len(out); {
 		to, first, last := listRun(column, from, len(out))
+		// All query vectors measure the run at once, and the buffers are reused by the next run.
 		n := last - first
 		for q := range distances {
 			if cap(distances[q]) < n {
@@ -66,8 +67,8 @@ func lateInteraction(distances [][]float32, from, to int) float32 {
 	return sum
 }
 
-// totalLess is less in the total order of floats, which native Lance uses: a NaN with its sign bit
-// set is less than all other values, any other NaN is greater.
+// totalLess compares floats in their total order, as native Lance does: a NaN with its sign bit
+// set is less than all other values, and any other NaN is greater.
 func totalLess(a, b float32) bool {
 	if a == a && b == b { // neither is NaN
 		return a < b

@@ -75,6 +75,7 @@ func newSort(d *dataset.Dataset, q *Query, out *output, rows asked, limit *int64
 		most = farBytes
 		s.together = int(max(fetchRows, fetchBytes/max(1, size/max(1, d.CountRows()))))
 	}
+	// A dictionary may differ between batches, so the batches cannot be joined as they are.
 	whole := !hasDictionary(d, by.columns) && (size <= littleBytes || size <= most && saturating(s.limit, s.offset) > d.CountRows()/16)
 	return s, s.resolve(whole)
 }

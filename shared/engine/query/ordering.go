@@ -76,6 +76,7 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 			size += int64(rankedBytes * n)
 			continue
 		}
+		// Keys of a dictionary repeat its values for each row, so long values would multiply.
 		bytes := sortkey.Bytes(column)
 		if size += bytes; k.dictionary && bytes > longKeys {
 			return nil, errLongValues
@@ -89,6 +90,7 @@ func (o *ordering) keys(ctx context.Context, batch arrow.RecordBatch, tail func(
 		for at, k := range o.sort {
 			from := len(block)
 			block = appends[at](block, batch.Column(k.column), row)
+			// Inverted bytes sort in descending order.
 			if k.descending {
 				for j := from; j < len(block); j++ {
 					block[j] = ^block[j]

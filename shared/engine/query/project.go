@@ -58,6 +58,7 @@ func planOutput(ctx context.Context, q *Query, r condition.Relation, rated ratin
 		out.columns = append(out.columns, c)
 	}
 	wanted := q.Columns
+	// "*" means all columns, unless a column has this name.
 	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == Column{Name: "*"}) && !r.Columns().HasField("*") {
 		wanted = nil
 		for _, f := range r.Columns().Fields() {
@@ -65,6 +66,7 @@ func planOutput(ctx context.Context, q *Query, r condition.Relation, rated ratin
 		}
 	}
 	for _, w := range wanted {
+		// The row id is added as the last column below.
 		if w.Name == snapshot.RowID && w.Expression == "" && q.WithRowID {
 			continue
 		}
@@ -77,6 +79,7 @@ func planOutput(ctx context.Context, q *Query, r condition.Relation, rated ratin
 		}
 		add(w.Name, c, f)
 	}
+	// Columns of the search that the query does not place come after the others.
 	for i, f := range rated.fields() {
 		if !slices.ContainsFunc(fields, func(has arrow.Field) bool { return has.Name == f.Name }) {
 			add(f.Name, outputColumn{source: -1, added: 1 + i}, f)

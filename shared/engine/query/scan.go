@@ -34,6 +34,7 @@ func (p *Planner) newScan(ctx context.Context, r condition.Relation, q *Query) (
 		return nil, err
 	}
 	limit := q.Limit
+	// The limit of a view applies before the limit of the query.
 	if left, bounded := leftOfView(r, q); bounded && (limit == nil || *limit > left) {
 		limit = &left
 	}

@@ -271,6 +271,7 @@ func (t *target) eachDistance(ctx context.Context, batch arrow.RecordBatch, show
 	rows := int(batch.NumRows())
 	column := batch.Column(0)
 	at := batch.Column(1).(*array.Uint64).Uint64Values()
+	// A run of lists may exceed a block by the longest list.
 	vectors := measureRows
 	if t.lists {
 		vectors += listBlock + longest(column.(*array.List))

@@ -218,6 +218,7 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 		}
 		allowed = set.Contains
 	}
+	// With several columns a document's score is known only after all of them were read.
 	if len(l.columns) == 1 {
 		if most, ok := scorer.Limit(0); ok {
 			l.bound = &inverted.Bound{
@@ -256,6 +257,7 @@ func (l *textLists) documents(ctx context.Context, allowed func(address uint64) 
 			return err
 		}
 	}
+	// Some scores depend on the length of a document in columns without a match.
 	if l.search.NeedsLengths() {
 		for i := range l.columns {
 			if err := l.lengths(ctx, i, j); err != nil {
@@ -282,6 +284,7 @@ func (l *textLists) ofColumn(ctx context.Context, column int, allowed func(addre
 				return p.full(ctx)
 			}
 			var err error
+			// With a bound, blocks of documents that cannot be good enough are skipped unread.
 			if l.bound != nil {
 				err = m.EachAbove(ctx, *l.bound, enter)
 			} else {

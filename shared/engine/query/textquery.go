@@ -246,6 +246,7 @@ func (t *textQuery) multiMatch(m *queryapi.MultiMatchQuery) (fulltext.Query, err
 	several := &fulltext.MultiMatch{}
 	for i := range m.MatchQueries {
 		q := m.MatchQueries[i]
+		// Without a column, each match query searches all indexed columns.
 		columns := []string{q.Column}
 		if q.Column == "" {
 			columns, q.Documents = t.indexed(), queryapi.GranularityRow

@@ -155,6 +155,7 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *s
 	if filter == nil {
 		return b, nil
 	}
+	// The columns of the filter follow the texts and the addresses.
 	tested := array.NewRecordBatch(
 		arrow.NewSchema(batch.Schema().Fields()[n+1:], nil), batch.Columns()[n+1:], batch.NumRows())
 	rows, err := filter.Select(ctx, tested, nil)
@@ -178,6 +179,7 @@ func (s *textScan) eachDocument(ctx context.Context, b *textBatch, f func(row in
 	documents := make([]fulltext.Document, len(s.columns))
 	fragment, read := uint64(0), 0
 	for row, address := range b.addresses {
+		// Rows are in the order of fragments, so the coverage changes rarely.
 		if row == 0 || address>>32 != fragment {
 			fragment = address >> 32
 			for i := range documents {
@@ -187,6 +189,7 @@ func (s *textScan) eachDocument(ctx context.Context, b *textBatch, f func(row in
 		for element := range b.elements(row) {
 			for i := range documents {
 				documents[i].Text, documents[i].Null = b.text(i, row, element)
+				// A fast search ignores documents outside of the index.
 				if s.fast && !documents[i].Covered {
 					documents[i].Null = true
 				}
@@ -257,6 +260,7 @@ func (s *textScan) count(ctx context.Context) (*counts, error) {
 		if len(part.Addresses) == 0 || c.overflow {
 			continue
 		}
+		// Beyond the budget, rows are counted a second time when they are scored.
 		if kept += part.Bytes(); kept > s.budget || !c.room.Take(part.Bytes()) {
 			c.overflow, c.rows = true, nil
 			full.Store(true)
@@ -385,6 +389,7 @@ func (s *textScan) expand(ctx context.Context) error {
 			return v.Add(documents)
 		})
 	}
+	// The vocabulary of an index includes deleted rows.
 	live, err := snapshot.Map(ctx, s.dataset.Snapshot, snapshot.ScanOptions{Columns: columns, Only: s.anyCovered}, collect)
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ func ofSource(r condition.Relation, asked *Query) (*Query, error) {
 	}
 	nearest := *q.Nearest
 	q.Nearest = &nearest
+	// The default column is chosen among the columns of the view, not of its source.
 	if nearest.Column == "" {
 		dimensions := len(nearest.Vectors[0])
 		all, fitting := vectorsOf(r, dimensions)

@@ -54,6 +54,7 @@ func (a Area) List(ctx context.Context, q Query) (Listing, error) {
 			return l.found, err
 		}
 	}
+	// The last window may be smaller.
 	err := l.read(ctx)
 	return l.found, err
 }
@@ -89,6 +90,7 @@ func (l *lister) read(ctx context.Context) error {
 		if len(u.Rows) > room {
 			u.Rows, l.found.Truncated = u.Rows[:room], true
 		}
+		// A unit without rows is listed as well, because it shows how many rows failed.
 		if l.rows += len(u.Rows); len(u.Rows) > 0 || !l.found.Truncated {
 			l.found.Units = append(l.found.Units, u)
 		}

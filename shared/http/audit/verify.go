@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// maxLine is the longest line that Verify reads, in bytes.
+// maxLine bounds the bytes of a line. [Verifier.Read] fails for a longer one.
 const maxLine = 1 << 20
 
 // A Verifier collects lines of the audit log, in any order and with repetitions.

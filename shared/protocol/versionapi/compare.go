@@ -3,9 +3,9 @@ package versionapi
 import "tiltyard/shared/protocol"
 
 const (
-	// DefaultComparedRows is how many rows of a kind CompareTableVersions lists unless the request says otherwise.
+	// DefaultComparedRows is the default limit of CompareTableVersions for each list of rows.
 	DefaultComparedRows = 1000
-	// MaxComparedRows is the most that it lists.
+	// MaxComparedRows is the maximum limit.
 	MaxComparedRows = 20_000
 )
 

@@ -2,7 +2,7 @@ package viewapi
 
 import "tiltyard/shared/protocol"
 
-// Operations are the rows of the operations on views without rows of their own.
+// Operations are the rows of the operations on plain views, which store no rows.
 var Operations = []protocol.Operation{
 	{
 		Name: "CreateView", Methods: protocol.ByPost, Path: "/v1/view/{id}/create", Group: protocol.GroupView, Access: protocol.Write, Origin: protocol.LanceDB,

@@ -65,6 +65,7 @@ func Nearest(ctx context.Context, d *dataset.Dataset, q Question) (*Answer, erro
 		return nil, err
 	}
 	answer := &Answer{Segments: len(s.segments)}
+	// If the result must contain all rows of the filter, measuring them is cheaper than searching on.
 	if s.wantsAll() {
 		answer.Rest = s.among
 	} else if err := s.rest(ctx); err != nil {
@@ -106,6 +107,7 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 		return nil, err
 	}
 	s := &search{Question: q, segments: make([]*segment, len(parts))}
+	// The rows of the filter are read while the segments are opened.
 	jobs := len(parts)
 	if q.Among != nil {
 		jobs++
@@ -124,6 +126,7 @@ func open(ctx context.Context, d *dataset.Dataset, q Question) (*search, error) 
 	}
 	for _, part := range s.segments {
 		part.accept = part.rows.Find
+		// Without a filter, a row only has to exist.
 		if s.among != nil {
 			part.accept = func(id uint64) (uint64, bool) {
 				address, ok := part.rows.Find(id)

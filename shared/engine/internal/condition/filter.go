@@ -51,6 +51,7 @@ func New(ctx context.Context, what, sql string, r Relation, policy prefilter.Pol
 		return Filter{}, apierror.OfExpression("view", err)
 	}
 	if sql != "" {
+		// The request's condition applies to the rows of the view.
 		asked, err := r.Bind(ctx, what, sql, plan.BindFilter)
 		if err != nil {
 			return Filter{}, apierror.OfFilter(err)

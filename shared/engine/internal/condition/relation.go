@@ -106,6 +106,7 @@ func (r Relation) Source(name string) (string, error) {
 		return name, nil
 	}
 	c, below := r.column(name)
+	// A view has the row columns of its source.
 	if c == nil && slices.ContainsFunc(snapshot.RowColumns(), func(f arrow.Field) bool { return f.Name == name }) {
 		return name, nil
 	}

@@ -109,6 +109,7 @@ func (t *Table) Add(ctx context.Context, batch arrow.RecordBatch) error {
 		}
 		g := t.at(key, ids[i])
 		for c, call := range values.calls {
+			// The filter of a call decides which rows count.
 			if call.counts == nil || call.counts.IsValid(i) && call.counts.Value(i) {
 				grown := int64(g.states[c].add(call.args, i))
 				g.size, t.size = g.size+grown, t.size+grown
@@ -208,6 +209,7 @@ func (t *Table) write(ctx context.Context) error {
 	if t.sorter == nil {
 		t.sorter = sortkey.NewSorter(ctx, sortkey.NoLimit, sorterBytes)
 	}
+	// Records of an earlier write sort before those of later ones, so that lists keep their order.
 	t.writings++
 	for len(t.order) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -223,6 +225,7 @@ func (t *Table) write(ctx context.Context) error {
 			some[i] = nil
 		}
 		t.order = t.order[len(some):]
+		// Release the memory of the written groups step by step, because the sorter needs memory as well.
 		t.held.TryResize(ctx, max(0, t.held.Bytes()-written))
 		if err := t.sorter.Add(records); err != nil {
 			return err
@@ -286,6 +289,7 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 		}
 	}
 	return func(yield func(*group, error) bool) {
+		// The groups in memory become the last records, so that the sorter has all of them.
 		if err := t.write(ctx); err != nil {
 			yield(nil, err)
 			return
@@ -302,6 +306,7 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 				return
 			}
 			key := record[:binary.BigEndian.Uint32(record[len(record)-4:])]
+			// A new key means that the open group is complete.
 			if open == nil || !bytes.Equal(key, []byte(open.key)) {
 				if open != nil && !yield(open, nil) {
 					return
@@ -309,6 +314,7 @@ func (t *Table) all(ctx context.Context) iter.Seq2[*group, error] {
 				open = t.newGroup(string(key), ^uint64(0))
 			}
 			part := record[len(key)+8:]
+			// Merging needs memory for the record in addition to the group.
 			if err := t.held.Resize(ctx, open.size+appendFactor*int64(len(part))); err != nil {
 				yield(nil, err)
 				return

@@ -209,6 +209,7 @@ func (c *flatColumn) decimal(sum decimal128.Num, n uint64, valid bool) error {
 		b.Append(sum)
 		return nil
 	}
+	// The scaled sum may exceed 128 bits, so the quotient is computed with big integers.
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(to.Scale-from.Scale)), nil)
 	value := scale.Mul(scale, sum.BigInt())
 	value.Quo(value, new(big.Int).SetUint64(n))

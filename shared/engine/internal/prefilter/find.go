@@ -192,6 +192,7 @@ func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments 
 		readers[i] = reader
 		pages, rows, read = pages+cost.Pages, rows+cost.Rows, read+cost.Read
 	}
+	// Local storage makes reading the index cheap; finding the rows costs the same.
 	if n.dataset.IsNear() {
 		read /= nearFactor
 	}

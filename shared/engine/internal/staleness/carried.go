@@ -31,6 +31,7 @@ func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs I
 		return nil, nil
 	}
 	made := Signatures{}
+	// A fragment is fresh if it was recorded, or made from fresh ones, and its inputs are unchanged.
 	isFresh := func(id uint64, before Signatures) bool {
 		signature, ok := made[uint32(id)]
 		if !ok {
@@ -55,6 +56,7 @@ func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs I
 			return history(ctx, version-1, func(_ context.Context, was *dataset.Dataset) error {
 				before, now := Now(was, inputs), Now(after, inputs)
 				for _, group := range rewrite.Groups {
+					// A fragment that is made from a stale one is stale.
 					all := len(group.OldFragments) > 0
 					for _, old := range group.OldFragments {
 						all = all && isFresh(old.ID, before)
@@ -66,6 +68,7 @@ func carried(ctx context.Context, d *dataset.Dataset, known Signatures, inputs I
 				return nil
 			})
 		})
+		// A version that was cleaned up may have been a compaction; its fragments then count as stale.
 		if err != nil && !protocol.HasCode(err, protocol.TableVersionNotFound) {
 			return nil, err
 		}

@@ -146,6 +146,7 @@ func NewInputs(s *schema.Schema, paths [][]string) Inputs {
 		}
 		var around []int32
 		for i, f := range chain {
+			// LanceDB writes the path of the expression, so a name in another form has an unknown signature.
 			in.plain = in.plain && len(chain) == len(path) && f.Name == path[i]
 			if i < len(chain)-1 {
 				around = append([]int32{f.ID}, around...)
@@ -190,6 +191,7 @@ func (in Inputs) signature(f *pb.Fragment, places map[uint64]string) (hash uint6
 			if at < 0 {
 				continue
 			}
+			// Old files have no column indices, for which LanceDB writes -1.
 			column := int32(-1)
 			if at < len(file.ColumnIndices) {
 				column = file.ColumnIndices[at]

@@ -69,6 +69,7 @@ func Read(ctx context.Context, d *dataset.Dataset, column, definition string, in
 		stamp.Absent = true
 		return stamp, nil
 	}
+	// The signatures belong to values of an earlier definition.
 	if version, ok := metadata[definitionKey]; ok && version != definition {
 		return stamp, nil
 	}
@@ -101,6 +102,7 @@ func read(ctx context.Context, d *dataset.Dataset, value string) (Signatures, er
 	if !ok {
 		return nil, ErrMalformed
 	}
+	// Without ranges this reads only the size.
 	_, info, err := store.GetRanges(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("sidecar %s: %w", key, err)
@@ -137,6 +139,7 @@ func Write(ctx context.Context, newest *dataset.Dataset, column, definition stri
 			all[id] = signature
 		}
 	}
+	// Fragments that no longer exist would make the sidecar grow forever.
 	live := map[uint32]bool{}
 	for _, f := range newest.Fragments() {
 		live[uint32(f.Meta.ID)] = true
@@ -152,6 +155,7 @@ func Write(ctx context.Context, newest *dataset.Dataset, column, definition stri
 	set[SignatureKey] = reference + digest
 	store, prefix := newest.Main()
 	key, _ := sidecar(prefix, digest)
+	// The name is the digest of the content, so an existing object is equal.
 	if _, err := store.Put(ctx, key, b, objectstore.Condition{IfAbsent: true}); err != nil && !errors.Is(err, objectstore.ErrPrecondition) {
 		return nil, fmt.Errorf("sidecar %s: %w", key, err)
 	}
