@@ -122,6 +122,7 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 	if chosen == 0 {
 		return r, nil
 	}
+	// Updated rows keep their stable ids, so the commit needs their old addresses in order.
 	if p.dataset.Manifest().StableRowIDs() {
 		if _, err := memory.Take(ctx, addressBytes*chosen); err != nil {
 			return r, err
@@ -148,6 +149,7 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 				}
 			}
 		}
+		// The version is immutable, so both scans must find the same rows.
 		if rows != chosen {
 			yield(nil, fmt.Errorf("the predicate matched %d rows and then %d", chosen, rows))
 		}
@@ -175,6 +177,7 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 		if columns[at], err = p.stored(at, made); err != nil {
 			return nil, err
 		}
+		// The stored form exists in addition to the computed one only if it was converted.
 		if columns[at] == made {
 			continue
 		}
@@ -194,6 +197,7 @@ func (p *updatePlan) stored(at int, values arrow.Array) (arrow.Array, error) {
 		if err != nil {
 			return nil, protocol.Errorf(protocol.Unsupported, "updates: %s: %v", field.Name, err)
 		}
+		// Many distinct values may have widened the index type.
 		if !arrow.TypeEqual(encoded.DataType(), field.Type) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: there are more distinct values than the index type %s can number",
 				field.Name, dictionary.IndexType)

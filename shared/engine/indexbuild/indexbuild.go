@@ -84,7 +84,7 @@ func (n Index) on(d *dataset.Dataset) (*index.Kind, index.Build, error) {
 			Detail: n.typeName() + " fits " + kind.Fitting,
 		}
 	}
-	// Newer kinds store row ids, which survive a compaction; older formats store addresses.
+	// The newest version of some kinds stores addresses even if the table has stable row ids.
 	stores := snapshot.RowID
 	if kind.NamesAddresses(kind.Newest()) {
 		stores = snapshot.RowAddr

@@ -152,6 +152,7 @@ func Decode(ctx context.Context, object []byte) (*Unit, error) {
 	}
 	for {
 		batch, err := r.Next()
+		// Without its end marker the stream is incomplete.
 		if errors.Is(err, io.EOF) && r.Ended() {
 			u.Recorded = len(u.Rows)
 			return u, nil
@@ -190,6 +191,7 @@ func sameFields(got []arrow.Field) bool {
 // unitOf reads the metadata of a schema.
 func unitOf(metadata arrow.Metadata) (*Unit, error) {
 	var failed error
+	// The first missing or malformed value is the error of the whole.
 	text := func(key string) string {
 		value, ok := metadata.GetValue(key)
 		if !ok && failed == nil {

@@ -68,6 +68,7 @@ func (e *Each) plan(ctx context.Context, source *arrow.Schema) (*Expansion, erro
 			return nil, refused("UNNEST of column %q, which is of type %s and not a list", e.Column, fields[x.at].Type)
 		}
 		value.Type = list.Elem()
+		// The value takes the place of its list, so expressions cannot read the list.
 		fields[x.at] = value
 	}
 	x.Rows = arrow.NewSchema(fields, nil)

@@ -145,6 +145,7 @@ func (l lineage) definitions(raw string, source *arrow.Schema, fields []arrow.Fi
 	for i := range made {
 		made[i] = physical
 	}
+	// The definitions are in the order of the source's columns.
 	found := false
 	for i, f := range source.Fields()[:min(len(all), len(source.Fields()))] {
 		var kind embeddingKind
@@ -186,6 +187,7 @@ func embeddings(raw string, l lineage) string {
 	for _, e := range entries {
 		from, sources := l.named(e, "source_column", "sourceColumn")
 		to, targets := l.named(e, "vector_column", "dest_column", "vectorColumn", "destColumn")
+		// A column may occur several times in the result, so each pair of names is an entry.
 		for _, s := range sources {
 			for _, t := range targets {
 				renamed := map[string]json.RawMessage{}

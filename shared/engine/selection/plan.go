@@ -92,6 +92,8 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	if err := p.planFilter(ctx, q.Filter, rows, read); err != nil {
 		return nil, err
 	}
+	// Beside contains only the columns of expressions: the inputs of the values are read, but not repeated
+	// in each row.
 	if p.Each != nil {
 		for _, f := range source.Fields() {
 			if read[f.Name] {
@@ -164,6 +166,7 @@ func (q *Query) columns(x *Expansion, rows *arrow.Schema) ([]Column, error) {
 			}
 		}
 	}
+	// The position of a value distinguishes the rows of the same source row.
 	if q.Spread && slices.ContainsFunc(x.Value().Type.(*arrow.StructType).Fields(), func(f arrow.Field) bool { return f.Name == ordinal }) {
 		columns = append(columns, Column{Name: ChildIndex, Expr: syntax.Identifier(q.Each.Name) + "." + ordinal})
 	}

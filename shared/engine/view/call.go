@@ -77,6 +77,7 @@ func (d *Definition) calls(query *selection.Query) (missing string) {
 		Name: spec.Name, Version: spec.Version, Backend: e.Backend, Envelope: spec.UDTF, PartitionBy: spec.PartitionBy,
 		Batch: spec.Batch != nil && *spec.Batch, Inputs: query, Skips: skipsOf(spec.ErrorHandling),
 	}
+	// The inputs of the function replace the columns of the query.
 	if spec.InputColumns != nil {
 		call.Inputs = &selection.Query{Source: d.Source, Filter: query.Filter, Limit: query.Limit, Columns: []selection.Column{}}
 		for _, path := range spec.InputColumns {

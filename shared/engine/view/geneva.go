@@ -72,6 +72,7 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 	}
 	var q genevaQuery
 	if err := json.Unmarshal([]byte(text), &q); err != nil {
+		// A plain query may be SQL instead of Geneva's JSON.
 		if kind == KindQuery {
 			d.run(text)
 			return d
@@ -179,6 +180,8 @@ func isUnset(raw json.RawMessage) bool {
 
 // query returns the parsed query, or the reason why it cannot be computed.
 func (q *genevaQuery) query() (query *selection.Query, missing string) {
+	// A part that this service cannot run makes the view unsupported, because ignoring it would give wrong
+	// rows.
 	for _, other := range []struct {
 		name string
 		raw  json.RawMessage

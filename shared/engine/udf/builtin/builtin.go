@@ -97,6 +97,7 @@ func (Runtime) Open(ctx context.Context, s udf.Spec) (udf.Caller, error) {
 		return nil, refuse("has other arguments: %w", err)
 	}
 	c := &caller{spec: s}
+	// A declaration may lack arguments; each use must have all of them.
 	if c.missing = u.args.missing(one.constants, u); c.missing != "" {
 		if s.Binding != "" {
 			return nil, refuse("needs the argument %s", c.missing)
@@ -159,6 +160,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 		}
 		err := c.step(ctx, in.Column(0), row, out)
 		var bad *rowError
+		// A row error fails the row; all other errors fail the call.
 		switch {
 		case errors.As(err, &bad):
 			out.AppendNull()

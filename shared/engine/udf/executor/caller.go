@@ -62,6 +62,7 @@ func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 			reply.Release()
 		}
 	}()
+	// An empty batch is called once as well, to get outputs without rows.
 	for first := true; first || w.done < in.NumRows(); first = false {
 		to := in.NumRows()
 		if c.spec.Shape != udf.AllRows {
@@ -132,8 +133,10 @@ func (w *work) compute(ctx context.Context, from, to int64) error {
 		w.add(w.nothing(), to, udf.Failure{Row: int(from), Type: fault.Type, Message: fault.Message})
 		return nil
 	}
+	// Divide the batch to find the rows that make it fail. Later batches begin with the smaller size.
 	half := (to - from) / 2
 	w.rows = min(w.rows, half)
+	// Rows that are too large together would fail again, so the size stays limited.
 	if fault.Type == TooLarge {
 		w.most = min(w.most, half)
 	}
@@ -198,6 +201,7 @@ func (w *work) repeat(ctx context.Context, in arrow.RecordBatch) (udf.Result, er
 		if attempt == attempts {
 			return result, fault
 		}
+		// The executor's own request for a pause has precedence, up to a limit.
 		pause := max(rand.N(firstPause<<(attempt-1)), min(fault.After, longestPause))
 		if err := w.wait(ctx, pause); err != nil {
 			return result, err
@@ -257,6 +261,7 @@ func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt i
 		return want.decode(ctx, reply.Data)
 	case ctx.Err() != nil:
 		return udf.Result{}, ctx.Err()
+	// A timeout of the attempt is a fault of the executor, and not the end of the request.
 	case (limited.Err() != nil || took >= w.executor.Timeout) && !lasts(err):
 		return udf.Result{}, &Fault{Type: TimedOut, Message: fmt.Sprintf("the executor did not answer within %v", w.executor.Timeout)}
 	}

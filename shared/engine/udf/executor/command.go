@@ -162,6 +162,7 @@ func (p *process) do(ctx context.Context, call *Call, stream []byte, limit int64
 	}
 	defer held.Release()
 	defer context.AfterFunc(ctx, p.kill)()
+	// Write and read concurrently: a command may reply before it has read the whole call.
 	wrote := make(chan error, 1)
 	go func() {
 		_, err := p.in.Write(head)
@@ -175,6 +176,7 @@ func (p *process) do(ctx context.Context, call *Call, stream []byte, limit int64
 	if err != nil && !errors.As(err, &fault) {
 		p.kill()
 	}
+	// The reply to a call that was not written completely cannot be trusted.
 	if wrong := <-wrote; wrong != nil && err == nil {
 		reply.Release()
 		return nil, wrong

@@ -201,6 +201,7 @@ func (s *Set) Open(_ context.Context, spec udf.Spec) (udf.Caller, error) {
 		},
 		room: e.PayloadBytes,
 	}
+	// Some carriers transport less than the payload of the executor.
 	if narrow, ok := c.line.(Narrow); ok {
 		c.room = min(c.room, narrow.Room(&c.call))
 	}

@@ -58,6 +58,7 @@ func match(configs []Config, runtime []byte) (at int, d declaration, err error) 
 	default:
 		return 0, d, refused(protocol.InvalidInput, fmt.Sprintf("executors run no functions of the runtime %.80q", d.Kind), "there are python, python_v2, executor and envelope", nil)
 	}
+	// The first executor that fits is used, in the order of the configuration.
 	at = slices.IndexFunc(configs, fits)
 	switch {
 	case at >= 0:

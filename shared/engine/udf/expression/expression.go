@@ -57,6 +57,7 @@ func split(s udf.Spec) ([]string, error) {
 	if s.Entrypoint != "" {
 		return nil, protocol.Errorf(protocol.InvalidInput, "function %s has the entrypoint %.80q; expressions have none", s.Name, s.Entrypoint)
 	}
+	// A single output needs no JSON around its expression.
 	if text := strings.TrimSpace(string(s.Artifact)); !strings.HasPrefix(text, "{") {
 		if len(s.Outputs) != 1 {
 			return nil, protocol.Errorf(protocol.InvalidInput, "function %s returns %d values, so its artifact must be a JSON object with an expression for each", s.Name, len(s.Outputs))
@@ -145,6 +146,7 @@ func (c *caller) call(ctx context.Context, in arrow.RecordBatch, first int) (arr
 	if n == 1 {
 		return c.nulls(), []udf.Failure{{Row: first, Type: "SQLError", Message: message(err)}}, nil
 	}
+	// Divide the rows, to find those for which the expression fails.
 	head, failed, err := c.call(ctx, in.NewSlice(0, int64(n/2)), first)
 	if err != nil {
 		return nil, nil, err

@@ -76,6 +76,7 @@ func refusedReply(err error) (*reply, *frame.Failure, error) {
 // take makes a reply from a batch.
 func (c *caller) take(batch arrow.RecordBatch) (*reply, *frame.Failure) {
 	fields, count := batch.Schema().Fields(), c.outputs.NumFields()
+	// Only executors support functions with several rows for one.
 	if len(fields) > 0 && fields[0].Name == parentColumn {
 		return nil, invalidReply("the column %s: functions that make several rows of one are not supported; return a list", parentColumn)
 	}
@@ -196,6 +197,7 @@ func hasVisibleNull(parent, child arrow.ArrayData) bool {
 	if items.NullN() == 0 {
 		return false
 	}
+	// A null item is invisible if its parent is null.
 	rows := array.MakeFromData(parent)
 	for i := range rows.Len() {
 		if rows.IsNull(i) {

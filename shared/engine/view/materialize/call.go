@@ -202,6 +202,7 @@ func (c *called) rows(ctx context.Context, batch arrow.RecordBatch, result udf.R
 			columns[i] = childIndices(result.Parents)
 			continue
 		}
+		// Other columns are those of the parent row, repeated for each of its rows.
 		values, err := c.column(ctx, batch, i, f)
 		if err != nil {
 			return nil, err

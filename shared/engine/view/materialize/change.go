@@ -137,11 +137,13 @@ func (c *change) computed(ctx context.Context, rows *difference.Rows) (*rowset.S
 func (c *change) sinceShown(ctx context.Context, shown *view.Watermark, use func(ctx context.Context, rows *difference.Rows) error) error {
 	before := int64(shown.Source)
 	err := engine.Do(ctx, c.source, &before, func(ctx context.Context, was *dataset.Dataset) error {
+		// A table at the same location with other version times is another table.
 		if uint64(was.Manifest().Time().UnixNano()) != shown.SourceTS {
 			return fmt.Errorf("%w: the source was created anew", errRebuild)
 		}
 		var fields []int32
 		for _, name := range c.plan.Inputs {
+			// A column that was dropped and added again has another id.
 			is, had := c.version.Schema().Field(name), was.Schema().Field(name)
 			if had == nil || had.ID != is.ID {
 				return fmt.Errorf("%w: column %s of the source is another one than before", errRebuild, name)
@@ -170,6 +172,7 @@ func (c *change) all(ctx context.Context) (*rowset.Set, error) {
 func live(ctx context.Context, held *memory.Hold, spans []fragment.Span) (*rowset.Set, error) {
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(snapshot.MaxConcurrentReads)
+	// Read the deletions of all fragments in parallel; they stay cached for the loop below.
 	for _, s := range spans {
 		group.Go(func() error {
 			_, err := s.At.Deletions(inner)

@@ -104,6 +104,7 @@ func Publish(ctx context.Context, t, as *engine.Table, o Order, v Division, part
 			if s.shows(to.mark()) && !o.all() {
 				return "", r, errShown
 			}
+			// Another refresh has come first, so the parts are based on an old state of the view.
 			if v.Shown != nil && !s.shows(*v.Shown) {
 				return "", r, ErrPlanAgain
 			}

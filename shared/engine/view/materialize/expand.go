@@ -79,6 +79,7 @@ func (g *group) join(ctx context.Context, x *selection.Expansion, batch, places 
 	var fields []arrow.Field
 	var columns []arrow.Array
 	last := int(batch.NumCols()) - 1
+	// Columns that no expression uses are not repeated for each value.
 	for i, f := range batch.Schema().Fields() {
 		if i == last {
 			values, err := g.take(ctx, items)

@@ -40,6 +40,7 @@ func Behind(ctx context.Context, t *engine.Table, o Order) (*Lag, error) {
 			return lag, nil
 		}
 		lag.Refreshed = mark.At
+		// The time distinguishes the source from a new table at its location.
 		if mark.Source == newest.Version() && mark.SourceTS == uint64(newest.Manifest().Time().UnixNano()) {
 			return nil, nil
 		}

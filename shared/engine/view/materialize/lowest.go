@@ -139,6 +139,7 @@ func (o *output) keepLowest(ctx context.Context, l *lowest, batches iter.Seq2[ar
 			}
 		}
 		o.progress(read, total, min(l.count, l.most))
+		// Fragments that were read completely no longer matter.
 		for len(lows) > 0 && lows[0].behind <= read {
 			lows = lows[1:]
 		}
@@ -188,6 +189,7 @@ func (t *target) lows(ctx context.Context) ([]low, error) {
 			return nil, err
 		}
 		behind += f.LiveRows()
+		// Without stable ids, the ids of rows are their addresses.
 		fragment := low{math.MaxUint64, behind}
 		if ids == nil {
 			ids = rowid.Range(f.Address(0), f.Address(f.Rows))

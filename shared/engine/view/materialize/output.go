@@ -50,6 +50,8 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 			o.groups(ctx, batches, total, yield)
 			return
 		}
+		// A limit selects the rows with the lowest ids. If ids ascend in storage order, these are the first
+		// rows.
 		if o.lows != nil {
 			o.lowest(ctx, most, batches, yield)
 			return

@@ -98,6 +98,7 @@ func keepsRows(op pb.Operation, computed map[int32]bool) bool {
 	switch op := op.(type) {
 	case *pb.CreateIndex, *pb.UpdateConfig, *pb.Rewrite, *pb.ReserveFragments:
 		return true
+	// Jobs that fill computed columns do not change the rows of the query.
 	case *pb.DataReplacement:
 		for _, r := range op.Replacements {
 			for _, id := range r.NewFile.Fields {

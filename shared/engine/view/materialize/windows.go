@@ -49,6 +49,7 @@ func windowsOf(ctx context.Context, x *selection.Expansion, lists *array.List) i
 				g.rows, g.items = append(g.rows, int32(row)), append(g.items, int32(len(frames)))
 				frames = append(frames, f)
 				framed += f.end - f.start
+				// Windows overlap, so their items are bounded as well as their number.
 				if (len(frames) == maxExpanded || framed >= maxFramed) && !flush() {
 					return
 				}

@@ -157,6 +157,7 @@ func (l *line) Do(ctx context.Context, call *executor.Call, stream []byte, limit
 	defer held.Release()
 	e := event{Format: 1, Call: call, Arrow: stream}
 	reply, room := "", l.Room(call)
+	// With objects in S3, data beyond the limit of an event is passed through the bucket.
 	if l.passed.works() {
 		var remove func()
 		if reply, remove, err = l.refer(ctx, &e, room); err != nil {
@@ -185,6 +186,7 @@ func (l *line) Do(ctx context.Context, call *executor.Call, stream []byte, limit
 	switch err := json.Unmarshal(out.Payload, &answer); {
 	case err == nil && answer.Stored && reply != "":
 		return l.passed.take(ctx, reply, limit)
+	// An answer without a stream is a fault.
 	case err != nil || answer.Arrow == nil:
 		return nil, executor.ReadFault(out.Payload)
 	}

@@ -102,6 +102,7 @@ func checkModule(m wazero.CompiledModule) *frame.Failure {
 	if f := functions["_initialize"]; f != nil && (len(f.ParamTypes()) != 0 || len(f.ResultTypes()) != 0) {
 		return invalidModule("_initialize takes or returns values")
 	}
+	// Imports outside of WASI would give a module access to the host.
 	for _, f := range m.ImportedFunctions() {
 		from, name, _ := f.Import()
 		if _, ok := signatures[name]; from != wasiModule || !ok {
@@ -143,6 +144,7 @@ func (g *guest) exchange(ctx context.Context, name string, in io.Reader, size in
 	if failure != nil {
 		return nil, failure
 	}
+	// The module chooses the address, so it is checked against the bounds of its memory.
 	argument, ok := g.memory.Read(place, uint32(size))
 	if !ok {
 		return nil, invalidReply("alloc returns %d for %d bytes, which is outside of the memory of %d bytes", place, size, g.memory.Size())
@@ -151,6 +153,7 @@ func (g *guest) exchange(ctx context.Context, name string, in io.Reader, size in
 		return nil, &frame.Failure{Type: frame.HostFailed, Message: "the call is cut off"}
 	}
 	g.argument = [2]uint64{uint64(place), uint64(size)}
+	// Time and random bytes depend only on the batch, so that a function is deterministic.
 	if name == "call" {
 		g.world.begin(g.seed, argument)
 	}

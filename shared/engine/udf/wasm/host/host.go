@@ -65,6 +65,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	if err := frame.ReadJSON(in, size, &order); err != nil {
 		return err
 	}
+	// The limits apply before any byte of the module is read.
 	if err := limitProcess(&order); err != nil {
 		return err
 	}

@@ -91,6 +91,8 @@ func (w *world) instantiate(ctx context.Context, runtime wazero.Runtime) error {
 		}
 		results := []api.ValueType{api.ValueTypeI32}
 		f, ok := functions[name]
+		// Functions without an implementation return an error, because many libraries import but never call
+		// them.
 		if !ok {
 			f = func(api.Module, []uint64) uint64 { return notProvided }
 		}
@@ -196,6 +198,7 @@ func (w *world) write(m api.Module, args []uint64) uint64 {
 		return badAddress
 	}
 	place, count, written := uint32(args[1]), uint32(args[2]), uint32(0)
+	// The number of buffers comes from the module, so the loop is bounded.
 	for range min(count, 1024) {
 		start, ok := memory.ReadUint32Le(place)
 		size, ok2 := memory.ReadUint32Le(place + 4)
