@@ -44,6 +44,7 @@ func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 	return objectstore.NewRoots(roots...)
 }
 
+// openRoot opens a bucket, or a directory, which it creates if it is missing.
 func openRoot(c Config, place string, buckets *bucketOpener) (objectstore.Root, error) {
 	if isBucket(place) {
 		return buckets.open(place)
@@ -51,6 +52,7 @@ func openRoot(c Config, place string, buckets *bucketOpener) (objectstore.Root, 
 	return openDirectory(c, place)
 }
 
+// openAllowed opens a bucket, or a directory, which must exist.
 func openAllowed(c Config, place string, buckets *bucketOpener) (objectstore.Root, error) {
 	if isBucket(place) {
 		return buckets.open(place)

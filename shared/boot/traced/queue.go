@@ -11,6 +11,7 @@ import (
 // Queue returns a queue that makes a span for each call of Send.
 func Queue(q jobs.Queue) jobs.Queue { return queue{q} }
 
+// A queue makes spans for sent messages.
 type queue struct{ jobs.Queue }
 
 func (q queue) Send(ctx context.Context, after time.Duration, messages ...jobs.Message) error {

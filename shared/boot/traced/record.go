@@ -13,8 +13,11 @@ import (
 // because clients choose a part of it.
 func Records(s record.Store) record.Store { return records{s} }
 
+// records makes spans for the requests to a store of records.
 type records struct{ record.Store }
 
+// startRecord starts the span of a request for a record or a folder. It contains the first part of the
+// key only.
 func startRecord(ctx context.Context, name, key string) (context.Context, *tracing.Span) {
 	ctx, span := tracing.Start(ctx, "records "+name, tracing.Client)
 	kind, _, _ := strings.Cut(key, "/")

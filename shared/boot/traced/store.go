@@ -14,6 +14,7 @@ import (
 // spans.
 func Store(s objectstore.Store, root string) objectstore.Store { return &store{s, root} }
 
+// A store makes spans for the requests to a store of objects.
 type store struct {
 	objectstore.Store
 	root string
@@ -28,6 +29,7 @@ func (s *store) ReadGap() int64 { return objectstore.ReadGap(s.Store) }
 // Writable returns the result of the inner store.
 func (s *store) Writable(ctx context.Context) error { return objectstore.Writable(ctx, s.Store) }
 
+// start starts the span of a request.
 func (s *store) start(ctx context.Context, name, key string) (context.Context, *tracing.Span) {
 	ctx, span := tracing.Start(ctx, "store "+name, tracing.Client)
 	span.Text("store.root", s.root)

@@ -159,6 +159,7 @@ type expression struct {
 
 func (x expression) reads() []string { return x.value.Columns() }
 
+// compute evaluates the expression. Its error ends the backfill.
 func (x expression) compute(ctx context.Context, rows arrow.RecordBatch, _ []arrow.DataType) (outcome, error) {
 	values, err := x.value.Eval(ctx, rows)
 	if err != nil {

@@ -14,6 +14,7 @@ func retyped(values arrow.Array, typ arrow.DataType) arrow.Array {
 	return array.MakeFromData(retypedData(values.Data(), typ))
 }
 
+// retypedData returns data with another type, and changes its children in the same way.
 func retypedData(d arrow.ArrayData, typ arrow.DataType) arrow.ArrayData {
 	var fields []arrow.Field
 	switch typ := typ.(type) {

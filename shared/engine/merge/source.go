@@ -146,6 +146,7 @@ func (s *Source) flush(hold bool) error {
 	return s.add(batch, waiting, hold)
 }
 
+// tooLarge is the error for a source beyond a limit.
 func tooLarge(how string) error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, TooLarge: true,

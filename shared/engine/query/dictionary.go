@@ -25,6 +25,7 @@ const maxDictionaryBytes = 1 << 30
 // The memory of the batch is charged until the caller has ranged over it.
 type oneDictionary struct{ Answer }
 
+// Rows reads all rows if the answer has dictionary columns, and otherwise streams them.
 func (a oneDictionary) Rows(ctx context.Context) (*protocol.Rows, error) {
 	rows, err := a.Answer.Rows(ctx)
 	if err != nil {

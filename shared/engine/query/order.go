@@ -116,6 +116,7 @@ func hasDictionary(d *dataset.Dataset, columns []string) bool {
 	})
 }
 
+// orderNames returns the sort columns and their directions, for the plan.
 func orderNames(by []Order) []string {
 	names := make([]string, len(by))
 	for i, b := range by {

@@ -100,6 +100,7 @@ func Parse(text string) (*selection.Query, error) {
 	return query, protocol.CheckID(query.Source)
 }
 
+// invalid converts an SQL error in a view's query to InvalidInput.
 func invalid(err error) error {
 	var bad *sql.Error
 	if !errors.As(err, &bad) {

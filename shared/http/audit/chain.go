@@ -43,6 +43,8 @@ type chain struct {
 	line   bytes.Buffer
 }
 
+// A handler writes lines to a chain. Handlers with attributes or groups share the chain of the first
+// one.
 type handler struct {
 	*chain
 	form slog.Handler // writes to the line of the chain

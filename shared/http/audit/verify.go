@@ -77,6 +77,8 @@ func (v *Verifier) fail(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
+// add records a line by chain and number. A different line with the same number is a fault; the same
+// line again is not.
 func (v *Verifier) add(chain string, n uint64, e entry) {
 	if v.chains == nil {
 		v.chains = map[string]map[uint64]entry{}

@@ -102,6 +102,7 @@ func Handler(routes []Route, options Options) http.Handler {
 	return h
 }
 
+// withDefaults returns the options with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

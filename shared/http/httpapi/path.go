@@ -16,6 +16,8 @@ type router struct {
 	patterns []pattern
 }
 
+// A pattern is the path of an operation, in segments. literals is the number of segments without a
+// parameter.
 type pattern struct {
 	operation protocol.Operation
 	segments  []string
@@ -29,6 +31,7 @@ type match struct {
 	dialect   protocol.Dialect
 }
 
+// newRouter returns a router for operations below a base path.
 func newRouter(basePath string, operations []protocol.Operation) *router {
 	rt := &router{base: segmentsOf(basePath)}
 	for _, op := range operations {

@@ -46,6 +46,7 @@ func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// serveVersion answers with the versions of the program and of the specification.
 func (h *handler) serveVersion(w http.ResponseWriter) {
 	answer, err := encodeJSON(protocol.ServerVersion{
 		Version: h.Release, Specification: protocol.SpecificationVersion, IdempotencyKeys: h.Ledger != nil,

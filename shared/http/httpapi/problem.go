@@ -79,6 +79,7 @@ func (e *httpError) Error() string { return e.cause.Error() }
 // Unwrap returns the related protocol error.
 func (e *httpError) Unwrap() error { return &e.cause }
 
+// wrongMethod is the error for a known path with another method. The answer lists the allowed ones.
 func wrongMethod(method string, allowed []string) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -108,6 +109,7 @@ func unknownRoute(path string, segments []string) error {
 	return e
 }
 
+// bodyTooLarge is the error for a body beyond its limit. The advised size leaves room below the limit.
 func bodyTooLarge(limit int64) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -143,6 +145,7 @@ func outOfMemory(refused *memory.Error, err error) error {
 	}
 }
 
+// unsupportedEncoding is the error for a body with a Content-Encoding. None is supported.
 func unsupportedEncoding(encoding string) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -291,6 +294,8 @@ func storageTrouble(err error) error {
 	return err
 }
 
+// linkInTheWay is the error for a table whose files are behind a symbolic link, which the store does
+// not follow.
 func linkInTheWay(err error) error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Message: "the path to the files of the table contains a symbolic link",
@@ -299,6 +304,7 @@ func linkInTheWay(err error) error {
 	}
 }
 
+// storageFull is the error for a write to a full or read-only disk.
 func storageFull(err error) error {
 	return &httpError{
 		cause: protocol.Error{

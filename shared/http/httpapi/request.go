@@ -136,6 +136,7 @@ func (c *call) uploadBody() (io.Reader, error) {
 	return &uploadReader{call: c, r: body}, nil
 }
 
+// limitBody returns a body that fails beyond the limit. It refuses a body with a Content-Encoding.
 func (c *call) limitBody(limit int64) (io.Reader, error) {
 	if encoding := c.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupportedEncoding(encoding)

@@ -249,6 +249,8 @@ func Result(operation string) Route {
 	return route
 }
 
+// sendResult redirects to a signed URL of a stored answer, or sends its bytes if the store signs no
+// URLs.
 func (c *call) sendResult(found result.Result) error {
 	contentType := arrowipc.ContentTypeFile
 	if found.Kind == result.Stream {
@@ -267,6 +269,7 @@ func (c *call) sendResult(found result.Result) error {
 	}}, contentType)
 }
 
+// noSuchResult is the error for a result that was deleted or belongs to another caller.
 func noSuchResult() error {
 	return &httpError{
 		cause: protocol.Error{

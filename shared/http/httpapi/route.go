@@ -185,6 +185,8 @@ func ArrowStream[Req any, PReq interface {
 	return rowsRoute[Req, PReq](operation, arrowForm{contentType: arrowipc.ContentTypeStream}, serve)
 }
 
+// rowsRoute serves an operation whose response is rows, in the given form unless the client requests
+// another one.
 func rowsRoute[Req any, PReq interface {
 	*Req
 	protocol.Request

@@ -29,6 +29,7 @@ var definitions = []definition{
 	{"ColdStarts", "Count"},
 }
 
+// A definition names a metric and its unit, as CloudWatch expects them.
 type definition struct{ Name, Unit string }
 
 // line is the log line of one request. Definitions and dimensions refer to the names of its
@@ -44,11 +45,13 @@ type line struct {
 	ColdStarts      int
 }
 
+// metadata is the part of a line that CloudWatch reads.
 type metadata struct {
 	Timestamp         int64 // milliseconds
 	CloudWatchMetrics []directive
 }
 
+// A directive lists the metrics of a line, and the sets of dimensions by which they are aggregated.
 type directive struct {
 	Namespace  string
 	Dimensions [][]string

@@ -20,6 +20,7 @@ type APIKeys struct {
 	keys []apiKey
 }
 
+// An apiKey is the name of a key, and the SHA-256 of the key itself, which is not stored.
 type apiKey struct {
 	name string
 	hash [sha256.Size]byte

@@ -29,6 +29,8 @@ func (c Chain) Ready(ctx context.Context) error {
 // Ready fetches the keys, unless they are cached.
 func (v *JWT) Ready(ctx context.Context) error { return v.keys.ready(ctx, v.config.Now()) }
 
+// ready fetches the keys unless some are cached. Old keys count, because they stay in use if a fetch
+// fails.
 func (s *KeySet) ready(ctx context.Context, now time.Time) error {
 	if s.any() {
 		return nil

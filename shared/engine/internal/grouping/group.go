@@ -132,6 +132,7 @@ func (t *Table) at(key []byte, id uint64) *group {
 	return g
 }
 
+// newGroup returns a group without rows.
 func (t *Table) newGroup(key string, lowest uint64) *group {
 	g := &group{key: key, lowest: lowest, states: make([]state, len(t.of.Calls))}
 	for i, call := range t.of.Calls {

@@ -52,6 +52,7 @@ func (s *extreme) write(r []byte) []byte {
 	return append(binary.AppendUvarint(r, uint64(len(s.best))), s.best...)
 }
 
+// merge reads the length of a key as uvarint, 0 for none, and the key.
 func (s *extreme) merge(part []byte) ([]byte, int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]
@@ -88,6 +89,7 @@ func (s *list) resultBytes() int64 {
 	return appendFactor * max(int64(len(s.keys)), s.width*int64(s.n))
 }
 
+// add appends the key of a value. A null has a key as well.
 func (s *list) add(args []arrow.Array, i int) int {
 	before := cap(s.keys)
 	s.keys = s.key(s.keys, args[0], i)
@@ -100,6 +102,7 @@ func (s *list) write(r []byte) []byte {
 	return append(binary.AppendUvarint(r, uint64(len(s.keys))), s.keys...)
 }
 
+// merge reads the number of values, the length of their keys, and the keys.
 func (s *list) merge(part []byte) ([]byte, int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]
@@ -140,6 +143,7 @@ func (s *median) write(r []byte) []byte {
 	return r
 }
 
+// merge reads the number of values as uvarint, and each value as 8 bytes.
 func (s *median) merge(part []byte) ([]byte, int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]
@@ -151,6 +155,7 @@ func (s *median) merge(part []byte) ([]byte, int) {
 	return part, appendFactor * 8 * (cap(s.values) - before)
 }
 
+// result returns the value in the middle, or the mean of the two in the middle.
 func (s *median) result(to column) error {
 	n := len(s.values)
 	if n == 0 {
@@ -189,6 +194,8 @@ func newDistinct(c *plan.Aggregate) *distinct {
 	return &distinct{of: c, key: sortkey.Of(c.Args[0].Type(), true), seen: map[string]struct{}{}, nulls: c.Function == aggregate.ArrayAgg}
 }
 
+// add notes a value, and a null only for array_agg. The buffer saves an allocation for values that are
+// known.
 func (s *distinct) add(args []arrow.Array, i int) int {
 	if args[0].IsNull(i) && !s.nulls {
 		return 0
@@ -214,6 +221,7 @@ func (s *distinct) write(r []byte) []byte {
 	return r
 }
 
+// merge reads the number of values, and each value after its length.
 func (s *distinct) merge(part []byte) (rest []byte, grown int) {
 	n, width := binary.Uvarint(part)
 	part = part[width:]

@@ -149,6 +149,7 @@ type flatColumn struct {
 	values  *sortkey.Values
 }
 
+// integer appends an integer or a bool in the type of the column.
 func (c *flatColumn) integer(value uint64, valid bool) error {
 	if !valid {
 		c.builder.AppendNull()
@@ -220,6 +221,7 @@ func (c *flatColumn) decimal(sum decimal128.Num, n uint64, valid bool) error {
 	return nil
 }
 
+// key appends a value by its sort key.
 func (c *flatColumn) key(key []byte) error {
 	if key == nil {
 		key = nullKey
@@ -249,6 +251,7 @@ type listColumn struct {
 	nulls []bool
 }
 
+// keys appends a list of n values, or null if n is 0: array_agg without rows is NULL.
 func (c *listColumn) keys(keys []byte, n uint64) error {
 	for range n {
 		keys = c.items.Append(keys)

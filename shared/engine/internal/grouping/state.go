@@ -187,6 +187,7 @@ func (s *bits) add(args []arrow.Array, i int) int {
 	return 0
 }
 
+// combine adds a value. The first one is taken unchanged.
 func (s *bits) combine(value uint64) {
 	switch {
 	case !s.any:
@@ -252,6 +253,7 @@ func (s *moments) merge(part []byte) ([]byte, int) {
 	return part[24:], 0
 }
 
+// result returns the variance or its square root. The sample forms divide by n-1.
 func (s *moments) result(to column) error {
 	of := float64(s.n)
 	if s.of == aggregate.Var || s.of == aggregate.Stddev {

@@ -147,6 +147,8 @@ func (w *work) compute(ctx context.Context, from, to int64) error {
 	return w.compute(ctx, middle, to)
 }
 
+// add records the outputs of the rows up to done. It conceals secrets in failures before it shortens
+// them, so that no part of a secret remains.
 func (w *work) add(outputs arrow.RecordBatch, done int64, failed ...udf.Failure) {
 	for i := range failed {
 		failed[i].Type, failed[i].Message = cut(w.conceal.Hide(failed[i].Type), maxType), cut(w.conceal.Hide(failed[i].Message), maxMessage)

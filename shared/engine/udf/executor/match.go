@@ -109,6 +109,7 @@ func (c *Config) loads(backend string) bool {
 	return slices.ContainsFunc(c.Backends, func(p string) bool { fits, err := path.Match(p, backend); return err == nil && fits })
 }
 
+// accepts reports whether the executor has the Python version, the packages and the GPU of a function.
 func (c *Config) accepts(d declaration) bool {
 	if c.Python == "" || d.Python != c.Python && !strings.HasPrefix(d.Python, c.Python+".") || d.GPU && !c.GPU {
 		return false

@@ -180,6 +180,7 @@ func message(err error) string {
 	return text
 }
 
+// evaluate computes all expressions for all rows. An error may come from a single row.
 func (c *caller) evaluate(ctx context.Context, in arrow.RecordBatch) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(c.values))
 	for i, value := range c.values {

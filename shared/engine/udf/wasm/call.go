@@ -160,6 +160,7 @@ func (w *work) compute(ctx context.Context, first, rows int) (piece, *frame.Fail
 	return p, nil, nil
 }
 
+// add records the outputs of a piece, and takes memory for them.
 func (w *work) add(ctx context.Context, p piece) error {
 	if err := w.held.Resize(ctx, w.held.Bytes()+take.BatchBytes(p.outputs)); err != nil {
 		return err

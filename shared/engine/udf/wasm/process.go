@@ -136,6 +136,7 @@ type head struct {
 	text []byte
 }
 
+// Write keeps the first maxStderr bytes. It never fails, so the process is not disturbed.
 func (h *head) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

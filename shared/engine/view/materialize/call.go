@@ -87,6 +87,8 @@ func outputsOf(d *dataset.Dataset, from []int) (fields []arrow.Field, numbers []
 	return fields, numbers, nil
 }
 
+// storedAs returns the storage type of an extension type, because functions receive no extension
+// types.
 func storedAs(t arrow.DataType) arrow.DataType {
 	if e, ok := t.(arrow.ExtensionType); ok {
 		return e.StorageType()

@@ -233,6 +233,7 @@ func (c *change) output() (*output, error) {
 	return o, nil
 }
 
+// errSchema is the error for a definition that does not match the columns of the view.
 func errSchema(format string, args ...any) error {
 	return &protocol.Error{
 		Code: protocol.TableSchemaValidationError, Message: "the definition of the view does not produce its columns: " + fmt.Sprintf(format, args...),

@@ -160,6 +160,7 @@ func stamp(ctx context.Context, t *engine.Table) (int64, error) {
 // search the last commits.
 const maxStamps = 5
 
+// metadataOf returns the operation that sets keys of the schema metadata.
 func metadataOf(set map[string]string) *pb.UpdateConfig {
 	update := &pb.UpdateMap{}
 	for _, key := range slices.Sorted(maps.Keys(set)) {

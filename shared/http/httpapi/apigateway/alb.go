@@ -81,6 +81,7 @@ func encodeALBMulti(response *recorder) any {
 	return answer
 }
 
+// albResponse returns the answer to a load balancer, without its headers.
 func albResponse(response *recorder) events.ALBTargetGroupResponse {
 	body, isBase64 := response.text()
 	return events.ALBTargetGroupResponse{

@@ -71,6 +71,7 @@ func New(c aws.Config, arn string, by objectstore.Store, folder string) *Carrier
 // bounded is an HTTP client that limits the size of response bodies.
 type bounded struct{ lambda.HTTPClient }
 
+// Do sends a request, and limits the body of the response.
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	resp, err := b.HTTPClient.Do(r)
 	if err != nil {
@@ -92,6 +93,7 @@ type bound struct {
 	left int
 }
 
+// Read fails as soon as the limit is exceeded.
 func (b *bound) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	if b.left -= n; b.left < 0 {

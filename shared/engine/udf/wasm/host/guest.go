@@ -130,6 +130,8 @@ type source struct {
 	err error
 }
 
+// Read records errors other than the end of the input, to distinguish them from failures of the
+// module.
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -219,6 +221,7 @@ func (g *guest) freeArgument(ctx context.Context) *frame.Failure {
 	return failure
 }
 
+// close lets the module clean up, unless it has ended, and frees its memory.
 func (g *guest) close(ctx context.Context) {
 	if !g.module.IsClosed() {
 		_, _ = g.run(ctx, "close")

@@ -59,6 +59,8 @@ type world struct {
 	log         tail
 }
 
+// newWorld returns the environment for opening a module: its variables, its clock, and random bytes
+// from the seed.
 func newWorld(order *frame.Order) *world {
 	w := &world{time: order.Time}
 	for _, name := range slices.Sorted(maps.Keys(order.Environment)) {
@@ -141,6 +143,7 @@ func writeSizes(m api.Module, args []uint64, count, bytes int) uint64 {
 	return answer(memory != nil && memory.WriteUint32Le(uint32(args[0]), uint32(count)) && memory.WriteUint32Le(uint32(args[1]), uint32(bytes)))
 }
 
+// environSizes writes the number of variables, and the bytes of their texts.
 func (w *world) environSizes(m api.Module, args []uint64) uint64 {
 	bytes := 0
 	for _, variable := range w.environment {
