@@ -49,7 +49,7 @@ type Config struct {
 	HeavyJobs      string   // URL of another one, for heavy work; empty: none
 	Maintain       bool     // maintenance of tables that are written to, by jobs
 	Auto           stores.AutoRefresh
-	DropRetention  time.Duration // how long dropped tables can be restored if no property sets it
+	DropRetention  time.Duration // time for which dropped tables can be restored if no property sets it
 	Events         string        // source of events; empty: none
 	EventRetention time.Duration // of events
 	EventTarget    string        // ARN or URL that events are forwarded to; empty: nowhere

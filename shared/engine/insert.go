@@ -66,8 +66,8 @@ func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows) (Written, erro
 	})
 }
 
-// OverwriteRows is Overwrite for rows of a client's insert request. As with Insert, the rows must
-// not contain columns that the table computes, nor declare computed columns.
+// OverwriteRows overwrites the table with the rows of a client's insert request. As with Insert, the
+// rows must not contain columns that the table computes, nor declare computed columns.
 func (t *Table) OverwriteRows(ctx context.Context, rows dataset.Rows) (Written, error) {
 	if err := computed.CheckUndeclared(rows.Schema); err != nil {
 		return Written{}, err

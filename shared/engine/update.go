@@ -102,7 +102,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		case err != nil:
 			return nil, err
 		case value.Type().ID() == arrow.NULL:
-			return nil, nil // NULL has any type, including those that SQL does not have
+			return nil, nil // NULL fits every type, including types unknown to SQL
 		case json && value.Type().ID() != typ.ID():
 			return plan.BindAs(ctx, e, p.schema, now, arrow.BinaryTypes.String) // as JSON text; see assigned
 		}

@@ -38,7 +38,7 @@ func QuoteShort(s string) string {
 	return strconv.Quote(s)
 }
 
-// MaxFilterBytes is the greatest length of a filter.
+// MaxFilterBytes bounds the bytes of a filter.
 const MaxFilterBytes = 64 << 10
 
 // The limits of properties.

@@ -85,7 +85,7 @@ type Error struct {
 // Its code is [ServiceUnavailable].
 const WrittenByNewer = "written-by-newer"
 
-// These are the kinds of errors about secrets and functions. Their codes are those of the same errors
+// These are the kinds of errors about secrets and functions. They share the codes of the same errors
 // about tables.
 const (
 	FunctionNotFound    = "function-not-found"

@@ -17,7 +17,7 @@ import (
 // BlobWord is the text of the type of blobs.
 const BlobWord = "blob_v2"
 
-// BlobType is the type of columns of blobs as functions know it.
+// BlobType is the type of a blob column in the signatures of functions.
 var BlobType = arrow.StructOf(
 	arrow.Field{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
 	arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true},

@@ -15,7 +15,7 @@ const RefreshKind = "refresh_materialized_view"
 // AutoRefresh decides when a view is refreshed automatically.
 type AutoRefresh = stores.AutoRefresh
 
-// Few refreshes bear a delay. Many commits within it need one look.
+// followAfter delays the check of followed views and columns, so that many commits cause one check.
 const followAfter = 5 * time.Second
 
 // FillKind is the kind of the jobs that compute the values of columns; package backfill runs them.

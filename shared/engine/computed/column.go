@@ -128,7 +128,7 @@ func (c *Column) openFunction(ctx context.Context, f *schema.Field) error {
 	return c.readsOf(b)
 }
 
-// readsOf sets the inputs of the column to those of a binding.
+// readsOf sets the inputs of the column to the inputs of a binding.
 func (c *Column) readsOf(b *schemaapi.FunctionBinding) error {
 	paths := make([][]string, len(b.Inputs))
 	for i, in := range b.Inputs {

@@ -82,7 +82,7 @@ func beforeFirst(ctx context.Context, t *engine.Table) (uint64, error) {
 	}
 	txn, err := d.Transaction(ctx)
 	if err != nil {
-		return 0, nil //nolint:nilerr // what is not known to be a clone has had its first versions cleaned up
+		return 0, nil //nolint:nilerr // not a clone as far as is known, so its first versions were cleaned up
 	}
 	if _, ok := txn.Operation.(*pb.Clone); ok {
 		return d.Version() - 1, nil

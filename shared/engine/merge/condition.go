@@ -105,7 +105,7 @@ func (s sides) only(paths [][]string) sides {
 func (s sides) of(ctx context.Context, d *dataset.Dataset, from sourceBatch, pairs []merged) (arrow.RecordBatch, error) {
 	positions := make([]int32, len(pairs))
 	addresses := make([]uint64, len(pairs))
-	// Row numbers are counted from the beginning of the source, positions from that of the batch.
+	// Row numbers are relative to the source, positions to the batch.
 	for i, pair := range pairs {
 		positions[i], addresses[i] = pair.row-int32(from.first), pair.replaces
 	}

@@ -145,7 +145,7 @@ func (k *keys) append(first, row int32, last map[int32]int32) {
 	k.next[end], last[first] = row, row
 }
 
-// match pairs the rows of the table with those of the source. If rest is set, it also returns the
+// match pairs the rows of the table with the rows of the source. If rest is set, it also returns the
 // rows of the table without a match; otherwise it reads only the candidates that among returns.
 func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context.Context) (*snapshot.Candidates, error), rest bool) (*pairing, *rowset.Set, error) {
 	type hit struct {

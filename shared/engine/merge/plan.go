@@ -123,7 +123,7 @@ type Choose func(ctx context.Context, d *dataset.Dataset, predicate string) (*ro
 // It returns nil if a scan of all rows is cheaper.
 type Having func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error)
 
-// matchRows pairs the rows of the version with those of the source. It uses a map of the source's
+// matchRows pairs the rows of the version with the rows of the source. It uses a map of the source's
 // keys if they fit into memory, and otherwise the scratch directory.
 func matchRows(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, means Means) (*pairing, *rowset.Set, error) {
 	if source.rows > means.MappedRows {

@@ -18,7 +18,7 @@ const (
 	defaultNegativeBoost = 0.5
 )
 
-// A textQuery converts queries of the protocol to those of package fulltext. If a query names no
+// A textQuery converts queries of the protocol to queries of package fulltext. If a query names no
 // column, it searches the columns with an index in which rows are documents.
 type textQuery struct {
 	indices textIndexes

@@ -95,8 +95,8 @@ const embeddingFunctions = "embedding_functions"
 // list with an object for each column, in their order.
 const columnDefinitions = "lancedb::column_definitions"
 
-// metadata returns the schema metadata for a result with the given fields: which of its columns are
-// embeddings of which others.
+// metadata returns the schema metadata for a result with the given fields. It records the embedding
+// columns and their sources.
 func (l lineage) metadata(source *arrow.Schema, fields []arrow.Field) arrow.Metadata {
 	var keys, values []string
 	add := func(key, text string) {

@@ -222,7 +222,7 @@ func (d *Definition) schema(answer *arrow.Schema, incarnation string) *arrow.Sch
 	metadata := answer.Metadata().ToMap()
 	selection.AddPhysical(metadata)
 	metadata[definitionKey], metadata[IncarnationKey] = d.Text, incarnation
-	if d.Auto { // otherwise the metadata equal those of native writers
+	if d.Auto { // if false, the metadata is the same as from native writers
 		metadata[settingsKey] = settings{d.Auto}.String()
 	}
 	all := arrow.MetadataFrom(metadata)

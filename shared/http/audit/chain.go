@@ -38,7 +38,7 @@ type chain struct {
 	w    io.Writer
 
 	mu     sync.Mutex
-	lines  uint64 // that were written
+	lines  uint64 // number of written lines
 	before string // hash of the last one
 	line   bytes.Buffer
 }

@@ -22,7 +22,7 @@ type arrowForm struct {
 	compression arrowipc.Compression
 }
 
-// asked returns the form that a client requests by its Accept header, such as
+// asked returns the form in the Accept header of a request, such as
 //
 //	Accept: application/vnd.apache.arrow.stream; compression=zstd
 //

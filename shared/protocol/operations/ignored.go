@@ -12,8 +12,8 @@ type IgnoredField struct {
 	Reason    string
 }
 
-// Ignored lists these fields. All others that clients of the public specification and of LanceDB send are used, or
-// refused by name where they ask for what this service does not do.
+// Ignored lists these fields. All other fields that clients of the public specification and of LanceDB send are used, or
+// are refused by name if this service does not support them.
 var Ignored = slices.Concat(
 	ignored("tells other services where and how to run functions; here the deployment decides that",
 		"AlterTableBackfillColumns.batch_checkpoint_flush_interval_seconds", "AlterTableBackfillColumns.cluster",

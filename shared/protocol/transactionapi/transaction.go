@@ -109,7 +109,7 @@ type Response struct {
 	Properties protocol.Properties `json:"properties"`
 }
 
-// MaxActions is how many actions one request may hold.
+// MaxActions bounds the number of actions in a request.
 const MaxActions = 100
 
 // AlterRequest asks for changes, all of which are made, one after the other, or

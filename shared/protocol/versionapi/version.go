@@ -60,7 +60,7 @@ type ListRequest struct {
 	Details bool `json:"details" query:"details"`
 }
 
-// MaxDetailed is how many versions a page with details has.
+// MaxDetailed bounds the number of versions in a page with details.
 const MaxDetailed = 100
 
 // ListResponse holds versions in the order asked for.

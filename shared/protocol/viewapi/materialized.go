@@ -43,8 +43,8 @@ var MaterializedOperations = []protocol.Operation{
 	},
 }
 
-// MaxBody is how many bytes a request that creates a materialized view has at most. Most of them may
-// be those of a function.
+// MaxBody bounds the bytes of a request that creates a materialized view. It leaves room for the code
+// of a function.
 const MaxBody = 16 << 20
 
 // maxText bounds each text of a definition in the metadata of the view, because every reader of the

@@ -47,7 +47,7 @@ func readFrame(ctx context.Context, r io.Reader, limit int64) (*Bytes, error) {
 	if status == 1 {
 		limit = maxFaultBytes
 	}
-	// The length is checked before memory is taken for the content.
+	// Check the length before taking memory for the content.
 	if size > uint64(limit) {
 		return nil, &Fault{Type: TooLarge, Message: fmt.Sprintf("the reply is larger than %d bytes", limit)}
 	}

@@ -204,7 +204,7 @@ func (c *called) rows(ctx context.Context, batch arrow.RecordBatch, result udf.R
 			columns[i] = childIndices(result.Parents)
 			continue
 		}
-		// Other columns are those of the parent row, repeated for each of its rows.
+		// Other columns have the value of the parent row in each of its rows.
 		values, err := c.column(ctx, batch, i, f)
 		if err != nil {
 			return nil, err

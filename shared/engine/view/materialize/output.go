@@ -122,8 +122,8 @@ func (o *output) columns(ctx context.Context, batch arrow.RecordBatch) (arrow.Re
 	return array.NewRecordBatch(o.schema, columns, batch.NumRows()), nil
 }
 
-// eval returns the values of an expression. A column, or a struct member, keeps its stored type, even one
-// that SQL does not support.
+// eval returns the values of an expression. A column, or a struct member, keeps its stored type, even a
+// type that SQL does not support.
 func eval(ctx context.Context, bound *plan.Bound, batch arrow.RecordBatch) (arrow.Array, error) {
 	path, ok := bound.Path()
 	if !ok {

@@ -15,7 +15,7 @@ type recorder struct {
 	body     bytes.Buffer
 	overflow bool
 
-	event  event  // that it responds to
+	event  event  // the answered event
 	answer []byte // the encoded answer; nil before fits
 }
 

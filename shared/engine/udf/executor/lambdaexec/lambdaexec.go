@@ -60,7 +60,7 @@ func Open(by objectstore.Store, folder string) func(arn string) (executor.Carrie
 	}
 }
 
-// New is Open with a configuration.
+// New returns a carrier with the given AWS configuration; see [Open].
 func New(c aws.Config, arn string, by objectstore.Store, folder string) *Carrier {
 	return &Carrier{arn: arn, passed: passage{by, folder}, client: lambda.NewFromConfig(c, func(o *lambda.Options) {
 		o.Retryer = aws.NopRetryer{} // the callers of functions repeat calls
