@@ -43,7 +43,7 @@ func (t Tables) Follow(ctx context.Context, id []string, uid string) {
 	_ = t.Jobs.Suggest(ctx, RefreshKind, id, min(followAfter, t.Auto.After))
 }
 
-// FollowFills suggests to the workers that they look whether a table has columns to be filled without a request.
+// FollowFills suggests to the workers that they check whether columns of a table must be filled.
 func (t Tables) FollowFills(ctx context.Context, found *catalog.Table) {
 	if len(found.Fills) == 0 || t.Auto.After == 0 || t.Jobs == nil || !t.followed.IsDue("fill "+found.UID, min(followAfter, t.Auto.After)) {
 		return

@@ -192,7 +192,7 @@ func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments 
 		readers[i] = reader
 		pages, rows, read = pages+cost.Pages, rows+cost.Rows, read+cost.Read
 	}
-	// Local storage makes reading the index cheap; finding the rows costs the same.
+	// An index in local storage is cheap to read, so a larger part of it may be read.
 	if n.dataset.IsNear() {
 		read /= nearFactor
 	}
