@@ -153,8 +153,8 @@ func (h Handle) Commit(ctx context.Context, work func(t Table) (engine.Written, 
 	return Changed{done, h.in.Transactions.IDOfCommit(ctx, h.id, made)}, nil
 }
 
-// committed publishes a new version: to the announcer of events for a branch, or else as a hint for
-// other processes.
+// committed announces a commit on a branch, or stores the version of the table as a hint. It also
+// suggests maintenance and, for the table itself, updates of its views and computed columns.
 func (h Handle) committed(ctx context.Context, found *catalog.Lookup, version int64) {
 	if h.branch != "" {
 		h.in.Names.Committed(ctx, found.Table.ID, h.branch)

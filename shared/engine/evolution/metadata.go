@@ -74,8 +74,7 @@ func UpdateFieldMetadata(ctx context.Context, t *engine.Table, updates []FieldMe
 	return done, after, err
 }
 
-// MetadataOf converts updates of metadata to the operation of the format, with field ids in place of
-// paths.
+// MetadataOf returns the operation that changes the metadata of fields in a version of a dataset.
 func MetadataOf(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfig, error) {
 	op := &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{}}
 	for _, u := range updates {

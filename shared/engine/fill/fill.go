@@ -376,7 +376,7 @@ func (p *commitPart) fill(ctx context.Context, d *dataset.Dataset) error {
 		p.filled++
 		p.rows += fragment.LiveRows(at.Meta)
 	}
-	// A fragment with failed rows counts as fresh, because the same inputs would fail again.
+	// A fragment with failed rows counts as fresh, so that automatic fills do not repeat the failures.
 	if signature, ok := p.stamp.Now[uint32(id)]; ok && filled.Whole {
 		p.fresh[uint32(id)] = signature
 	}

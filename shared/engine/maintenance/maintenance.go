@@ -135,7 +135,7 @@ func DeleteOrphans(ctx context.Context, t *engine.Table, before time.Time, dryRu
 		var objects int
 		var bytes int64
 		if objects, bytes, err = rowerror.Of(one.Data()).Expire(ctx, before.Add(-rowerror.Retention), dryRun); objects > 0 {
-			// The report of the cleanup may share its map, so it is copied before it is changed.
+			// The row errors are added to a copy of the cleanup's map.
 			report.Files = maps.Clone(report.Files)
 			if report.Files == nil {
 				report.Files = map[string]int{}

@@ -99,7 +99,7 @@ func (v *JWT) acceptsType(header jose.Header) bool {
 	return strings.EqualFold(strings.TrimPrefix(strings.ToLower(typ), prefix), strings.TrimPrefix(v.config.Type, prefix))
 }
 
-// checkClaims checks the expiry, the other times, the issuer and the audience.
+// checkClaims requires an expiry and a subject, and checks the times, the issuer and the audience.
 func (v *JWT) checkClaims(registered jwt.Claims) error {
 	if registered.Expiry == nil {
 		return unauthenticated("the token never expires", nil)

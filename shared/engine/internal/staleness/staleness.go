@@ -191,7 +191,7 @@ func (in Inputs) signature(f *pb.Fragment, places map[uint64]string) (hash uint6
 			if at < 0 {
 				continue
 			}
-			// Old files have no column indices, for which LanceDB writes -1.
+			// A file may lack the column index of a field; the signature then contains -1.
 			column := int32(-1)
 			if at < len(file.ColumnIndices) {
 				column = file.ColumnIndices[at]

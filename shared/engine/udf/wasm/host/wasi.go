@@ -93,8 +93,7 @@ func (w *world) instantiate(ctx context.Context, runtime wazero.Runtime) error {
 		}
 		results := []api.ValueType{api.ValueTypeI32}
 		f, ok := functions[name]
-		// Functions without an implementation return an error, because many libraries import but never call
-		// them.
+		// A module may import functions without an implementation. They return ENOSYS.
 		if !ok {
 			f = func(api.Module, []uint64) uint64 { return notProvided }
 		}
